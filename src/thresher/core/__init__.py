@@ -1,0 +1,63 @@
+"""Settings, errors, records, JSON and logging: the ground that every package stands on.
+
+Invariant: imports nothing of ours.
+
+Uses: nothing.
+"""
+
+from thresher.core.encoding import dumps, plain
+from thresher.core.errors import (
+    ConfigurationError,
+    Conflict,
+    DaemonError,
+    EncoderError,
+    InvalidInput,
+    NotFound,
+    SchemaMismatch,
+    StoreError,
+    StoreUnavailable,
+    ThresherError,
+    UnsafeRole,
+    UpstreamError,
+    UpstreamRefused,
+    UpstreamTimeout,
+)
+from thresher.core.log import configure_logging, current_trace, event, mask, mask_text, new_trace, traced
+from thresher.core.records import JSON, Arm, Caller, Scored, Tenant, Tool, Why
+from thresher.core.settings import Settings, environment, load_settings
+
+__all__ = [
+    "JSON",
+    "Arm",
+    "Caller",
+    "ConfigurationError",
+    "Conflict",
+    "DaemonError",
+    "EncoderError",
+    "InvalidInput",
+    "NotFound",
+    "SchemaMismatch",
+    "Scored",
+    "Settings",
+    "StoreError",
+    "StoreUnavailable",
+    "Tenant",
+    "ThresherError",
+    "Tool",
+    "UnsafeRole",
+    "UpstreamError",
+    "UpstreamRefused",
+    "UpstreamTimeout",
+    "Why",
+    "configure_logging",
+    "current_trace",
+    "dumps",
+    "environment",
+    "event",
+    "load_settings",
+    "mask",
+    "mask_text",
+    "new_trace",
+    "plain",
+    "traced",
+]

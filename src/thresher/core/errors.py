@@ -1,0 +1,129 @@
+"""The one tree of errors that Thresher raises on purpose.
+
+    ThresherError
+    |-- InvalidInput          the caller's argument or file is wrong
+    |-- NotFound              a named tool, server or file does not exist
+    |-- Conflict              the name or the resource is taken
+    |-- ConfigurationError    a setting, file or environment variable must change
+    |-- StoreError            the database cannot do what was asked
+    |   |-- StoreUnavailable  it cannot be reached (worth a retry)
+    |   |-- SchemaMismatch    its schema is older or newer than the code
+    |   `-- UnsafeRole        the application role could bypass row-level security
+    |-- EncoderError          the embedding model cannot answer
+    |-- UpstreamError         another MCP server failed
+    |   |-- UpstreamTimeout   it did not answer in time
+    |   `-- UpstreamRefused   it answered with a protocol error
+    `-- DaemonError           the local daemon cannot be started or attached to
+
+Every error carries a message (what happened), a hint (what to do about it) and a stable code.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ThresherError(Exception):
+    """Base of every error raised on purpose.
+
+    Args:
+        message: What happened, in one sentence, without secrets.
+        hint: What the reader can do about it; empty when nothing can be done.
+    """
+
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class InvalidInput(ThresherError):
+    """The caller's argument or file is wrong."""
+
+    code = "invalid_input"
+    exit_code = 2
+
+
+class NotFound(ThresherError):
+    """A named tool, server or file does not exist."""
+
+    code = "not_found"
+    exit_code = 3
+
+
+class Conflict(ThresherError):
+    """The name or the resource is taken."""
+
+    code = "conflict"
+    exit_code = 4
+
+
+class ConfigurationError(ThresherError):
+    """A setting, file or environment variable must change before this can work."""
+
+    code = "configuration"
+    exit_code = 5
+
+
+class StoreError(ThresherError):
+    """The database cannot do what was asked."""
+
+    code = "store"
+    exit_code = 6
+
+
+class StoreUnavailable(StoreError):
+    """The database cannot be reached; a retry may help."""
+
+    code = "store_unavailable"
+
+
+class SchemaMismatch(StoreError):
+    """The database's schema is older or newer than this code."""
+
+    code = "schema_mismatch"
+
+
+class UnsafeRole(StoreError):
+    """The application role could bypass row-level security."""
+
+    code = "unsafe_role"
+
+
+class EncoderError(ThresherError):
+    """The embedding model cannot be loaded or cannot answer."""
+
+    code = "encoder"
+    exit_code = 7
+
+
+class UpstreamError(ThresherError):
+    """Another MCP server failed."""
+
+    code = "upstream"
+    exit_code = 8
+
+
+class UpstreamTimeout(UpstreamError):
+    """Another MCP server did not answer in time."""
+
+    code = "upstream_timeout"
+
+
+class UpstreamRefused(UpstreamError):
+    """Another MCP server answered with a protocol error."""
+
+    code = "upstream_refused"
+
+
+class DaemonError(ThresherError):
+    """The local daemon cannot be started, or attached to."""
+
+    code = "daemon"
+    exit_code = 9

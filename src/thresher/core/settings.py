@@ -1,0 +1,88 @@
+"""Settings: the one place that reads the environment.
+
+Every setting is a variable `THRESHER_<NAME>`. A wrong value stops the start with the variable's name.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from platformdirs import user_data_path
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from thresher.core.errors import ConfigurationError
+
+
+def default_data_dir() -> Path:
+    """The per-user data folder; root gets one that the database's unprivileged account can enter."""
+    if sys.platform != "win32" and os.geteuid() == 0:
+        return Path("/var/lib/thresher")
+    return user_data_path("thresher", appauthor=False)
+
+
+class Settings(BaseSettings):
+    """What a person can set. Frozen: read once at the start and handed down."""
+
+    model_config = SettingsConfigDict(env_prefix="THRESHER_", frozen=True, extra="ignore", env_ignore_empty=True)
+
+    data_dir: Path = Field(default_factory=default_data_dir)
+    database_url: SecretStr | None = None
+    """External PostgreSQL, application role."""
+    migration_url: SecretStr | None = None
+    """External PostgreSQL, owner role; only `thresher migrate` uses it."""
+    server_version: Literal[16, 18] = 18
+    """Major version of the embedded server."""
+    allow_root: bool = False
+    """Root may run the embedded server, under the account `server_user`."""
+    server_user: str = "nobody"
+    secret_key: SecretStr | None = None
+    """32 bytes, URL-safe base64; without it a 0600 file in the data folder holds the key."""
+
+    model: str = "bge-small-en-v1.5"
+    model_dir: Path | None = None
+    """A folder with model.onnx and tokenizer.json that takes the place of the packaged weights."""
+    encoder_url: str | None = None
+    """Base address of an OpenAI-compatible service for embeddings, in place of the local model."""
+    encoder_key: SecretStr | None = None
+    encoder_model: str = "text-embedding-3-small"
+    encoder_threads: int = Field(default=2, ge=1, le=64)
+    query_cache_size: int = Field(default=1000, ge=0, le=1_000_000)
+    query_cache_seconds: float = Field(default=300.0, ge=0)
+    vector_memory_mb: int = Field(default=256, ge=0)
+    """Memory for read-only copies of index vectors in the process; 0 searches in PostgreSQL alone."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8642, ge=0, le=65535)
+    idle_exit_seconds: float = Field(default=600.0, ge=0)
+    """A daemon that a client started leaves after this long without clients; 0 never."""
+    upstream_connect_seconds: float = Field(default=30.0, gt=0)
+    upstream_call_seconds: float = Field(default=120.0, gt=0)
+    find_limit: int = Field(default=8, ge=1, le=10)
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Read the environment once.
+
+    Args:
+        overrides: Values that win over the environment (command-line options); None means not given.
+
+    Raises:
+        ConfigurationError: A value is not allowed; the message names the variable.
+    """
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)  # pyright: ignore[reportArgumentType] - pydantic validates each value
+    except ValidationError as error:
+        problems = "; ".join(f"THRESHER_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors())
+        raise ConfigurationError(f"Settings are not valid: {problems}.", hint="Correct or unset them.") from None
+
+
+def environment() -> Mapping[str, str]:
+    """The process environment, for children and for `${NAME}` in server files."""
+    return dict(os.environ)

@@ -1,0 +1,23 @@
+"""The tables, as SQLAlchemy Core metadata; Alembic's migrations create exactly these.
+
+Uses: nothing.
+"""
+
+from thresher.store.tables.catalogue import discovery, server, tool
+from thresher.store.tables.index import collection, embedding, item, item_vector, posting, term_stat
+from thresher.store.tables.metadata import TENANT_TABLES, metadata, tenant
+
+__all__ = [
+    "TENANT_TABLES",
+    "collection",
+    "discovery",
+    "embedding",
+    "item",
+    "item_vector",
+    "metadata",
+    "posting",
+    "server",
+    "tenant",
+    "term_stat",
+    "tool",
+]

@@ -1,0 +1,76 @@
+"""The search index of every kind, and the content-addressed cache of embeddings.
+
+Invariant: `embedding` carries no tenant and the application role cannot read it; it is reached only through the
+function `cached_embeddings(model, hashes)`, so that a vector is found by those who hold the text's hash alone.
+"""
+
+from __future__ import annotations
+
+from pgvector.sqlalchemy import VECTOR
+from sqlalchemy import BigInteger, Column, ForeignKeyConstraint, Integer, LargeBinary, SmallInteger, Table, Text
+from sqlalchemy.dialects.postgresql import ARRAY, REAL
+
+from thresher.store.tables.metadata import metadata, tenant_table
+
+embedding = Table(
+    "embedding",
+    metadata,
+    Column("model", Text, primary_key=True),
+    Column("hash", LargeBinary, primary_key=True),
+    Column("vector", VECTOR(), nullable=False),
+)
+
+collection = tenant_table(
+    "collection",
+    Column("kind", Text, primary_key=True),
+    Column("model", Text, nullable=False),
+    Column("version", BigInteger, nullable=False, server_default="0"),
+    Column("items", Integer, nullable=False, server_default="0"),
+    Column("total_length", REAL, nullable=False, server_default="0"),
+)
+"""One row for each tenant and kind: the model whose vectors serve, a version that every write raises, BM25 totals."""
+
+item = tenant_table(
+    "item",
+    Column("kind", Text, primary_key=True),
+    Column("id", BigInteger, primary_key=True),
+    Column("owner", Text, nullable=True),
+    Column("facets", ARRAY(Text), nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Column("length", REAL, nullable=False),
+    Column("version", BigInteger, nullable=False),
+)
+"""`hash`: SHA-256 of the texts behind the row, so an unchanged item is left alone; `version`: of its last write."""
+
+item_vector = tenant_table(
+    "item_vector",
+    Column("kind", Text, primary_key=True),
+    Column("model", Text, primary_key=True),
+    Column("id", BigInteger, primary_key=True),
+    Column("part", SmallInteger, primary_key=True),
+    Column("hash", LargeBinary, nullable=False),
+    Column("vector", VECTOR(), nullable=False),
+    ForeignKeyConstraint(["tenant_id", "kind", "id"], ["item.tenant_id", "item.kind", "item.id"], ondelete="CASCADE"),
+)
+"""Vectors by model: while a new model is embedded beside the old one, the old one serves."""
+
+posting = tenant_table(
+    "posting",
+    Column("kind", Text, primary_key=True),
+    Column("term", Text(collation="C"), primary_key=True),
+    Column("id", BigInteger, primary_key=True),
+    Column("owner", Text, nullable=True),
+    Column("frequency", REAL, nullable=False),
+    Column("length", REAL, nullable=False),
+    ForeignKeyConstraint(["tenant_id", "kind", "id"], ["item.tenant_id", "item.kind", "item.id"], ondelete="CASCADE"),
+)
+"""Term frequency (weighted over fields) and document length: the BM25 weight is computed at query time, when the
+average length is known exactly."""
+
+term_stat = tenant_table(
+    "term_stat",
+    Column("kind", Text, primary_key=True),
+    Column("term", Text(collation="C"), primary_key=True),
+    Column("documents", Integer, nullable=False),
+)
+"""Document frequency of a term within one tenant and kind."""
