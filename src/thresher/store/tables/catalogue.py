@@ -53,6 +53,7 @@ tool = tenant_table(
     Column("enriched", Text, nullable=False),
     Column("content_hash", LargeBinary, nullable=False),
     Column("definition_hash", LargeBinary, nullable=False),
+    Column("tokens", Integer, nullable=False, server_default="0"),
     Column("enabled", Boolean, nullable=False, server_default=true()),
     Column("core", Boolean, nullable=False, server_default="false"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
@@ -60,7 +61,8 @@ tool = tenant_table(
     UniqueConstraint("tenant_id", "server_id", "name"),
     ForeignKeyConstraint(["tenant_id", "server_id"], ["server.tenant_id", "server.id"], ondelete="CASCADE"),
 )
-"""`enriched` is the text that is embedded, `content_hash` its SHA-256; `definition_hash` is that of the original."""
+"""`enriched` is the text that is embedded, `content_hash` its SHA-256; `definition_hash` is that of the original
+without its server's name; `tokens`: what the definition costs a model that reads it in full."""
 
 discovery = tenant_table(
     "discovery",
