@@ -19,8 +19,9 @@ from thresher.core.encoding import dumps
 
 _trace: ContextVar[str] = ContextVar("thresher_trace", default="")
 _SECRET_KEY = re.compile(
-    r"(^|[_-])(authorization|password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|cookie|credential)s?($|[_-])",
-    re.I,
+    r"(^|[_-])(token|(authorization|password|passwd|secret|api[_-]?key|access[_-]?key|private[_-]?key|cookie|credential)s?)"
+    r"($|[_-])",
+    re.IGNORECASE,
 )
 _URL_CREDENTIAL = re.compile(r"(?P<scheme>\b[a-z][a-z0-9+.-]*://)[^/\s:@]*:[^/\s@]*@", re.I)
 _BEARER = re.compile(r"\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{6,}", re.I)

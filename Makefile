@@ -1,0 +1,55 @@
+# Everything is set up from nothing: Python >= 3.11 with pip, and make.
+PYTHON ?= python3
+BIN := .venv/bin
+# PostgreSQL never runs as root; for root (a container, say) the embedded server runs as `nobody`.
+ifeq ($(shell id -u),0)
+export THRESHER_ALLOW_ROOT := 1
+endif
+
+.PHONY: demo test check lint types contracts bench lock clean
+
+demo: .venv/.demo
+	$(BIN)/thresher demo
+
+test: .venv/.dev
+	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=term
+
+check: .venv/.dev lint types contracts test
+
+lint: .venv/.dev
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+
+types: .venv/.dev
+	$(BIN)/basedpyright
+
+contracts: .venv/.dev
+	$(BIN)/lint-imports
+
+bench: .venv/.dev
+	$(BIN)/python -m benchmarks
+
+# The lock files: every distribution of every platform by its SHA-256, no index named.
+lock: .venv/.dev
+	$(BIN)/uv pip compile pyproject.toml --group demo --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-annotate --quiet -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --group demo --group dev --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-annotate --quiet -c requirements.lock -o requirements-dev.lock
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Thresher needs Python >= 3.11: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+	$(PYTHON) -m venv .venv
+
+.venv/.demo: requirements.lock pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/.dev: requirements-dev.lock pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@ .venv/.demo
+
+clean:
+	rm -rf .venv .pytest_cache .ruff_cache .coverage* build dist
