@@ -1,0 +1,108 @@
+"""Serves one MCP session over a pair of byte streams: newline-delimited JSON, as on standard input and output.
+
+Invariant: a session owns nothing but its streams; however it ends, other sessions on the same server go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from fastmcp import FastMCP
+from fastmcp.server.context import reset_transport, set_transport
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from thresher.core import InvalidInput, event
+
+logger = logging.getLogger("thresher.gateway")
+
+MESSAGE_LIMIT = 64 * 1024 * 1024
+"""Bytes in one message: far above any real call, low enough that one client cannot take the memory of all."""
+
+_CHUNK = 64 * 1024
+
+
+async def serve_stream_session(
+    server: FastMCP[Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Serve one client until its stream ends; many sessions may share the server.
+
+    Args:
+        server: The gateway, as `build_gateway` returns it.
+        reader: Where the client's lines come from; its own line limit does not matter.
+        writer: Where the answers go; closed when the session ends.
+    """
+    token = set_transport("stdio")
+    try:
+        async with server._lifespan_manager():  # pyright: ignore[reportPrivateUsage] - no public way to own streams
+            await _session(server, reader, writer)
+    finally:
+        reset_transport(token)
+        writer.close()
+
+
+async def _session(server: FastMCP[Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    low_level = server._mcp_server  # pyright: ignore[reportPrivateUsage] - FastMCP's own transports use it so
+    received_in, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    answers, answers_out = anyio.create_memory_object_stream[SessionMessage](0)
+    async with anyio.create_task_group() as session:
+        session.start_soon(_receive, reader, received_in)
+        async with anyio.create_task_group() as sending:
+            sending.start_soon(_send, answers_out, writer, session)
+            await low_level.run(received, answers, low_level.create_initialization_options())
+            await answers.aclose()
+        session.cancel_scope.cancel()
+
+
+async def _receive(reader: asyncio.StreamReader, into: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    async with into:
+        try:
+            async for line in _lines(reader):
+                await into.send(_message(line))
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return  # the session ended first
+        except (ConnectionError, InvalidInput) as error:
+            event(logger, "session_broken", level=logging.WARNING, reason=str(error))
+
+
+async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    pieces: list[bytes] = []
+    size = 0
+    while chunk := await reader.read(_CHUNK):
+        *whole, rest = chunk.split(b"\n")
+        for end in whole:
+            pieces.append(end)
+            line = b"".join(pieces)
+            pieces, size = [], 0
+            if line.strip():
+                yield line
+        pieces.append(rest)
+        size += len(rest)
+        if size > MESSAGE_LIMIT:
+            raise InvalidInput(f"A message is longer than {MESSAGE_LIMIT} bytes.", hint="Send less in one call.")
+
+
+def _message(line: bytes) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as error:
+        return error
+
+
+async def _send(
+    answers: MemoryObjectReceiveStream[SessionMessage], writer: asyncio.StreamWriter, session: TaskGroup
+) -> None:
+    async with answers:
+        try:
+            async for answer in answers:
+                text = answer.message.model_dump_json(by_alias=True, exclude_unset=True)
+                writer.write(text.encode() + b"\n")
+                await writer.drain()
+        except ConnectionError:
+            session.cancel_scope.cancel()  # the client has gone: nobody waits for an answer

@@ -1,0 +1,6 @@
+"""What can be known, one package a kind: tools.
+
+Invariant: the kinds never import each other; each has its own door (`thresher.knowledge.tools`).
+
+Uses: nothing.
+"""
