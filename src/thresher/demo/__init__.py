@@ -1,0 +1,4 @@
+"""`thresher demo`: a tour on real MCP servers.
+
+Uses: core.
+"""
