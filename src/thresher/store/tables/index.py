@@ -10,6 +10,7 @@ from pgvector.sqlalchemy import VECTOR
 from sqlalchemy import (
     BigInteger,
     Column,
+    Double,
     ForeignKeyConstraint,
     Integer,
     LargeBinary,
@@ -36,7 +37,7 @@ collection = tenant_table(
     Column("model", Text, nullable=False),
     Column("version", BigInteger, nullable=False, server_default="0"),
     Column("items", Integer, nullable=False, server_default="0"),
-    Column("total_length", REAL, nullable=False, server_default="0"),
+    Column("total_length", Double, nullable=False, server_default="0"),
 )
 """One row for each tenant and kind: the model whose vectors serve, a version that every write raises, BM25 totals."""
 
