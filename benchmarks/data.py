@@ -144,17 +144,13 @@ def bfcl() -> BenchSet:
                 _add_function(function, seen, named)
             gold = [name for call in answers[row["id"]] for name in call]
             asked.append((_asked(row), list(dict.fromkeys(gold)), origin))
-    cases = [
-        Case(text, tuple(frozenset(named[name]) for name in gold), origin=origin) for text, gold, origin in asked
-    ]
+    cases = [Case(text, tuple(frozenset(named[name]) for name in gold), origin=origin) for text, gold, origin in asked]
     for origin in ("irrelevance", "live_irrelevance"):
         cases += [Case(_asked(row), (), origin=origin) for row in _bfcl_rows(f"BFCL_v4_{origin}")]
     return BenchSet("bfcl", tuple(seen.values()), tuple(cases))
 
 
-def _add_function(
-    function: Mapping[str, Any], seen: dict[tuple[str, str], Tool], named: dict[str, set[str]]
-) -> None:
+def _add_function(function: Mapping[str, Any], seen: dict[tuple[str, str], Tool], named: dict[str, set[str]]) -> None:
     name, text = function["name"], function["description"]
     if (name, text) not in seen:
         earlier = len(named.setdefault(name, set()))

@@ -1,0 +1,53 @@
+"""What Thresher is compared with, in the same run: FastMCP's BM25 search, and plain bge-small."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import numpy as np
+from fastmcp.server.transforms.search.bm25 import BM25SearchTransform
+from fastmcp.tools import FunctionTool
+
+from thresher.core import Tool
+from thresher.embedding import Encoder
+
+Ranker = Callable[[str], Awaitable[list[str]]]
+"""A message -> the ten best tool keys, best first."""
+
+DEPTH = 10
+
+
+async def fastmcp_bm25(tools: Sequence[Tool]) -> Ranker:
+    """FastMCP's own search transform over the same definitions."""
+
+    def _body() -> None:
+        """Never called: the transform reads definitions alone."""
+
+    listed = [
+        FunctionTool(name=tool.key, description=tool.description, parameters=dict(tool.input_schema), fn=_body)
+        for tool in tools
+    ]
+    transform = BM25SearchTransform(max_results=DEPTH)
+
+    async def rank(message: str) -> list[str]:
+        return [found.name for found in await transform._search(listed, message)]
+
+    return rank
+
+
+async def plain_dense(tools: Sequence[Tool], encoder: Encoder) -> Ranker:
+    """The encoder alone: cosine of the message and `name: description`."""
+    matrix = await encoder.embed_documents([f"{tool.name}: {tool.description}" for tool in tools])
+
+    async def rank(message: str) -> list[str]:
+        (vector,) = await encoder.embed_queries([message])
+        return [tools[index].key for index in np.argsort(-(matrix @ vector), kind="stable")[:DEPTH]]
+
+    return rank
+
+
+async def interleaved(rank: Ranker, queries: Sequence[str]) -> list[str]:
+    """Rank each query on its own and take the results in turn."""
+    rankings = [await rank(query) for query in queries]
+    turns = (ranking[depth] for depth in range(DEPTH) for ranking in rankings if depth < len(ranking))
+    return list(dict.fromkeys(turns))[:DEPTH]
