@@ -1,0 +1,36 @@
+"""The command `thresher`, and `python -m thresher`.
+
+Invariant: nothing heavy is imported before the arguments tell that it is needed, so that a stdio bridge starts in
+the time that Python itself takes.
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: The command line without the program's name; the process's own unless given.
+
+    Returns:
+        The exit code (docs/reference/cli.md).
+    """
+    given = sys.argv[1:] if arguments is None else arguments
+    if given == ["stdio"]:
+        from thresher.daemon import run_bridge  # noqa: PLC0415 - see the invariant
+
+        return run_bridge()
+    if given == ["_daemon"]:
+        from thresher.daemon.server import run_started  # noqa: PLC0415 - see the invariant
+
+        return run_started()
+    from thresher.cli import run  # noqa: PLC0415 - see the invariant
+
+    return run(given)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

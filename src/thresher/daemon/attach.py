@@ -1,0 +1,150 @@
+"""Attach to the daemon of a data folder, or start one: exactly one, however many clients race.
+
+Invariant: the standard library only. A daemon lives as long as it holds the daemon lock; `daemon.json` and the
+socket file are hints that may be stale. Whoever starts a daemon holds the start lock until it answers.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+
+from thresher import __version__
+from thresher.daemon.failure import DaemonFailure
+from thresher.daemon.lock import FileLock, is_free
+from thresher.daemon.place import Place, as_object
+
+START_SECONDS = 90.0
+"""The longest that a first start may take: creating and migrating the database on a slow disk."""
+ANSWER_SECONDS = 15.0
+"""The longest that a living daemon may take to answer a handshake."""
+LINE_LIMIT = 65_536
+
+
+def attach(place: Place, mode: str, *, start: bool = True, version: str = __version__) -> socket.socket:
+    """Connect to the daemon, starting one where none runs.
+
+    Args:
+        place: The data folder's files.
+        mode: `mcp` for a session of the protocol, `control` for a command.
+        start: Whether to start a daemon when none runs.
+        version: The version to claim.
+
+    Returns:
+        A connected blocking socket, past its handshake.
+
+    Raises:
+        DaemonFailure: No daemon answers, it is of another version and in use, or it cannot be started.
+    """
+    deadline = time.monotonic() + START_SECONDS
+    link = _greet(place, mode, version, deadline)
+    if link is not None:
+        return link
+    if not start:
+        raise DaemonFailure(
+            f"No daemon runs for the data folder {place.folder}.", hint="Start one: thresher serve.", code="not_running"
+        )
+    return _start_and_attach(place, mode, version, deadline)
+
+
+def _start_and_attach(place: Place, mode: str, version: str, deadline: float) -> socket.socket:
+    from thresher.daemon.start import start_daemon  # noqa: PLC0415 - subprocess costs half of Python's own start
+
+    place.prepare()
+    lock = FileLock(place.start_lock)
+    if not lock.acquire(deadline - time.monotonic()):
+        raise DaemonFailure(
+            "Another client has been starting the daemon for too long.", hint=f"Look into {place.log}, then try again."
+        )
+    try:
+        while time.monotonic() < deadline:
+            link = _greet(place, mode, version, deadline)
+            if link is not None:
+                return link
+            start_daemon(place, deadline)
+    finally:
+        lock.release()
+    raise DaemonFailure("The daemon was started but does not answer.", hint=f"Look into {place.log}, then try again.")
+
+
+def _greet(place: Place, mode: str, version: str, deadline: float) -> socket.socket | None:
+    """One handshake with the daemon on the card; None when there is none, or it has just left."""
+    card = place.read()
+    link = _connect(place, card)
+    if card is None or link is None:
+        return None
+    try:
+        answer = _handshake(link, {"thresher": version, "token": card.get("token"), "mode": mode})
+    except TimeoutError:
+        link.close()
+        raise DaemonFailure(
+            f"The daemon (process {card.get('pid')}) does not answer.", hint="Stop it: thresher stop --force."
+        ) from None
+    if answer is not None and answer.get("ok") is True:
+        return link
+    link.close()
+    if answer is None or answer.get("code") == "leaving":
+        if is_free(place.daemon_lock, max(0.0, deadline - time.monotonic())):
+            return None
+        raise DaemonFailure(
+            f"The daemon (process {card.get('pid')}) was asked to leave and has not.",
+            hint="Stop it: thresher stop --force.",
+        )
+    raise failure(answer)
+
+
+def _connect(place: Place, card: dict[str, object] | None) -> socket.socket | None:
+    address = "" if card is None else str(card.get("address", ""))
+    scheme, _, target = address.partition(":")
+    try:
+        if scheme == "unix":
+            link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            link.settimeout(ANSWER_SECONDS)
+            link.connect(target)
+            return link
+        # A port may belong to somebody else by now; the lock tells whether our daemon lives.
+        if scheme == "tcp" and not is_free(place.daemon_lock):
+            host, _, port = target.rpartition(":")
+            return socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS)
+    except (OSError, ValueError):
+        return None
+    return None
+
+
+def _handshake(link: socket.socket, greeting: dict[str, object]) -> dict[str, object] | None:
+    """Exchange one line each; None when the daemon closed the connection (it is ending)."""
+    try:
+        link.sendall(json.dumps(greeting).encode() + b"\n")
+        line = read_line(link)
+        answer = json.loads(line)
+    except TimeoutError:
+        raise
+    except (OSError, ValueError):
+        return None
+    link.settimeout(None)
+    return as_object(answer)
+
+
+def read_line(link: socket.socket) -> bytes:
+    """Read one line without reading past it; empty at the end of the stream."""
+    line = bytearray()
+    while not line.endswith(b"\n") and len(line) < LINE_LIMIT:
+        seen = link.recv(4096, socket.MSG_PEEK)
+        if not seen:
+            return b""
+        end = seen.find(b"\n") + 1 or len(seen)
+        line += link.recv(end)
+    return bytes(line)
+
+
+def failure(answer: dict[str, object]) -> DaemonFailure:
+    """The error that a daemon sent: `{code, message, hint, exit_code, trace}`."""
+    exit_code = answer.get("exit_code")
+    return DaemonFailure(
+        str(answer.get("message") or "The daemon refused."),
+        hint=str(answer.get("hint") or ""),
+        code=str(answer.get("code") or "daemon"),
+        exit_code=exit_code if isinstance(exit_code, int) else 9,
+        trace=str(answer.get("trace") or ""),
+    )

@@ -1,0 +1,83 @@
+"""The stdio bridge: bytes from a client's standard input to the daemon, and back.
+
+Invariant: the standard library only; it reads no message, so it can break none.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+
+from thresher.daemon.attach import attach
+from thresher.daemon.failure import DaemonFailure
+from thresher.daemon.place import Place, here
+
+CHUNK = 65_536
+STDIN, STDOUT = 0, 1
+
+
+def run_bridge(place: Place | None = None) -> int:
+    """Serve one client until it or the daemon ends.
+
+    At the end of its input the bridge tells the daemon, passes on the answers that are outstanding, and ends when
+    the daemon closes. A daemon that ends first is an error.
+
+    Returns:
+        The exit code: 0, 9 when the daemon is missing or ended, 130 after Ctrl-C.
+    """
+    place = place or here()
+    try:
+        link = attach(place, "mcp")
+        return _pump(link, place)
+    except DaemonFailure as error:
+        return _complain(error)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _pump(link: socket.socket, place: Place) -> int:
+    ended = threading.Event()
+    threading.Thread(target=_send, args=(link, ended), daemon=True).start()
+    while chunk := _receive(link):
+        if not _write(chunk):
+            return 0  # the client no longer reads: it is gone
+    if ended.is_set():
+        return 0
+    raise DaemonFailure(
+        "The daemon ended while this client was connected (stopped, killed or crashed).",
+        hint=f"Start the client again: a new daemon comes up by itself. Its log: {place.log}",
+    )
+
+
+def _receive(link: socket.socket) -> bytes:
+    try:
+        return link.recv(CHUNK)
+    except OSError:
+        return b""
+
+
+def _send(link: socket.socket, ended: threading.Event) -> None:
+    try:
+        while chunk := os.read(STDIN, CHUNK):
+            link.sendall(chunk)
+        ended.set()
+        link.shutdown(socket.SHUT_WR)
+    except OSError:
+        return  # the daemon is gone; the other direction says so
+
+
+def _write(chunk: bytes) -> bool:
+    view = memoryview(chunk)
+    try:
+        while view:
+            view = view[os.write(STDOUT, view) :]
+    except OSError:
+        return False
+    return True
+
+
+def _complain(error: DaemonFailure) -> int:
+    sys.stderr.write(f"thresher: {error}\n")
+    return error.exit_code

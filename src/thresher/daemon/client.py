@@ -1,0 +1,59 @@
+"""The command line's side of the control protocol: one request a connection, JSON lines.
+
+Invariant: the standard library only. Closing the connection cancels the work.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from thresher.daemon.attach import attach, failure
+from thresher.daemon.failure import DaemonFailure
+from thresher.daemon.place import Place
+
+Progress = Callable[[dict[str, Any]], None]
+
+
+def request(
+    place: Place,
+    verb: str,
+    arguments: dict[str, Any] | None = None,
+    *,
+    start: bool = True,
+    progress: Progress | None = None,
+) -> Any:
+    """Ask the daemon to do one thing and wait for the result.
+
+    Args:
+        place: The data folder's files.
+        verb: The name of the verb, the same on every face.
+        arguments: Its arguments, as JSON can hold them.
+        start: Whether to start a daemon when none runs.
+        progress: Called with each event on the way.
+
+    Returns:
+        The result as decoded JSON.
+
+    Raises:
+        DaemonFailure: The daemon cannot be reached, or answered with an error.
+    """
+    link = attach(place, "control", start=start)
+    with link, link.makefile("rwb") as stream:
+        try:
+            stream.write(json.dumps({"verb": verb, "arguments": arguments or {}}).encode() + b"\n")
+            stream.flush()
+            for line in stream:
+                event = json.loads(line)
+                if "result" in event:
+                    return event["result"]
+                if "error" in event:
+                    raise failure(event["error"])
+                if progress is not None:
+                    progress(event.get("progress", {}))
+        except (OSError, ValueError):
+            pass  # a connection that breaks says the same as one that ends
+    raise DaemonFailure(
+        "The daemon ended before it had answered.", hint=f"Look into {place.log}, then try again.", code="daemon"
+    )

@@ -1,0 +1,86 @@
+"""The control protocol: one request a connection, events on the way, one result or error at the end.
+
+    client: {"verb": "find_tools", "arguments": {...}}
+    daemon: {"progress": {...}} ... then {"result": ...} or {"error": {code, message, hint, exit_code, trace}}
+
+Invariant: a client that closes its connection cancels its work. No error reaches a client as a traceback.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from thresher.core import InvalidInput, NotFound, ThresherError, dumps, event, traced
+
+logger = logging.getLogger("thresher.daemon")
+
+Progress = Callable[[Mapping[str, Any]], None]
+Verb = Callable[[Mapping[str, Any], Progress], Awaitable[Any]]
+
+
+async def serve_control(verbs: Mapping[str, Verb], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer one request.
+
+    Args:
+        verbs: What can be asked, by name.
+        reader: The client's bytes, past the handshake.
+        writer: To the client.
+    """
+    line = await reader.readline()
+    if not line:
+        return
+
+    def tell(progress: Mapping[str, Any]) -> None:
+        if not writer.is_closing():
+            writer.write(_line({"progress": progress}))
+
+    work = asyncio.create_task(_answer(verbs, line, tell))
+    gone = asyncio.create_task(reader.read())
+    await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+    gone.cancel()
+    if not work.done():
+        work.cancel()
+    (answer,) = await asyncio.gather(work, return_exceptions=True)
+    if isinstance(answer, dict):
+        writer.write(_line(answer))
+        await writer.drain()
+
+
+async def _answer(verbs: Mapping[str, Verb], line: bytes, tell: Progress) -> dict[str, Any]:
+    with traced() as trace:
+        try:
+            verb, arguments = _decode(line)
+            if verb not in verbs:
+                raise NotFound(f"The daemon knows no verb {verb!r}.", hint="Client and daemon may differ in version.")
+            return {"result": await verbs[verb](arguments, tell)}
+        except ThresherError as error:
+            event(logger, "command failed", level=logging.WARNING, code=error.code, message=error.message)
+            return {"error": _error(error.code, error.message, error.hint, error.exit_code, trace)}
+        except Exception:  # a face: whatever went wrong becomes one clear line
+            logger.exception("command failed")
+            return {"error": _error("internal", "Something went wrong inside the daemon.", _REPORT, 1, trace)}
+
+
+_REPORT = "The log holds the details under this trace id."
+
+
+def _error(code: str, message: str, hint: str, exit_code: int, trace: str) -> dict[str, Any]:
+    return {"code": code, "message": message, "hint": hint, "exit_code": exit_code, "trace": trace}
+
+
+def _decode(line: bytes) -> tuple[str, Mapping[str, Any]]:
+    try:
+        request = json.loads(line)
+        return str(request["verb"]), dict(request.get("arguments") or {})
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InvalidInput(
+            f"The request is not one: {error}.", hint="Send {verb, arguments} as one JSON line."
+        ) from None
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    return dumps(value).encode() + b"\n"

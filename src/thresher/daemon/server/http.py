@@ -1,0 +1,115 @@
+"""The daemon's HTTP door: uvicorn on a loopback address.
+
+Invariant: the port is taken before anything else starts, and nothing but this machine can reach it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import ipaddress
+import socket
+import sys
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager
+
+import uvicorn
+from uvicorn._types import ASGIApplication  # uvicorn's own name for what it serves
+
+from thresher.core import ConfigurationError, Conflict
+
+GRACE_SECONDS = 3
+"""How long open streams may finish when the daemon ends."""
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Take a loopback address.
+
+    Args:
+        host: `localhost`, or a loopback address of either family.
+        port: The port; 0 lets the system choose.
+
+    Returns:
+        The bound socket, not yet listening.
+
+    Raises:
+        ConfigurationError: The address could be reached from elsewhere.
+        Conflict: The port is taken.
+    """
+    address = "127.0.0.1" if host == "localhost" else host
+    if not _is_loopback(address):
+        raise ConfigurationError(
+            f"Thresher does not listen on {host}: it has no authentication yet, so only this machine may reach it.",
+            hint="Use 127.0.0.1 or ::1, and a tunnel or a reverse proxy with authentication for other machines.",
+        )
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    door = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if sys.platform != "win32":
+            door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        door.bind((address, port))
+    except OSError as error:
+        door.close()
+        raise _explained(host, port, error) from None
+    return door
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def _explained(host: str, port: int, error: OSError) -> Exception:
+    if error.errno == errno.EADDRINUSE:
+        return Conflict(
+            f"Port {port} on {host} is taken.",
+            hint="End what uses it (perhaps another daemon: thresher stop), or choose one: thresher serve --port 0.",
+        )
+    return ConfigurationError(
+        f"Thresher cannot listen on {host}:{port}: {error.strerror or error}.", hint="Choose another --host or --port."
+    )
+
+
+def address_of(door: socket.socket) -> str:
+    """The address for MCP clients, such as `http://127.0.0.1:8642/mcp`."""
+    host, port = door.getsockname()[:2]
+    return f"http://[{host}]:{port}/mcp" if ":" in host else f"http://{host}:{port}/mcp"
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its signal handlers: the daemon has its own."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Leave the process's signals alone."""
+        yield
+
+
+@asynccontextmanager
+async def serving(application: ASGIApplication, door: socket.socket) -> AsyncGenerator[None]:
+    """Serve an application for as long as the block lasts; its lifespan is the caller's business.
+
+    Args:
+        application: The ASGI application.
+        door: A socket from `bind`; closed at the end.
+    """
+    config = uvicorn.Config(
+        application,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    server = _Server(config)
+    door.listen(config.backlog)  # from here on a client that connects is kept waiting, not refused
+    task = asyncio.create_task(server.serve(sockets=[door]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await task
+        door.close()

@@ -1,0 +1,60 @@
+"""Who is attached to the daemon, and when nobody has been for too long.
+
+Invariant: only daemons that a client started leave by themselves, and never while a client or a job is present.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+
+class Presence:
+    """Counts clients and jobs, and calls once when there have been none for a while.
+
+    Args:
+        idle_seconds: How long without anybody; 0 means never.
+        leave: Called on the event loop when the time is over.
+    """
+
+    def __init__(self, idle_seconds: float, leave: Callable[[], None]) -> None:
+        self._idle_seconds = idle_seconds
+        self._leave = leave
+        self._timer: asyncio.TimerHandle | None = None
+        self._present: dict[str, int] = {}
+
+    def begin(self) -> None:
+        """Start to wait for the first client."""
+        self._arm()
+
+    def count(self, kind: str) -> int:
+        """How many of one kind (`mcp`, `control`, `job`) are present."""
+        return self._present.get(kind, 0)
+
+    @property
+    def clients(self) -> int:
+        """Connected clients, sessions and commands together."""
+        return self.count("mcp") + self.count("control")
+
+    @contextmanager
+    def entered(self, kind: str) -> Generator[None]:
+        """Count one of a kind for as long as the block lasts."""
+        self._present[kind] = self.count(kind) + 1
+        self.end()
+        try:
+            yield
+        finally:
+            self._present[kind] -= 1
+            self._arm()
+
+    def end(self) -> None:
+        """Stop the clock."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _arm(self) -> None:
+        self.end()
+        if self._idle_seconds > 0 and not any(self._present.values()):
+            self._timer = asyncio.get_running_loop().call_later(self._idle_seconds, self._leave)

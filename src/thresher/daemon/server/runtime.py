@@ -1,0 +1,210 @@
+"""The daemon's life: take the data folder, open the product, listen, wait, close.
+
+Invariant: at most one daemon lives in a data folder (it holds the daemon lock from first to last), and whatever ends
+it short of a kill closes sessions, upstream children and the embedded database, within a bounded time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import signal
+import socket
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from thresher import __version__
+from thresher.app import App, open_app
+from thresher.core import Conflict, Settings, event
+from thresher.daemon.attach import attach
+from thresher.daemon.failure import DaemonFailure
+from thresher.daemon.lock import FileLock
+from thresher.daemon.place import Place
+from thresher.daemon.server.control import serve_control
+from thresher.daemon.server.http import address_of, bind, serving
+from thresher.daemon.server.listener import Identity, Listener
+from thresher.daemon.server.presence import Presence
+from thresher.daemon.server.verbs import build_verbs
+
+logger = logging.getLogger("thresher.daemon")
+
+LOCK_SECONDS = 1.0
+"""A client that looks whether the lock is free holds it for an instant."""
+CLOSE_SECONDS = 20.0
+"""After this long the daemon ends without further courtesy; the next start recovers what is left."""
+
+
+class Taken(Exception):
+    """Another daemon holds the data folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a daemon is started.
+
+    Attributes:
+        started_by: `client` or `person`; only the former leaves by itself.
+        http: Whether to open the HTTP door.
+        config: A `mcpServers` file whose servers are added, or None.
+        expose: `core` (meta-tools and core tools) or `all`.
+    """
+
+    started_by: Literal["client", "person"]
+    http: bool = False
+    config: Path | None = None
+    expose: Literal["core", "all"] = "core"
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What is told once the daemon answers.
+
+    Attributes:
+        pid: The daemon's process.
+        socket: Its local address.
+        url: The MCP address over HTTP; empty without the HTTP door.
+    """
+
+    pid: int
+    socket: str
+    url: str
+
+
+def place_of(settings: Settings) -> Place:
+    """The daemon's files in the data folder of the settings."""
+    return Place(str(Path(settings.data_dir).expanduser().absolute()))
+
+
+def run_daemon(settings: Settings, options: Options, announce: Callable[[Ready], None]) -> int:
+    """Be the daemon of the settings' data folder until told to end.
+
+    Args:
+        settings: The settings.
+        options: How it is started.
+        announce: Called once, when clients are served.
+
+    Returns:
+        The exit code: 0, or 130 after an interrupt.
+
+    Raises:
+        Taken: Another daemon holds the data folder.
+        ThresherError, DaemonFailure: It cannot start.
+    """
+    place = place_of(settings)
+    place.prepare()
+    door = bind(settings.host, settings.port) if options.http else None
+    lock = FileLock(place.daemon_lock)
+    try:
+        if not lock.acquire(LOCK_SECONDS):
+            raise Taken
+        return asyncio.run(_live(settings, options, place, door, announce))
+    finally:
+        lock.release()
+        if door is not None:
+            door.close()
+
+
+def take_over(place: Place) -> None:
+    """Ask a daemon that a client started to make way.
+
+    Raises:
+        Conflict: It serves clients, or a person started it.
+    """
+    try:
+        attach(place, "takeover", start=False).close()
+    except DaemonFailure as error:
+        if error.code == "conflict":
+            raise Conflict(error.message, hint=error.hint) from None
+        if error.code != "not_running":
+            raise
+
+
+class _Life:
+    """The daemon's end: asked for by a signal, a client, or nobody's presence."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._main = asyncio.current_task()
+        self._over = asyncio.Event()
+        self.serving = False
+        self.exit_code = 0
+
+    def end(self) -> None:
+        """End the daemon; while it is still starting, the start is given up."""
+        if self._over.is_set():
+            return
+        self._over.set()
+        watchdog = threading.Timer(CLOSE_SECONDS, partial(os._exit, 9))
+        watchdog.daemon = True
+        watchdog.start()
+        if not self.serving and self._main is not None:
+            self._main.cancel()
+
+    async def over(self) -> None:
+        """Wait for the end."""
+        self.serving = True
+        await self._over.wait()
+
+    @contextmanager
+    def signals(self) -> Generator[None]:
+        """Let SIGTERM, SIGINT (and SIGHUP) end the daemon."""
+        names = [name for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
+        previous = {name: signal.signal(getattr(signal, name), self._signalled) for name in names}
+        try:
+            yield
+        finally:
+            for name, handler in previous.items():
+                signal.signal(getattr(signal, name), handler)
+
+    def _signalled(self, number: int, _frame: object) -> None:
+        if number == signal.SIGINT:
+            self.exit_code = 130
+        self._loop.call_soon_threadsafe(self.end)
+
+
+async def _live(
+    settings: Settings, options: Options, place: Place, door: socket.socket | None, announce: Callable[[Ready], None]
+) -> int:
+    life = _Life()
+    try:
+        with life.signals():
+            async with AsyncExitStack() as stack:
+                app = await stack.enter_async_context(open_app(settings, config=options.config, expose=options.expose))
+                ready = await stack.enter_async_context(_open_doors(app, settings, options, place, door, life))
+                announce(ready)
+                event(logger, "daemon ready", pid=ready.pid, version=__version__, url=ready.url)
+                await life.over()
+                event(logger, "daemon ending", pid=ready.pid)
+    except asyncio.CancelledError:
+        event(logger, "start given up", level=logging.WARNING)
+    return life.exit_code
+
+
+@asynccontextmanager
+async def _open_doors(
+    app: App, settings: Settings, options: Options, place: Place, door: socket.socket | None, life: _Life
+) -> AsyncGenerator[Ready]:
+    identity = Identity(secrets.token_urlsafe(32), options.started_by)
+    presence = Presence(settings.idle_exit_seconds if options.started_by == "client" else 0.0, lambda: listener.leave())
+    url = address_of(door) if door is not None else ""
+    verbs = build_verbs(app, presence, {"data_dir": place.folder, "url": url, "started_by": options.started_by})
+    sessions = {"mcp": app.serve_stream, "control": partial(serve_control, verbs)}
+    listener = Listener(place, identity, presence, sessions, life.end)
+    async with AsyncExitStack() as stack:
+        if door is not None:
+            await stack.enter_async_context(serving(app.asgi, door))
+        address = await listener.open()
+        stack.push_async_callback(listener.close)
+        card: dict[str, Any] = {"pid": os.getpid(), "version": __version__, "address": address, "token": identity.token}
+        place.write(card | {"url": url, "started_by": options.started_by})
+        stack.callback(place.erase, os.getpid())
+        stack.callback(presence.end)
+        presence.begin()
+        yield Ready(os.getpid(), address, url)

@@ -1,0 +1,106 @@
+"""Start a daemon that outlives whoever started it.
+
+Invariant: the standard library only. The child tells through its standard output, once, whether it is ready.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+from thresher.daemon.attach import failure
+from thresher.daemon.failure import DaemonFailure
+from thresher.daemon.lock import POLL_SECONDS, is_free
+from thresher.daemon.place import Place, as_object, unwritable
+
+COMMAND = "_daemon"
+"""The argument under which `python -m thresher` is a daemon that a client started."""
+TAIL_BYTES = 2000
+
+
+def start_daemon(place: Place, deadline: float) -> None:
+    """Start a daemon and wait until it answers, or until another one holds the data folder.
+
+    Args:
+        place: The data folder's files; the folder exists.
+        deadline: When to give up, on the monotonic clock.
+
+    Raises:
+        DaemonFailure: It ended with an error, or is not ready in time.
+    """
+    try:
+        errors = open(place.stderr, "wb")  # noqa: SIM115 - closed below, once the child holds it
+    except OSError as error:
+        raise unwritable(place.folder, error) from None
+    with errors:
+        child = _spawn(place, errors.fileno())
+    report = _first_line(child, deadline)
+    if report is None:
+        raise DaemonFailure(
+            f"The daemon (process {child.pid}) is not ready after a long wait.",
+            hint=f"It may still be starting: look into {place.log}, then try again.",
+        )
+    if "failed" in report:
+        raise failure(as_object(report["failed"]) or {})
+    if "taken" in report:
+        _wait_for_other(place, deadline)
+    elif "ready" not in report:
+        raise DaemonFailure(
+            f"The daemon ended while it started (exit code {child.wait()}): {_tail(place.stderr)}",
+            hint=f"Look into {place.log}, or run thresher doctor.",
+        )
+
+
+def _spawn(place: Place, errors: int) -> subprocess.Popen[bytes]:
+    # -P: neither the client's folder nor the data folder may shadow a module.
+    command = [sys.executable, "-P", "-m", "thresher", COMMAND]
+    environment = dict(os.environ, THRESHER_DATA_DIR=place.folder)  # noqa: TID251 - handed on, not read
+    if sys.platform == "win32":  # not run by the tests
+        flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=place.folder, env=environment,
+            creationflags=flags,
+        )  # fmt: skip
+    return subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=place.folder, env=environment,
+        start_new_session=True,
+    )  # fmt: skip
+
+
+def _first_line(child: subprocess.Popen[bytes], deadline: float) -> dict[str, object] | None:
+    """The child's report: empty when it ended without one, None when the time is up."""
+    lines: list[bytes] = []
+    stream = child.stdout
+    if stream is None:  # pragma: no cover - Popen with PIPE always has one
+        return {}
+    reader = threading.Thread(target=lambda: lines.append(stream.readline()), daemon=True)
+    reader.start()
+    reader.join(max(0.0, deadline - time.monotonic()))
+    if not lines:
+        return None
+    try:
+        report = json.loads(lines[0])
+    except ValueError:
+        return {}
+    return as_object(report) or {}
+
+
+def _wait_for_other(place: Place, deadline: float) -> None:
+    """Another daemon holds the folder: wait until it has written its card or has gone."""
+    pause = threading.Event()
+    while time.monotonic() < deadline and place.read() is None and not is_free(place.daemon_lock):
+        pause.wait(POLL_SECONDS)
+
+
+def _tail(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.path.getsize(path) - TAIL_BYTES))
+            lines = file.read().decode("utf-8", "replace").strip().splitlines()
+    except OSError:
+        return "no message"
+    return lines[-1] if lines else "no message"

@@ -1,0 +1,127 @@
+"""A real listener on a real socket in a thread of its own, serving sessions that need no database."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from thresher import __version__
+from thresher.core import Conflict
+from thresher.daemon.lock import FileLock
+from thresher.daemon.place import Place
+from thresher.daemon.server.control import Progress, serve_control
+from thresher.daemon.server.listener import Identity, Listener
+from thresher.daemon.server.presence import Presence
+
+
+@dataclass
+class Listening:
+    """What a test sees of the listener."""
+
+    place: Place
+    listener: Listener
+    presence: Presence
+    stopped: asyncio.Event
+    loop: asyncio.AbstractEventLoop
+    asked_to_leave: threading.Event
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Send every chunk back until the client has said all."""
+    while chunk := await reader.read(65536):
+        writer.write(chunk)
+        await writer.drain()
+
+
+def verbs(state: Listening) -> dict[str, Any]:
+    """Verbs that show each way a command can end."""
+
+    async def greet(arguments: Any, tell: Progress) -> Any:
+        tell({"done": 1, "total": 2})
+        return {"hello": arguments.get("name")}
+
+    async def clash(arguments: Any, tell: Progress) -> Any:
+        raise Conflict("It is taken.", hint="Take another.")
+
+    async def crash(arguments: Any, tell: Progress) -> Any:
+        raise RuntimeError("secret detail")
+
+    async def hang(arguments: Any, tell: Progress) -> Any:
+        tell({"begun": True})
+        try:
+            await asyncio.Event().wait()
+        finally:
+            state.cancelled.set()
+
+    return {"greet": greet, "clash": clash, "crash": crash, "hang": hang}
+
+
+@asynccontextmanager
+async def listening(
+    folder: Path,
+    *,
+    started_by: Literal["client", "person"] = "client",
+    version: str = __version__,
+    unix: bool = True,
+    idle_seconds: float = 0.0,
+) -> AsyncGenerator[Listening]:
+    """Be a daemon without a product: lock, card, socket, sessions."""
+    place = Place(str(folder))
+    place.prepare()
+    lock = FileLock(place.daemon_lock)
+    assert lock.acquire(1)
+    stopped = asyncio.Event()
+    asked_to_leave = threading.Event()
+
+    def leave() -> None:
+        asked_to_leave.set()
+        stopped.set()
+
+    presence = Presence(idle_seconds, leave)
+    token = secrets.token_hex(8)
+    sessions: dict[str, Any] = {"mcp": echo}
+    listener = Listener(place, Identity(token, started_by, version), presence, sessions, leave)
+    state = Listening(place, listener, presence, stopped, asyncio.get_running_loop(), asked_to_leave)
+    sessions["control"] = partial(serve_control, verbs(state))
+    address = await listener.open(unix=unix)
+    place.write({"pid": 0, "version": version, "address": address, "token": token})
+    presence.begin()
+    try:
+        yield state
+    finally:
+        await listener.close()
+        presence.end()
+        lock.release()
+
+
+@contextmanager
+def listening_thread(folder: Path, **options: Any) -> Generator[Listening]:
+    """The same in a thread, for tests that block; it ends itself when asked to leave."""
+    ready = threading.Event()
+    states: list[Listening] = []
+    end: list[asyncio.Event] = []
+
+    async def live() -> None:
+        async with listening(folder, **options) as state:
+            end.append(state.stopped)
+            states.append(state)
+            ready.set()
+            await state.stopped.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(live()), daemon=True)
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield states[0]
+    finally:
+        if thread.is_alive():
+            states[0].loop.call_soon_threadsafe(end[0].set)
+        thread.join(10)
