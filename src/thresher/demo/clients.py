@@ -1,0 +1,49 @@
+"""How to connect MCP clients: the texts that the demo prints, with this installation's own command.
+
+Invariant: the same configurations as docs/howto/connect-clients.md.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One client.
+
+    Attributes:
+        name: The client.
+        how: What to do with the text.
+        text: A command or a file's content, in one line.
+    """
+
+    name: str
+    how: str
+    text: str
+
+
+def clients(command: str) -> tuple[Client, ...]:
+    """The clients that the demo tells about.
+
+    Args:
+        command: The `thresher` program: a full path, or its name where it is on the PATH.
+    """
+    entry = {"command": command, "args": ["stdio"]}
+    code = json.dumps({"name": "thresher", **entry})
+    return (
+        Client("Claude Code", "run", f"claude mcp add --scope user thresher -- {shlex.quote(command)} stdio"),
+        Client("Cursor", "put into ~/.cursor/mcp.json", json.dumps({"mcpServers": {"thresher": entry}})),
+        Client("VS Code", "run", f"code --add-mcp {shlex.quote(code)}"),
+    )
+
+
+def own_command(executable: str) -> str:
+    """The `thresher` program beside a Python interpreter; its bare name where there is none."""
+    for name in ("thresher", "thresher.exe"):
+        if (path := Path(executable).with_name(name)).exists():
+            return str(path)
+    return "thresher"
