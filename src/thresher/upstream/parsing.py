@@ -1,0 +1,267 @@
+"""Reads the `mcpServers` file that Claude Desktop, Cursor and VS Code share.
+
+Invariant: one broken entry never loses the others, and nothing is dropped or emptied without a problem that names it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from thresher.core import JSON, InvalidInput
+from thresher.upstream.config import ServerConfig, valid_name
+from thresher.upstream.variables import Unresolved, expand
+
+MAX_DOCUMENT = 5_000_000
+"""Characters; a real file has a few thousand."""
+_NOISE = re.compile(r'(?P<text>"(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.S)
+_TRAILING_COMMA = re.compile(r'(?P<text>"(?:\\.|[^"\\\n])*")|,(?=\s*[}\]])', re.S)
+_TYPES = {
+    "stdio": "stdio",
+    "local": "stdio",
+    "http": "http",
+    "streamable-http": "http",
+    "streamableHttp": "http",
+    "streamable_http": "http",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerProblem:
+    """Why one entry of a file is not used.
+
+    Attributes:
+        server: The entry's name; empty when the problem is the file's.
+        message: What is wrong, without secrets.
+        hint: What to do about it.
+    """
+
+    server: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        where = f"Server '{self.server}': " if self.server else ""
+        return f"{where}{self.message} {self.hint}".strip()
+
+
+class ServerFile(list[ServerConfig]):
+    """The good entries of a file, in its order; `problems` says what became of the rest."""
+
+    def __init__(self, servers: Sequence[ServerConfig] = (), problems: Sequence[ServerProblem] = ()) -> None:
+        super().__init__(servers)
+        self.problems = tuple(problems)
+
+
+class _BrokenEntry(Exception):
+    """One entry cannot be used."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+def parse_servers(document: JSON | str, variables: Mapping[str, str]) -> ServerFile:
+    """Read server definitions.
+
+    Args:
+        document: The file's text (JSON; comments and trailing commas are tolerated) or its decoded object:
+            `{"mcpServers": {...}}`, VS Code's `{"servers": {...}, "inputs": [...]}` or `{"mcp": {"servers": {...}}}`.
+        variables: For `${NAME}`, `${env:NAME}` and `${NAME:-default}`.
+
+    Returns:
+        The usable servers, disabled ones included, and the problems of the others.
+
+    Raises:
+        InvalidInput: The document as a whole is not such a file; the message names line and column.
+    """
+    root = _decode(document) if isinstance(document, str) else document
+    entries = _entries(root)
+    servers: list[ServerConfig] = []
+    problems: list[ServerProblem] = _input_problems(root)
+    for name, entry in entries.items():
+        try:
+            servers.append(_server(name, entry, variables))
+        except _BrokenEntry as broken:
+            problems.append(ServerProblem(name, broken.message, broken.hint))
+    return ServerFile(servers, problems)
+
+
+def _decode(text: str) -> JSON:
+    if len(text) > MAX_DOCUMENT:
+        raise InvalidInput(f"The server file has {len(text):,} characters; {MAX_DOCUMENT:,} are allowed.")
+    cleaned = _blank(_TRAILING_COMMA, _blank(_NOISE, text.removeprefix("\ufeff")))
+    try:
+        root = json.loads(cleaned)
+    except json.JSONDecodeError as error:
+        raise InvalidInput(
+            f"The server file is not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}.",
+            hint='It should look like {"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}.',
+        ) from None
+    except RecursionError:
+        raise InvalidInput("The server file is nested too deeply.") from None
+    return cast("JSON", root)
+
+
+def _blank(pattern: re.Pattern[str], text: str) -> str:
+    """Replace what is not JSON by spaces, so that line and column of an error stay true."""
+    return pattern.sub(lambda found: found["text"] or re.sub(r"[^\n]", " ", found[0]), text)
+
+
+def _entries(root: object) -> dict[str, object]:
+    if isinstance(root, Mapping):
+        document = cast("Mapping[str, Any]", root)
+        mcp: object = document.get("mcp")
+        nested = cast("Mapping[str, Any]", mcp).get("servers") if isinstance(mcp, Mapping) else None
+        for found in (document.get("mcpServers"), document.get("servers"), nested):
+            if isinstance(found, Mapping):
+                return {str(name): entry for name, entry in cast("Mapping[Any, object]", found).items()}
+    raise InvalidInput(
+        "The server file has no object 'mcpServers' (or 'servers').",
+        hint='It should look like {"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}.',
+    )
+
+
+def _input_problems(root: JSON) -> list[ServerProblem]:
+    inputs = root.get("inputs")
+    if not isinstance(inputs, list) or not inputs:
+        return []
+    names = [
+        str(cast("Mapping[str, Any]", item).get("id", "?"))
+        for item in cast("list[object]", inputs)
+        if isinstance(item, Mapping)
+    ]
+    return [
+        ServerProblem(
+            "",
+            f"The file asks the person for values (inputs: {', '.join(names)}), which only VS Code can do.",
+            "Put them into environment variables and write ${env:NAME} in their place.",
+        )
+    ]
+
+
+def _server(name: str, entry: object, variables: Mapping[str, str]) -> ServerConfig:
+    if not valid_name(name):
+        raise _BrokenEntry(
+            "its name may hold only letters, digits, '_', '.' and '-', at most 64.",
+            f"Rename it, for example to '{_suggested(name)}'.",
+        )
+    if not isinstance(entry, Mapping):
+        raise _BrokenEntry("its entry is not an object.", 'Give it a "command" or a "url".')
+    fields = _Fields(cast("Mapping[str, Any]", entry), variables)
+    common: dict[str, Any] = {
+        "name": name,
+        "enabled": not fields.flag("disabled", default=False) and fields.flag("enabled", default=True),
+        "description": fields.text("description"),
+    }
+    if fields.transport() == "stdio":
+        return ServerConfig(
+            **common,
+            transport="stdio",
+            command=fields.command(),
+            args=fields.texts("args"),
+            env=fields.mapping("env"),
+            cwd=fields.text("cwd"),
+        )
+    return ServerConfig(**common, transport="http", url=fields.url(), headers=fields.headers())
+
+
+def _suggested(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-._")[:64] or "my-server"
+
+
+class _Fields:
+    """Reads one entry's fields, each checked and with its variables filled in."""
+
+    def __init__(self, entry: Mapping[str, Any], variables: Mapping[str, str]) -> None:
+        self._entry = entry
+        self._variables = variables
+
+    def transport(self) -> str:
+        if "envFile" in self._entry:
+            raise _BrokenEntry("'envFile' is not supported.", "Copy its lines into 'env'.")
+        if "command" in self._entry and "url" in self._entry:
+            raise _BrokenEntry("it has both 'command' and 'url'.", "Keep one of them.")
+        if not self._entry.keys() & {"command", "url"}:
+            raise _BrokenEntry("it has neither 'command' nor 'url'.", "Give it one of them.")
+        kind: object = self._entry.get("type", self._entry.get("transport"))
+        if kind is None:
+            return "stdio" if "command" in self._entry else "http"
+        if kind == "sse":
+            raise _BrokenEntry(
+                "the transport 'sse' is not yet supported.",
+                'Most such servers also speak streamable HTTP, often at /mcp: try "type": "http" with that address.',
+            )
+        transport = _TYPES.get(str(kind))
+        if transport is None or (transport == "stdio") != ("command" in self._entry):
+            raise _BrokenEntry(
+                f"its type {str(kind)!r} does not fit.", "Use 'stdio' with a command, 'http' with a url."
+            )
+        return transport
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        value: object = self._entry.get(name, default)
+        if not isinstance(value, bool):
+            raise _BrokenEntry(f"'{name}' must be true or false.")
+        return value
+
+    def text(self, name: str) -> str:
+        value: object = self._entry.get(name)
+        return "" if value is None else self._expanded(value, f"'{name}'")
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        value: object = self._entry.get(name, [])
+        if not isinstance(value, list | tuple):
+            raise _BrokenEntry(f"'{name}' must be a list of texts.")
+        items = cast("Sequence[object]", value)
+        return tuple(self._expanded(item, f"'{name}[{at}]'") for at, item in enumerate(items))
+
+    def mapping(self, name: str) -> dict[str, str]:
+        value: object = self._entry.get(name, {})
+        if not isinstance(value, Mapping):
+            raise _BrokenEntry(f"'{name}' must be an object of texts.")
+        entries = cast("Mapping[Any, object]", value)
+        return {str(key): self._expanded(item, f"'{name}.{key}'") for key, item in entries.items()}
+
+    def headers(self) -> dict[str, str]:
+        headers = self.mapping("headers")
+        for name, value in headers.items():
+            if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or re.search(r"[\r\n]", value):
+                raise _BrokenEntry(f"the header {name!r} is not a valid HTTP header.")
+        return headers
+
+    def command(self) -> str:
+        command = self.text("command").strip()
+        if not command:
+            raise _BrokenEntry("its 'command' is empty.")
+        return command
+
+    def url(self) -> str:
+        url = self.text("url").strip()
+        try:
+            parts = urlsplit(url)
+            valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            valid = False
+        if not valid or re.search(r"\s", url):
+            raise _BrokenEntry("its 'url' is not an http or https address.")
+        return url
+
+    def _expanded(self, value: object, where: str) -> str:
+        if isinstance(value, bool):
+            value = str(value).lower()
+        if isinstance(value, int | float):
+            value = str(value)
+        if not isinstance(value, str):
+            raise _BrokenEntry(f"{where} must be a text.")
+        if "\0" in value:
+            raise _BrokenEntry(f"{where} holds a NUL character.")
+        try:
+            return expand(value, self._variables)
+        except Unresolved as missing:
+            raise _BrokenEntry(f"{where} needs {missing.reference}: {missing.reason}", missing.hint) from None

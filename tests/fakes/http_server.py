@@ -1,0 +1,137 @@
+"""A fake MCP server over streamable HTTP in the standard library: 2025-11-25 with sessions, misbehaving on demand.
+
+Usage: http_server.py [KEY=VALUE ...]; prints its port. Options: `port=N`, `mode=good|sse|unauthorized|html|typescript`,
+`heard=FILE` appends each message and its headers.
+
+`POST /forget` makes it forget its sessions; `POST /quit` ends the process without an answer.
+"""
+
+import json
+import os
+import sys
+import time
+import uuid
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+OPTIONS = dict(option.split("=", 1) for option in sys.argv[1:])
+MODE = OPTIONS.get("mode", "good")
+SESSIONS: set[str] = set()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+    def answer(
+        self, status: int, body: object = None, headers: dict | None = None, kind: str = "application/json"
+    ) -> None:
+        data = b"" if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def do_GET(self) -> None:
+        self.answer(405)
+
+    def do_DELETE(self) -> None:
+        SESSIONS.discard(self.headers.get("mcp-session-id", ""))
+        self.answer(200)
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        if self.path == "/quit":
+            os._exit(0)
+        if self.path == "/forget":
+            SESSIONS.clear()
+            self.answer(200)
+            return
+        message = json.loads(body)
+        if path := OPTIONS.get("heard"):
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"message": message, "headers": dict(self.headers)}) + "\n")
+        self.protocol(message)
+
+    def protocol(self, message: dict) -> None:
+        method, identity = message.get("method"), message.get("id")
+        if MODE == "unauthorized":
+            self.answer(401, {"error": "invalid_token"})
+        elif MODE == "html":
+            self.answer(200, "<html>Hello</html>", kind="text/html")
+        elif method == "server/discover":
+            self.answer(
+                400, {"jsonrpc": "2.0", "id": identity, "error": {"code": -32601, "message": "Method not found"}}
+            )
+        elif method == "initialize":
+            session = uuid.uuid4().hex
+            SESSIONS.add(session)
+            result = {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "fake", "version": "3"},
+            }
+            self.answer(200, {"jsonrpc": "2.0", "id": identity, "result": result}, {"Mcp-Session-Id": session})
+        elif self.headers.get("mcp-session-id") not in SESSIONS:
+            if MODE == "typescript":
+                error = {"code": -32000, "message": "Bad Request: No valid session ID provided"}
+                self.answer(400, {"jsonrpc": "2.0", "id": None, "error": error})
+            else:
+                self.answer(404, "Session not found", kind="text/plain")
+        elif identity is None:
+            self.answer(202)
+        elif method == "tools/list":
+            tools = [{"name": "echo", "inputSchema": {"type": "object"}}]
+            self.result(identity, {"tools": tools})
+        else:
+            self.call(identity, message["params"])
+
+    def call(self, identity: object, params: dict) -> None:
+        arguments = params.get("arguments", {})
+        if params["name"] == "quit":
+            os._exit(1)
+        if params["name"] == "cut":
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream" if MODE == "sse" else "application/json")
+            self.send_header("Content-Length", "1000")
+            self.end_headers()
+            self.wfile.write(b'{"jsonrpc"' if MODE != "sse" else b"event: message\n")
+            self.wfile.flush()
+            self.connection.shutdown(2)
+            self.close_connection = True
+            return
+        if params["name"] == "drop":
+            self.connection.shutdown(2)
+            self.close_connection = True
+            return
+        if params["name"] == "error500":
+            self.answer(500, "Traceback: boom", kind="text/plain")
+            return
+        time.sleep(arguments.get("seconds", 0))
+        text = "x" * arguments["bytes"] if params["name"] == "huge" else json.dumps(arguments)
+        self.result(identity, {"content": [{"type": "text", "text": text}]})
+
+    def result(self, identity: object, result: dict) -> None:
+        message = {"jsonrpc": "2.0", "id": identity, "result": result}
+        if MODE == "sse":
+            self.answer(200, f"event: message\ndata: {json.dumps(message)}\n\n", kind="text/event-stream")
+        else:
+            self.answer(200, message)
+
+
+def main() -> None:
+    ThreadingHTTPServer.allow_reuse_address = True
+    server = ThreadingHTTPServer(("127.0.0.1", int(OPTIONS.get("port", "0"))), Handler)
+    server.daemon_threads = True
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()
