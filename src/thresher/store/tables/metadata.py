@@ -12,7 +12,7 @@ from sqlalchemy.schema import SchemaItem
 metadata = MetaData(
     naming_convention={
         "pk": "%(table_name)s_pkey",
-        "fk": "%(table_name)s_%(column_0_name)s_fkey",
+        "fk": "%(table_name)s_%(column_0_N_name)s_fkey",
         "uq": "%(table_name)s_%(column_0_N_name)s_key",
         "ix": "%(table_name)s_%(column_0_N_name)s_idx",
         "ck": "%(table_name)s_%(constraint_name)s_check",

@@ -1,0 +1,219 @@
+"""The one door to the database: transactions bound to a tenant, over a pool of connections.
+
+Invariant: every statement of the application runs inside `transaction(tenant)`, on a connection whose session was
+reset first, with the tenant set for that transaction alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Generic, Self, TypeVar, cast
+
+import psycopg
+from pgvector.psycopg.vector import register_vector_info
+from psycopg import AsyncConnection as DriverConnection
+from psycopg.types import TypeInfo
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from thresher.core import InvalidInput, StoreUnavailable, Tenant, event
+from thresher.store.checks import check
+from thresher.store.failures import is_repeatable, translated
+
+_logger = logging.getLogger("thresher.store")
+T = TypeVar("T")
+
+# One round trip: whatever an earlier user left in the session goes (settings, advisory locks, cursors, listening);
+# then the transaction begins and gets its tenant. The number is an integer of ours, so it is safe in the text.
+_BEGIN = (
+    "reset all; select pg_advisory_unlock_all(); unlisten *; close all; "
+    "begin; select set_config('app.tenant', '{tenant}', true)"
+)
+_ATTEMPTS = 6
+_FIRST_PAUSE = 0.05
+
+
+class Database:
+    """A pool of connections in the application role; one per process."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    @classmethod
+    async def open(cls, url: str, *, pool_size: int = 5) -> Self:
+        """Connect and check that this database may be used.
+
+        Args:
+            url: libpq address of the database for the application role.
+            pool_size: Most connections at once.
+
+        Raises:
+            StoreUnavailable: It cannot be reached.
+            ConfigurationError: It refuses the role; the server or pgvector is missing or too old.
+            UnsafeRole: The role could pass by row-level security.
+            SchemaMismatch: The schema is older or newer than this code.
+        """
+        engine = _engine(url, pool_size)
+        try:
+            with translated():
+                async with engine.connect() as connection:
+                    await connection.run_sync(check)
+        except BaseException:
+            await engine.dispose()
+            raise
+        return cls(engine)
+
+    @asynccontextmanager
+    async def transaction(self, tenant: Tenant) -> AsyncGenerator[AsyncConnection]:
+        """A transaction that sees and writes the rows of one tenant: committed at the end, undone by an exception.
+
+        A connection that died while it idled in the pool is replaced before the block begins.
+
+        Raises:
+            StoreUnavailable: The connection was lost, or none is free. Nothing was written, unless it was lost
+                during the commit itself; `run_retrying` finds out.
+            StoreError: The server's disk is full; nothing was written.
+        """
+        with translated():
+            connection = await self._begin(tenant.id)
+            try:
+                yield connection
+                await connection.commit()
+            finally:
+                # Shielded, so that a cancelled caller still gives the connection back.
+                await asyncio.shield(connection.close())
+
+    async def _begin(self, tenant: int) -> AsyncConnection:
+        statement = _BEGIN.format(tenant=int(tenant))
+        while True:
+            connection = await self._engine.connect()
+            try:
+                await connection.exec_driver_sql(statement)
+            except DBAPIError as error:
+                await connection.close()
+                # The pool has thrown away all connections as old as this one, so this ends.
+                if not error.connection_invalidated:
+                    raise
+            except BaseException:
+                await connection.close()
+                raise
+            else:
+                return connection
+
+    async def tenant(self, name: str) -> Tenant:
+        """Get a tenant by its name; it is created when it is new.
+
+        Raises:
+            InvalidInput: The name is empty, longer than 200 characters, or holds a zero byte.
+        """
+        if not 0 < len(name) <= 200 or "\0" in name:
+            raise InvalidInput("A tenant's name has 1 to 200 characters.", hint="Choose another name.")
+        async with self.transaction(Tenant(0, "")) as connection:
+            found = await connection.exec_driver_sql("select ensure_tenant(%s)", (name,))
+            return Tenant(found.scalar_one(), name)
+
+    async def drop_tenant(self, tenant: Tenant) -> None:
+        """Remove a tenant and all its rows; one that is gone already is fine."""
+        async with self.transaction(tenant) as connection:
+            await connection.exec_driver_sql("select drop_tenant()")
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._engine.dispose()
+
+
+def _engine(url: str, pool_size: int) -> AsyncEngine:
+    async def connect() -> DriverConnection[Any]:
+        # The driver must not begin transactions of its own: `_BEGIN` does. SQLAlchemy's commit and rollback still
+        # reach the server, since the driver sends them whenever a transaction is open.
+        connection = await psycopg.AsyncConnection.connect(url, autocommit=True, connect_timeout=10)
+        if (vector := await TypeInfo.fetch(connection, "vector")) is not None:
+            register_vector_info(connection, vector)
+        return connection
+
+    return create_async_engine(
+        "postgresql+psycopg://",
+        async_creator=connect,
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=30,
+        hide_parameters=True,  # errors show statements, and parameters may hold secrets
+    )
+
+
+async def driver(connection: AsyncConnection) -> DriverConnection[Any]:
+    """The driver's connection below a transaction's, for hot queries.
+
+    What runs on it belongs to the same transaction. `await (await driver(c)).execute(sql, params, binary=True)`
+    spares SQLAlchemy's layers and reads numbers and vectors in binary form.
+    """
+    raw = await connection.get_raw_connection()
+    return cast("DriverConnection[Any]", raw.driver_connection)
+
+
+async def run_retrying(database: Database, tenant: Tenant, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+    """Run a whole transaction, again after a lost connection or where PostgreSQL asks for it.
+
+    A connection lost during the commit leaves open whether it happened; the server is then asked, so that work is
+    done exactly once.
+
+    Args:
+        database: Where.
+        tenant: For whom.
+        work: What; it may run several times, each time in a new transaction, and must not keep what it has read.
+
+    Raises:
+        StoreUnavailable: The database stays away for some seconds.
+    """
+    pause = _FIRST_PAUSE
+    last = _Attempt[T]()
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            if await last.committed(database, tenant):
+                return last.results[0]
+            last = _Attempt[T]()
+            return await last.run(database, tenant, work)
+        except (StoreUnavailable, DBAPIError) as error:
+            if attempt == _ATTEMPTS or not (isinstance(error, StoreUnavailable) or is_repeatable(error)):
+                raise
+            event(_logger, "transaction runs again", level=logging.WARNING, attempt=attempt)
+        await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - spreads retries, hides nothing
+        pause *= 3
+    raise AssertionError("the last attempt returns or raises")
+
+
+@dataclass(slots=True)
+class _Attempt(Generic[T]):
+    """One run of a transaction whose fate can be asked for later."""
+
+    transaction_id: str | None = None
+    results: list[T] = field(default_factory=list[T])
+
+    async def run(self, database: Database, tenant: Tenant, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        async with database.transaction(tenant) as connection:
+            result = await work(connection)
+            found = await connection.exec_driver_sql("select pg_current_xact_id_if_assigned()::text")
+            self.transaction_id = found.scalar_one()
+            self.results.append(result)
+        return result
+
+    async def committed(self, database: Database, tenant: Tenant) -> bool:
+        """Whether the server committed it after all; asks until that is decided."""
+        if self.transaction_id is None:
+            return False
+        while True:
+            async with database.transaction(tenant) as connection:
+                found = await connection.exec_driver_sql(
+                    "select case when %(id)s::xid8 < pg_snapshot_xmax(pg_current_snapshot()) "
+                    "then pg_xact_status(%(id)s::xid8) end",
+                    {"id": self.transaction_id},
+                )
+                status = found.scalar_one()
+            if status != "in progress":
+                return status == "committed"
+            await asyncio.sleep(_FIRST_PAUSE)

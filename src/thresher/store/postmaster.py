@@ -1,0 +1,216 @@
+"""Runs one PostgreSQL server: starts it, waits until it answers, stops it, clears away what a dead owner left.
+
+Invariant: a server is started only when none of its cluster lives, and it is ready when it has answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import time
+from asyncio.subprocess import Process
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+import psycopg
+
+from thresher.core import StoreUnavailable, event
+from thresher.store.account import Account
+from thresher.store.binaries import Binaries
+from thresher.store.children import last_lines, release, start_guarded
+from thresher.store.cluster import disown, recorded_pid
+from thresher.store.private import explained
+from thresher.store.processes import orphans, serves, tell
+from thresher.store.sockets import Address
+
+_logger = logging.getLogger("thresher.store")
+
+Progress: TypeAlias = Callable[[str], None]
+"""Told in words what a slow start is doing."""
+
+# One laptop, few connections: modest memory, no compilation of queries (it costs more than our queries take), no
+# replication, and no statement in the log, since parameters may hold secrets.
+_SETTINGS = {
+    "shared_buffers": "128MB",
+    "jit": "off",
+    "max_connections": "60",
+    "max_wal_senders": "0",
+    "wal_level": "minimal",
+    "max_logical_replication_workers": "0",
+    "password_encryption": "scram-sha-256",
+    "logging_collector": "off",
+    "log_destination": "stderr",
+    "log_checkpoints": "off",
+    "log_min_error_statement": "panic",
+    "huge_pages": "off",
+}
+_SETTINGS_18 = {"io_method": "sync"}  # spares three worker processes that reads from a warm cache never use
+_STILL_STARTING = ("starting up", "not yet accepting", "No such file", "Connection refused", "in recovery mode")
+_ORPHANS_REMAIN = "pre-existing shared memory block"
+_LOG_LIMIT = 4_000_000
+_REPORT_SECONDS = 2.0
+
+
+@dataclass(slots=True)
+class Postmaster:
+    """A server of one cluster.
+
+    Attributes:
+        cluster: Its data folder.
+        binaries: The programs to run.
+        account: Whom it runs as.
+        address: Where it listens.
+        log: The file that receives what it prints.
+        options: Further server settings.
+    """
+
+    cluster: Path
+    binaries: Binaries
+    account: Account
+    address: Address
+    log: Path
+    options: Mapping[str, str] = field(default_factory=dict[str, str])
+    _process: Process | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether the server's process is there, as far as we were told."""
+        return self._process is not None and self._process.returncode is None
+
+    @property
+    def pid(self) -> int:
+        """The server's process number; 0 when it does not run."""
+        return recorded_pid(self.cluster) if self.running else 0
+
+    async def start(self, check_url: str, progress: Progress | None = None) -> None:
+        """Start the server and wait, as long as it takes, until it answers.
+
+        Args:
+            check_url: Address to connect to; a refusal that is an answer (wrong password, no such database) counts.
+            progress: Told what goes on when recovery takes long.
+
+        Raises:
+            StoreUnavailable: The server stopped by itself; the message holds its last words.
+        """
+        deadline = time.monotonic() + 10
+        while True:
+            offset = await self._launch()
+            try:
+                await self._answered(check_url, offset, progress)
+                return
+            except StoreUnavailable as error:
+                if _ORPHANS_REMAIN not in error.message or time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(0.2)
+
+    async def stop(self, *, patience: float = 60.0) -> None:
+        """Shut the server down: clients are cut off, data is written; after `patience` seconds at once."""
+        process, pid = self._process, self.pid
+        if process is None:
+            return
+        if sys.platform == "win32":
+            process.terminate()
+        release(process)
+        try:
+            await asyncio.wait_for(process.wait(), patience)
+        except TimeoutError:
+            tell(pid, signal.SIGQUIT)
+            await process.wait()
+        self._process = None
+
+    async def exited(self) -> None:
+        """Return when the server's process has ended."""
+        if self._process is not None:
+            await self._process.wait()
+
+    async def _launch(self) -> int:
+        """Start the process; returns where its part of the log begins."""
+        with explained(self.log.parent):
+            if self.log.exists() and self.log.stat().st_size > _LOG_LIMIT:
+                self.log.replace(self.log.with_suffix(".log.old"))
+            with os.fdopen(os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
+                offset = output.seek(0, os.SEEK_END)
+                self._process = await start_guarded(
+                    self._command(), self.account, self.cluster, stop_signal="INT", output=output
+                )
+        return offset
+
+    def _command(self) -> list[str]:
+        version = _SETTINGS_18 if self.binaries.major >= 18 else {}
+        settings = {**_SETTINGS, **version, **self.options, **self.address.options()}
+        given = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        return [self.binaries.program("postgres"), "-D", str(self.cluster), *given]
+
+    async def _answered(self, url: str, offset: int, progress: Progress | None) -> None:
+        started = reported = time.monotonic()
+        pause = 0.01
+        while not await _answers(url):
+            if not self.running:
+                raise StoreUnavailable(
+                    f"PostgreSQL did not start: {last_lines(self._said(offset))}",
+                    hint=f"See {self.log}; `thresher doctor` checks the usual causes.",
+                )
+            if time.monotonic() - reported > _REPORT_SECONDS:
+                reported = time.monotonic()
+                self._report(progress, offset, reported - started)
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, 0.1)
+
+    def _report(self, progress: Progress | None, offset: int, seconds: float) -> None:
+        said = last_lines(self._said(offset), 1)
+        event(_logger, "database is starting", seconds=round(seconds, 1), said=said)
+        if progress is not None:
+            progress(f"The database is starting ({seconds:.0f} s): {said}")
+
+    def _said(self, offset: int) -> str:
+        with self.log.open("rb") as log:
+            log.seek(offset)
+            return log.read(_LOG_LIMIT).decode("utf-8", "replace")
+
+
+async def _answers(url: str) -> bool:
+    try:
+        connection = await psycopg.AsyncConnection.connect(url, connect_timeout=5)
+    except psycopg.OperationalError as error:
+        # libpq gives no SQLSTATE for a refused connection; the server speaks English (locale C).
+        return not any(words in str(error) for words in _STILL_STARTING) and "FATAL" in str(error)
+    await connection.close()
+    return True
+
+
+async def clear_leftovers(cluster: Path) -> None:
+    """Stop a server that a killed owner left, and make a stale lock file harmless.
+
+    Call it only as owner of the data folder.
+
+    Raises:
+        StoreUnavailable: Such a server does not stop.
+    """
+    pid = recorded_pid(cluster)
+    if serves(pid, cluster):
+        event(_logger, "stopping a server whose owner is gone", pid=pid)
+        await _end(pid, cluster, [(signal.SIGINT, 30.0), (signal.SIGQUIT, 10.0)])
+    elif pid:
+        disown(cluster)
+    # Backends that outlived their postmaster hold its shared memory, which recovery will not use.
+    for orphan in orphans(cluster):
+        await _end(orphan, cluster, [(signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0)])
+
+
+async def _end(pid: int, cluster: Path, steps: list[tuple[signal.Signals, float]]) -> None:
+    for number, patience in steps:
+        if not serves(pid, cluster):
+            return
+        tell(pid, number)
+        deadline = time.monotonic() + patience
+        while serves(pid, cluster) and time.monotonic() < deadline:
+            await asyncio.sleep(0.02)
+    if serves(pid, cluster):
+        raise StoreUnavailable(
+            f"Process {pid} still serves the data in {cluster} and does not stop.", hint=f"Try: kill -QUIT {pid}"
+        )

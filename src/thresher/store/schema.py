@@ -1,0 +1,182 @@
+"""Brings a database's schema to this code's revision, and says how the two compare.
+
+Invariant: one migration at a time (an advisory lock), wholly or not at all (one transaction).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import Connection, create_engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from thresher.core import ConfigurationError, SchemaMismatch
+from thresher.store.cluster import APPLICATION
+from thresher.store.failures import translated
+from thresher.store.tables import TENANT_TABLES
+
+_LOCK = 7_266_273_710_482  # any number that no other program takes in this database
+_NEEDED = "select installed_version, default_version from pg_available_extensions where name = 'vector'"
+_GRANTS = """
+do $do$ begin
+  execute format('revoke create, temporary on database %%I from public', current_database());
+  execute format('grant usage on schema %%I to {role}', current_schema());
+end $do$;
+grant select, insert, update, delete on {tables} to {role};
+grant select on alembic_version to {role};
+grant execute on function ensure_tenant(text), drop_tenant(), cached_embeddings, remember_embeddings to {role};
+"""
+
+
+def migrate(owner_url: str, *, application_role: str = APPLICATION) -> str:
+    """Bring the schema to this code's revision and give the application role its rights.
+
+    Running it again, or on several replicas at once, is safe.
+
+    Args:
+        owner_url: Address of the database for the role that owns (or shall own) the tables.
+        application_role: The role of `THRESHER_DATABASE_URL`; it gets rows and functions, no table of its own.
+
+    Returns:
+        The revision that the database now has.
+
+    Raises:
+        SchemaMismatch: The database is newer than this code.
+        ConfigurationError: pgvector is missing, or the role lacks a right.
+        StoreUnavailable: The database cannot be reached.
+    """
+    engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(owner_url), poolclass=NullPool)
+    try:
+        with translated(), engine.begin() as connection:
+            connection.exec_driver_sql("select pg_advisory_xact_lock(%s)", (_LOCK,))
+            check_revision(current_revision(connection), for_migration=True)
+            with _explained(connection, application_role):
+                _ensure_vector(connection)
+                command.upgrade(_config(connection), "head")
+                _grant(connection, application_role)
+            return head_revision()
+    finally:
+        engine.dispose()
+
+
+def application_role(database_url: str) -> str:
+    """The role in an address, for `migrate`'s `application_role`.
+
+    Raises:
+        ConfigurationError: The address cannot be read, or names no role.
+    """
+    try:
+        user = conninfo_to_dict(database_url).get("user")
+    except psycopg.ProgrammingError:
+        user = None
+    if not user:
+        raise ConfigurationError(
+            "THRESHER_DATABASE_URL names no role.", hint="Write postgresql://role:password@host:5432/database"
+        )
+    return str(user)
+
+
+@cache
+def head_revision() -> str:
+    """The revision that this code works with."""
+    head = _script().get_current_head()
+    assert head is not None
+    return head
+
+
+def current_revision(connection: Connection) -> str | None:
+    """The revision of a database; None when it has no schema of ours."""
+    if connection.exec_driver_sql("select to_regclass('alembic_version')").scalar_one() is None:
+        return None
+    return connection.exec_driver_sql("select version_num from alembic_version").scalar_one_or_none()
+
+
+def check_revision(found: str | None, *, for_migration: bool = False) -> None:
+    """Refuse a schema that this code cannot work with.
+
+    Args:
+        found: The database's revision.
+        for_migration: An older schema is then what is expected.
+
+    Raises:
+        SchemaMismatch: It is older (or absent) or newer than this code.
+    """
+    if found == head_revision():
+        return
+    if found is not None and found not in {script.revision for script in _script().walk_revisions()}:
+        raise SchemaMismatch(
+            f"The database's schema ({found}) is newer than this version of Thresher ({head_revision()}).",
+            hint="Upgrade Thresher, or restore a backup of the database.",
+        )
+    if not for_migration:
+        state = "has no tables of Thresher's" if found is None else f"has an older schema ({found})"
+        raise SchemaMismatch(
+            f"The database {state}; this version needs {head_revision()}.",
+            hint="Run `thresher migrate` with THRESHER_MIGRATION_URL set to the owner role's address.",
+        )
+
+
+def _script() -> ScriptDirectory:
+    return ScriptDirectory(str(Path(__file__).parent / "migrations"))
+
+
+def _config(connection: Connection) -> Config:
+    config = Config(attributes={"connection": connection})
+    # The file's parser takes a lone % for a reference.
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def _ensure_vector(connection: Connection) -> None:
+    row: Any = connection.exec_driver_sql(_NEEDED).one_or_none()
+    if row is None:
+        raise ConfigurationError(
+            "The PostgreSQL server has no pgvector.",
+            hint="Install pgvector >= 0.8 on the server (for example the package postgresql-18-pgvector), then run "
+            "`create extension vector` in this database as a superuser.",
+        )
+    if row.installed_version is None:
+        connection.exec_driver_sql("create extension vector")
+
+
+def _grant(connection: Connection, role: str) -> None:
+    quoted = connection.dialect.identifier_preparer.quote(role)
+    tables = ", ".join(f'"{table}"' for table in TENANT_TABLES)
+    connection.exec_driver_sql(_GRANTS.format(role=quoted.replace("%", "%%"), tables=tables))
+
+
+@contextmanager
+def _explained(connection: Connection, role: str) -> Generator[None]:
+    owner = connection.exec_driver_sql("select current_user").scalar_one()
+    if owner == role:
+        raise ConfigurationError(
+            f"The role {role!r} would be both owner and application role.",
+            hint="Use two roles: THRESHER_MIGRATION_URL names the owner, THRESHER_DATABASE_URL another one.",
+        )
+    try:
+        yield
+    except DBAPIError as error:
+        state = getattr(error.orig, "sqlstate", None)
+        if state == "42501":
+            raise ConfigurationError(
+                f"The role {owner!r} may not set up the schema: {error.orig}",
+                hint=f"As a superuser: `create extension if not exists vector; grant create on schema public to "
+                f"{owner}`, and let that role own the database.",
+            ) from error
+        if state == "42704" and "role" in str(error.orig):
+            raise ConfigurationError(
+                f"The application role {role!r} does not exist.",
+                hint=f"As a superuser: create role {role} login password '...'",
+            ) from error
+        raise

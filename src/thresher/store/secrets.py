@@ -1,0 +1,71 @@
+"""Seals what must not lie readable in the database: environments, headers, passwords, keys.
+
+Invariant: neither the key nor what was sealed appears in any message or representation.
+"""
+
+from __future__ import annotations
+
+import binascii
+from typing import Self
+
+from cryptography.fernet import Fernet, InvalidToken
+
+from thresher.core import ConfigurationError, Settings
+from thresher.store.account import server_account
+from thresher.store.private import prepare_folder, read_or_create
+
+_FILE = "secret.key"
+
+
+class SecretBox:
+    """Encrypts and authenticates small values (Fernet: AES-128-CBC with HMAC-SHA256).
+
+    Args:
+        key: 32 random bytes in URL-safe base64.
+
+    Raises:
+        ConfigurationError: The key has another form.
+    """
+
+    def __init__(self, key: str | bytes) -> None:
+        try:
+            self._fernet = Fernet(key.strip())
+        except (ValueError, binascii.Error):
+            raise ConfigurationError(
+                "The secret key is not 32 bytes in URL-safe base64.",
+                hint="Make one: python -c 'import base64, os; print(base64.urlsafe_b64encode(os.urandom(32)).decode())'",
+            ) from None
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        """Use `THRESHER_SECRET_KEY`, or else the key file in the data folder, which is made when it is missing.
+
+        Raises:
+            ConfigurationError: The key is malformed, or the file is unreadable or readable to others.
+        """
+        if settings.secret_key is not None:
+            return cls(settings.secret_key.get_secret_value())
+        folder = prepare_folder(settings.data_dir, server_account(settings))
+        return cls(read_or_create(folder / _FILE, Fernet.generate_key()))
+
+    def seal(self, value: str | bytes) -> bytes:
+        """Encrypt a value; sealing it twice gives different bytes."""
+        return self._fernet.encrypt(value.encode() if isinstance(value, str) else value)
+
+    def open(self, sealed: bytes) -> str:
+        """Decrypt what `seal` returned, as UTF-8 text.
+
+        Raises:
+            ConfigurationError: It was sealed with another key, or was damaged.
+        """
+        try:
+            return self._fernet.decrypt(bytes(sealed)).decode()
+        except InvalidToken:
+            raise ConfigurationError(
+                "A sealed value cannot be opened with this secret key.",
+                hint=f"Set THRESHER_SECRET_KEY (or restore the file {_FILE} in the data folder) to the key that it was "
+                "sealed with, or add the server again to seal its secrets anew.",
+            ) from None
+
+    def __repr__(self) -> str:
+        return "SecretBox(***)"

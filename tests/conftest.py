@@ -1,0 +1,81 @@
+"""Fixtures for all tests: one embedded server a test process, a clean database a module, a fresh tenant a test."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import Databases
+from thresher.core import Settings, Tenant
+from thresher.store import Database, EmbeddedServer
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_settings_from_outside() -> None:
+    """The developer's own settings must not reach the tests."""
+    for name in [name for name in os.environ if name.startswith("THRESHER_") and name != "THRESHER_BENCH_DATA"]:
+        del os.environ[name]
+
+
+@pytest.fixture(scope="session")
+def open_folder() -> Iterator[Path]:
+    """A temporary folder that other accounts may pass through (pytest's own is closed to them)."""
+    folder = Path(tempfile.mkdtemp(prefix="thr-", dir="/tmp" if os.name == "posix" else None))
+    folder.chmod(0o711)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def data_dir(open_folder: Path) -> Path:
+    """A data folder of this test's own, not yet made."""
+    return open_folder / secrets.token_hex(4)
+
+
+@pytest.fixture
+def settings(data_dir: Path) -> Settings:
+    """Settings with a data folder of this test's own."""
+    return Settings(data_dir=data_dir, allow_root=True)
+
+
+@pytest.fixture(scope="session")
+async def server(open_folder: Path) -> AsyncIterator[EmbeddedServer]:
+    """The embedded server that the tests of this process share."""
+    settings = Settings(data_dir=open_folder / "server", allow_root=True)
+    server = await EmbeddedServer.start(settings, options={"fsync": "off"})
+    yield server
+    await server.stop()
+
+
+@pytest.fixture(scope="session")
+async def databases(server: EmbeddedServer) -> Databases:
+    """Makes clean databases on the shared server."""
+    return Databases(server)
+
+
+@pytest.fixture(scope="module")
+async def database(databases: Databases) -> AsyncIterator[Database]:
+    """A clean, migrated database of this module's own."""
+    name = await databases.create()
+    database = await databases.open(name)
+    yield database
+    await database.close()
+    await databases.drop(name)
+
+
+@pytest.fixture
+async def tenant(database: Database) -> Tenant:
+    """A fresh tenant."""
+    return await database.tenant(f"tenant-{secrets.token_hex(6)}")
+
+
+@pytest.fixture
+async def other_tenant(database: Database) -> Tenant:
+    """Another fresh tenant."""
+    return await database.tenant(f"other-{secrets.token_hex(6)}")
