@@ -2,5 +2,5 @@
 
 Invariant: the kinds never import each other; each has its own door (`thresher.knowledge.tools`).
 
-Uses: nothing.
+Uses: core, embedding, search, store, upstream.
 """

@@ -1,0 +1,182 @@
+"""Makes a client's arguments fit a tool's schema, or says clearly why they do not.
+
+Invariant: pure, and the schema is foreign: it is never fetched from anywhere, and a broken one stops no call. A value
+that already fits is never changed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from jsonschema import Draft7Validator, Draft202012Validator
+from jsonschema.exceptions import UnknownType, ValidationError, relevance
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from thresher.core import JSON, InvalidInput
+
+_DEPTH = 32
+_NOT_GIVEN = object()
+_BROKEN_SCHEMA = (
+    Unresolvable,
+    UnknownType,
+    RecursionError,
+    re.error,
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+)
+"""What the validator raises where the schema itself is wrong."""
+
+
+def coerce(arguments: JSON, schema: JSON) -> dict[str, Any]:
+    """Turn strings into what the schema asks for: `"true"`, `"5"`, JSON text of an array or object.
+
+    Some clients send every argument as a string, or null for an optional argument that they leave out; the nulls
+    are dropped where the schema does not allow them.
+    """
+    return _object(dict(arguments), schema, schema, 0)
+
+
+def check(arguments: JSON, schema: JSON, signature: str) -> None:
+    """Check arguments against a schema.
+
+    Args:
+        arguments: After `coerce`.
+        schema: The tool's input schema.
+        signature: What the hint shows as the right form.
+
+    Raises:
+        InvalidInput: They do not fit; the message names the argument.
+    """
+    draft = Draft7Validator if "draft-0" in str(schema.get("$schema", "")) else Draft202012Validator
+    # Without a registry of its own the library fetches foreign references over the network.
+    validator = draft(schema, registry=Registry[Any]())
+    try:
+        found = _worst(validator, arguments)
+    except _BROKEN_SCHEMA:
+        return  # the server's own check decides
+    if found is not None:
+        raise InvalidInput(f"Arguments do not fit: {_problem(found)}.", hint=f"Expected: {signature}.")
+
+
+def _worst(validator: Any, arguments: JSON) -> ValidationError | None:
+    errors = cast("list[ValidationError]", list(validator.iter_errors(arguments)))
+    return max(errors, key=relevance, default=None)
+
+
+def _problem(error: ValidationError) -> str:
+    path = ".".join(str(part) for part in error.absolute_path)
+    message = error.message if len(error.message) <= 300 else f"{error.message[:300]}…"
+    return f"{path}: {message}" if path else message
+
+
+def _object(values: dict[str, Any], schema: Mapping[str, Any], root: JSON, depth: int) -> dict[str, Any]:
+    properties = _mapping(schema.get("properties"))
+    required = cast("object", schema.get("required"))
+    needed = set(cast("list[str]", required)) if isinstance(required, list) else set[str]()
+    fitted: dict[str, Any] = {}
+    for name, value in values.items():
+        entry = properties.get(name)
+        new = value if entry is None else _value(value, entry, root, depth + 1)
+        if new is None and entry is not None and name not in needed and not _allows(entry, root, "null"):
+            continue
+        fitted[name] = new
+    return fitted
+
+
+def _value(value: Any, schema: object, root: JSON, depth: int) -> Any:
+    entry = _resolved(schema, root)
+    if depth > _DEPTH or not entry:
+        return value
+    if isinstance(value, str) and not _allows(entry, root, "string"):
+        value = _parsed(value, _types(entry, root))
+    if isinstance(value, dict) and "properties" in entry:
+        return _object(cast("dict[str, Any]", value), entry, root, depth)
+    if isinstance(value, list) and "items" in entry:
+        return [_value(part, entry["items"], root, depth + 1) for part in cast("list[Any]", value)]
+    return cast("Any", value)
+
+
+def _parsed(text: str, types: set[str]) -> Any:
+    """The value that the text stands for, if it is of one of the types; else the text itself."""
+    stripped = text.strip()
+    if "boolean" in types and stripped.lower() in ("true", "false"):
+        return stripped.lower() == "true"
+    try:
+        value = json.loads(stripped, parse_constant=lambda _: _NOT_GIVEN)
+    except (ValueError, RecursionError):
+        return text
+    return value if value is not _NOT_GIVEN and _type_of(value) & types else text
+
+
+def _type_of(value: Any) -> set[str]:
+    match value:
+        case bool():
+            return {"boolean"}
+        case int():
+            return {"integer", "number"}
+        case float():
+            return {"number", "integer"} if value.is_integer() else {"number"}
+        case list():
+            return {"array"}
+        case dict():
+            return {"object"}
+        case None:
+            return {"null"}
+        case _:
+            return set()
+
+
+def _allows(schema: object, root: JSON, kind: str) -> bool:
+    entry = _resolved(schema, root)
+    types = _types(entry, root)
+    if types:
+        return kind in types
+    values = entry.get("enum")
+    if isinstance(values, list):
+        wanted = str if kind == "string" else type(None)
+        return any(isinstance(value, wanted) for value in cast("list[Any]", values))
+    return True  # says nothing: allows everything
+
+
+def _types(entry: Mapping[str, Any], root: JSON, depth: int = 0) -> set[str]:
+    kind = entry.get("type")
+    if isinstance(kind, str):
+        return {kind}
+    if isinstance(kind, list):
+        return {name for name in cast("list[Any]", kind) if isinstance(name, str)}
+    found: set[str] = set()
+    for word in ("anyOf", "oneOf"):
+        branches = entry.get(word)
+        if isinstance(branches, list) and depth < _DEPTH:
+            for branch in cast("list[Any]", branches):
+                names = _types(_resolved(branch, root), root, depth + 1)
+                if not names:
+                    return set()
+                found |= names
+    return found
+
+
+def _resolved(schema: object, root: JSON) -> Mapping[str, Any]:
+    """Follow references inside the schema itself (`#/$defs/...`); others are left alone."""
+    entry = _mapping(schema)
+    for _ in range(_DEPTH):
+        reference = entry.get("$ref")
+        if not isinstance(reference, str):
+            return entry
+        if not reference.startswith("#/"):
+            return {}
+        target: object = root
+        for part in reference[2:].split("/"):
+            target = _mapping(target).get(part.replace("~1", "/").replace("~0", "~"))
+        entry = _mapping(target)
+    return {}
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

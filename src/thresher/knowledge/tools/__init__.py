@@ -1,0 +1,36 @@
+"""The tools kind: servers, their tools, and the choice of the right ones for a message.
+
+Invariant: enabled tools of the caller's tenant, and no others, are found, described or resolved.
+
+Uses: core, embedding, search, store, upstream.
+"""
+
+from thresher.knowledge.tools.formatting import compact, definition_text, line
+from thresher.knowledge.tools.models import (
+    KIND,
+    LIMIT_CAP,
+    META_TOOLS,
+    Definition,
+    Descriptions,
+    FindResult,
+    FoundTool,
+    Refreshed,
+    ServerInfo,
+)
+from thresher.knowledge.tools.service import ToolService
+
+__all__ = [
+    "KIND",
+    "LIMIT_CAP",
+    "META_TOOLS",
+    "Definition",
+    "Descriptions",
+    "FindResult",
+    "FoundTool",
+    "Refreshed",
+    "ServerInfo",
+    "ToolService",
+    "compact",
+    "definition_text",
+    "line",
+]

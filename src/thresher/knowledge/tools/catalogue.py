@@ -1,0 +1,179 @@
+"""The snapshot of names: which tools a caller may see, under which names, without their definitions.
+
+Invariant: a snapshot belongs to one tenant and one user and never changes; it is replaced when the catalogue's version
+in the database has moved. What is disabled cannot be found by name through `find`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from thresher.core import Caller, NotFound
+from thresher.knowledge.tools import queries
+from thresher.knowledge.tools.models import META_TOOLS
+from thresher.knowledge.tools.naming import did_you_mean, expose, nearest
+from thresher.knowledge.tools.queries import NameRow, ServerRow, StoredTool
+from thresher.store import Database
+
+FRESH_SECONDS = 2.0
+"""How long a snapshot serves without a look at the version: another process's change shows after at most this."""
+
+_SNAPSHOTS = 64
+_DEFINITIONS = 2_000
+_NEVER = float("-inf")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTool:
+    """A row of the snapshot under the name that clients call."""
+
+    name: str
+    row: NameRow
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """One caller's view of the catalogue at one version.
+
+    Attributes:
+        version: The change count that it was read at.
+        servers: All visible servers by name.
+        tools: All visible tools, disabled ones included, in the order of their ids.
+        by_name: The same by exposed name.
+        by_id: Enabled tools by id.
+        core: Enabled core tools, by name.
+        tokens_all: What the definitions of all enabled tools cost a model.
+        definitions: Definitions already read at this version; a bounded cache.
+    """
+
+    version: int
+    servers: Mapping[str, ServerRow]
+    tools: tuple[NamedTool, ...]
+    by_name: Mapping[str, NamedTool]
+    by_id: Mapping[int, NamedTool]
+    core: tuple[NamedTool, ...]
+    tokens_all: int
+    definitions: dict[int, StoredTool] = field(default_factory=dict[int, StoredTool])
+
+    def remember(self, stored: Iterable[StoredTool]) -> None:
+        """Keep definitions read at this version, as far as there is room."""
+        for tool in stored:
+            if len(self.definitions) < _DEFINITIONS:
+                self.definitions[tool.id] = tool
+
+    def find(self, name: str) -> NamedTool | None:
+        """An enabled tool by exposed name."""
+        found = self.by_name.get(name)
+        return found if found is not None and found.row.enabled else None
+
+    def near(self, name: str) -> tuple[str, ...]:
+        """Enabled tools with names near to this one."""
+        return nearest(name, (tool.name for tool in self.by_id.values()))
+
+    def server(self, name: str) -> ServerRow:
+        """A server by name.
+
+        Raises:
+            NotFound: None has it; the hint offers near names.
+        """
+        if (found := self.servers.get(name)) is None:
+            near = did_you_mean(nearest(name, self.servers))
+            raise NotFound(f"There is no server '{name}'.", hint=near or "`thresher servers list` shows them all.")
+        return found
+
+    def scope(self, servers: Iterable[str] | None) -> frozenset[int] | None:
+        """The ids of the named servers; None when there is no filter."""
+        return None if servers is None else frozenset(self.server(name).id for name in servers)
+
+    def inside(self, scope: Collection[int] | None) -> list[NamedTool]:
+        """The enabled tools of these servers, oldest first."""
+        return [tool for tool in self.by_id.values() if scope is None or tool.row.server_id in scope]
+
+
+def snapshot(version: int, servers: Sequence[ServerRow], rows: Sequence[NameRow]) -> Catalogue:
+    """Build a snapshot from rows in the order of their ids, so that a newcomer never renames an older tool."""
+    exposed = expose(((row.server, row.name) for row in rows), META_TOOLS)
+    tools = tuple(NamedTool(name, row) for name, row in zip(exposed, rows, strict=True))
+    enabled = {tool.row.id: tool for tool in tools if tool.row.enabled}
+    return Catalogue(
+        version=version,
+        servers={server.name: server for server in servers},
+        tools=tools,
+        by_name={tool.name: tool for tool in tools},
+        by_id=enabled,
+        core=tuple(sorted((tool for tool in enabled.values() if tool.row.core), key=lambda tool: tool.name)),
+        tokens_all=sum(tool.row.tokens for tool in enabled.values()),
+    )
+
+
+@dataclass(slots=True)
+class _Held:
+    catalogue: Catalogue
+    checked: float
+
+
+class Catalogues:
+    """Holds the snapshots in use, the least recently used one leaving first."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._held: OrderedDict[tuple[int, str | None], _Held] = OrderedDict()
+        self._locks: defaultdict[tuple[int, str | None], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._changes: defaultdict[int, int] = defaultdict(int)
+
+    async def current(self, caller: Caller) -> Catalogue:
+        """A snapshot at most `FRESH_SECONDS` behind other processes, and never behind this one."""
+        if (held := self._fresh(caller)) is not None:
+            return held
+        async with self._locks[_key(caller)]:
+            return self._fresh(caller) or await self._renewed(caller)
+
+    def changed(self, tenant_id: int) -> None:
+        """Note that this process changed the tenant's catalogue."""
+        self._changes[tenant_id] += 1
+        for key, held in self._held.items():
+            if key[0] == tenant_id:
+                held.checked = _NEVER
+
+    def confirm(self, caller: Caller, catalogue: Catalogue, version: int) -> bool:
+        """Whether a version just read is the snapshot's; if so it counts as checked now."""
+        held = self._held.get(_key(caller))
+        if catalogue.version != version:
+            if held is not None:
+                held.checked = _NEVER
+            return False
+        if held is not None and held.catalogue is catalogue:
+            held.checked = time.monotonic()
+        return True
+
+    def _fresh(self, caller: Caller) -> Catalogue | None:
+        held = self._held.get(_key(caller))
+        if held is None or time.monotonic() - held.checked > FRESH_SECONDS:
+            return None
+        self._held.move_to_end(_key(caller))
+        return held.catalogue
+
+    async def _renewed(self, caller: Caller) -> Catalogue:
+        held = self._held.get(_key(caller))
+        changes = self._changes[caller.tenant.id]
+        async with self._database.transaction(caller.tenant) as connection:
+            # The version is read first: rows that are newer than it only cost one more look.
+            version = await queries.version(connection, caller.tenant)
+            if held is not None and held.catalogue.version == version:
+                catalogue = held.catalogue
+            else:
+                servers = await queries.servers(connection, caller)
+                catalogue = snapshot(version, servers, await queries.names(connection, caller))
+        checked = time.monotonic() if changes == self._changes[caller.tenant.id] else _NEVER
+        self._held[_key(caller)] = _Held(catalogue, checked)
+        while len(self._held) > _SNAPSHOTS:
+            self._locks.pop(self._held.popitem(last=False)[0], None)
+        return catalogue
+
+
+def _key(caller: Caller) -> tuple[int, str | None]:
+    return caller.tenant.id, caller.user

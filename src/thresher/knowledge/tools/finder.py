@@ -1,0 +1,207 @@
+"""Answers `find_tools`: search, choose, log, and fetch what was chosen.
+
+Invariant: besides the search itself an answer costs one round trip, which writes the log row, reads the chosen
+definitions and checks the snapshot's version.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from thresher.core import Caller, Scored, ThresherError, event, traced
+from thresher.embedding import count_tokens
+from thresher.knowledge.tools import queries
+from thresher.knowledge.tools.catalogue import Catalogue, Catalogues
+from thresher.knowledge.tools.choice import Choice, choose, fall_back
+from thresher.knowledge.tools.formatting import line
+from thresher.knowledge.tools.models import KIND, FindResult, FoundTool
+from thresher.knowledge.tools.queries import Discovery, StoredTool
+from thresher.knowledge.tools.question import Question
+from thresher.search import Filter, SearchIndex, SearchResult
+from thresher.store import Database
+
+logger = logging.getLogger("thresher.knowledge")
+
+_SPARE = 4
+"""Hits asked for beyond the limit, so that duplicates across servers do not shorten the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    search: SearchResult
+    chosen: Sequence[Choice]
+    fallback: bool
+    searched: int
+
+
+class Finder:
+    """Finds tools for one catalogue; holds no state of its own."""
+
+    def __init__(self, database: Database, index: SearchIndex, catalogues: Catalogues) -> None:
+        self._database = database
+        self._index = index
+        self._catalogues = catalogues
+
+    async def find(
+        self, caller: Caller, question: Question, servers: Sequence[str] | None, *, core: bool
+    ) -> FindResult:
+        """Answer one question.
+
+        Raises:
+            NotFound: A server of the filter does not exist.
+            StoreUnavailable: The database cannot be reached.
+        """
+        started = time.perf_counter()
+        with traced() as trace:
+            catalogue = await self._catalogues.current(caller)
+            scope = catalogue.scope(servers)
+            search = await self._search(caller, question, scope)
+            answer = self._choose(catalogue, search, question, scope, core=core)
+            record = _record(trace, answer, _since(started))
+            version, stored = await self._log(caller, record)
+            if not self._catalogues.confirm(caller, catalogue, version):
+                catalogue = await self._catalogues.current(caller)
+                answer = self._choose(catalogue, search, question, scope, core=core)
+                stored = await self._read(caller, answer.chosen)
+            result = _result(catalogue, answer, stored, trace)
+            result = replace(result, duration_ms=_since(started))
+            _report(caller, record, result)
+        return result
+
+    async def _search(
+        self, caller: Caller, question: Question, scope: Collection[int] | None
+    ) -> SearchResult | ThresherError:
+        facets = None if scope is None else frozenset(server_facet(server) for server in scope)
+        try:
+            return await self._index.search(
+                caller,
+                KIND,
+                question.texts,
+                limit=question.limit + _SPARE,
+                filter=Filter(facets=facets),
+                threshold=question.threshold,
+            )
+        except ThresherError as error:
+            return error
+
+    def _choose(
+        self,
+        catalogue: Catalogue,
+        search: SearchResult | ThresherError,
+        question: Question,
+        scope: Collection[int] | None,
+        *,
+        core: bool,
+    ) -> _Answer:
+        enabled = len(catalogue.by_id) if scope is None else len(catalogue.inside(scope))
+        if isinstance(search, ThresherError):
+            search = _nothing(question, f"search failed: {search.message}")
+        elif enabled and not search.searched:
+            search = _nothing(question, "the tools are not indexed yet")
+        else:
+            hits = () if search.abstained else search.hits
+            chosen = choose(catalogue, hits, scope=scope, limit=question.limit, core=core)
+            return _Answer(search, chosen, fallback=False, searched=search.searched)
+        return _Answer(search, fall_back(catalogue, scope=scope, core=core), fallback=True, searched=enabled)
+
+    async def _log(self, caller: Caller, record: Discovery) -> tuple[int, Mapping[int, StoredTool]]:
+        async with self._database.transaction(caller.tenant) as connection:
+            return await queries.log_and_read(connection, caller, record)
+
+    async def _read(self, caller: Caller, chosen: Sequence[Choice]) -> Mapping[int, StoredTool]:
+        async with self._database.transaction(caller.tenant) as connection:
+            ids = [choice.tool.row.id for choice in chosen]
+            return {tool.id: tool for tool in await queries.tools(connection, caller.tenant, ids=ids)}
+
+
+def server_facet(server_id: int) -> str:
+    """The facet that the index files a server's tools under."""
+    return f"server:{server_id}"
+
+
+def _nothing(question: Question, reason: str) -> SearchResult:
+    return SearchResult(
+        hits=(),
+        abstained=False,
+        probability=0.0,
+        degraded=reason,
+        searched=0,
+        clauses=question.texts,
+        embedding_ms=0.0,
+        search_ms=0.0,
+    )
+
+
+def _record(trace: str, answer: _Answer, duration_ms: float) -> Discovery:
+    return Discovery(
+        trace_id=trace,
+        source=_source(answer),
+        clauses=len(answer.search.clauses),
+        searched=answer.searched,
+        chosen=[choice.tool.row.id for choice in answer.chosen],
+        scores=[choice.score for choice in answer.chosen],
+        abstained=answer.search.abstained,
+        degraded=answer.search.degraded,
+        duration_ms=duration_ms,
+        embedding_ms=answer.search.embedding_ms,
+    )
+
+
+def _source(answer: _Answer) -> str:
+    sources = {choice.why.source for choice in answer.chosen} - {"core"}
+    if answer.fallback:
+        return "fallback"
+    if not sources:
+        return "core" if answer.chosen else "none"
+    return sources.pop() if len(sources) == 1 else "hybrid"
+
+
+def _result(catalogue: Catalogue, answer: _Answer, stored: Mapping[int, StoredTool], trace: str) -> FindResult:
+    tools = tuple(
+        _found(choice, stored[choice.tool.row.id]) for choice in answer.chosen if choice.tool.row.id in stored
+    )
+    return FindResult(
+        tools=tools,
+        total_searched=answer.searched,
+        abstained=answer.search.abstained,
+        probability=answer.search.probability,
+        degraded=answer.search.degraded,
+        fallback=answer.fallback,
+        clauses=answer.search.clauses,
+        embedding_ms=answer.search.embedding_ms,
+        duration_ms=0.0,
+        trace_id=trace,
+        tokens_sent=sum(tool.tokens for tool in tools),
+        tokens_all=catalogue.tokens_all,
+    )
+
+
+def _found(choice: Choice, stored: StoredTool) -> FoundTool:
+    text = line(choice.tool.name, stored.tool)
+    scored = Scored(stored.tool, choice.score, choice.why)
+    return FoundTool(choice.tool.name, scored, text, count_tokens(text), choice.also)
+
+
+def _report(caller: Caller, record: Discovery, result: FindResult) -> None:
+    event(
+        logger,
+        "find_tools",
+        tenant=caller.tenant.id,
+        user=caller.user,
+        source=record.source,
+        clauses=record.clauses,
+        searched=record.searched,
+        chosen=[tool.name for tool in result.tools],
+        scores=[round(tool.score, 3) for tool in result.tools],
+        abstained=result.abstained,
+        degraded=result.degraded,
+        ms=round(result.duration_ms, 2),
+        embedding_ms=round(result.embedding_ms, 2),
+    )
+
+
+def _since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000

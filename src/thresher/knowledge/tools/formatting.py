@@ -1,0 +1,101 @@
+"""Writes a tool as one line for a model: signature and first sentence.
+
+Invariant: a line never breaks, and stays below 420 characters whatever the server wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from thresher.core import JSON, Tool, plain
+
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s|\n\s*\n|\n\s*[-*#\d]|\s\|\s")  # noqa: RUF001 - full-width stops end sentences too
+_MARKUP = re.compile(r"[`*_#]{2,}|</?[a-zA-Z][^>]{0,40}>|`")
+_SUMMARY_CHARACTERS = 120
+_OPTIONAL_SHOWN = 5
+_PARAMETERS_CHARACTERS = 240
+_ENUM_CHARACTERS = 36
+_SHORT = {"boolean": "bool", "integer": "int"}
+
+
+def line(name: str, tool: Tool) -> str:
+    """One line: `name(required: type, optional?: type) - First sentence`."""
+    summary = first_sentence(tool.description or tool.title)
+    call = f"{name}{signature(tool.input_schema)}"
+    return f"{call} - {summary}" if summary else call
+
+
+def signature(schema: JSON) -> str:
+    """The parameters in brackets: required ones first, then optional ones as far as there is room."""
+    properties = _mapping(schema.get("properties"))
+    listed = cast("object", schema.get("required"))
+    required = [name for name in cast("list[object]", listed) if name in properties] if isinstance(listed, list) else []
+    optional = [name for name in properties if name not in required]
+    shown = [f"{name}: {type_name(properties[cast('str', name)])}" for name in required]
+    size = sum(map(len, shown))
+    for count, name in enumerate(optional):
+        part = f"{name}?: {type_name(properties[name])}"
+        size += len(part)
+        if count == _OPTIONAL_SHOWN or size > _PARAMETERS_CHARACTERS:
+            shown.append(f"+{len(optional) - count} optional")
+            break
+        shown.append(part)
+    return _cut(f"({', '.join(shown)})", _PARAMETERS_CHARACTERS * 5 // 4)
+
+
+def type_name(schema: object) -> str:
+    """A short name of a JSON Schema type: `string`, `int[]`, `"a"|"b"`, `object`; `any` when it says nothing."""
+    entry = _mapping(schema)
+    if isinstance(values := entry.get("enum"), list) and values:
+        text = "|".join(compact(value) for value in cast("list[Any]", values))
+        if len(text) <= _ENUM_CHARACTERS:
+            return text
+    kind = entry.get("type")
+    if isinstance(kind, list):
+        names = [name for name in cast("list[object]", kind) if name != "null"]
+        return "|".join(type_name({**entry, "type": name, "enum": None}) for name in names) or "null"
+    if kind == "array":
+        return f"{type_name(entry.get('items'))}[]" if entry.get("items") else "array"
+    if isinstance(kind, str):
+        return _SHORT.get(kind, kind)
+    return _union(entry)
+
+
+def _union(entry: Mapping[str, Any]) -> str:
+    for word in ("anyOf", "oneOf", "allOf"):
+        if isinstance(branches := entry.get(word), list):
+            names = dict.fromkeys(type_name(branch) for branch in cast("list[object]", branches)[:4])
+            text = "|".join(name for name in names if name != "null")
+            return text if len(text) <= _ENUM_CHARACTERS else "any"
+    return "object" if "$ref" in entry or "properties" in entry else "any"
+
+
+def first_sentence(description: str) -> str:
+    """The first sentence without markup, at most 120 characters."""
+    text = _MARKUP.sub("", description[:2000]).strip()
+    first = _SENTENCE_END.split(text, maxsplit=1)[0]
+    return _cut(" ".join(first.split()), _SUMMARY_CHARACTERS)
+
+
+def definition_text(name: str, tool: Tool) -> str:
+    """The definition as a client would send it to a model, without white space: the yardstick for tokens saved."""
+    return compact({"name": name, "description": tool.description, "inputSchema": tool.input_schema})
+
+
+def compact(value: object) -> str:
+    """JSON without white space: what a model reads costs tokens."""
+    return json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    head = text[: limit - 1]
+    return f"{head.rsplit(' ', 1)[0] if ' ' in head[limit // 2 :] else head}…"
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

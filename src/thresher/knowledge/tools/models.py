@@ -1,0 +1,144 @@
+"""The records of the tools kind: what is asked, what is found, what the catalogue holds.
+
+Invariant: nothing here holds a secret; commands and addresses are masked before they come in.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from thresher.core import Scored, Tool, Why
+
+KIND = "tool"
+"""The search index's name for this kind."""
+
+META_TOOLS = frozenset({"find_tools", "describe_tools", "call_tool", "call_tool_write", "process_prompt"})
+"""Names that the gateway keeps for itself; no upstream tool may take one."""
+
+STATIC = "static"
+"""Transport of a catalogue without a live server: its tools can be found and described, not called."""
+
+LIMIT_CAP = 10
+"""The most tools that one answer holds, core tools included."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTool:
+    """One tool of an answer.
+
+    Attributes:
+        name: The name to call it by, `server_tool`.
+        scored: The definition with its probability and the reasons.
+        line: One line for a model: signature and first sentence.
+        tokens: What the line costs (o200k).
+        also: Names of exact duplicates on other servers, left out of the answer.
+    """
+
+    name: str
+    scored: Scored[Tool]
+    line: str
+    tokens: int
+    also: tuple[str, ...] = ()
+
+    @property
+    def tool(self) -> Tool:
+        """The definition."""
+        return self.scored.item
+
+    @property
+    def score(self) -> float:
+        """Probability, 0 to 1, that the tool fits; 0 for a core tool that the search did not return."""
+        return self.scored.score
+
+    @property
+    def why(self) -> Why:
+        """The reasons."""
+        return self.scored.why
+
+
+@dataclass(frozen=True, slots=True)
+class FindResult:
+    """The answer to `find_tools`.
+
+    Attributes:
+        tools: Best first; core tools that the search did not return stand last.
+        total_searched: Enabled tools inside the server filter.
+        abstained: No tool is likely enough; `tools` then holds core tools alone.
+        probability: That any tool fits at all.
+        degraded: Why the search worked with less than both arms; empty when it did not.
+        fallback: The search could not run: these are the first enabled tools, not chosen ones.
+        clauses: The parts of the message that were searched.
+        embedding_ms: Time in the encoder; 0 from its cache.
+        duration_ms: The whole time, the log row included.
+        trace_id: What the log line and any error carry.
+        tokens_sent: What the lines of `tools` cost a model.
+        tokens_all: What the definitions of all enabled tools would cost it.
+    """
+
+    tools: tuple[FoundTool, ...]
+    total_searched: int
+    abstained: bool
+    probability: float
+    degraded: str
+    fallback: bool
+    clauses: tuple[str, ...]
+    embedding_ms: float
+    duration_ms: float
+    trace_id: str
+    tokens_sent: int
+    tokens_all: int
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A tool in full, under the name that clients call it by."""
+
+    name: str
+    tool: Tool
+    enabled: bool = True
+    core: bool = False
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptions:
+    """The answer to `describe_tools`: definitions, and for each unknown name the nearest known ones."""
+
+    tools: tuple[Definition, ...]
+    unknown: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """A server as people may see it.
+
+    Attributes:
+        name: Its name in the catalogue.
+        transport: `stdio`, `http` or `static` (a catalogue without a live server).
+        target: Command line or address, secrets masked.
+        state: `new`, `ready`, `stale` (last good list kept) or `failed` (never listed).
+        error: What went wrong last; empty after a good listing.
+        tools: How many tools it has, disabled ones included.
+    """
+
+    name: str
+    transport: str
+    target: str
+    description: str
+    enabled: bool
+    state: str
+    error: str
+    tools: int
+    listed_at: dt.datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a refresh did: counts over all servers, and the error of each one that could not be listed."""
+
+    embedded: int = 0
+    kept: int = 0
+    removed: int = 0
+    failures: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -1,0 +1,98 @@
+"""Checks what a caller asks of `find_tools` and turns it into the texts to search.
+
+Invariant: every bound is checked before anything is embedded.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from thresher.core import InvalidInput
+from thresher.knowledge.tools.models import LIMIT_CAP
+
+MAX_QUERIES = 20
+MAX_QUERY_CHARACTERS = 2_000
+MAX_MESSAGE_CHARACTERS = 200_000
+MAX_HISTORY_TURNS = 20
+
+_SHORT_MESSAGE_WORDS = 4
+_CONTEXT_CHARACTERS = 400
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to search for.
+
+    Attributes:
+        texts: The caller's own queries, or the message alone.
+        split: Whether a text may hold several tasks (a message may, a query does not).
+        limit: 1 to 10 tools.
+        threshold: A calibrated probability, or None for the fitted one.
+    """
+
+    texts: tuple[str, ...]
+    split: bool
+    limit: int
+    threshold: float | None
+
+
+def ask(
+    queries: Sequence[str] | str | None,
+    message: str | None,
+    history: Sequence[str],
+    limit: int,
+    threshold: float | None,
+) -> Question:
+    """Build a question from the arguments of `find_tools`.
+
+    A limit above the cap is lowered to it. History matters only to a message of fewer than four words ("and in
+    Berlin?"): the last turn then stands before it.
+
+    Raises:
+        InvalidInput: Not exactly one of queries and message, an empty one, or one over its bound.
+    """
+    if (queries is None) == (message is None):
+        raise InvalidInput(
+            "Give either queries or message, not both and not neither.",
+            hint="queries: short action phrases, one for each step; message: the user's words.",
+        )
+    if limit < 1:
+        raise InvalidInput(f"limit is {limit}; it must be 1 to {LIMIT_CAP}.")
+    if threshold is not None and not (math.isfinite(threshold) and 0 <= threshold <= 1):
+        raise InvalidInput(f"threshold is {threshold}; it must be a probability, 0 to 1.")
+    texts = _queries(queries) if queries is not None else (_message(message or "", history),)
+    return Question(texts, split=queries is None, limit=min(limit, LIMIT_CAP), threshold=threshold)
+
+
+def _queries(queries: Sequence[str] | str) -> tuple[str, ...]:
+    given = [queries] if isinstance(queries, str) else list(queries)
+    texts = tuple(dict.fromkeys(text.strip() for text in given if text.strip()))
+    if not texts:
+        raise InvalidInput("queries is empty.", hint='Give short action phrases, such as ["list open issues"].')
+    if len(texts) > MAX_QUERIES:
+        raise InvalidInput(f"{len(texts)} queries are more than {MAX_QUERIES}.", hint="Ask in several calls.")
+    if (longest := max(len(text) for text in texts)) > MAX_QUERY_CHARACTERS:
+        raise InvalidInput(
+            f"A query has {longest} characters; the limit is {MAX_QUERY_CHARACTERS}.",
+            hint="Queries are short action phrases; pass long text as message.",
+        )
+    return texts
+
+
+def _message(message: str, history: Sequence[str]) -> str:
+    text = message.strip()
+    if not text:
+        raise InvalidInput("message is empty.", hint="Give the user's words, or queries.")
+    if len(text) > MAX_MESSAGE_CHARACTERS:
+        raise InvalidInput(
+            f"The message has {len(text)} characters; the limit is {MAX_MESSAGE_CHARACTERS}.",
+            hint="Leave out pasted files and logs.",
+        )
+    turns = [turn.strip() for turn in list(history)[-MAX_HISTORY_TURNS:] if turn.strip()]
+    if turns and len(_WORD.findall(text)) < _SHORT_MESSAGE_WORDS:
+        return f"{turns[-1][-_CONTEXT_CHARACTERS:]} {text}"
+    return text

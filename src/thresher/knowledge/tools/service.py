@@ -1,0 +1,230 @@
+"""The verbs of the tools kind; every face calls these, with the same names and arguments.
+
+Invariant: what is disabled cannot be found, described or called; a name is resolved without a walk over the catalogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from thresher.core import Caller, InvalidInput, NotFound, Settings, Tool, UpstreamError
+from thresher.knowledge.tools import queries
+from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, NamedTool
+from thresher.knowledge.tools.finder import Finder
+from thresher.knowledge.tools.indexer import Indexer
+from thresher.knowledge.tools.models import STATIC, Definition, Descriptions, FindResult, Refreshed, ServerInfo
+from thresher.knowledge.tools.naming import did_you_mean
+from thresher.knowledge.tools.queries import StoredTool
+from thresher.knowledge.tools.question import ask
+from thresher.knowledge.tools.servers import Servers
+from thresher.search import Progress, PutCounts, SearchIndex
+from thresher.store import Database, SecretBox, run_retrying
+from thresher.upstream import ServerConfig, Upstreams
+
+MAX_NAMES = 50
+"""Names in one `describe_tools`: enough for any answer of `find_tools`, far below what floods a model."""
+
+
+class ToolService:
+    """Servers and their tools: add, refresh, find, describe, resolve. One per process."""
+
+    def __init__(
+        self,
+        database: Database,
+        index: SearchIndex,
+        upstreams: Upstreams,
+        secrets: SecretBox,
+        settings: Settings,
+    ) -> None:
+        self._database = database
+        self._settings = settings
+        self._catalogues = Catalogues(database)
+        self._finder = Finder(database, index, self._catalogues)
+        self._indexer = Indexer(database, index, self._catalogues)
+        self._servers = Servers(database, self._indexer, self._catalogues, upstreams, secrets)
+
+    async def find_tools(
+        self,
+        caller: Caller,
+        *,
+        queries: Sequence[str] | str | None = None,
+        message: str | None = None,
+        history: Sequence[str] = (),
+        servers: Sequence[str] | None = None,
+        limit: int | None = None,
+        threshold: float | None = None,
+        include_core_tools: bool = True,
+    ) -> FindResult:
+        """Pick the tools that fit.
+
+        Args:
+            caller: Who asks.
+            queries: Short action phrases, one for each step; or
+            message: the user's words, which may hold several tasks. Exactly one of the two.
+            history: The last turns, oldest first; used only when the message alone is too short to search.
+            servers: Only tools of these servers.
+            limit: At most so many tools, core tools included; 8 unless told, never above 10.
+            threshold: The least probability, 0 to 1, that anything fits; the fitted one unless told.
+            include_core_tools: Whether core tools are always part of the answer.
+
+        Raises:
+            InvalidInput: An argument is out of bounds.
+            NotFound: A server of the filter does not exist.
+        """
+        question = ask(queries, message, history, self._settings.find_limit if limit is None else limit, threshold)
+        return await self._finder.find(caller, question, servers, core=include_core_tools)
+
+    async def describe_tools(self, caller: Caller, names: Sequence[str] | str) -> Descriptions:
+        """Definitions in full, in the order asked; unknown names come back with the nearest known ones.
+
+        Raises:
+            InvalidInput: No name was given, or more than `MAX_NAMES`.
+            NotFound: None of the names is known.
+        """
+        wanted = list(dict.fromkeys([names] if isinstance(names, str) else names))
+        if not 0 < len(wanted) <= MAX_NAMES:
+            raise InvalidInput(f"names must hold 1 to {MAX_NAMES} tool names.", hint="find_tools returns names.")
+        catalogue = await self._catalogues.current(caller)
+        known = [tool for name in wanted if (tool := catalogue.find(name)) is not None]
+        unknown = {name: catalogue.near(name) for name in wanted if catalogue.find(name) is None}
+        if not known:
+            first = next(iter(unknown))
+            raise NotFound(f"There is no tool '{first}'.", hint=did_you_mean(unknown[first]) or "Call find_tools.")
+        stored = await self._definitions(caller, catalogue, known)
+        return Descriptions(tuple(_definition(tool, stored) for tool in known if tool.row.id in stored), unknown)
+
+    async def resolve(self, caller: Caller, name: str) -> tuple[ServerConfig, Tool]:
+        """What a call needs: how to reach the server, and the tool under its own name. No enumeration.
+
+        Raises:
+            NotFound: No enabled tool has this name; the hint offers near ones.
+            UpstreamError: The tool belongs to a catalogue without a live server.
+        """
+        catalogue = await self._catalogues.current(caller)
+        if (found := catalogue.find(name)) is None:
+            raise NotFound(f"There is no tool '{name}'.", hint=did_you_mean(catalogue.near(name)) or "Call find_tools.")
+        server = catalogue.servers[found.row.server]
+        if server.config.get("transport") == STATIC:
+            raise UpstreamError(
+                f"'{name}' comes from a catalogue without a live server and cannot be called.",
+                hint=f"Add the server '{server.name}' itself to call it.",
+            )
+        stored = await self._definitions(caller, catalogue, [found])
+        if found.row.id not in stored:
+            raise NotFound(f"The tool '{name}' was removed just now.", hint="Call find_tools again.")
+        return self._servers.config(server), stored[found.row.id].tool
+
+    async def core_tools(self, caller: Caller) -> tuple[Definition, ...]:
+        """The core tools in full, by name."""
+        catalogue = await self._catalogues.current(caller)
+        stored = await self._definitions(caller, catalogue, catalogue.core)
+        return tuple(_definition(tool, stored) for tool in catalogue.core if tool.row.id in stored)
+
+    async def all_tools(self, caller: Caller) -> tuple[Definition, ...]:
+        """Every enabled tool in full, by name; the whole catalogue is read."""
+        catalogue = await self._catalogues.current(caller)
+        async with self._database.transaction(caller.tenant) as connection:
+            stored = {tool.id: tool for tool in await queries.tools(connection, caller.tenant)}
+        named = sorted(catalogue.by_id.values(), key=lambda tool: tool.name)
+        return tuple(_definition(tool, stored) for tool in named if tool.row.id in stored)
+
+    async def list_tools(self, caller: Caller, server: str | None = None) -> tuple[Definition, ...]:
+        """Every tool, disabled ones included, by name: names, switches and cost, with bare definitions."""
+        catalogue = await self._catalogues.current(caller)
+        scope = None if server is None else {catalogue.server(server).id}
+        named = sorted(catalogue.tools, key=lambda tool: tool.name)
+        return tuple(_bare(tool) for tool in named if scope is None or tool.row.server_id in scope)
+
+    async def version(self, caller: Caller) -> int:
+        """The catalogue's change count, as the snapshot in use knows it."""
+        return (await self._catalogues.current(caller)).version
+
+    async def set_tool(
+        self, caller: Caller, name: str, enabled: bool | None = None, core: bool | None = None
+    ) -> Definition:
+        """Switch a tool on or off, or make it a core tool; what is not given stays.
+
+        Raises:
+            NotFound: No tool has this name.
+        """
+        catalogue = await self._catalogues.current(caller)
+        if (found := catalogue.by_name.get(name)) is None:
+            raise NotFound(f"There is no tool '{name}'.", hint=did_you_mean(catalogue.near(name)))
+        values = {key: value for key, value in (("enabled", enabled), ("core", core)) if value is not None}
+        if values:
+            await run_retrying(
+                self._database,
+                caller.tenant,
+                lambda connection: queries.set_tool(connection, caller.tenant, found.row.id, values),
+            )
+            self._catalogues.changed(caller.tenant.id)
+        if enabled is False:
+            await self._indexer.withdraw(caller, [found.row.id])
+        elif enabled:
+            await self._indexer.index(caller, [catalogue.servers[found.row.server]])
+        return _bare((await self._catalogues.current(caller)).by_name[name])
+
+    async def add_server(self, caller: Caller, config: ServerConfig, *, replace: bool = False) -> ServerInfo:
+        """Add a server, without connecting to it: `refresh` lists it. See `Servers.add`."""
+        return await self._servers.add(caller, config, replace=replace)
+
+    async def remove_server(self, caller: Caller, name: str) -> None:
+        """Remove a server with its tools and end its session."""
+        await self._servers.remove(caller, name)
+
+    async def set_server_enabled(self, caller: Caller, name: str, enabled: bool) -> ServerInfo:
+        """Switch a server on or off; its tools and their vectors are kept."""
+        return await self._servers.set_enabled(caller, name, enabled)
+
+    async def list_servers(self, caller: Caller) -> tuple[ServerInfo, ...]:
+        """The servers in the order in which they were added; no secrets."""
+        return await self._servers.infos(caller)
+
+    async def refresh(
+        self,
+        caller: Caller,
+        server: str | None = None,
+        tool: str | None = None,
+        progress: Progress | None = None,
+    ) -> Refreshed:
+        """List again and index what changed: one tool (by exposed name), one server, or all. See `Servers.refresh`."""
+        only = None
+        if tool is not None:
+            catalogue = await self._catalogues.current(caller)
+            if (found := catalogue.by_name.get(tool)) is None:
+                raise NotFound(f"There is no tool '{tool}'.", hint=did_you_mean(catalogue.near(tool)))
+            server, only = found.row.server, found.row.name
+        return await self._servers.refresh(caller, server, only=only, progress=progress)
+
+    async def import_tools(
+        self,
+        caller: Caller,
+        tools: Iterable[Tool],
+        server_descriptions: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> PutCounts:
+        """Take a ready-made catalogue in: its tools can be found and described, not called. See `Servers.take`."""
+        return await self._servers.take(caller, tools, server_descriptions or {}, progress)
+
+    async def _definitions(
+        self, caller: Caller, catalogue: Catalogue, tools: Sequence[NamedTool]
+    ) -> Mapping[int, StoredTool]:
+        held = {tool.row.id: catalogue.definitions.get(tool.row.id) for tool in tools}
+        missing = [tool_id for tool_id, stored in held.items() if stored is None]
+        found: dict[int, StoredTool] = {tool_id: stored for tool_id, stored in held.items() if stored is not None}
+        if missing:
+            async with self._database.transaction(caller.tenant) as connection:
+                read = await queries.tools(connection, caller.tenant, ids=missing)
+            catalogue.remember(read)
+            found |= {tool.id: tool for tool in read}
+        return found
+
+
+def _definition(named: NamedTool, stored: Mapping[int, StoredTool]) -> Definition:
+    row = named.row
+    return Definition(named.name, stored[row.id].tool, row.enabled, row.core, row.tokens)
+
+
+def _bare(named: NamedTool) -> Definition:
+    row = named.row
+    return Definition(named.name, Tool(row.server, row.name), row.enabled, row.core, row.tokens)
