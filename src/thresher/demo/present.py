@@ -1,0 +1,176 @@
+"""How the demo looks in a terminal.
+
+Invariant: pure functions from records to what Rich prints; nothing is wider than 100 columns but commands to copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from thresher.demo.clients import Client
+from thresher.demo.report import Answer, Called, Indexing, LiveServer, Report
+from thresher.demo.servers import LeftOut
+from thresher.knowledge.tools import FindResult, FoundTool
+
+WIDTH = 100
+_MATCHED_WIDTH = 26
+
+
+def heading(title: str) -> RenderableType:
+    """A rule with a title."""
+    return Rule(Text(title, style="bold"), align="left", style="dim")
+
+
+def server_table(servers: Iterable[LiveServer], left_out: Iterable[LeftOut]) -> RenderableType:
+    """The real servers that answered, and those left out with the reason."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style="cyan")
+    table.add_column(no_wrap=True, justify="right")
+    table.add_column(overflow="ellipsis", no_wrap=True)
+    for server in servers:
+        version = f"version {server.version}, " if server.version else ""
+        table.add_row(server.name, _count(server.tools, "tool"), f"{version}ready in {server.seconds:.1f} s")
+    for absent in left_out:
+        hint = f" - {absent.hint}" if absent.hint else ""
+        table.add_row(Text(absent.name, style="yellow"), Text("left out", style="yellow"), f"{absent.reason}{hint}")
+    return Padding(table, (0, 0, 0, 2))
+
+
+def indexing_line(indexing: Indexing, encoder: str) -> Text:
+    """What indexing did, in one line."""
+    text = Text("  ")
+    if indexing.embedded:
+        text.append(f"{indexing.embedded:,} tools embedded and stored in {indexing.seconds:.1f} s")
+        text.append(f" ({indexing.rate:.0f} a second, {encoder})", style="dim")
+    else:
+        text.append("Nothing embedded: ", style="green")
+        text.append(f"all {indexing.kept:,} tools are as they were in the last run ({indexing.seconds:.1f} s)")
+    if indexing.embedded and indexing.kept:
+        text.append(f"; {indexing.kept:,} kept from the last run")
+    return text
+
+
+def answer(number: int, entry: Answer) -> RenderableType:
+    """One message: what was picked and why, what it saves, what it took."""
+    result = entry.result
+    title = Text.assemble((f" {number}  ", "bold"), (f"“{entry.message.text}”", "bold"))
+    about = Text(f"    {entry.message.shows}", style="dim")
+    parts: list[RenderableType] = [title, about]
+    if len(result.clauses) > 1:
+        parts += [Text(f"    task {n}: {clause}", style="magenta") for n, clause in enumerate(result.clauses, 1)]
+    if result.degraded:
+        parts.append(Text(f"    degraded: {result.degraded}", style="yellow"))
+    parts.append(_verdict(result) if result.abstained else Padding(_tools(result), (0, 0, 0, 4)))
+    parts.append(_cost(entry))
+    return Group(*parts)
+
+
+def _verdict(result: FindResult) -> Text:
+    return Text.assemble(
+        ("    No tool fits", "green"), f" (probability that any does: {result.probability:.2f}). Nothing is sent."
+    )
+
+
+def _tools(result: FindResult) -> Table:
+    several = len(result.clauses) > 1
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    table.add_column("tool", no_wrap=True, overflow="ellipsis", style="cyan", min_width=20, max_width=38)
+    for name in ("fits", "meaning", "words", *(["task"] if several else [])):
+        table.add_column(name, justify="right", no_wrap=True, min_width=max(5, len(name)))
+    table.add_column("matched words", no_wrap=True, overflow="ellipsis")
+    for found in result.tools:
+        task = [str(found.why.query + 1)] if several else []
+        table.add_row(found.name, _fits(found), *_ranks(found), *task, _matched(found))
+    return table
+
+
+def _matched(found: FoundTool) -> str:
+    words: list[str] = []
+    for term in found.why.terms:
+        if len(", ".join([*words, term])) > _MATCHED_WIDTH:
+            break
+        words.append(term)
+    return ", ".join(words)
+
+
+def _fits(found: FoundTool) -> str:
+    return found.why.source if found.why.source in ("core", "fallback") else f"{found.score:.2f}"
+
+
+def _ranks(found: FoundTool) -> tuple[str, str]:
+    arms = (found.why.dense.rank, found.why.lexical.rank)
+    return tuple(f"#{rank}" if rank else "-" for rank in arms)  # pyright: ignore[reportReturnType] - two in, two out
+
+
+def _cost(entry: Answer) -> Text:
+    result = entry.result
+    return Text.assemble(
+        ("    tokens  ", "dim"),
+        f"{result.tokens_all:,} in all {result.total_searched:,} definitions, ",
+        (f"{result.tokens_sent:,} sent", "green"),
+        f" ({entry.saved:.1%} less)",
+        (f"   {result.duration_ms:.1f} ms, {result.embedding_ms:.1f} of them embedding", "dim"),
+    )
+
+
+def call(called: Called) -> RenderableType:
+    """One call and the beginning of its answer."""
+    arguments = ", ".join(f"{name}={value!r}" for name, value in called.call.arguments.items())
+    head = Text.assemble(
+        ("  call_tool ", "dim"), (f"{called.call.server}_{called.call.tool}", "cyan"), (f"  {called.ms:.0f} ms", "dim")
+    )
+    given = Text(f"    {arguments}", style="dim", no_wrap=True, overflow="ellipsis")
+    style = "red" if called.failed else ""
+    lines = [Text(f"    {line}", style=style, no_wrap=True, overflow="ellipsis") for line in called.text.splitlines()]
+    return Group(head, given, *lines)
+
+
+def summary(report: Report) -> RenderableType:
+    """The run in a few lines."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    indexing = report.indexing
+    table.add_row(
+        "tools", f"{indexing.tools:,}: {len(report.servers)} live servers and a catalogue of {report.vendors} more"
+    )
+    table.add_row(
+        "tokens",
+        Text.assemble(
+            f"{report.tokens_all:,} with all definitions in every request; ",
+            (f"{report.meta_tokens + report.tokens_each:,.0f} with Thresher", "green"),
+            f" ({report.saved:.1%} less):\n{report.meta_tokens:,} for its own tools and {report.tokens_each:,.0f}"
+            " for a median answer, before the schemas of the tools used",
+        ),
+    )
+    table.add_row("time", f"{report.median_ms:.1f} ms for a median message")
+    rate = f"{indexing.rate:.0f} tools a second" if indexing.embedded else "nothing to do: no tool is embedded twice"
+    table.add_row("indexing", f"{rate} ({report.encoder})")
+    table.add_row("run", f"{report.total_seconds:.1f} s in all; the database stays in {report.folder}")
+    return Padding(table, (0, 0, 0, 2))
+
+
+def connections(entries: Iterable[Client]) -> Iterable[Text]:
+    """How to connect clients, line by line; commands are never broken."""
+    for client in entries:
+        yield Text.assemble((f"  {client.name}", "bold"), (f"  {client.how}:", "dim"))
+        yield Text(f"    {client.text}", style="cyan")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def next_steps() -> RenderableType:
+    """What a reader can do now."""
+    return Text(
+        "\n  Then bring your own servers: thresher serve --config ~/.cursor/mcp.json (or any mcpServers file),"
+        "\n  or one at a time: thresher servers add. More: docs/howto/connect-clients.md",
+        style="dim",
+    )

@@ -1,0 +1,207 @@
+"""What the demo found out: frozen records, and the same as JSON.
+
+Invariant: every number was measured in this run; shares are 0 to 1, counts integers, times seconds or milliseconds as
+their names say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from thresher.core import Scored
+from thresher.demo.messages import LocalCall, Message
+from thresher.demo.servers import LeftOut
+from thresher.knowledge.tools import FindResult, FoundTool
+
+
+@dataclass(frozen=True, slots=True)
+class LiveServer:
+    """A real server that answered.
+
+    Attributes:
+        name: The server.
+        version: Its own version; may be empty.
+        tools: How many tools it listed.
+        seconds: From its start to its listing.
+    """
+
+    name: str
+    version: str
+    tools: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Indexing:
+    """What indexing did.
+
+    Attributes:
+        tools: All tools of the demo.
+        embedded: Tools whose vectors were computed in this run.
+        kept: Tools that were already indexed.
+        seconds: From the first tool handed over to the last one stored.
+    """
+
+    tools: int
+    embedded: int
+    kept: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Tools embedded and stored a second; 0 when none was."""
+        return self.embedded / self.seconds if self.embedded and self.seconds else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A message and what was found for it."""
+
+    message: Message
+    result: FindResult
+
+    @property
+    def saved(self) -> float:
+        """Share of the tokens of all definitions that need not be sent."""
+        return 1 - self.result.tokens_sent / self.result.tokens_all if self.result.tokens_all else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A call that was made.
+
+    Attributes:
+        call: What was called.
+        text: The beginning of the answer.
+        failed: The tool said that it failed, or the server did not answer.
+        ms: Milliseconds, from the call to the answer.
+    """
+
+    call: LocalCall
+    text: str
+    failed: bool
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole run.
+
+    Attributes:
+        servers: The real servers that took part.
+        left_out: Those that did not, with reasons.
+        catalogue: The catalogue's package.
+        vendors: Servers in the catalogue.
+        indexing: What indexing did.
+        answers: The messages with their results.
+        calls: The calls that were made.
+        encoder: The embedding model's id.
+        meta_tokens: Tokens of the definitions that a client always carries instead of all tools.
+        start_seconds: Until the database was ready.
+        total_seconds: The whole run.
+        folder: Where the database stays.
+    """
+
+    servers: tuple[LiveServer, ...]
+    left_out: tuple[LeftOut, ...]
+    catalogue: str
+    vendors: int
+    indexing: Indexing
+    answers: tuple[Answer, ...]
+    calls: tuple[Called, ...]
+    encoder: str
+    meta_tokens: int
+    start_seconds: float
+    total_seconds: float
+    folder: str
+
+    @property
+    def tokens_all(self) -> int:
+        """Tokens of all definitions, which a client without Thresher carries in each request."""
+        return max((answer.result.tokens_all for answer in self.answers), default=0)
+
+    @property
+    def tokens_each(self) -> float:
+        """Median tokens of an answer."""
+        return median([answer.result.tokens_sent for answer in self.answers] or [0])
+
+    @property
+    def saved(self) -> float:
+        """Share saved by a median request: the fixed definitions and one answer, against all definitions."""
+        return 1 - (self.meta_tokens + self.tokens_each) / self.tokens_all if self.tokens_all else 0.0
+
+    @property
+    def median_ms(self) -> float:
+        """Median time of `find_tools`, its log row included."""
+        return median([answer.result.duration_ms for answer in self.answers] or [0.0])
+
+
+def report_json(report: Report) -> Mapping[str, Any]:
+    """The report as one JSON object, for `thresher demo --json`."""
+    return {
+        "servers": report.servers,
+        "left_out": report.left_out,
+        "catalogue": {"package": report.catalogue, "servers": report.vendors},
+        "indexing": {
+            "tools": report.indexing.tools,
+            "embedded": report.indexing.embedded,
+            "kept": report.indexing.kept,
+            "seconds": round(report.indexing.seconds, 3),
+            "tools_per_second": round(report.indexing.rate, 1),
+        },
+        "messages": [_answer_json(answer) for answer in report.answers],
+        "calls": [
+            {
+                "tool": f"{called.call.server}/{called.call.tool}",
+                "arguments": called.call.arguments,
+                "text": called.text,
+                "failed": called.failed,
+                "ms": round(called.ms, 1),
+            }
+            for called in report.calls
+        ],
+        "summary": {
+            "encoder": report.encoder,
+            "tokens_all": report.tokens_all,
+            "meta_tokens": report.meta_tokens,
+            "tokens_saved": round(report.saved, 4),
+            "p50_ms": round(report.median_ms, 1),
+            "start_seconds": round(report.start_seconds, 2),
+            "total_seconds": round(report.total_seconds, 2),
+            "folder": report.folder,
+        },
+    }
+
+
+def _answer_json(answer: Answer) -> Mapping[str, Any]:
+    result = answer.result
+    return {
+        "message": answer.message.text,
+        "clauses": result.clauses,
+        "abstained": result.abstained,
+        "degraded": result.degraded,
+        "fallback": result.fallback,
+        "probability": round(result.probability, 3),
+        "tools": [_tool_json(found) for found in result.tools],
+        "tokens_all": result.tokens_all,
+        "tokens_sent": result.tokens_sent,
+        "ms": round(result.duration_ms, 2),
+        "embedding_ms": round(result.embedding_ms, 2),
+    }
+
+
+def _tool_json(found: FoundTool) -> Mapping[str, Any]:
+    scored: Scored[Any] = found.scored
+    return {
+        "name": found.name,
+        "probability": round(scored.score, 3),
+        "source": scored.why.source,
+        "dense_rank": scored.why.dense.rank,
+        "lexical_rank": scored.why.lexical.rank,
+        "terms": scored.why.terms,
+        "clause": scored.why.query,
+        "tokens": found.tokens,
+    }

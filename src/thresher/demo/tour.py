@@ -1,0 +1,211 @@
+"""The demo's course: connect, index, find, call.
+
+Invariant: everything shown goes through the product's own services and gateway; whatever ends the tour, no process
+and no file stays but the demo's own database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from fastmcp import Client
+from fastmcp.exceptions import ToolError
+
+from thresher.app import App, open_app
+from thresher.core import Caller, Settings, UpstreamError
+from thresher.demo.catalogue import Catalogue
+from thresher.demo.messages import MESSAGES, LocalCall, local_calls
+from thresher.demo.place import Place, demo_settings
+from thresher.demo.report import Answer, Called, Indexing, LiveServer, Report
+from thresher.demo.servers import LeftOut, choose_servers, prepare_folder
+from thresher.embedding import count_tokens
+from thresher.upstream import ServerConfig
+
+_ANSWER_LINES = 6
+_ANSWER_CHARACTERS = 400
+
+
+class Show(Protocol):
+    """What the tour tells while it goes on."""
+
+    def started(self, seconds: float, folder: Path) -> None:
+        """The database is ready."""
+        ...
+
+    def connected(self, servers: Sequence[LiveServer], left_out: Sequence[LeftOut]) -> None:
+        """The real servers have answered, or not."""
+        ...
+
+    def indexed(self, done: int, total: int) -> None:
+        """So many tools are in the index."""
+        ...
+
+    def ready(self, indexing: Indexing, encoder: str) -> None:
+        """All tools are in the index."""
+        ...
+
+    def answered(self, answer: Answer) -> None:
+        """Tools were found for a message."""
+        ...
+
+    def called(self, called: Called) -> None:
+        """A tool was called."""
+        ...
+
+
+async def tour(settings: Settings, place: Place, catalogue: Catalogue, show: Show) -> Report:
+    """Run the whole demo.
+
+    Args:
+        settings: The user's settings.
+        place: The demo's own folders.
+        catalogue: Tool definitions beside those of the real servers.
+        show: Told as things happen.
+
+    Raises:
+        ThresherError: The database or the encoder cannot be used.
+    """
+    began = time.perf_counter()
+    async with open_app(demo_settings(settings, place)) as app, _world(place):
+        started = time.perf_counter() - began
+        show.started(started, place.root)
+        guide = _Guide(app, show)
+        live, left_out = await guide.connect(place.world)
+        indexing = await guide.index([config for config, _ in live], catalogue)
+        answers = await guide.ask()
+        calls, meta_tokens = await guide.call(local_calls(place.world / "repository"), [c.name for c, _ in live])
+        report = Report(
+            servers=tuple(server for _, server in live),
+            left_out=tuple(left_out),
+            catalogue=catalogue.package,
+            vendors=len(catalogue.vendors),
+            indexing=indexing,
+            answers=answers,
+            calls=calls,
+            encoder=guide.encoder,
+            meta_tokens=meta_tokens,
+            start_seconds=started,
+            total_seconds=0.0,
+            folder=str(place.root),
+        )
+    return replace(report, total_seconds=time.perf_counter() - began)
+
+
+@asynccontextmanager
+async def _world(place: Place) -> AsyncGenerator[None]:
+    await asyncio.to_thread(shutil.rmtree, place.world, ignore_errors=True)
+    try:
+        await asyncio.to_thread(prepare_folder, place.world)
+        yield
+    finally:
+        shutil.rmtree(place.world, ignore_errors=True)
+
+
+class _Guide:
+    """Leads through one run of the product."""
+
+    def __init__(self, app: App, show: Show) -> None:
+        self._app = app
+        self._show = show
+        self._tools = app.services.tools
+        self._caller: Caller = app.services.caller
+        self.encoder = app.services.encoder.model.id
+
+    async def connect(self, world: Path) -> tuple[list[tuple[ServerConfig, LiveServer]], list[LeftOut]]:
+        """Start the real servers, all at once; one that fails is left out."""
+        cast = await asyncio.to_thread(choose_servers, world)
+        outcomes = await asyncio.gather(*(self._start(config) for config in cast.servers))
+        live = [
+            (config, server)
+            for config, server in zip(cast.servers, outcomes, strict=True)
+            if isinstance(server, LiveServer)
+        ]
+        left_out = [*cast.left_out, *(absent for absent in outcomes if isinstance(absent, LeftOut))]
+        await self._forget({absent.name for absent in left_out})
+        self._show.connected([server for _, server in live], left_out)
+        return live, left_out
+
+    async def _start(self, config: ServerConfig) -> LiveServer | LeftOut:
+        began = time.perf_counter()
+        try:
+            listing = await self._app.services.upstreams.list_tools(config)
+        except UpstreamError as error:
+            await self._app.services.upstreams.disconnect(config.name)
+            return LeftOut(config.name, error.message)
+        return LiveServer(config.name, listing.version, len(listing.tools), time.perf_counter() - began)
+
+    async def _forget(self, absent: set[str]) -> None:
+        """A server that an earlier run had and this one has not is no longer searched."""
+        for known in await self._tools.list_servers(self._caller):
+            if known.name in absent:
+                await self._tools.remove_server(self._caller, known.name)
+
+    async def index(self, live: Sequence[ServerConfig], catalogue: Catalogue) -> Indexing:
+        """Put the tools of the real servers and the catalogue into the index."""
+        began = time.perf_counter()
+        for config in live:
+            await self._tools.add_server(self._caller, config, replace=True)
+        own = [await self._tools.refresh(self._caller, config.name) for config in live]
+        offset = sum(done.embedded + done.kept for done in own)
+        total = offset + len(catalogue.tools)
+        self._show.indexed(offset, total)
+        counts = await self._tools.import_tools(
+            self._caller,
+            catalogue.tools,
+            {vendor.server: vendor.description for vendor in catalogue.vendors},
+            lambda done, _: self._show.indexed(offset + done, total),
+        )
+        embedded = sum(done.embedded for done in own) + counts.embedded
+        indexing = Indexing(total, embedded, total - embedded, time.perf_counter() - began)
+        self._show.ready(indexing, self.encoder)
+        return indexing
+
+    async def ask(self) -> tuple[Answer, ...]:
+        """Find tools for each message, after one search that loads what is loaded at the first."""
+        await self._tools.find_tools(self._caller, message="warm up the encoder")
+        answers: list[Answer] = []
+        for message in MESSAGES:
+            answers.append(Answer(message, await self._tools.find_tools(self._caller, message=message.text)))
+            self._show.answered(answers[-1])
+        return tuple(answers)
+
+    async def call(self, calls: Sequence[LocalCall], live: Sequence[str]) -> tuple[tuple[Called, ...], int]:
+        """Call local tools through the gateway, as a client does.
+
+        Returns:
+            The calls, and the tokens of the definitions that a client carries in every request.
+        """
+        made: list[Called] = []
+        async with Client(self._app.gateway) as client:
+            tools = await client.list_tools()
+            for call in calls:
+                if call.server in live:
+                    made.append(await _call(client, call))
+                    self._show.called(made[-1])
+        definitions = [tool.model_dump_json(include={"name", "description", "inputSchema"}) for tool in tools]
+        return tuple(made), sum(count_tokens(text) for text in definitions)
+
+
+async def _call(client: Client[Any], call: LocalCall) -> Called:
+    began = time.perf_counter()
+    failed = False
+    try:
+        arguments = {"name": f"{call.server}_{call.tool}", "arguments": dict(call.arguments)}
+        result = await client.call_tool("call_tool", arguments)
+        text = "\n".join(str(getattr(block, "text", "")) for block in result.content)
+    except ToolError as error:
+        text, failed = str(error), True
+    return Called(call, _beginning(text), failed, (time.perf_counter() - began) * 1000)
+
+
+def _beginning(text: str) -> str:
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    kept = "\n".join(lines[:_ANSWER_LINES])[:_ANSWER_CHARACTERS]
+    return kept if len(kept) == len("\n".join(lines)) else f"{kept} …"

@@ -1,0 +1,61 @@
+"""Results of our own, in every form that the demo shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thresher.core import Arm, Scored, Tool, Why
+from thresher.demo.messages import LocalCall, Message
+from thresher.demo.report import Answer, Called, Indexing, LiveServer, Report
+from thresher.demo.servers import LeftOut
+from thresher.knowledge.tools import FindResult, FoundTool
+
+
+def found(name: str, score: float = 0.9, *, source: str = "hybrid", query: int = 0, terms: int = 2) -> FoundTool:
+    """A tool that both arms found, or none when it is a core tool."""
+    arms = (Arm(1, 0.8), Arm(None, None)) if source == "hybrid" else (Arm(None, None), Arm(None, None))
+    why = Why(source, *arms, terms=tuple(f"term{number}" for number in range(terms)), query=query)
+    return FoundTool(name, Scored(Tool("server", name), score, why), f"{name}()", 20)
+
+
+def result(*tools: FoundTool, **changes: Any) -> FindResult:
+    """A result with these tools."""
+    values: dict[str, Any] = {
+        "tools": tools,
+        "total_searched": 750,
+        "abstained": False,
+        "probability": 0.93,
+        "degraded": "",
+        "fallback": False,
+        "clauses": ("one",),
+        "embedding_ms": 4.0,
+        "duration_ms": 6.5,
+        "trace_id": "t",
+        "tokens_sent": 400,
+        "tokens_all": 200_000,
+    }
+    return FindResult(**(values | changes))
+
+
+def answer(*tools: FoundTool, **changes: Any) -> Answer:
+    """A message with its result."""
+    return Answer(Message("What time is it in Tokyo?", "a clock"), result(*tools, **changes))
+
+
+def report(**changes: Any) -> Report:
+    """A whole run."""
+    values: dict[str, Any] = {
+        "servers": (LiveServer("time", "1.2", 2, 0.7), LiveServer("git", "", 1, 1.0)),
+        "left_out": (LeftOut("memory", "npx is not on the PATH", "install Node.js"),),
+        "catalogue": "package 1",
+        "vendors": 17,
+        "indexing": Indexing(750, 750, 0, 5.0),
+        "answers": (answer(found("time_convert_time")), answer(abstained=True, tokens_sent=0, duration_ms=9.5)),
+        "calls": (Called(LocalCall("time", "convert_time", {"time": "09:30"}), "16:30", failed=False, ms=8.2),),
+        "encoder": "bge-small-en-v1.5",
+        "meta_tokens": 1_800,
+        "start_seconds": 1.0,
+        "total_seconds": 20.0,
+        "folder": "/data/demo",
+    }
+    return Report(**(values | changes))
