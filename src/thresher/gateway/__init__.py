@@ -2,9 +2,11 @@
 
 Invariant: tools/list is the same for the same caller and catalogue, whatever was asked before.
 
-Uses: core.
+Uses: core, knowledge, services.
 """
 
+from thresher.gateway.provider import Expose
+from thresher.gateway.server import MCP_PATH, build_gateway, http_app
 from thresher.gateway.streams import serve_stream_session
 
-__all__ = ["serve_stream_session"]
+__all__ = ["MCP_PATH", "Expose", "build_gateway", "http_app", "serve_stream_session"]

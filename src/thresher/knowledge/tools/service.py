@@ -5,6 +5,7 @@ Invariant: what is disabled cannot be found, described or called; a name is reso
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from thresher.core import Caller, InvalidInput, NotFound, Settings, Tool, UpstreamError
@@ -134,6 +135,13 @@ class ToolService:
         scope = None if server is None else {catalogue.server(server).id}
         named = sorted(catalogue.tools, key=lambda tool: tool.name)
         return tuple(_bare(tool) for tool in named if scope is None or tool.row.server_id in scope)
+
+    async def overview(self, caller: Caller) -> dict[str, int]:
+        """How many enabled tools each enabled server has."""
+        counts: Counter[str] = Counter()
+        for tool in (await self._catalogues.current(caller)).by_id.values():
+            counts[tool.row.server] += 1
+        return dict(counts)
 
     async def version(self, caller: Caller) -> int:
         """The catalogue's change count, as the snapshot in use knows it."""

@@ -1,0 +1,115 @@
+"""Writes answers for a model: compact text, and lean structured content.
+
+Invariant: pure; every token counts, since a model reads each answer - but what is cut, guessed or degraded says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thresher.core import Arm, Why
+from thresher.knowledge.tools import Descriptions, FindResult, FoundTool, compact
+
+_TERMS = 3
+
+
+def find_text(result: FindResult) -> str:
+    """The tools, one a line, and how to go on."""
+    lines = [f"- {tool.line}{_reason(tool)}" for tool in result.tools]
+    return "\n".join([*_heading(result), *lines, *_next_step(result)])
+
+
+def _heading(result: FindResult) -> list[str]:
+    if result.fallback:
+        return [
+            f"Search did not run ({result.degraded}); {len(result.tools)} of {result.total_searched} tools, unranked:"
+        ]
+    if result.abstained:
+        return [f"No tool fits (p={result.probability:.2f}). Try other action phrases, or answer without a tool."]
+    return [f"(limited search: {result.degraded})"] if result.degraded else []
+
+
+def _next_step(result: FindResult) -> list[str]:
+    return ["Run: call_tool(name, arguments). Full schema: describe_tools."] if result.tools else []
+
+
+def _reason(tool: FoundTool) -> str:
+    if tool.why.source in ("core", "fallback"):
+        return " [core]" if tool.why.source == "core" else ""
+    terms = ", ".join(tool.why.terms[:_TERMS])
+    also = f"; same as {', '.join(tool.also)}" if tool.also else ""
+    return f" [{tool.score:.2f}{': ' if terms else ''}{terms}{also}]"
+
+
+def find_content(result: FindResult) -> dict[str, Any]:
+    """The same as structured content, with the reasons in full."""
+    content: dict[str, Any] = {
+        "tools": [_tool(tool, several=len(result.clauses) > 1) for tool in result.tools],
+        "searched": result.total_searched,
+        "abstained": result.abstained,
+        "trace_id": result.trace_id,
+    }
+    if result.degraded:
+        content["degraded"] = result.degraded
+    if result.fallback:
+        content["fallback"] = True
+    return content
+
+
+def _tool(tool: FoundTool, *, several: bool) -> dict[str, Any]:
+    content: dict[str, Any] = {
+        "name": tool.name,
+        "signature": tool.line.removeprefix(tool.name),
+        "score": round(tool.score, 2),
+        "why": why_text(tool.why),
+    }
+    if several and tool.why.source not in ("core", "fallback"):
+        content["query"] = tool.why.query
+    if tool.also:
+        content["also"] = list(tool.also)
+    return content
+
+
+def why_text(why: Why) -> str:
+    """The reasons in one phrase: `meaning #1 0.83, words #2 11.2: commit, log`."""
+    arms = [_arm("meaning", why.dense, 2), _arm("words", why.lexical, 1)]
+    text = ", ".join(arm for arm in arms if arm) or why.source
+    return f"{text}: {', '.join(why.terms)}" if why.terms else text
+
+
+def _arm(name: str, arm: Arm, digits: int) -> str:
+    if arm.rank is None:
+        return ""
+    return f"{name} #{arm.rank}" + (f" {arm.score:.{digits}f}" if arm.score is not None else "")
+
+
+def describe_text(found: Descriptions) -> str:
+    """Each definition: name, whole description, input schema as JSON without white space."""
+    parts = [
+        f"## {item.name}\n{item.tool.description.strip()}\ninputSchema: {compact(item.tool.input_schema)}"
+        for item in found.tools
+    ]
+    parts += [f"Unknown: {name}.{_offer(near)}" for name, near in found.unknown.items()]
+    return "\n\n".join(parts)
+
+
+def _offer(near: tuple[str, ...]) -> str:
+    return f" Near: {', '.join(near)}." if near else ""
+
+
+def describe_content(found: Descriptions) -> dict[str, Any]:
+    """The definitions as the servers gave them, empty parts left out."""
+    content: dict[str, Any] = {"tools": []}
+    for item in found.tools:
+        whole = {
+            "name": item.name,
+            "title": item.tool.title,
+            "description": item.tool.description,
+            "inputSchema": item.tool.input_schema,
+            "outputSchema": item.tool.output_schema,
+            "annotations": item.tool.annotations,
+        }
+        content["tools"].append({key: value for key, value in whole.items() if value or key == "inputSchema"})
+    if found.unknown:
+        content["unknown"] = {name: list(near) for name, near in found.unknown.items()}
+    return content

@@ -1,0 +1,42 @@
+"""What a running product consists of; `app` builds it, the faces receive it.
+
+Invariant: frozen, and below every face, so that a face can name its type without knowing who built it.
+
+Uses: core, embedding, knowledge, search, store, upstream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from thresher.core import Caller, Settings
+from thresher.embedding import Encoder
+from thresher.knowledge.tools import ToolService
+from thresher.search import SearchIndex
+from thresher.store import Database, SecretBox
+from thresher.upstream import Upstreams
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The services of one process.
+
+    Attributes:
+        settings: As read at the start.
+        database: The one pool.
+        encoder: The one encoder.
+        index: The search index of every kind.
+        upstreams: Warm sessions with other MCP servers.
+        tools: The tools kind.
+        secrets: Seals what must not be stored in clear.
+        caller: Who asks on faces that do not tell callers apart.
+    """
+
+    settings: Settings
+    database: Database
+    encoder: Encoder
+    index: SearchIndex
+    upstreams: Upstreams
+    tools: ToolService
+    secrets: SecretBox
+    caller: Caller
