@@ -14,8 +14,21 @@ from typing import Any
 
 from thresher.core import ConfigurationError, Settings, environment
 
-if sys.platform != "win32":
+if sys.platform == "win32":
+
+    def _find(account: str | int) -> tuple[str, int, int] | None:
+        return None if isinstance(account, str) else (str(account), account, account)
+else:
     import pwd
+
+    def _find(account: str | int) -> tuple[str, int, int] | None:
+        """Name, number and group of an account."""
+        try:
+            entry = pwd.getpwnam(account) if isinstance(account, str) else pwd.getpwuid(account)
+        except KeyError:
+            return None
+        return entry.pw_name, entry.pw_uid, entry.pw_gid
+
 
 _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ")
 
@@ -80,29 +93,24 @@ def server_account(settings: Settings) -> Account:
 
 
 def _named_account(name: str) -> Account:
-    try:
-        entry = pwd.getpwnam(name)
-    except KeyError:
-        entry = None
-    if entry is None or entry.pw_uid == 0:
-        problem = "does not exist" if entry is None else "is root"
+    found = _find(name)
+    if found is None or found[1] == 0:
+        problem = "does not exist" if found is None else "is root"
         raise ConfigurationError(
             f"THRESHER_SERVER_USER: the account {name!r} {problem}.", hint="Name an existing account without rights."
         )
     # The child gets no supplementary groups (`options`), so only its own group counts.
-    return Account(name, entry.pw_uid, (entry.pw_gid,), switched=True)
+    return Account(name, found[1], (found[2],), switched=True)
 
 
 def _user_name(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
+    found = _find(uid)
+    return found[0] if found else str(uid)
 
 
 def owner_name(path: Path) -> str:
     """The name of the account that owns a path, for messages."""
-    return _user_name(path.stat().st_uid) if sys.platform != "win32" else ""
+    return _user_name(path.stat().st_uid)
 
 
 def child_environment(**extra: str) -> dict[str, str]:

@@ -11,7 +11,8 @@ import psycopg
 from psycopg import AsyncConnection, sql
 
 from thresher.core import StoreError
-from thresher.store.cluster import ADMIN, APPLICATION, DATABASE, OWNER, Passwords
+from thresher.store.cluster import ADMIN, APPLICATION, DATABASE, OWNER
+from thresher.store.passwords import Passwords
 
 
 async def prepare_database(url: Callable[[str, str], str], passwords: Passwords) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import sys
 from asyncio.subprocess import PIPE, STDOUT, Process
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from thresher.core import StoreError
 from thresher.store.account import Account, child_environment
@@ -31,6 +31,10 @@ exit "$code"
 """
 
 
+def _guarded(command: list[str], stop_signal: str) -> list[str]:
+    return command if sys.platform == "win32" else ["/bin/sh", "-c", _GUARD, "guard", stop_signal, *command]
+
+
 async def start_guarded(
     command: list[str], account: Account, folder: Path, *, stop_signal: str, output: IO[bytes] | int
 ) -> Process:
@@ -43,9 +47,8 @@ async def start_guarded(
         stop_signal: Name without SIG of the signal that stops it.
         output: Where its standard output and error go.
     """
-    guarded = command if sys.platform == "win32" else ["/bin/sh", "-c", _GUARD, "guard", stop_signal, *command]
     return await asyncio.create_subprocess_exec(
-        *guarded,
+        *_guarded(command, stop_signal),
         stdin=PIPE,
         stdout=output,
         stderr=STDOUT,
@@ -63,7 +66,7 @@ async def run_program(command: list[str], account: Account, folder: Path, **vari
         StoreError: It failed; the message holds its last lines.
     """
     process = await asyncio.create_subprocess_exec(
-        *(command if sys.platform == "win32" else ["/bin/sh", "-c", _GUARD, "guard", "TERM", *command]),
+        *_guarded(command, "TERM"),
         stdin=PIPE,
         stdout=PIPE,
         stderr=STDOUT,
@@ -72,9 +75,8 @@ async def run_program(command: list[str], account: Account, folder: Path, **vari
         start_new_session=True,
         **account.options(),
     )
-    assert process.stdout is not None
     try:
-        printed = (await process.stdout.read()).decode("utf-8", "replace")
+        printed = (await cast("asyncio.StreamReader", process.stdout).read()).decode("utf-8", "replace")
         code = await process.wait()
     finally:
         release(process)

@@ -5,20 +5,18 @@ Invariant: a cluster appears under its final name only when it is complete; what
 
 from __future__ import annotations
 
-import json
 import logging
 import os
-import secrets
 import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from thresher.core import ConfigurationError, event
+from thresher.core import event
 from thresher.store.account import Account
 from thresher.store.binaries import Binaries
 from thresher.store.children import run_program
-from thresher.store.private import read_or_create, write_new
+from thresher.store.private import write_new
 
 _logger = logging.getLogger("thresher.store")
 
@@ -70,35 +68,6 @@ class Layout:
         return [major for major in (16, 18) if (self.cluster(major) / "PG_VERSION").exists()]
 
 
-@dataclass(frozen=True, slots=True)
-class Passwords:
-    """Random passwords of the three roles; never shown."""
-
-    admin: str
-    owner: str
-    application: str
-
-    def __repr__(self) -> str:
-        return "Passwords(***)"
-
-
-def load_passwords(layout: Layout) -> Passwords:
-    """Read the passwords, or make them at the first start.
-
-    Raises:
-        ConfigurationError: The file is damaged, or readable to others.
-    """
-    fresh = {name: secrets.token_urlsafe(24) for name in ("admin", "owner", "application")}
-    content = read_or_create(layout.passwords, json.dumps(fresh).encode())
-    try:
-        return Passwords(**json.loads(content))
-    except (ValueError, TypeError):
-        raise ConfigurationError(
-            f"The file {layout.passwords} is damaged.",
-            hint="Restore it from a backup, or remove it: new passwords are then made.",
-        ) from None
-
-
 def make_server_folder(layout: Layout, account: Account) -> None:
     """Create the folder that belongs to the server's account, closed to all others."""
     if not layout.server.exists():
@@ -116,7 +85,7 @@ async def create_cluster(target: Path, binaries: Binaries, account: Account, pas
         StoreError: `initdb` failed; the message holds what it said.
     """
     started = time.monotonic()
-    draft = target.with_name(f"{target.name}.new")
+    draft = target.with_name(f"{target.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)
     # Beside the server's folder, not in it: nobody but us may write there, so nobody can put a link in our way.
     word = target.parent.with_name(".initdb.word")

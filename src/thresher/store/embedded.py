@@ -9,6 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Self
 
 from thresher.core import Settings, StoreUnavailable, event
@@ -21,16 +22,16 @@ from thresher.store.cluster import (
     DATABASE,
     OWNER,
     Layout,
-    Passwords,
     create_cluster,
-    load_passwords,
     make_server_folder,
     sync_cluster,
 )
 from thresher.store.ownership import Ownership
+from thresher.store.passwords import Passwords, load_passwords, new_passwords, reset_passwords
 from thresher.store.postmaster import Postmaster, Progress, clear_leftovers
 from thresher.store.private import prepare_folder
 from thresher.store.sockets import choose_address, remove_address
+from thresher.store.upgrade import Upgrade, older_cluster, remove_older
 
 _logger = logging.getLogger("thresher.store")
 
@@ -79,7 +80,7 @@ class EmbeddedServer:
         layout = Layout(prepare_folder(settings.data_dir, account))
         ownership = Ownership.take(layout.root)
         try:
-            return await cls._start_owned(layout, ownership, account, settings.server_version, options or {}, progress)
+            return await cls._start_owned(layout, ownership, account, settings, options or {}, progress)
         except BaseException:
             ownership.release()
             raise
@@ -90,33 +91,35 @@ class EmbeddedServer:
         layout: Layout,
         ownership: Ownership,
         account: Account,
-        major: int,
+        settings: Settings,
         options: Mapping[str, str],
         progress: Progress | None,
     ) -> Self:
-        started = time.monotonic()
+        started, major = time.monotonic(), settings.server_version
         make_server_folder(layout, account)
-        passwords = load_passwords(layout)
+        older, fresh = older_cluster(layout, major), not layout.majors()
+        await clear_leftovers(layout.cluster(older or major))
         binaries = usable_binaries(major, account, layout.copies)
-        cluster = layout.cluster(major)
-        fresh = not layout.majors()
+        previous = usable_binaries(older, account, layout.copies) if older else binaries
+        passwords = await _passwords(layout, layout.cluster(older or major), previous, account)
+        address = choose_address(layout, account)
         if fresh:
-            await create_cluster(cluster, binaries, account, passwords.admin)
-        await clear_leftovers(cluster)
-        postmaster = Postmaster(cluster, binaries, account, choose_address(layout, account), layout.log, options)
+            await create_cluster(layout.cluster(major), binaries, account, passwords.admin)
+        elif older:
+            await Upgrade(layout, previous, binaries, account, address).run(passwords, progress)
+        postmaster = Postmaster(layout.cluster(major), binaries, account, address, layout.log, options)
         server = cls(layout, ownership, postmaster, passwords)
         await server._first_start(progress)
-        if fresh:
-            server._syncing = asyncio.create_task(sync_cluster(cluster, binaries, account))
-        event(
-            _logger, "database started", pid=postmaster.pid, fresh=fresh, seconds=round(time.monotonic() - started, 3)
-        )
+        if fresh and (options.get("fsync") != "off"):
+            server._syncing = asyncio.create_task(sync_cluster(layout.cluster(major), binaries, account))
+        event(_logger, "database started", pid=server.pid, fresh=fresh, seconds=round(time.monotonic() - started, 3))
         return server
 
     async def _first_start(self, progress: Progress | None) -> None:
         try:
             await self._postmaster.start(self.admin_url, progress)
             await prepare_database(self.url, self._passwords)
+            remove_older(self._layout, self.binaries.major)
         except BaseException:
             await self._postmaster.stop()
             raise
@@ -185,3 +188,16 @@ class EmbeddedServer:
                 remove_address(self._layout, self._postmaster.address)
             finally:
                 self._ownership.release()
+
+
+async def _passwords(layout: Layout, cluster: Path, binaries: Binaries, account: Account) -> Passwords:
+    """Read the passwords, or make them: they are stored only when the cluster, if there is one, knows them."""
+    fresh = new_passwords()
+    if _lost(layout, cluster):
+        event(_logger, "passwords are lost; setting new ones", level=logging.WARNING)
+        await reset_passwords(cluster, binaries, account, fresh)
+    return load_passwords(layout, fresh)
+
+
+def _lost(layout: Layout, cluster: Path) -> bool:
+    return cluster.exists() and not layout.passwords.exists()

@@ -29,10 +29,10 @@ _logger = logging.getLogger("thresher.store")
 T = TypeVar("T")
 
 # One round trip: whatever an earlier user left in the session goes (settings, advisory locks, cursors, listening);
-# then the transaction begins and gets its tenant. The number is an integer of ours, so it is safe in the text.
+# then the transaction begins and gets its tenant.
 _BEGIN = (
-    "reset all; select pg_advisory_unlock_all(); unlisten *; close all; "
-    "begin; select set_config('app.tenant', '{tenant}', true)"
+    b"reset all; select pg_advisory_unlock_all(); unlisten *; close all; "
+    b"begin; select set_config('app.tenant', '%d', true)"
 )
 _ATTEMPTS = 6
 _FIRST_PAUSE = 0.05
@@ -41,16 +41,18 @@ _FIRST_PAUSE = 0.05
 class Database:
     """A pool of connections in the application role; one per process."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, pool_size: int) -> None:
         self._engine = engine
+        self._pool_size = pool_size
 
     @classmethod
-    async def open(cls, url: str, *, pool_size: int = 5) -> Self:
+    async def open(cls, url: str, *, pool_size: int = 5, pool_timeout: float = 30.0) -> Self:
         """Connect and check that this database may be used.
 
         Args:
             url: libpq address of the database for the application role.
             pool_size: Most connections at once.
+            pool_timeout: Seconds to wait for a free one.
 
         Raises:
             StoreUnavailable: It cannot be reached.
@@ -58,7 +60,7 @@ class Database:
             UnsafeRole: The role could pass by row-level security.
             SchemaMismatch: The schema is older or newer than this code.
         """
-        engine = _engine(url, pool_size)
+        engine = _engine(url, pool_size, pool_timeout)
         try:
             with translated():
                 async with engine.connect() as connection:
@@ -66,7 +68,7 @@ class Database:
         except BaseException:
             await engine.dispose()
             raise
-        return cls(engine)
+        return cls(engine, pool_size)
 
     @asynccontextmanager
     async def transaction(self, tenant: Tenant) -> AsyncGenerator[AsyncConnection]:
@@ -80,30 +82,32 @@ class Database:
             StoreError: The server's disk is full; nothing was written.
         """
         with translated():
-            connection = await self._begin(tenant.id)
+            connection, raw = await self._begin(tenant.id)
             try:
                 yield connection
-                await connection.commit()
-            finally:
+                # By the driver, for SQLAlchemy sends nothing when only the driver was used.
+                await raw.commit()
+            except BaseException:
                 # Shielded, so that a cancelled caller still gives the connection back.
-                await asyncio.shield(connection.close())
+                await asyncio.shield(_give_back(connection, raw))
+                raise
+            await connection.close()
 
-    async def _begin(self, tenant: int) -> AsyncConnection:
-        statement = _BEGIN.format(tenant=int(tenant))
+    async def _begin(self, tenant: int) -> tuple[AsyncConnection, DriverConnection[Any]]:
+        attempts = self._pool_size + 1  # every connection of the pool may be stale, the one made after them is not
         while True:
             connection = await self._engine.connect()
+            raw = await driver(connection)
             try:
-                await connection.exec_driver_sql(statement)
-            except DBAPIError as error:
-                await connection.close()
-                # The pool has thrown away all connections as old as this one, so this ends.
-                if not error.connection_invalidated:
+                await raw.execute(_BEGIN % tenant)
+            except BaseException as error:
+                stale = isinstance(error, psycopg.OperationalError) and raw.closed
+                await asyncio.shield(_give_back(connection, raw))
+                attempts -= 1
+                if not stale or attempts == 0:
                     raise
-            except BaseException:
-                await connection.close()
-                raise
             else:
-                return connection
+                return connection, raw
 
     async def tenant(self, name: str) -> Tenant:
         """Get a tenant by its name; it is created when it is new.
@@ -127,7 +131,7 @@ class Database:
         await self._engine.dispose()
 
 
-def _engine(url: str, pool_size: int) -> AsyncEngine:
+def _engine(url: str, pool_size: int, pool_timeout: float) -> AsyncEngine:
     async def connect() -> DriverConnection[Any]:
         # The driver must not begin transactions of its own: `_BEGIN` does. SQLAlchemy's commit and rollback still
         # reach the server, since the driver sends them whenever a transaction is open.
@@ -141,9 +145,15 @@ def _engine(url: str, pool_size: int) -> AsyncEngine:
         async_creator=connect,
         pool_size=pool_size,
         max_overflow=0,
-        pool_timeout=30,
+        pool_timeout=pool_timeout,
         hide_parameters=True,  # errors show statements, and parameters may hold secrets
     )
+
+
+async def _give_back(connection: AsyncConnection, raw: DriverConnection[Any]) -> None:
+    if raw.closed:
+        await connection.invalidate()
+    await connection.close()
 
 
 async def driver(connection: AsyncConnection) -> DriverConnection[Any]:

@@ -17,8 +17,16 @@ from thresher.store.private import LOCK_NAME, explained
 
 if sys.platform == "win32":
     import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        # A byte far behind the content, so that others may still read who owns the folder.
+        os.lseek(descriptor, 1 << 20, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 else:
     import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class Ownership:
@@ -38,15 +46,18 @@ class Ownership:
         path = folder / LOCK_NAME
         with explained(folder):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-        if not _lock(descriptor):
+        try:
+            _lock(descriptor)
+        except OSError:
             owner = _describe(descriptor)
             os.close(descriptor)
             raise Conflict(
                 f"The data folder {folder} is in use by {owner}.",
                 hint="Attach to that daemon, stop it with `thresher stop`, or set THRESHER_DATA_DIR to another folder.",
-            )
+            ) from None
+        os.lseek(descriptor, 0, os.SEEK_SET)
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode(), 0)
+        os.write(descriptor, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
         return cls(descriptor)
 
     def release(self) -> None:
@@ -54,19 +65,6 @@ class Ownership:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            # A byte far behind the content, so that others may still read who owns the folder.
-            os.lseek(descriptor, 1 << 20, os.SEEK_SET)
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _describe(descriptor: int) -> str:

@@ -54,6 +54,7 @@ _STILL_STARTING = ("starting up", "not yet accepting", "No such file", "Connecti
 _ORPHANS_REMAIN = "pre-existing shared memory block"
 _LOG_LIMIT = 4_000_000
 _REPORT_SECONDS = 2.0
+_POLL_SECONDS = 0.02
 
 
 @dataclass(slots=True)
@@ -207,10 +208,10 @@ async def _end(pid: int, cluster: Path, steps: list[tuple[signal.Signals, float]
         if not serves(pid, cluster):
             return
         tell(pid, number)
-        deadline = time.monotonic() + patience
-        while serves(pid, cluster) and time.monotonic() < deadline:
-            await asyncio.sleep(0.02)
-    if serves(pid, cluster):
-        raise StoreUnavailable(
-            f"Process {pid} still serves the data in {cluster} and does not stop.", hint=f"Try: kill -QUIT {pid}"
-        )
+        for _ in range(int(patience / _POLL_SECONDS)):
+            if not serves(pid, cluster):
+                return
+            await asyncio.sleep(_POLL_SECONDS)
+    raise StoreUnavailable(
+        f"Process {pid} still serves the data in {cluster} and does not stop.", hint=f"Try: kill -QUIT {pid}"
+    )

@@ -9,8 +9,8 @@ import os
 import secrets
 import stat
 import sys
-from contextlib import contextmanager
 from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from thresher.core import ConfigurationError

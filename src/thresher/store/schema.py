@@ -89,9 +89,7 @@ def application_role(database_url: str) -> str:
 @cache
 def head_revision() -> str:
     """The revision that this code works with."""
-    head = _script().get_current_head()
-    assert head is not None
-    return head
+    return str(_script().get_current_head())
 
 
 def current_revision(connection: Connection) -> str | None:

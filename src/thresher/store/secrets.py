@@ -33,7 +33,7 @@ class SecretBox:
         except (ValueError, binascii.Error):
             raise ConfigurationError(
                 "The secret key is not 32 bytes in URL-safe base64.",
-                hint="Make one: python -c 'import base64, os; print(base64.urlsafe_b64encode(os.urandom(32)).decode())'",
+                hint="Make one: head -c 32 /dev/urandom | base64 | tr '+/' '-_'",
             ) from None
 
     @classmethod
