@@ -93,12 +93,17 @@ def event(logger: logging.Logger, name: str, *, level: int = logging.INFO, **fie
     logger.log(level, name, extra={"fields": fields})
 
 
-def configure_logging(level: str = "INFO", stream: TextIO | None = None) -> None:
-    """Send the `thresher` loggers to a stream (stderr unless told) as JSON lines; repeat calls replace the handler."""
+def configure_logging(
+    level: str = "INFO", stream: TextIO | None = None, *, handler: logging.Handler | None = None
+) -> None:
+    """Send the `thresher` loggers as JSON lines to a stream (stderr unless told) or to a handler such as a file's.
+
+    Repeat calls replace the handler.
+    """
     root = logging.getLogger("thresher")
-    for handler in list(root.handlers):
-        root.removeHandler(handler)
-    handler = logging.StreamHandler(stream or sys.stderr)
+    for former in list(root.handlers):
+        root.removeHandler(former)
+    handler = handler or logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter())
     root.addHandler(handler)
     root.setLevel(level.upper())
