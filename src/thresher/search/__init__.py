@@ -1,0 +1,12 @@
+"""One search index for every kind: dense vectors and BM25 in PostgreSQL, fused, cut and calibrated.
+
+Invariant: a search sees the rows of its caller's tenant alone, and a filter is applied before anything is ranked.
+
+Uses: core, embedding, store.
+"""
+
+from thresher.search.clauses import clauses
+from thresher.search.index import SearchIndex
+from thresher.search.records import Entry, Filter, Hit, Progress, PutCounts, SearchResult
+
+__all__ = ["Entry", "Filter", "Hit", "Progress", "PutCounts", "SearchIndex", "SearchResult", "clauses"]

@@ -1,0 +1,77 @@
+"""Reads PostgreSQL arrays and vectors as numpy arrays, without a Python object for each number.
+
+Invariant: the loaders are registered on single cursors only; the connection's own types stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
+from psycopg.pq import Format
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from thresher.store import driver
+
+Ids: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float32]
+Row: TypeAlias = tuple[Any, ...]
+
+_INT8_ARRAY, _FLOAT4_ARRAY = 1016, 1021
+_HEADER = 20
+"""Bytes before the first element of a one-dimensional array in PostgreSQL's binary format: dimensions, null flag,
+element type, length, lower bound, four bytes each (array_send in src/backend/utils/adt/arrayfuncs.c)."""
+_INT8 = np.dtype([("size", ">i4"), ("value", ">i8")])
+_FLOAT4 = np.dtype([("size", ">i4"), ("value", ">f4")])
+
+
+class _Int8Array(Loader):
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> Ids:
+        return np.frombuffer(data, dtype=_INT8, offset=min(_HEADER, len(data)))["value"].astype(np.int64)
+
+
+class _Float4Array(Loader):
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> Floats:
+        return np.frombuffer(data, dtype=_FLOAT4, offset=min(_HEADER, len(data)))["value"].astype(np.float32)
+
+
+async def run(connection: AsyncConnection, statement: str, parameters: Mapping[str, object]) -> list[Row]:
+    """Run one statement inside the connection's transaction and return its rows.
+
+    int8[] and float4[] columns arrive as numpy arrays; they must not hold nulls.
+
+    Args:
+        connection: One that `Database.transaction` gave.
+        statement: A constant of `queries`.
+        parameters: Its bound values.
+    """
+    below = await driver(connection)
+    async with below.cursor(binary=True) as cursor:
+        cursor.adapters.register_loader(_INT8_ARRAY, _Int8Array)
+        cursor.adapters.register_loader(_FLOAT4_ARRAY, _Float4Array)
+        await cursor.execute(statement, parameters)  # pyright: ignore[reportArgumentType, reportCallIssue] - a constant, not a literal
+        return await cursor.fetchall() if cursor.description else []
+
+
+def vectors_of(packed: bytes, dimension: int) -> Floats:
+    """Decode concatenated `vector_send` values: int16 dimension, int16 unused, then float32, big-endian.
+
+    Returns:
+        float32 (n, dimension).
+    """
+    layout = np.dtype([("dimension", ">i2"), ("unused", ">i2"), ("values", ">f4", (dimension,))])
+    return np.frombuffer(packed, dtype=layout)["values"].astype(np.float32)
+
+
+def vector_texts(vectors: Floats) -> list[str]:
+    """Give each row in the text form of pgvector, exact to float32 (nine significant digits)."""
+    pattern = "[" + ",".join(["%.9g"] * vectors.shape[1]) + "]"
+    return [pattern % tuple(row) for row in cast("Sequence[Sequence[float]]", vectors.tolist())]

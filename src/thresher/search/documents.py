@@ -1,0 +1,130 @@
+"""Turns an entry into what is stored for it: weighted terms, hashes, labels.
+
+Invariant: pure; the same entry under the same profile gives the same document, and any difference that matters to a
+search changes its hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from thresher.core import InvalidInput
+from thresher.search.records import Entry
+from thresher.search.terms import terms
+
+FORMAT = 1
+"""To be raised when terms or weights change, so that every item is written again at its next put."""
+_FORBIDDEN = ("\0", "\x1f")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One vector to be: a text, or several texts and their weights.
+
+    Attributes:
+        hash: SHA-256 of the text, or of texts and weights: its key in the embedding cache.
+        texts: What the encoder reads.
+        weights: One a text; empty for a single text.
+    """
+
+    hash: bytes
+    texts: tuple[str, ...]
+    weights: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is stored for an entry.
+
+    Attributes:
+        entry: Where it came from.
+        hash: SHA-256 of everything that a search can see of it.
+        frequencies: Term to frequency, weighted over the fields.
+        length: Sum of the frequencies.
+        parts: The vectors that it will have.
+    """
+
+    entry: Entry
+    hash: bytes
+    frequencies: Mapping[str, float]
+    length: float
+    parts: tuple[Part, ...]
+
+
+def documents_of(entries: Iterable[Entry], weights: Mapping[str, float]) -> list[Document]:
+    """One document an id; of several entries with one id the last counts.
+
+    Args:
+        entries: What to index.
+        weights: Field name to weight; 1 for a field that is not named.
+
+    Raises:
+        InvalidInput: An entry has no text, or a label that cannot be stored.
+    """
+    return [document_of(entry, weights) for entry in {entry.id: entry for entry in entries}.values()]
+
+
+def document_of(entry: Entry, weights: Mapping[str, float]) -> Document:
+    """The document of one entry.
+
+    Raises:
+        InvalidInput: The entry has no text, or a label that cannot be stored.
+    """
+    _check(entry)
+    frequencies: dict[str, float] = {}
+    for name, text in entry.fields.items():
+        weight = weights.get(name, 1.0)
+        for term in terms(text):
+            frequencies[term] = frequencies.get(term, 0.0) + weight
+    frequencies = {term: frequency for term, frequency in frequencies.items() if frequency > 0}
+    return Document(
+        entry,
+        _fingerprint(entry, weights),
+        frequencies,
+        sum(frequencies.values()),
+        _parts(entry),
+    )
+
+
+def _parts(entry: Entry) -> tuple[Part, ...]:
+    if not entry.weights:
+        return tuple(Part(_digest(text), (text,)) for text in entry.texts if text.strip())
+    pairs = [pair for pair in zip(entry.texts, entry.weights, strict=True) if pair[0].strip()]
+    texts, weights = tuple(text for text, _ in pairs), tuple(weight for _, weight in pairs)
+    return (Part(_digest(json.dumps([texts, weights])), texts, weights),)
+
+
+def _digest(text: str) -> bytes:
+    """SHA-256 of a text; lone surrogates, which UTF-8 cannot hold, count as question marks."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).digest()
+
+
+def _check(entry: Entry) -> None:
+    if not any(text.strip() for text in entry.texts):
+        raise InvalidInput(f"Entry {entry.id} has no text to embed.", hint="Give it at least one text.")
+    if entry.weights and len(entry.weights) != len(entry.texts):
+        raise InvalidInput(
+            f"Entry {entry.id} has {len(entry.texts)} texts and {len(entry.weights)} weights.",
+            hint="Give one weight a text, or none.",
+        )
+    labels = [*entry.facets, entry.owner or ""]
+    if any(mark in label for label in labels for mark in _FORBIDDEN):
+        raise InvalidInput(
+            f"Entry {entry.id} has a label with a control character.", hint="Remove it from the facet or owner."
+        )
+
+
+def _fingerprint(entry: Entry, weights: Mapping[str, float]) -> bytes:
+    seen = [
+        FORMAT,
+        entry.texts,
+        entry.weights,
+        sorted(entry.fields.items()),
+        sorted(weights.items()),
+        sorted(entry.facets),
+        entry.owner,
+    ]
+    return hashlib.sha256(json.dumps(seen, ensure_ascii=True).encode()).digest()

@@ -1,0 +1,218 @@
+"""The search index of every kind: put, remove, search.
+
+Invariant: PostgreSQL holds the truth. What this process keeps is a read-only copy, checked against the collection's
+version at every search.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from thresher.core import Caller, InvalidInput, Settings, StoreError, Tenant, event
+from thresher.embedding import Encoder
+from thresher.search import answering, writing
+from thresher.search.bm25 import Totals
+from thresher.search.calibration import constants_for
+from thresher.search.copies import Copies
+from thresher.search.documents import documents_of
+from thresher.search.phrases import Embedded, embed
+from thresher.search.planning import Plan, plan_of
+from thresher.search.put import BATCH, model_id, pending, put_documents
+from thresher.search.reading import NOBODY, NOTHING, Reader, Reading, Universe
+from thresher.search.records import Entry, Filter, Progress, PutCounts, SearchResult
+from thresher.store import Database, run_retrying
+
+_logger = logging.getLogger("thresher.search")
+_MEBIBYTE = 1024 * 1024
+_READ_SECONDS = 5.0
+"""How long a search waits for the database before it goes on with what the process holds."""
+NO_FILTER = Filter()
+
+
+class SearchIndex:
+    """One index for all kinds; safe for any number of searches and writes at once.
+
+    Args:
+        database: Where the index lies.
+        encoder: The running model.
+        settings: `vector_memory_mb` bounds the copies in the process.
+        previous: The model before a change: it answers queries until the new one has embedded a collection.
+        field_weights: Kind to field name to weight in BM25; 1 for what is not named.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        encoder: Encoder,
+        settings: Settings,
+        *,
+        previous: Encoder | None = None,
+        field_weights: Mapping[str, Mapping[str, float]] | None = None,
+    ) -> None:
+        self._database = database
+        self._encoder = encoder
+        self._previous = previous
+        self._field_weights = field_weights or {}
+        self._copies = Copies(database, settings.vector_memory_mb * _MEBIBYTE)
+        self._reader = Reader(database, self._copies)
+
+    async def put(
+        self, tenant: Tenant, kind: str, entries: Iterable[Entry], *, progress: Progress | None = None
+    ) -> PutCounts:
+        """Insert or replace entries; others stay.
+
+        Unchanged entries are left alone, and only texts that the content-addressed cache lacks are embedded. When the
+        encoder fails, entries are found by their words, and the next put tries again.
+
+        Args:
+            tenant: Whose index.
+            kind: Which collection; it comes to be with its first entry.
+            entries: What shall be found; of several with one id the last counts.
+            progress: Called after every batch that is safely written.
+
+        Raises:
+            InvalidInput: An entry has no text, weights that do not fit, or a label with a control character.
+            StoreError: The database cannot write; whole batches before that are kept.
+        """
+        documents = await asyncio.to_thread(documents_of, entries, self._field_weights.get(kind, {}))
+        started = time.perf_counter()
+        counts = await put_documents(self._database, tenant, kind, self._encoder, documents, progress)
+        if documents:
+            milliseconds = round((time.perf_counter() - started) * 1000, 1)
+            event(_logger, "put", kind=kind, embedded=counts.embedded, kept=counts.kept, ms=milliseconds)
+        return counts
+
+    async def remove(self, tenant: Tenant, kind: str, ids: Iterable[int]) -> int:
+        """Take items out; ids that are not there are passed over. Returns how many there were."""
+        wanted = list(dict.fromkeys(ids))
+        model, removed = model_id(self._encoder), 0
+        for first in range(0, len(wanted), BATCH):
+            batch = wanted[first : first + BATCH]
+            removed += await run_retrying(
+                self._database,
+                tenant,
+                lambda connection, batch=batch: writing.delete_items(connection, kind, model, batch),
+            )
+        return removed
+
+    async def reembed(
+        self,
+        tenant: Tenant,
+        kind: str,
+        entries_of: Callable[[Sequence[int]], Awaitable[Sequence[Entry]]],
+        *,
+        progress: Progress | None = None,
+    ) -> int:
+        """Give every item vectors of the running model, batch by batch; the old ones serve until all are there.
+
+        A killed run is resumed by the next.
+
+        Args:
+            tenant: Whose index.
+            kind: Which collection.
+            entries_of: Gives the entries of some ids, since the index keeps no texts; an id it does not give is left
+                as it is.
+            progress: Called after every batch with (items done, items done so far).
+
+        Returns:
+            How many entries were put.
+        """
+        done, after = 0, -1
+        while ids := await pending(self._database, tenant, kind, model_id(self._encoder), after):
+            entries = list(await entries_of(ids))
+            await self.put(tenant, kind, entries)
+            after = ids[-1]
+            done += len(entries)
+            if progress is not None:
+                progress(done, done)
+        return done
+
+    async def search(
+        self,
+        caller: Caller,
+        kind: str,
+        queries: Sequence[str],
+        *,
+        limit: int,
+        filter: Filter = NO_FILTER,  # noqa: A002 - the public name of the concept
+        threshold: float | None = None,
+        split: bool = True,
+    ) -> SearchResult:
+        """Find the items that fit.
+
+        Args:
+            caller: Who asks; sees the tenant's common items and those of its own.
+            kind: Which collection; one that does not exist holds nothing.
+            queries: One message, or the phrases that the calling model wrote.
+            limit: Hits at most.
+            filter: Which items may be returned.
+            threshold: Least probability of a hit, 0 to 1; None for the fitted decision.
+            split: Whether a single query is a message that may hold several tasks.
+
+        Raises:
+            InvalidInput: No query, too many, a negative limit, or a threshold outside 0 to 1.
+            StoreError: The database does not answer, and this process holds no copy of the collection.
+        """
+        if limit < 0 or not 0 <= (threshold or 0.0) <= 1:
+            raise InvalidInput("The limit or the threshold is out of range.", hint="limit >= 0, threshold 0 to 1.")
+        started = time.perf_counter()
+        plan = plan_of(queries, split=split)
+        (reading, lost), embedded = await asyncio.gather(self._read(caller, kind, plan), embed(plan, self._encoder))
+        embedded = await self._matching(plan, reading, embedded)
+        universe = await self._universe(caller, kind, reading, filter, embedded)
+        found = answering.answer(
+            plan, reading, universe, constants_for(reading.model), limit=limit, threshold=threshold
+        )
+        total = (time.perf_counter() - started) * 1000
+        degraded = " ".join(note for note in (*plan.notes, lost, embedded.note) if note)
+        return SearchResult(
+            found.hits,
+            found.abstained,
+            found.probability,
+            degraded,
+            len(universe.ids),
+            plan.phrases,
+            embedded.milliseconds,
+            max(total - embedded.milliseconds, 0.0),
+        )
+
+    async def close(self) -> None:
+        """Let the copies go; the database and the encoder belong to the caller."""
+        await self._copies.close()
+
+    async def _read(self, caller: Caller, kind: str, plan: Plan) -> tuple[Reading, str]:
+        try:
+            async with asyncio.timeout(_READ_SECONDS):
+                return await self._reader.read(caller, kind, plan.all_terms), ""
+        except (StoreError, TimeoutError) as error:
+            snapshot = self._copies.peek(caller.tenant, kind)
+            if snapshot is None:
+                raise
+            event(_logger, "search without database", level=logging.WARNING, kind=kind, error=str(error))
+            note = "Searched by meaning alone, in the last copy of the index: the database does not answer."
+            return Reading(snapshot.model, snapshot.version, Totals(0, 0.0), {}, snapshot), note
+
+    async def _matching(self, plan: Plan, reading: Reading, embedded: Embedded) -> Embedded:
+        """Vectors of the model that serves; none, with a note, when no encoder at hand is that model."""
+        if embedded.matrix is None or not reading.model or embedded.model == reading.model:
+            return embedded
+        if self._previous is not None and model_id(self._previous) == reading.model:
+            again = await embed(plan, self._previous)
+            return replace(again, milliseconds=again.milliseconds + embedded.milliseconds)
+        note = (
+            f"Searched by words alone: the index holds vectors of {reading.model}, the running model is"
+            f" {embedded.model}; index again to search by meaning."
+        )
+        return replace(embedded, matrix=None, note=note)
+
+    async def _universe(
+        self, caller: Caller, kind: str, reading: Reading, allowed: Filter, embedded: Embedded
+    ) -> Universe:
+        if reading is NOTHING:
+            return NOBODY
+        vectors = embedded.matrix if reading.model else None
+        return await self._reader.universe(caller, kind, reading, allowed, vectors, embedded.phrase)

@@ -1,0 +1,114 @@
+"""Batch upserts: what has changed, its vectors, and one transaction a batch.
+
+Invariant: after every batch the index is whole; a put that was killed is finished by the next one, which repeats
+nothing that was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from thresher.core import EncoderError, Tenant
+from thresher.embedding import Encoder
+from thresher.search import queries, writing
+from thresher.search.arrays import run
+from thresher.search.documents import Document
+from thresher.search.records import Progress, PutCounts
+from thresher.search.vectors import ensure_vectors
+from thresher.store import Database, run_retrying
+
+BATCH = 256
+"""Entries a transaction: a second or two of embedding, which is what a kill can cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What the index holds of an id: the document's hash, and vectors of the running model."""
+
+    hash: bytes
+    vectors: int
+
+
+async def put_documents(
+    database: Database,
+    tenant: Tenant,
+    kind: str,
+    encoder: Encoder,
+    documents: Sequence[Document],
+    progress: Progress | None,
+) -> PutCounts:
+    """Insert or replace documents, batch by batch.
+
+    Args:
+        database: Where.
+        tenant: Whose.
+        kind: Which collection.
+        encoder: Makes the vectors that the cache lacks.
+        documents: What the collection shall hold.
+        progress: Told after every batch.
+    """
+    counts = PutCounts()
+    for first in range(0, len(documents), BATCH):
+        batch = documents[first : first + BATCH]
+        counts += await _put_batch(database, tenant, kind, encoder, batch)
+        if progress is not None:
+            progress(first + len(batch), len(documents))
+    return counts
+
+
+def model_id(encoder: Encoder) -> str:
+    """The running model's id; empty when it cannot be loaded."""
+    try:
+        return encoder.model.id
+    except EncoderError:
+        return ""
+
+
+async def pending(database: Database, tenant: Tenant, kind: str, model: str, after: int) -> list[int]:
+    """The next batch of ids above `after` that have no vector of a model."""
+    parameters = {"kind": kind, "model": model, "after": after, "limit": BATCH}
+    async with database.transaction(tenant) as connection:
+        return [row[0] for row in await run(connection, queries.PENDING, parameters)]
+
+
+async def _put_batch(
+    database: Database, tenant: Tenant, kind: str, encoder: Encoder, batch: Sequence[Document]
+) -> PutCounts:
+    model = model_id(encoder)
+    state = await _state(database, tenant, kind, model, batch)
+    changed = [document for document in batch if _is_changed(document, state)]
+    bare = [document for document in batch if not _is_changed(document, state) and _lacks_vectors(document, state)]
+    fresh = await ensure_vectors(database, tenant, encoder, [*changed, *bare]) if model else frozenset[bytes]()
+    completed = [document for document in bare if model and any(part.hash in fresh for part in document.parts)]
+
+    async def write(connection: AsyncConnection) -> None:
+        if changed:
+            await writing.write_documents(connection, kind, model, changed)
+        if bare and model:
+            await writing.write_vectors(connection, kind, model, bare)
+
+    if changed or (bare and model):
+        await run_retrying(database, tenant, write)
+    embedded = sum(any(part.hash in fresh for part in document.parts) for document in changed) + len(completed)
+    return PutCounts(embedded=embedded, kept=len(batch) - embedded)
+
+
+async def _state(
+    database: Database, tenant: Tenant, kind: str, model: str, batch: Sequence[Document]
+) -> Mapping[int, _State]:
+    ids = [document.entry.id for document in batch]
+    async with database.transaction(tenant) as connection:
+        rows = await run(connection, queries.STATE, {"kind": kind, "model": model, "ids": ids})
+    return {row[0]: _State(bytes(row[1]), row[2]) for row in rows}
+
+
+def _is_changed(document: Document, state: Mapping[int, _State]) -> bool:
+    known = state.get(document.entry.id)
+    return known is None or known.hash != document.hash
+
+
+def _lacks_vectors(document: Document, state: Mapping[int, _State]) -> bool:
+    return state[document.entry.id].vectors < len(document.parts)

@@ -1,0 +1,161 @@
+"""All SQL of the search index, as named constants with bound parameters.
+
+Invariant: no statement names a tenant in a WHERE clause. The rows that a statement can reach are those that row-level
+security lets through for the tenant of the transaction, so a forgotten condition cannot leak.
+"""
+
+from __future__ import annotations
+
+READ = """
+WITH wanted AS (
+  SELECT term, documents, sum(documents) OVER (ORDER BY documents, term) - documents AS before
+  FROM term_stat WHERE kind = %(kind)s AND term = ANY (%(terms)s::text[])
+)
+SELECT c.model, c.version, c.items, c.total_length, w.term, w.documents, p.ids, p.frequencies, p.lengths
+FROM collection c LEFT JOIN (
+  wanted w CROSS JOIN LATERAL (
+    SELECT coalesce(array_agg(p.id), '{}') AS ids, coalesce(array_agg(p.frequency), '{}') AS frequencies,
+           coalesce(array_agg(p.length), '{}') AS lengths
+    FROM posting p
+    WHERE p.kind = %(kind)s AND p.term = w.term AND (p.owner IS NULL OR p.owner = %(user)s::text)
+  ) p
+) ON w.before < %(budget)s
+WHERE c.kind = %(kind)s
+"""
+"""The collection's state and the postings of the query's terms, as one consistent statement. Terms are taken rarest
+first until their postings reach the budget; the rarest is always taken."""
+
+DENSE = """
+WITH living AS MATERIALIZED (
+  SELECT id FROM item
+  WHERE kind = %(kind)s AND (owner IS NULL OR owner = %(user)s::text)
+    AND (%(facets)s::text[] IS NULL OR facets && %(facets)s::text[])
+)
+SELECT array_agg(s.id ORDER BY s.id) AS ids, array_agg(s.score ORDER BY s.id) AS scores
+FROM unnest(%(vectors)s::text[]) WITH ORDINALITY AS q (vector, number) CROSS JOIN LATERAL (
+  SELECT l.id, coalesce(max(-(v.vector <#> q.vector::vector)), 'NaN')::real AS score
+  FROM living l LEFT JOIN item_vector v ON v.kind = %(kind)s AND v.id = l.id AND v.model = %(model)s
+  GROUP BY l.id
+) s
+GROUP BY q.number ORDER BY q.number
+"""
+"""Exact scores of every item that the caller may see, one row for each query vector; NaN without vectors."""
+
+LIVING = """
+SELECT coalesce(array_agg(id ORDER BY id), '{}') AS ids FROM item
+WHERE kind = %(kind)s AND (owner IS NULL OR owner = %(user)s::text)
+  AND (%(facets)s::text[] IS NULL OR facets && %(facets)s::text[])
+"""
+"""Ids of every item that the caller may see."""
+
+HEAD = "SELECT model, version, items FROM collection WHERE kind = %(kind)s"
+
+CHANGED = """
+SELECT id, owner, facets FROM item WHERE kind = %(kind)s AND version > %(since)s ORDER BY id
+"""
+
+ALL_IDS = "SELECT coalesce(array_agg(id ORDER BY id), '{}') AS ids FROM item WHERE kind = %(kind)s"
+
+VECTORS = """
+SELECT coalesce(array_agg(id ORDER BY id, part), '{}') AS ids, min(vector_dims(vector)) AS dimension,
+       coalesce(string_agg(vector_send(vector), ''::bytea ORDER BY id, part), ''::bytea) AS packed
+FROM item_vector WHERE kind = %(kind)s AND model = %(model)s AND id = ANY (%(ids)s::bigint[])
+"""
+
+VECTOR_BYTES = """
+SELECT coalesce(sum(vector_dims(vector)), 0) * 4 AS size FROM item_vector WHERE kind = %(kind)s AND model = %(model)s
+"""
+
+STATE = """
+SELECT i.id, i.hash,
+  (SELECT count(*) FROM item_vector v WHERE v.kind = i.kind AND v.id = i.id AND v.model = %(model)s) AS vectors
+FROM item i WHERE i.kind = %(kind)s AND i.id = ANY (%(ids)s::bigint[])
+"""
+
+CACHED = "SELECT hash FROM cached_embeddings(%(model)s, %(hashes)s::bytea[])"
+
+REMEMBER = "SELECT remember_embeddings(%(model)s, %(hashes)s::bytea[], %(vectors)s::text[]::vector[])"
+
+BEGIN_WRITE = """
+INSERT INTO collection (tenant_id, kind, model, version)
+VALUES (current_setting('app.tenant')::int, %(kind)s, %(model)s, 1)
+ON CONFLICT (tenant_id, kind) DO UPDATE SET version = collection.version + 1
+RETURNING model, version
+"""
+"""Raises the version and holds the collection's row until the end of the transaction, so that writers of one tenant
+and kind follow one another and the statistics stay exact. Readers do not wait."""
+
+OLD_TERMS = """
+SELECT id, terms, length FROM item WHERE kind = %(kind)s AND id = ANY (%(ids)s::bigint[])
+"""
+
+DELETE_POSTINGS = """
+DELETE FROM posting p USING unnest(%(terms)s::text[], %(ids)s::bigint[]) AS gone (term, id)
+WHERE p.kind = %(kind)s AND p.term = gone.term AND p.id = gone.id
+"""
+
+DELETE_ITEMS = "DELETE FROM item WHERE kind = %(kind)s AND id = ANY (%(ids)s::bigint[])"
+
+DELETE_VECTORS = "DELETE FROM item_vector WHERE kind = %(kind)s AND id = ANY (%(ids)s::bigint[])"
+
+UPSERT_ITEMS = """
+INSERT INTO item (tenant_id, kind, id, owner, facets, hash, terms, length, version)
+SELECT current_setting('app.tenant')::int, %(kind)s, u.id, u.owner, string_to_array(u.facets, chr(31)), u.hash,
+       string_to_array(u.terms, ' '), u.length, %(version)s
+FROM unnest(%(ids)s::bigint[], %(owners)s::text[], %(facets)s::text[], %(hashes)s::bytea[], %(terms)s::text[],
+            %(lengths)s::real[]) AS u (id, owner, facets, hash, terms, length)
+ON CONFLICT (tenant_id, kind, id) DO UPDATE SET owner = excluded.owner, facets = excluded.facets,
+  hash = excluded.hash, terms = excluded.terms, length = excluded.length, version = excluded.version
+"""
+"""Facets and terms travel as one text an item (unit separator, space), since rows of an array must be equally long."""
+
+INSERT_POSTINGS = """
+INSERT INTO posting (tenant_id, kind, term, id, owner, frequency, length)
+SELECT current_setting('app.tenant')::int, %(kind)s, t.term, u.id, u.owner, t.frequency, u.length
+FROM unnest(%(ids)s::bigint[], %(owners)s::text[], %(terms)s::text[], %(frequencies)s::text[], %(lengths)s::real[])
+       AS u (id, owner, terms, frequencies, length),
+     unnest(string_to_array(u.terms, ' '), string_to_array(u.frequencies, ' ')::real[]) AS t (term, frequency)
+"""
+
+ADD_STATISTICS = """
+INSERT INTO term_stat (tenant_id, kind, term, documents)
+SELECT current_setting('app.tenant')::int, %(kind)s, u.term, u.change
+FROM unnest(%(terms)s::text[], %(changes)s::int[]) AS u (term, change)
+ON CONFLICT (tenant_id, kind, term) DO UPDATE SET documents = term_stat.documents + excluded.documents
+"""
+
+DROP_STATISTICS = """
+DELETE FROM term_stat WHERE kind = %(kind)s AND term = ANY (%(terms)s::text[]) AND documents <= 0
+"""
+
+ADD_TOTALS = """
+UPDATE collection SET items = items + %(items)s, total_length = total_length + %(length)s WHERE kind = %(kind)s
+"""
+
+INSERT_VECTORS = """
+INSERT INTO item_vector (tenant_id, kind, model, id, part, hash, vector)
+SELECT current_setting('app.tenant')::int, %(kind)s, %(model)s, u.id, u.part, u.hash, c.vector
+FROM unnest(%(ids)s::bigint[], %(parts)s::smallint[], %(hashes)s::bytea[]) AS u (id, part, hash)
+JOIN cached_embeddings(%(model)s, %(distinct)s::bytea[]) AS c ON c.hash = u.hash
+ON CONFLICT (tenant_id, kind, id, model, part) DO UPDATE SET hash = excluded.hash, vector = excluded.vector
+"""
+"""Copies vectors from the content-addressed cache, so that they never travel back to the client."""
+
+RAISE_VERSIONS = "UPDATE item SET version = %(version)s WHERE kind = %(kind)s AND id = ANY (%(ids)s::bigint[])"
+
+PENDING = """
+SELECT i.id FROM item i WHERE i.kind = %(kind)s AND i.id > %(after)s AND NOT EXISTS (
+  SELECT 1 FROM item_vector v WHERE v.kind = i.kind AND v.id = i.id AND v.model = %(model)s
+) ORDER BY i.id LIMIT %(limit)s
+"""
+
+FLIP = """
+UPDATE collection SET model = %(model)s WHERE kind = %(kind)s AND model <> %(model)s AND NOT EXISTS (
+  SELECT 1 FROM item i WHERE i.kind = %(kind)s AND NOT EXISTS (
+    SELECT 1 FROM item_vector v WHERE v.kind = i.kind AND v.id = i.id AND v.model = %(model)s
+  )
+) RETURNING model
+"""
+"""Lets the new model serve once every living item has a vector of it."""
+
+DELETE_OTHER_MODELS = "DELETE FROM item_vector WHERE kind = %(kind)s AND model <> %(model)s"

@@ -1,0 +1,176 @@
+"""A read-only copy of one collection's vectors, and exact scores from it.
+
+Invariant: a snapshot belongs to one tenant, kind and model, was read under that tenant's row-level security, and never
+changes; a newer state is a new snapshot. What it claims as its version was read before its rows, so that rows may be
+newer than the claim and never older.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.search.arrays import Floats, Ids
+from thresher.search.bm25 import rows_of
+
+EVERYBODY = -1
+"""Owner code of an item that all users of the tenant may find."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Items as they were read: the changed ones, or all.
+
+    Attributes:
+        ids: int64 (n,), sorted.
+        owners: One user name, or None, an item.
+        facets: One set of labels an item.
+        vector_ids: int64 (m,), sorted: which item each vector belongs to.
+        vectors: float32 (m, dimension).
+    """
+
+    ids: Ids
+    owners: Sequence[str | None]
+    facets: Sequence[frozenset[str]]
+    vector_ids: Ids
+    vectors: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The copy.
+
+    Attributes:
+        model: The encoder model of the vectors.
+        version: The collection's version that it holds at least.
+        rows: The items, with owners and facets as they were read.
+        owner_codes: int32 (n,), index into `owner_names`, or EVERYBODY.
+        owner_names: The users who own items.
+        facet_rows: Label to the rows that carry it.
+        starts: int64 (n,), first vector of each item that has vectors.
+        holders: int64, rows of the items that have vectors.
+    """
+
+    model: str
+    version: int
+    rows: Rows
+    owner_codes: NDArray[np.int32]
+    owner_names: Mapping[str, int]
+    facet_rows: Mapping[str, Ids]
+    starts: Ids
+    holders: Ids
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the vectors and keys, in bytes (labels are shared strings and not counted)."""
+        return self.rows.vectors.nbytes + self.rows.vector_ids.nbytes + self.rows.ids.nbytes
+
+    def allowed(self, user: str | None, facets: frozenset[str] | None) -> Ids | None:
+        """Rows that a caller with this filter may see, sorted; None for all."""
+        mask = None
+        if self.owner_names:
+            mask = self.owner_codes == EVERYBODY
+            if user is not None and user in self.owner_names:
+                mask |= self.owner_codes == self.owner_names[user]
+        if facets is not None:
+            labelled = np.zeros(len(self.rows.ids), np.bool_)
+            for label in facets:
+                labelled[self.facet_rows.get(label, np.empty(0, np.int64))] = True
+            mask = labelled if mask is None else mask & labelled
+        return None if mask is None else np.flatnonzero(mask)
+
+    def scores(self, queries: Floats) -> Floats:
+        """Inner product of each query with each item's best vector.
+
+        Args:
+            queries: float32 (q, dimension).
+
+        Returns:
+            float32 (q, n); NaN for an item without vectors.
+        """
+        out = np.full((len(queries), len(self.rows.ids)), np.nan, np.float32)
+        if not len(self.holders):
+            return out
+        products = queries @ self.rows.vectors.T
+        if len(self.holders) == products.shape[1]:
+            best = products
+        else:
+            best = np.maximum.reduceat(products, self.starts, axis=1)
+        if len(self.holders) == out.shape[1]:
+            return best
+        out[:, self.holders] = best
+        return out
+
+
+def snapshot_of(model: str, version: int, rows: Rows) -> Snapshot:
+    """Index the rows of one collection."""
+    names = sorted({owner for owner in rows.owners if owner is not None})
+    codes = {name: code for code, name in enumerate(names)}
+    owner_codes = np.fromiter(
+        (EVERYBODY if owner is None else codes[owner] for owner in rows.owners), np.int32, len(rows.owners)
+    )
+    known, _ = rows_of(rows.vector_ids, rows.ids)
+    if len(known) != len(rows.vector_ids):
+        rows = Rows(rows.ids, rows.owners, rows.facets, rows.vector_ids[known], rows.vectors[known])
+    with_vectors, starts = np.unique(rows.vector_ids, return_index=True)
+    _, holders = rows_of(with_vectors, rows.ids)
+    return Snapshot(
+        model, version, rows, owner_codes, codes, _facet_rows(rows.facets), starts.astype(np.int64), holders
+    )
+
+
+def merged(old: Snapshot, version: int, changed: Rows, living: Ids | None) -> Snapshot:
+    """The state after a delta.
+
+    Args:
+        old: The state before.
+        version: The version read before the delta.
+        changed: Items written since `old.version`, complete.
+        living: int64, sorted ids of all items; None when none can have gone.
+    """
+    keep = ~np.isin(old.rows.ids, changed.ids)
+    if living is not None:
+        keep &= np.isin(old.rows.ids, living)
+    kept = np.flatnonzero(keep)
+    kept_vectors = np.flatnonzero(np.isin(old.rows.vector_ids, old.rows.ids[kept]))
+    ids = np.concatenate([old.rows.ids[kept], changed.ids])
+    owners = [old.rows.owners[row] for row in kept.tolist()] + list(changed.owners)
+    facets = [old.rows.facets[row] for row in kept.tolist()] + list(changed.facets)
+    order = np.argsort(ids, kind="stable")
+    vector_ids = np.concatenate([old.rows.vector_ids[kept_vectors], changed.vector_ids])
+    vector_order = np.argsort(vector_ids, kind="stable")
+    vectors = _stacked(old.rows.vectors[kept_vectors], changed.vectors)
+    if not _is_sorted(vector_ids):
+        vectors = vectors[vector_order]
+    return snapshot_of(
+        old.model,
+        version,
+        Rows(
+            ids[order],
+            [owners[place] for place in order.tolist()],
+            [facets[place] for place in order.tolist()],
+            vector_ids[vector_order],
+            vectors,
+        ),
+    )
+
+
+def _stacked(above: Floats, below: Floats) -> Floats:
+    if not len(below):
+        return above
+    return np.concatenate([above, below]) if len(above) else below
+
+
+def _is_sorted(ids: Ids) -> bool:
+    return bool(np.all(ids[1:] >= ids[:-1]))
+
+
+def _facet_rows(facets: Sequence[frozenset[str]]) -> dict[str, Ids]:
+    rows: dict[str, list[int]] = {}
+    for row, labels in enumerate(facets):
+        for label in labels:
+            rows.setdefault(label, []).append(row)
+    return {label: np.asarray(places, np.int64) for label, places in rows.items()}
