@@ -50,6 +50,8 @@ class Settings(BaseSettings):
     """Base address of an OpenAI-compatible service for embeddings, in place of the local model."""
     encoder_key: SecretStr | None = None
     encoder_model: str = "text-embedding-3-small"
+    encoder_dimension: int | None = Field(default=None, ge=1)
+    """Length of that service's vectors; without it the first answer tells."""
     encoder_threads: int = Field(default=2, ge=1, le=64)
     query_cache_size: int = Field(default=1000, ge=0, le=1_000_000)
     query_cache_seconds: float = Field(default=300.0, ge=0)

@@ -1,0 +1,257 @@
+"""An encoder behind the OpenAI wire format: POST {base}/embeddings.
+
+Invariant: the key is sent to the configured address and shows nowhere else; an answer is used only when it holds one
+finite vector of the right length for each text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import logging
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, cast
+
+import httpx
+import numpy as np
+from pydantic import SecretStr
+
+from thresher.core import EncoderError, event
+from thresher.embedding.cache import QueryCache
+from thresher.embedding.onnx import batches, normalised
+from thresher.embedding.protocol import EncoderModel, Matrix, Windows
+from thresher.embedding.tokens import count_tokens, printable, token_core
+from thresher.embedding.windows import Span, cut, keep_ends
+
+logger = logging.getLogger("thresher.embedding")
+
+KNOWN = {
+    "text-embedding-3-small": (1536, 8191),
+    "text-embedding-3-large": (3072, 8191),
+    "text-embedding-ada-002": (1536, 8191),
+}
+"""Dimension and tokens of OpenAI's models, from their documentation."""
+OTHER_MAX_TOKENS = 512
+"""What nearly every self-hosted encoder reads; longer texts are cut into windows."""
+BATCH_TEXTS, BATCH_TOKENS = 128, 32768
+"""OpenAI takes 2,048 texts and 300,000 tokens; self-hosted services far less."""
+TRIES = 5
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+"""Seconds: the pause doubles after each try; a server's Retry-After wins, up to the longest."""
+_WORTH_A_RETRY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+_HINT = "Check THRESHER_ENCODER_URL, THRESHER_ENCODER_KEY and THRESHER_ENCODER_MODEL."
+
+
+class OpenAIEncoder:
+    """An encoder over an OpenAI-compatible service.
+
+    Args:
+        url: Base address, such as `https://api.openai.com/v1`.
+        model: The model's name at the service.
+        key: Sent as a bearer token.
+        dimension: Length of a vector; None: the model's known one, else learnt from the first answer.
+        cache: Where vectors of queries are remembered.
+        timeout: Seconds for one request.
+        pause: Waits between tries.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        key: SecretStr | None,
+        dimension: int | None,
+        cache: QueryCache,
+        timeout: float = 30.0,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        known_dimension, max_tokens = KNOWN.get(model, (0, OTHER_MAX_TOKENS))
+        self._address = url.rstrip("/") + "/embeddings"
+        self._name = model
+        self._asked_dimension = dimension if dimension != known_dimension and known_dimension else None
+        self._dimension = dimension or known_dimension
+        self._max_tokens = max_tokens
+        self._cache = cache
+        self._pause = pause
+        headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key is not None else {}
+        self._client = httpx.AsyncClient(headers=headers, timeout=timeout)
+        self._asking: set[asyncio.Future[Matrix]] = set()
+        self._closed = False
+
+    @property
+    def model(self) -> EncoderModel:
+        """The model; its dimension is 0 until it is known. The id holds the address: names repeat between services."""
+        host = httpx.URL(self._address).netloc.decode("ascii", "replace")
+        return EncoderModel(f"{self._name}@{host}/{self._dimension}", self._dimension, self._max_tokens)
+
+    async def warm(self) -> EncoderModel:
+        """See `Encoder.warm`; asks the service only where the dimension is unknown."""
+        self._check()
+        if not self._dimension:
+            await self._ask(["dimension"])
+        return self.model
+
+    async def embed_queries(self, texts: Sequence[str], *, prefixed: bool = False) -> Matrix:
+        """See `Encoder.embed_queries`; these models have no prefix."""
+        del prefixed
+        vectors = {text: self._cache.get(text) for text in texts}
+        missing = [text for text, vector in vectors.items() if vector is None]
+        for text, vector in zip(missing, await self._embed(missing), strict=True):
+            self._cache.put(text, vector)
+            vectors[text] = vector
+        return await self._stacked([vectors[text] for text in texts])
+
+    async def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """See `Encoder.embed_documents`; each different text is sent once."""
+        place = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+        vectors = await self._embed(list(place))
+        return await self._stacked([vectors[place[text]] for text in texts])
+
+    def windows(self, text: str, *, tokens: int | None = None, most: int = 8) -> Windows:
+        """See `Encoder.windows`; tokens are o200k's, an estimate for other tokenizers."""
+        size = min(tokens or self._max_tokens, self._max_tokens)
+        text = printable(text)
+        if count_tokens(text) <= size:
+            return Windows([text])
+        spans, left_out = keep_ends(cut(_offsets(text), size=size, overlap=size // 8), max(1, most))
+        return Windows((text[start:end] for start, end in spans), left_out)
+
+    async def close(self) -> None:
+        """See `Encoder.close`."""
+        self._closed = True
+        for task in self._asking:
+            task.cancel()
+        await self._client.aclose()
+
+    async def _stacked(self, rows: Sequence[Matrix | None]) -> Matrix:
+        model = await self.warm()
+        result = np.zeros((len(rows), model.dimension), np.float32)
+        for index, row in enumerate(rows):
+            result[index] = row
+        return result
+
+    async def _embed(self, texts: Sequence[str]) -> list[Matrix]:
+        self._check()
+        sent = [self._readable(text) for text in texts]
+        vectors: dict[int, Matrix] = {}
+        for group in batches([min(len(text), 4 * self._max_tokens) for text in sent], BATCH_TOKENS):
+            for start in range(0, len(group), BATCH_TEXTS):
+                part = group[start : start + BATCH_TEXTS]
+                vectors |= dict(zip(part, await self._ask([sent[index] for index in part]), strict=True))
+        return [vectors[index] for index in range(len(texts))]
+
+    def _readable(self, text: str) -> str:
+        """What the service accepts: not empty, not longer than the model reads."""
+        return next(iter(self.windows(text[: self._max_tokens * 32], most=1)), "") or " "
+
+    async def _ask(self, texts: Sequence[str]) -> Matrix:
+        """Send one batch; ends with EncoderError when `close` is called meanwhile."""
+        self._check()
+        task = asyncio.ensure_future(self._ask_retrying(texts))
+        self._asking.add(task)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if self._closed and task.cancelled():
+                self._check()
+            raise
+        finally:
+            self._asking.discard(task)
+
+    async def _ask_retrying(self, texts: Sequence[str]) -> Matrix:
+        body: dict[str, Any] = {"model": self._name, "input": list(texts)}
+        if self._asked_dimension is not None:
+            body["dimensions"] = self._asked_dimension
+        pause, why = FIRST_PAUSE, ""
+        for attempt in range(1, TRIES + 1):
+            answer, why, wait = await self._try(body)
+            if answer is not None:
+                return self._vectors(answer, len(texts))
+            event(logger, "encoder_retry", level=logging.WARNING, attempt=attempt, why=why)
+            if attempt < TRIES:
+                await self._pause(min(LONGEST_PAUSE, pause if wait is None else wait))
+                pause *= 2
+        raise EncoderError(f"The embedding service did not answer after {TRIES} tries: {why}.", hint=_HINT)
+
+    async def _try(self, body: dict[str, Any]) -> tuple[httpx.Response | None, str, float | None]:
+        """One request: the good answer, or why there is none and how long the server wants us to wait.
+
+        Raises:
+            EncoderError: The service refused; another try would be refused too.
+        """
+        try:
+            answer = await self._client.post(self._address, json=body)
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol):
+            raise EncoderError("The address of the embedding service cannot be used.", hint=_HINT) from None
+        except httpx.TimeoutException:
+            return None, "no answer in time", None
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            return None, type(error).__name__, None
+        if answer.is_success:
+            return answer, "", None
+        if answer.status_code in _WORTH_A_RETRY:
+            return None, f"HTTP {answer.status_code}", _retry_after(answer)
+        raise EncoderError(f"The embedding service refused: HTTP {answer.status_code}.", hint=_HINT)
+
+    def _vectors(self, answer: httpx.Response, count: int) -> Matrix:
+        rows = _rows(answer)
+        if len(rows) != count:
+            raise EncoderError(f"The embedding service gave {len(rows)} vectors for {count} texts.", hint=_HINT)
+        dimension = self._dimension or len(rows[0])
+        if dimension == 0 or any(len(row) != dimension for row in rows):
+            lengths = sorted({len(row) for row in rows})
+            raise EncoderError(
+                f"The embedding service gave vectors of {lengths} dimensions, not {dimension}.", hint=_HINT
+            )
+        matrix = np.stack(rows)
+        if not np.isfinite(matrix).all():
+            raise EncoderError("The embedding service gave a vector that is not finite.", hint=_HINT)
+        self._dimension = dimension
+        return normalised(matrix)
+
+    def _check(self) -> None:
+        if self._closed:
+            raise EncoderError("The encoder is closed.")
+
+
+def _rows(answer: httpx.Response) -> list[Matrix]:
+    try:
+        entries = cast("list[dict[str, Any]]", answer.json()["data"])
+        places = [entry.get("index", place) for place, entry in enumerate(entries)]
+        if sorted(places) != list(range(len(entries))):
+            raise ValueError("the indices are not 0 to n-1")
+        return [_row(entry["embedding"]) for _, entry in sorted(zip(places, entries, strict=True), key=lambda p: p[0])]
+    except (ValueError, TypeError, KeyError, AttributeError, binascii.Error) as error:
+        raise EncoderError(f"The embedding service's answer cannot be read: {error}.", hint=_HINT) from error
+
+
+def _row(value: Any) -> Matrix:
+    """A vector as the wire has it: a list of numbers, or base64 of little-endian float32."""
+    if isinstance(value, str):
+        return np.frombuffer(base64.b64decode(value, validate=True), "<f4").astype(np.float32)
+    row = np.asarray(value, np.float32)
+    if row.ndim != 1:
+        raise ValueError("an embedding is not a list of numbers")
+    return row
+
+
+def _retry_after(answer: httpx.Response) -> float | None:
+    try:
+        seconds = float(answer.headers["retry-after"])
+    except (KeyError, ValueError):  # the header may also be a date; our own pause serves then
+        return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _offsets(text: str) -> list[Span]:
+    """A span for each o200k token: the pieces that tokens are formed in, each as often as it has tokens."""
+    core = token_core()
+    spans: list[Span] = []
+    start = 0
+    for piece in core.pretokenize(text):
+        spans += [(start, start + len(piece))] * core.count(piece)
+        start += len(piece)
+    return spans
