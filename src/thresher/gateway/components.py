@@ -81,6 +81,7 @@ async def call(services: Services, name: str, arguments: JSON) -> ToolResult:
     event(logger, "call_arguments", level=logging.DEBUG, tool=name, arguments=mask(fitted))
     check(fitted, tool.input_schema, line(name, tool).partition(" - ")[0])
     outcome = await services.upstreams.call_tool(config, tool.name, fitted)
+    structured = cast("dict[str, Any]", outcome.structured) if isinstance(outcome.structured, dict) else None
     event(
         logger,
         "call_tool",
@@ -93,7 +94,7 @@ async def call(services: Services, name: str, arguments: JSON) -> ToolResult:
     return ToolResult.from_mcp_result(
         CallToolResult(
             content=outcome.content,
-            structured_content=outcome.structured if isinstance(outcome.structured, dict) else None,
+            structured_content=structured,
             is_error=outcome.is_error,
             _meta=cast("Any", outcome.meta),
         )

@@ -83,6 +83,7 @@ class Finder:
                 limit=question.limit + _SPARE,
                 filter=Filter(facets=facets),
                 threshold=question.threshold,
+                split=question.split,
             )
         except ThresherError as error:
             return error

@@ -88,6 +88,12 @@ async def _entries(tools: Sequence[StoredTool], described: Mapping[int, str]) ->
 
 
 def _entry(stored: StoredTool, description: str) -> Entry:
-    enriched = enrich(stored.tool, description)
-    facets = frozenset({server_facet(stored.server_id)})
-    return Entry(stored.id, enriched.texts, enriched.fields, facets, stored.owner)
+    text = enrich(stored.tool, description)
+    return Entry(
+        id=stored.id,
+        texts=text.texts,
+        weights=text.weights,
+        fields={"text": text.lexical},
+        facets=frozenset({server_facet(stored.server_id)}),
+        owner=stored.owner,
+    )

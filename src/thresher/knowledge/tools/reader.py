@@ -59,7 +59,8 @@ def _value(value: Any, depth: int) -> Any:
 
 def write_of(tool: Tool, server_description: str) -> ToolWrite:
     """What is stored of a tool: the enriched text and its hash, the definition's hash without the server, its cost."""
-    enriched = "\n".join(enrich(tool, server_description).texts)
+    text = enrich(tool, server_description)
+    enriched = "\n".join((*text.texts, text.lexical))
     return ToolWrite(
         tool=tool,
         enriched=enriched,
