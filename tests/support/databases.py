@@ -20,6 +20,8 @@ class Databases:
         """A fresh migrated database; returns its name."""
         name = f"test_{secrets.token_hex(6)}"
         await self.admin(f"create database {name} template thresher owner thresher_owner")
+        # A template hands its tables' rights on, but not its own.
+        await self.admin(f"revoke create, temporary on database {name} from public")
         return name
 
     async def open(self, name: str, *, pool_size: int = 5) -> Database:

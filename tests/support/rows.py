@@ -1,0 +1,38 @@
+"""One row in every tenant table, made from the tables' own columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Table
+
+from thresher.core import Tenant
+from thresher.store import Database
+from thresher.store.tables import TENANT_TABLES, metadata
+
+_SAMPLES = {"ARRAY": [], "VECTOR": [1.0], "JSON": {}, "BINARY": b"x", "TEXT": "x", "BOOLEAN": True}
+
+
+def sample_row(table: Table, tenant: Tenant) -> dict[str, Any]:
+    """The smallest row that the table takes, apart from its references."""
+    values: dict[str, Any] = {"tenant_id": tenant.id}
+    for column in table.columns:
+        if not column.nullable and column.server_default is None and column.name not in values:
+            kind = repr(column.type).upper()
+            values[column.name] = next((sample for part, sample in _SAMPLES.items() if part in kind), 1)
+    return values
+
+
+async def fill(database: Database, tenant: Tenant) -> None:
+    """Write one row into every tenant table."""
+    async with database.transaction(tenant) as connection:
+        server_id = 0
+        for table in metadata.sorted_tables:
+            if table.name not in TENANT_TABLES:
+                continue
+            row = sample_row(table, tenant)
+            if "server_id" in row:
+                row["server_id"] = server_id
+            result = await connection.execute(table.insert().values(**row))
+            if table.name == "server":
+                server_id = result.inserted_primary_key[-1]
