@@ -17,7 +17,7 @@ from thresher.gateway.components import GatewayTool, upstream_tool
 from thresher.gateway.meta import meta_tools
 from thresher.services import Services
 
-Expose: TypeAlias = Literal["core", "all"]
+Expose: TypeAlias = Literal["meta", "all"]
 
 
 class CatalogueProvider(Provider):
@@ -25,7 +25,7 @@ class CatalogueProvider(Provider):
 
     Args:
         services: What the tools work with.
-        expose: `core` lists the gateway's own tools and the core tools; `all` the whole catalogue as well.
+        expose: `meta` lists the gateway's own tools and the core tools; `all` the whole catalogue as well.
     """
 
     def __init__(self, services: Services, expose: Expose) -> None:
@@ -43,7 +43,7 @@ class CatalogueProvider(Provider):
 
     async def _catalogue(self) -> list[GatewayTool]:
         tools, caller = self._services.tools, self._services.caller
-        shown = await tools.core_tools(caller) if self._expose == "core" else await tools.all_tools(caller)
+        shown = await tools.core_tools(caller) if self._expose == "meta" else await tools.all_tools(caller)
         return [upstream_tool(self._services, definition) for definition in shown]
 
     async def _get_tool(self, name: str, version: VersionSpec | None = None) -> Tool | None:  # noqa: ARG002 - the library's signature

@@ -24,12 +24,12 @@ _OVERVIEW_SERVERS = 12
 R = TypeVar("R", InitializeResult, DiscoverResult)
 
 
-def build_gateway(services: Services, *, expose: Expose = "core") -> FastMCP[Any]:
+def build_gateway(services: Services, *, expose: Expose = "meta") -> FastMCP[Any]:
     """Build the server.
 
     Args:
         services: What it works with.
-        expose: `core`: clients see the gateway's own tools and the core tools. `all`: the whole catalogue too.
+        expose: `meta`: clients see the gateway's own tools and the core tools. `all`: the whole catalogue too.
     """
     server: FastMCP[Any] = FastMCP(
         "Thresher",
@@ -45,7 +45,7 @@ def build_gateway(services: Services, *, expose: Expose = "core") -> FastMCP[Any
     return server
 
 
-def build_http_app(server: FastMCP[Any]) -> StarletteWithLifespan:
+def http_app(server: FastMCP[Any]) -> StarletteWithLifespan:
     """The ASGI app for a loopback address; requests with a foreign Host or Origin are refused."""
     return server.http_app(path=MCP_PATH, host_origin_protection=True)
 
