@@ -10,6 +10,7 @@ import asyncio
 import logging
 from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -49,17 +50,24 @@ class Connection:
         self._connect_seconds = settings.upstream_connect_seconds
         self._read_seconds = settings.upstream_call_seconds
         self._ended = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._under_way = 0
+        self._usable = True
         self._reason = ""
         self._process: Process | None = None
         self._task: asyncio.Task[None] | None = None
-        self._client: Client | None = None
+        self._session: ClientSession | None = None
 
     @property
     def alive(self) -> bool:
-        """Whether requests can still be sent, as far as known."""
-        return (
-            self._client is not None and self._task is not None and not self._task.done() and not self._ended.is_set()
-        )
+        """Whether new requests can be sent, as far as known."""
+        return self._usable and not self.ended
+
+    @property
+    def ended(self) -> bool:
+        """Whether the transport is gone, so that no request is under way either."""
+        return self._session is None or self._task is None or self._task.done() or self._ended.is_set()
 
     @property
     def pid(self) -> int | None:
@@ -70,9 +78,9 @@ class Connection:
     @property
     def session(self) -> ClientSession:
         """The library's session; what the handshake agreed on can be read from it."""
-        if self._client is None:
+        if self._session is None:
             raise self._failures.lost("connect")
-        return self._client.session
+        return self._session
 
     async def open(self) -> None:
         """Connect and shake hands.
@@ -82,22 +90,19 @@ class Connection:
             UpstreamTimeout: It was not ready in time.
             UpstreamRefused: It refused the handshake.
         """
-        ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        ready: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._own(ready), name=f"upstream {self._config.name}")
         self._task.add_done_callback(self._note_end)
-        ended = asyncio.create_task(self._ended.wait())
         try:
-            waited_for = {self._task, ready, ended}
-            await asyncio.wait(waited_for, timeout=self._connect_seconds, return_when=asyncio.FIRST_COMPLETED)
-            if ready.done():
-                self._client = ready.result()
-                return
-            timed_out = not self._task.done() and not self._ended.is_set()
-        except BaseException:
+            # When the transport ends, the handshake's requests fail and so does the task.
+            await asyncio.wait({self._task, ready}, timeout=self._connect_seconds, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
             await self.close()
             raise
-        finally:
-            ended.cancel()
+        if ready.done():
+            self._session = ready.result()
+            return
+        timed_out = not self._task.done()
         await self.close()
         if timed_out:
             raise self._failures.connect_timeout(self._connect_seconds)
@@ -109,7 +114,7 @@ class Connection:
             return ""
         return f" (signal {-code})" if code < 0 else f" (exit status {code})"
 
-    async def _own(self, ready: asyncio.Future[Client]) -> None:
+    async def _own(self, ready: asyncio.Future[ClientSession]) -> None:
         client = Client(
             self._transport(),
             mode="auto",
@@ -118,7 +123,7 @@ class Connection:
             client_info=Implementation(name="thresher", version=version("thresher")),
         )
         async with client:
-            ready.set_result(client)
+            ready.set_result(client.session)
             await self._ended.wait()
 
     def _transport(self) -> Transport:
@@ -137,7 +142,7 @@ class Connection:
 
     def _note_end(self, task: asyncio.Task[None]) -> None:
         error = _outcome(task)  # also marks it as seen
-        if self._client is not None and not self._ended.is_set():
+        if self._session is not None and not self._ended.is_set():
             self._note_loss(type(error).__name__ if error else "it ended")
 
     async def request(self, method: str, send: Callable[[ClientSession], Awaitable[Answer]], seconds: float) -> Answer:
@@ -155,26 +160,41 @@ class Connection:
             UpstreamRefused: The server answered with an error, or against the protocol.
             UpstreamError: The answer was lost on the way.
         """
+        self._under_way += 1
+        self._idle.clear()
         try:
             return await send(self.session)
         except (MCPError, ValidationError) as error:
             failure = self._failures.of_request(method, error, seconds, self._reason)
             if isinstance(failure, NotCarriedOut | SessionLost):
-                self._note_loss(failure.message)
+                # Not ended at once: others may still get their answers over it.
+                self._usable = False
             raise failure from None
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._idle.set()
 
     async def close(self) -> None:
         """End the session and its process; returns within a few seconds, whatever the server does."""
         self._ended.set()
         if self._task is None:
             return
-        for seconds in (CLOSE_SECONDS, TERMINATE_SECONDS):
-            done, _ = await asyncio.wait({self._task}, timeout=seconds)
-            if done:
-                return
+        if self._session is None:
+            self._task.cancel()  # in the handshake nothing waits for the event
+        done, _ = await asyncio.wait({self._task}, timeout=CLOSE_SECONDS)
+        if not done:
             self._task.cancel()
-        if self._process is not None:
-            kill_child(self._process)
+            if self._process is not None:
+                kill_child(self._process)
+            await asyncio.wait({self._task}, timeout=TERMINATE_SECONDS)
+
+    async def retire(self, seconds: float) -> None:
+        """Let the requests under way come to their end, at most for so long, then close."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
+        await self.close()
 
 
 def _outcome(task: asyncio.Task[Any]) -> BaseException | None:

@@ -21,7 +21,7 @@ class Upstreams:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._sessions: dict[str, Session] = {}
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._leaving: dict[asyncio.Task[None], Session] = {}
         self._closed = False
 
     async def list_tools(self, config: ServerConfig) -> Listing:
@@ -62,10 +62,10 @@ class Upstreams:
         return session
 
     def _retire(self, session: Session) -> None:
-        """Close a session whose configuration has changed, without making its successor wait."""
-        task = asyncio.create_task(session.close(), name=f"retire {session.config.name}")
-        self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
+        """Part with a session whose configuration has changed, without making its successor wait."""
+        task = asyncio.create_task(session.retire(), name=f"retire {session.config.name}")
+        self._leaving[task] = session
+        task.add_done_callback(self._leaving.pop)
 
     def states(self) -> list[ServerState]:
         """The state of every server that was used, by name."""
@@ -85,7 +85,6 @@ class Upstreams:
     async def close(self) -> None:
         """End all sessions at once; returns within a few seconds, whatever the servers do."""
         self._closed = True
-        closing = [asyncio.create_task(session.close()) for session in self._sessions.values()]
+        sessions = [*self._sessions.values(), *self._leaving.values()]
         self._sessions.clear()
-        if waiting := [*closing, *self._leaving]:
-            await asyncio.wait(waiting)
+        await asyncio.gather(*(session.close() for session in sessions))

@@ -44,6 +44,7 @@ class Session:
         self._failures = Failures(config, self._log, redact)
         self._connection: Connection | None = None
         self._opening: asyncio.Task[Connection] | None = None
+        self._leaving: set[Connection] = set()
         self._failed = False
         self._closed = False
 
@@ -154,18 +155,29 @@ class Session:
             UpstreamError: It cannot be opened, or the session is closed.
         """
         if self._closed:
-            raise UpstreamError(f"The session with server '{self.config.name}' is closed.", hint="Try again.")
+            raise self._is_closed()
         if self._connection is not None and self._connection.alive:
             return self._connection
         if self._opening is None or self._opening.done():
             self._opening = asyncio.create_task(self._open(), name=f"connect {self.config.name}")
             self._opening.add_done_callback(_seen)
-        # A caller that gives up must not end the attempt for the others.
-        return await asyncio.shield(self._opening)
+        return await self._attempt(self._opening)
+
+    async def _attempt(self, opening: asyncio.Task[Connection]) -> Connection:
+        try:
+            # A caller that gives up must not end the attempt for the others.
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if opening.cancelled() and caller is not None and not caller.cancelling():
+                raise self._is_closed() from None
+            raise
+
+    def _is_closed(self) -> UpstreamError:
+        return UpstreamError(f"The session with server '{self.config.name}' was closed.", hint="Try again.")
 
     async def _open(self) -> Connection:
-        if self._connection is not None:
-            await self._connection.close()
+        await self._leave_old()
         connection = Connection(self.config, self._log, self._failures, self._settings)
         started = perf_counter()
         try:
@@ -186,14 +198,34 @@ class Session:
         )
         return connection
 
+    async def _leave_old(self) -> None:
+        """Part with the former connection; requests that are still under way on it may end."""
+        old, self._connection = self._connection, None
+        if old is None:
+            return
+        if old.ended:
+            # Its child must be gone before the next one starts: both may want the same file or port.
+            await old.close()
+            return
+        self._leaving.add(old)
+        retiring = asyncio.create_task(old.retire(self._settings.upstream_call_seconds))
+        retiring.add_done_callback(lambda _: self._leaving.discard(old))
+
+    async def retire(self) -> None:
+        """Let the requests under way end, then close; nothing new can be asked of the session."""
+        self._closed = True
+        if self._connection is not None:
+            await self._connection.retire(self._settings.upstream_call_seconds)
+        await self.close()
+
     async def close(self) -> None:
-        """End the session and its process; nothing can be asked of it afterwards."""
+        """End the session and its process at once; nothing can be asked of it afterwards."""
         self._closed = True
         if self._opening is not None and not self._opening.done():
             self._opening.cancel()
             await asyncio.wait({self._opening})
-        if self._connection is not None:
-            await self._connection.close()
+        connections = [*self._leaving, *([self._connection] if self._connection else [])]
+        await asyncio.gather(*(connection.close() for connection in connections))
 
 
 def _seen(task: asyncio.Task[Any]) -> None:

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import eventually
+from tests.upstream.conftest import SECRET, HttpServer
+from thresher.core import UpstreamError, UpstreamRefused
+from thresher.upstream import Upstreams
+
+Start = Callable[..., HttpServer]
+
+
+async def post(server: HttpServer, path: str) -> None:
+    """Tell a fake something beside the protocol."""
+    request = urllib.request.Request(f"http://127.0.0.1:{server.port}{path}", method="POST")
+    await asyncio.to_thread(lambda: urllib.request.urlopen(request).close())
+
+
+@pytest.mark.parametrize("mode", ["good", "sse"])
+async def test_lists_and_calls_over_streamable_http(upstreams: Upstreams, http_server: Start, mode: str) -> None:
+    """Whether the server answers in JSON or in events; 10 MB pass."""
+    config = http_server(f"mode={mode}").config
+
+    listing = await upstreams.list_tools(config)
+    outcome = await upstreams.call_tool(config, "huge", {"bytes": 10_000_000})
+
+    assert (listing.protocol, [tool.key for tool in listing.tools]) == ("2025-11-25", ["web/echo"])
+    assert len(outcome.content[0].model_dump()["text"]) == 10_000_000
+    assert upstreams.states() == [("web", "ready", None)]
+
+
+async def test_headers_go_with_every_request_and_no_capability_is_declared(
+    upstreams: Upstreams, http_server: Start, tmp_path: Path
+) -> None:
+    """The handshake included."""
+    heard = tmp_path / "heard"
+    config = http_server(f"heard={heard}", headers={"Authorization": f"Bearer {SECRET}"}).config
+
+    await upstreams.list_tools(config)
+
+    lines = [json.loads(line) for line in heard.read_text().splitlines()]
+    assert {line["headers"]["Authorization"] for line in lines} == {f"Bearer {SECRET}"}
+    (initialize,) = (line["message"] for line in lines if line["message"]["method"] == "initialize")
+    assert initialize["params"]["capabilities"] == {}
+
+
+async def test_the_newest_era_is_spoken_over_http(upstreams: Upstreams, http_server: Start) -> None:
+    """Stateless; progress arrives."""
+    config = http_server("http", script="library_server.py").config
+    seen: list[float] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        seen.append(done)
+
+    listing = await upstreams.list_tools(config)
+    outcome = await upstreams.call_tool(config, "steps", {"count": 2}, progress=progress)
+
+    assert listing.protocol == "2026-07-28"
+    assert outcome.structured == {"result": "done"}
+    assert seen == [1, 2]
+
+
+@pytest.mark.parametrize("mode", ["good", "typescript"])
+async def test_an_expired_session_is_renewed_and_the_refused_call_sent_again(
+    upstreams: Upstreams, http_server: Start, tmp_path: Path, mode: str
+) -> None:
+    """The server said that it did not take the call, so this is no repetition; ten callers share one renewal."""
+    heard = tmp_path / "heard"
+    server = http_server(f"mode={mode}", f"heard={heard}")
+    await upstreams.list_tools(server.config)
+    await post(server, "/forget")
+
+    outcomes = await asyncio.gather(*(upstreams.call_tool(server.config, "echo", {"n": n}) for n in range(10)))
+
+    assert not any(outcome.is_error for outcome in outcomes)
+    assert heard.read_text().count('"method": "initialize"') == 2
+
+
+async def test_a_server_that_came_back_is_reached_again(upstreams: Upstreams, http_server: Start) -> None:
+    """While it is away the error says where it should be; the query's key is hidden."""
+    server = http_server()
+    config = server.config
+    await upstreams.list_tools(config)
+    server.stop()
+    with pytest.raises(UpstreamError, match=rf"'web' cannot be reached at http://127\.0\.0\.1:{server.port}/mcp"):
+        await upstreams.call_tool(config, "echo", {})
+    assert upstreams.states() == [("web", "failed", None)]
+
+    http_server(f"port={server.port}")
+
+    assert not (await upstreams.call_tool(config, "echo", {})).is_error
+
+
+@pytest.mark.parametrize(
+    ("mode", "tool", "said"),
+    [
+        ("good", "error500", "HTTP status 500 Internal Server Error"),
+        ("good", "drop", "may have been carried out"),
+        ("good", "cut", "did not arrive whole"),
+        ("sse", "cut", "no usable answer"),
+        ("good", "huge", "more than 32 MiB"),
+        ("sse", "huge", "exceeded the 33554432 byte limit"),
+    ],
+)
+async def test_a_broken_answer_fails_its_own_call_only(
+    upstreams: Upstreams, http_server: Start, mode: str, tool: str, said: str
+) -> None:
+    """Another call that is under way on the same session gets its answer."""
+    config = http_server(f"mode={mode}").config
+    other = asyncio.create_task(upstreams.call_tool(config, "echo", {"seconds": 1}))
+    await upstreams.list_tools(config)
+
+    with pytest.raises(UpstreamError, match=said):
+        await upstreams.call_tool(config, tool, {"bytes": 34_000_000})
+
+    assert not (await other).is_error
+
+
+async def test_a_server_that_ends_in_mid_call_fails_it_clearly(upstreams: Upstreams, http_server: Start) -> None:
+    """It may have been carried out."""
+    config = http_server().config
+
+    with pytest.raises(UpstreamError, match="may have been carried out"):
+        await upstreams.call_tool(config, "quit", {})
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind", "said"),
+    [
+        ("unauthorized", UpstreamError, "HTTP status 401 Unauthorized.*'Authorization' header"),
+        ("html", UpstreamRefused, "text/html.*curl -i"),
+    ],
+)
+async def test_what_is_no_mcp_server_is_told_apart(
+    upstreams: Upstreams, http_server: Start, mode: str, kind: type[UpstreamError], said: str
+) -> None:
+    """A wrong key and a web page, each with a way out."""
+    with pytest.raises(kind, match=said):
+        await upstreams.list_tools(http_server(f"mode={mode}").config)
+
+
+async def test_closing_a_session_takes_leave_of_the_server(
+    upstreams: Upstreams, http_server: Start, tmp_path: Path
+) -> None:
+    """And the next use opens a new one."""
+    heard = tmp_path / "heard"
+    config = http_server(f"heard={heard}").config
+    await upstreams.list_tools(config)
+
+    await upstreams.disconnect("web")
+    await upstreams.disconnect("web")
+
+    assert upstreams.states() == []
+    await upstreams.list_tools(config)
+    assert heard.read_text().count('"method": "initialize"') == 2
+
+
+async def test_secrets_of_an_address_stay_out_of_errors(upstreams: Upstreams, http_server: Start, caplog: Any) -> None:
+    """User, password and key are part of many hosted addresses."""
+    server = http_server(f"port={0}")
+    server.stop()
+    url = f"http://me:{SECRET}@127.0.0.1:{server.port}/mcp?key={SECRET}"
+    config = type(server.config)("web", "http", url=url)
+
+    with pytest.raises(UpstreamError) as failed:
+        await upstreams.list_tools(config)
+
+    assert SECRET not in str(failed.value)
+    await eventually(lambda: caplog.records)
+    assert not any(SECRET in str(record.__dict__) for record in caplog.records if record.name.startswith("thresher"))
