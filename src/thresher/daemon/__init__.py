@@ -2,12 +2,14 @@
 
 Invariant: the standard library only on this side; the daemon itself is `thresher.daemon.server`.
 
-Uses: app, core, services.
+Uses: app, core, evaluation, gateway, knowledge, upstream.
 """
 
 from thresher.daemon.attach import attach
 from thresher.daemon.bridge import run_bridge
+from thresher.daemon.client import ask, request
 from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.place import Place, here
+from thresher.daemon.stop import stop_daemon
 
-__all__ = ["DaemonFailure", "Place", "attach", "here", "run_bridge"]
+__all__ = ["DaemonFailure", "Place", "ask", "attach", "here", "request", "run_bridge", "stop_daemon"]

@@ -6,20 +6,24 @@ Invariant: the standard library only. Closing the connection cancels the work.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
 
 from thresher.daemon.attach import attach, failure
 from thresher.daemon.failure import DaemonFailure
-from thresher.daemon.place import Place
+from thresher.daemon.place import Place, here
 
-Progress = Callable[[dict[str, Any]], None]
+TYPE_CHECKING = False  # `typing` itself costs a bridge more than all of this module
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Progress = Callable[[dict[str, Any]], None]
 
 
 def request(
     place: Place,
     verb: str,
-    arguments: dict[str, Any] | None = None,
+    arguments: Mapping[str, Any] | None = None,
     *,
     start: bool = True,
     progress: Progress | None = None,
@@ -42,7 +46,7 @@ def request(
     link = attach(place, "control", start=start)
     with link, link.makefile("rwb") as stream:
         try:
-            stream.write(json.dumps({"verb": verb, "arguments": arguments or {}}).encode() + b"\n")
+            stream.write(json.dumps({"verb": verb, "arguments": dict(arguments or {})}).encode() + b"\n")
             stream.flush()
             for line in stream:
                 event = json.loads(line)
@@ -57,3 +61,10 @@ def request(
     raise DaemonFailure(
         "The daemon ended before it had answered.", hint=f"Look into {place.log}, then try again.", code="daemon"
     )
+
+
+def ask(
+    verb: str, arguments: Mapping[str, Any] | None = None, *, start: bool = True, progress: Progress | None = None
+) -> Any:
+    """`request` of the daemon in the data folder that the environment names."""
+    return request(here(), verb, arguments, start=start, progress=progress)

@@ -84,6 +84,8 @@ class Place:
         """
         try:
             os.makedirs(self.folder, mode=_folder_mode(), exist_ok=True)
+            if not os.listdir(self.folder):
+                os.chmod(self.folder, _folder_mode())
             os.makedirs(os.path.dirname(self.log), mode=0o700, exist_ok=True)
         except OSError as error:
             raise unwritable(self.folder, error) from None

@@ -33,7 +33,8 @@ def start_daemon(place: Place, deadline: float) -> None:
         DaemonFailure: It ended with an error, or is not ready in time.
     """
     try:
-        errors = open(place.stderr, "wb")  # noqa: SIM115 - closed below, once the child holds it
+        errors = open(place.stderr, "ab")  # noqa: SIM115 - closed below, once the child holds it
+        errors.truncate(0)
     except OSError as error:
         raise unwritable(place.folder, error) from None
     with errors:

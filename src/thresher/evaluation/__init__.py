@@ -2,9 +2,11 @@
 
 Invariant: it works in a throw-away tenant, removed at the end however it ends.
 
-Uses: core.
+Uses: core, knowledge, store.
 """
 
+from thresher.evaluation.figures import Figures
 from thresher.evaluation.reader import Question, read_pool, read_questions
+from thresher.evaluation.service import evaluate
 
-__all__ = ["Question", "read_pool", "read_questions"]
+__all__ = ["Figures", "Question", "evaluate", "read_pool", "read_questions"]

@@ -2,5 +2,10 @@
 
 Invariant: only `python -m thresher` and `thresher serve` come in here; every client stays on the light half.
 
-Uses: app, core.
+Uses: app, core, evaluation, gateway, knowledge, upstream.
 """
+
+from thresher.daemon.server.runtime import Ready
+from thresher.daemon.server.starting import run_started, serve_foreground
+
+__all__ = ["Ready", "run_started", "serve_foreground"]

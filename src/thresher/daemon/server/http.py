@@ -13,10 +13,11 @@ import socket
 import sys
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
+from typing import Any, cast
 
 import uvicorn
-from uvicorn._types import ASGIApplication  # uvicorn's own name for what it serves
 
+from thresher.app import ASGI
 from thresher.core import ConfigurationError, Conflict
 
 GRACE_SECONDS = 3
@@ -89,7 +90,7 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serving(application: ASGIApplication, door: socket.socket) -> AsyncGenerator[None]:
+async def serving(application: ASGI, door: socket.socket) -> AsyncGenerator[None]:
     """Serve an application for as long as the block lasts; its lifespan is the caller's business.
 
     Args:
@@ -97,7 +98,7 @@ async def serving(application: ASGIApplication, door: socket.socket) -> AsyncGen
         door: A socket from `bind`; closed at the end.
     """
     config = uvicorn.Config(
-        application,
+        cast("Any", application),  # uvicorn spells the same type out with its own names
         lifespan="off",
         log_config=None,
         access_log=False,

@@ -13,7 +13,7 @@ import secrets
 import signal
 import socket
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -22,9 +22,7 @@ from typing import Any, Literal
 
 from thresher import __version__
 from thresher.app import App, open_app
-from thresher.core import Conflict, Settings, event
-from thresher.daemon.attach import attach
-from thresher.daemon.failure import DaemonFailure
+from thresher.core import Settings, event
 from thresher.daemon.lock import FileLock
 from thresher.daemon.place import Place
 from thresher.daemon.server.control import serve_control
@@ -32,6 +30,8 @@ from thresher.daemon.server.http import address_of, bind, serving
 from thresher.daemon.server.listener import Identity, Listener
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.verbs import build_verbs
+from thresher.gateway import Expose
+from thresher.upstream import ServerConfig
 
 logger = logging.getLogger("thresher.daemon")
 
@@ -52,14 +52,14 @@ class Options:
     Attributes:
         started_by: `client` or `person`; only the former leaves by itself.
         http: Whether to open the HTTP door.
-        config: A `mcpServers` file whose servers are added, or None.
-        expose: `core` (meta-tools and core tools) or `all`.
+        servers: Servers to add to the catalogue.
+        expose: `meta` (meta-tools and core tools) or `all`.
     """
 
     started_by: Literal["client", "person"]
     http: bool = False
-    config: Path | None = None
-    expose: Literal["core", "all"] = "core"
+    servers: Sequence[ServerConfig] = ()
+    expose: Expose = "meta"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def run_daemon(settings: Settings, options: Options, announce: Callable[[Ready],
 
     Raises:
         Taken: Another daemon holds the data folder.
-        ThresherError, DaemonFailure: It cannot start.
+        ThresherError: It cannot start; or DaemonFailure, for the data folder.
     """
     place = place_of(settings)
     place.prepare()
@@ -109,21 +109,6 @@ def run_daemon(settings: Settings, options: Options, announce: Callable[[Ready],
         lock.release()
         if door is not None:
             door.close()
-
-
-def take_over(place: Place) -> None:
-    """Ask a daemon that a client started to make way.
-
-    Raises:
-        Conflict: It serves clients, or a person started it.
-    """
-    try:
-        attach(place, "takeover", start=False).close()
-    except DaemonFailure as error:
-        if error.code == "conflict":
-            raise Conflict(error.message, hint=error.hint) from None
-        if error.code != "not_running":
-            raise
 
 
 class _Life:
@@ -176,7 +161,9 @@ async def _live(
     try:
         with life.signals():
             async with AsyncExitStack() as stack:
-                app = await stack.enter_async_context(open_app(settings, config=options.config, expose=options.expose))
+                app = await stack.enter_async_context(
+                    open_app(settings, servers=options.servers, expose=options.expose)
+                )
                 ready = await stack.enter_async_context(_open_doors(app, settings, options, place, door, life))
                 announce(ready)
                 event(logger, "daemon ready", pid=ready.pid, version=__version__, url=ready.url)
@@ -207,4 +194,11 @@ async def _open_doors(
         stack.callback(place.erase, os.getpid())
         stack.callback(presence.end)
         presence.begin()
+        jobs = asyncio.create_task(_stay_for(presence, app.indexing))
+        stack.callback(jobs.cancel)
         yield Ready(os.getpid(), address, url)
+
+
+async def _stay_for(presence: Presence, job: asyncio.Task[None]) -> None:
+    with presence.entered("job"):
+        await asyncio.wait([job])

@@ -1,0 +1,155 @@
+"""From settings to a running product; the only module that knows everybody.
+
+Invariant: what was opened is closed in the opposite order, however the block ends; no server delays the start.
+
+Uses: core, embedding, gateway, knowledge, search, services, store, upstream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from thresher.core import Caller, InvalidInput, Settings, ThresherError, environment, event
+from thresher.embedding import open_encoder
+from thresher.gateway import MCP_PATH, Expose, build_gateway, http_app, serve_stream_session
+from thresher.knowledge.tools import ToolService
+from thresher.search import SearchIndex
+from thresher.services import Services
+from thresher.store import SecretBox, open_store
+from thresher.upstream import ServerConfig, ServerFile, Upstreams, parse_servers
+
+logger = logging.getLogger("thresher.app")
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+ASGI: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LOCAL_TENANT = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """A running product.
+
+    Attributes:
+        services: What the faces call.
+        asgi: The HTTP face; its lifespan is already running.
+        serve_stream: Serves one MCP session over a pair of byte streams.
+        indexing: Ends when every server that was known at the start has been listed, or has failed.
+    """
+
+    services: Services
+    asgi: ASGI
+    serve_stream: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+    indexing: asyncio.Task[None]
+
+
+@asynccontextmanager
+async def open_app(
+    settings: Settings, *, servers: Sequence[ServerConfig] = (), expose: Expose = "meta"
+) -> AsyncGenerator[App]:
+    """Open everything, and list the servers in the background.
+
+    Args:
+        settings: The settings.
+        servers: Servers to add to the catalogue, such as those of `--config`.
+        expose: What `tools/list` shows: `meta`-tools and core tools, or `all` tools too.
+
+    Raises:
+        ThresherError: The database or a key cannot be opened.
+    """
+    async with AsyncExitStack() as stack:
+        services = await _open_services(settings, stack)
+        gateway = build_gateway(services, expose=expose)
+        http = http_app(gateway)
+        await stack.enter_async_context(http.router.lifespan_context(http))
+        indexing = asyncio.create_task(_index(services, servers))
+        indexing.add_done_callback(_report)
+        stack.push_async_callback(_cancel, indexing)
+        yield App(services, _door(http), partial(serve_stream_session, gateway), indexing)
+
+
+async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
+    database = await stack.enter_async_context(open_store(settings))
+    secrets = SecretBox.from_settings(settings)
+    encoder = open_encoder(settings)
+    stack.push_async_callback(encoder.close)
+    index = SearchIndex(database, encoder, settings)
+    stack.push_async_callback(index.close)
+    upstreams = Upstreams(settings)
+    stack.push_async_callback(upstreams.close)
+    return Services(
+        settings=settings,
+        database=database,
+        encoder=encoder,
+        index=index,
+        upstreams=upstreams,
+        tools=ToolService(database, index, upstreams, secrets, settings),
+        secrets=secrets,
+        caller=Caller(await database.tenant(LOCAL_TENANT)),
+    )
+
+
+async def _index(services: Services, servers: Sequence[ServerConfig]) -> None:
+    for server in servers:
+        try:
+            await services.tools.add_server(services.caller, server, replace=True)
+        except ThresherError as error:
+            event(logger, "server not added", level=logging.WARNING, server=server.name, reason=str(error))
+    with suppress(ThresherError):  # search says `degraded` for as long as there is no encoder
+        await services.encoder.embed_queries(["warm up"])
+    try:
+        done = await services.tools.refresh(services.caller)
+        event(logger, "servers listed", embedded=done.embedded, kept=done.kept, failed=sorted(done.failures))
+    except ThresherError as error:
+        event(logger, "servers not listed", level=logging.WARNING, reason=str(error))
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("background indexing failed", exc_info=error)
+
+
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
+
+
+def _door(mcp: ASGI) -> ASGI:
+    """One small door: /mcp and below is MCP, /healthz says that the process lives, the rest is not there."""
+
+    async def door(scope: Scope, receive: Receive, send: Send) -> None:
+        path = str(scope.get("path", ""))
+        if path == MCP_PATH or path.startswith(f"{MCP_PATH}/"):
+            await mcp(scope, receive, send)
+        elif scope["type"] == "http":
+            await _answer(send, *((200, b"ok\n") if path == "/healthz" else (404, b"MCP is at /mcp\n")))
+
+    return door
+
+
+async def _answer(send: Send, status: int, body: bytes) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def read_servers(path: Path) -> ServerFile:
+    """Read an `mcpServers` file, variables from the environment filled in.
+
+    Raises:
+        InvalidInput: It cannot be read, or is not such a file.
+    """
+    try:
+        document = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} cannot be read: {error}.", hint="Correct the path.") from None
+    return parse_servers(document, environment())

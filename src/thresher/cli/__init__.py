@@ -1,0 +1,11 @@
+"""The command line: thin commands that ask the daemon and show what comes back.
+
+Invariant: a command holds no database and no encoder, and imports nothing heavy before it needs it, so that
+`thresher --help` is quick. Every command takes `--json`; exit codes are those of `docs/reference/cli.md`.
+
+Uses: core, daemon, demo, store.
+"""
+
+from thresher.cli.application import run
+
+__all__ = ["run"]

@@ -1,0 +1,86 @@
+"""Puts the commands together and runs one.
+
+Invariant: however a command ends, the process ends with a documented exit code and without a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from thresher import __version__
+from thresher.cli import catalogue, evaluating, health, running, servers, tools
+from thresher.cli.output import BROKEN_PIPE, INTERRUPTED, complain
+
+application = typer.Typer(
+    name="thresher",
+    help="One MCP endpoint that picks, for each message, the few tools a model needs - and says why.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"thresher {__version__}\n")
+        raise typer.Exit
+
+
+@application.callback()
+def _options(  # pyright: ignore[reportUnusedFunction] - Typer calls it
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+) -> None:
+    pass
+
+
+running.register(application)
+application.add_typer(tools.commands, name="tools")
+application.add_typer(servers.commands, name="servers")
+application.add_typer(catalogue.commands, name="index")
+application.add_typer(evaluating.commands, name="eval")
+health.register(application)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command.
+
+    Args:
+        arguments: The command line without the program's name.
+
+    Returns:
+        The exit code.
+    """
+    as_json = "--json" in arguments
+    try:
+        code: Any = application(list(arguments), prog_name="thresher", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except (typer.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or the interpreter complains when it flushes at its end
+        return BROKEN_PIPE
+    except Exception as error:  # noqa: BLE001 - a face: a person gets one line, not a traceback
+        return _usage(error, as_json) if hasattr(error, "show") else complain(error, as_json)
+
+
+class _UsageError(Exception):
+    """The command line itself is wrong."""
+
+    code = "invalid_input"
+    exit_code = 2
+    hint = "Add --help to see what the command takes."
+
+
+def _usage(error: Any, as_json: bool) -> int:
+    if as_json:
+        return complain(_UsageError(error.format_message()), as_json)
+    error.show()
+    return int(error.exit_code)

@@ -1,0 +1,26 @@
+"""`thresher index`: bring the index up to date with the servers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from thresher.cli.output import AsJson
+from thresher.cli.servers import refresh
+
+commands = typer.Typer(help="Bring the index up to date.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@commands.callback()
+def _group() -> None:  # pyright: ignore[reportUnusedFunction] - keeps `index` a group while it has one command
+    pass
+
+
+@commands.command("tools")
+def index_tools(
+    server: Annotated[list[str] | None, typer.Option("--server", "-s", help="Only this server; repeatable.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List every server's tools and embed what is new or changed."""
+    refresh(server, as_json)

@@ -1,0 +1,101 @@
+"""What a command prints: JSON for programs, tables for people, errors in one line with a hint.
+
+Invariant: results go to standard output, everything else to standard error; no traceback, no secret.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+"""The option that every command takes."""
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 + SIGINT."""
+BROKEN_PIPE = 141
+"""Exit code when the reader of our output has gone: 128 + SIGPIPE."""
+
+
+def show(value: Any, as_json: bool, render: Callable[[Any], RenderableType]) -> None:
+    """Print a result.
+
+    Args:
+        value: The result, as JSON can hold it.
+        as_json: Whether a program reads it.
+        render: Turns the value into something for people.
+    """
+    if as_json:
+        sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    else:
+        console().print(render(value))
+    sys.stdout.flush()
+
+
+def console(*, errors: bool = False) -> Console:
+    """A console on standard output, or on standard error."""
+    from rich.console import Console  # noqa: PLC0415 - `--help` does without
+
+    return Console(stderr=errors, highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+@contextmanager
+def progress_bar(title: str, as_json: bool) -> Generator[Callable[[Mapping[str, Any]], None]]:
+    """A bar on standard error that follows `{done, total, stage}` events; nothing where no person looks.
+
+    Args:
+        title: What is being done.
+        as_json: Whether a program reads the output.
+    """
+    if as_json or not sys.stderr.isatty():
+        yield lambda _event: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415 - `--help` does without
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console(errors=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+
+        def follow(event: Mapping[str, Any]) -> None:
+            stage = str(event.get("stage") or title)
+            bar.update(task, completed=event.get("done", 0), total=event.get("total"), description=stage)
+
+        yield follow
+
+
+def complain(error: BaseException, as_json: bool) -> int:
+    """Report an error that ends a command.
+
+    Args:
+        error: One of ours (message, hint, code, exit_code), or an unexpected one.
+        as_json: Whether a program reads the output; it then gets `{"error": ...}` on standard output.
+
+    Returns:
+        The exit code.
+    """
+    fields = _fields(error)
+    if as_json:
+        sys.stdout.write(json.dumps({"error": fields}, ensure_ascii=False, indent=2) + "\n")
+    else:
+        trace = f" (trace {fields['trace']})" if fields["trace"] else ""
+        hint = f"\n  {fields['hint']}" if fields["hint"] else ""
+        sys.stderr.write(f"thresher: {fields['message']}{trace}{hint}\n")
+    return fields["exit_code"]
+
+
+def _fields(error: BaseException) -> dict[str, Any]:
+    # By attribute: the two families of errors share no base, so that the bridge need not import the heavier one.
+    if hasattr(error, "hint") and hasattr(error, "exit_code"):
+        names = {"code": "error", "message": str(error), "hint": "", "exit_code": 1, "trace": ""}
+        return {name: getattr(error, name, default) for name, default in names.items()}
+    message = f"Something unexpected went wrong: {type(error).__name__}: {error}"
+    hint = "Please report it, with what you did."
+    return {"code": "internal", "message": message, "hint": hint, "exit_code": 1, "trace": ""}

@@ -1,0 +1,102 @@
+"""`thresher serve`, `stdio`, `stop`, `status`, `demo`, `migrate`: the commands that start and end things."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from thresher.cli.output import AsJson, show
+from thresher.cli.rendering import changed
+from thresher.cli.rendering import status as status_table
+from thresher.daemon import DaemonFailure, ask, here, run_bridge, stop_daemon
+
+if TYPE_CHECKING:
+    from thresher.daemon.server import Ready
+
+
+class Exposed(StrEnum):
+    """What `tools/list` shows."""
+
+    meta = "meta"
+    all = "all"
+
+
+def register(application: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (demo, serve, stdio, stop, status, migrate):
+        application.command(command.__name__)(command)
+
+
+def demo(as_json: AsJson = False) -> None:
+    """Show the main job on real MCP servers, in a folder of its own."""
+    from thresher.core import load_settings  # noqa: PLC0415 - `--help` does without
+    from thresher.demo import run  # noqa: PLC0415 - as above
+
+    raise typer.Exit(run(load_settings(), json=as_json) or 0)
+
+
+def serve(
+    config: Annotated[Path | None, typer.Option(help="Add every server of an mcpServers file.")] = None,
+    host: Annotated[str | None, typer.Option(help="A loopback address; 127.0.0.1 unless told.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="8642 unless told; 0 takes a free one.")] = None,
+    expose: Annotated[Exposed, typer.Option(help="What tools/list shows.")] = Exposed.meta,
+    as_json: AsJson = False,
+) -> None:
+    """Serve MCP over HTTP and to local clients, in the foreground."""
+    from thresher.daemon.server import serve_foreground  # noqa: PLC0415 - seconds of imports that `--help` does without
+
+    def announce(ready: Ready) -> None:
+        sys.stdout.write(_ready_line(ready, as_json) + "\n")
+        sys.stdout.flush()
+
+    raise typer.Exit(serve_foreground(announce, config=config, host=host, port=port, expose=expose.value))
+
+
+def _ready_line(ready: Ready, as_json: bool) -> str:
+    if as_json:
+        return json.dumps({"pid": ready.pid, "url": ready.url, "socket": ready.socket})
+    return f"Thresher serves MCP at {ready.url} and to `thresher stdio`. Ctrl-C ends it."
+
+
+def stdio(as_json: AsJson = False) -> None:
+    """Serve one MCP client on standard input and output, through the daemon."""
+    del as_json  # MCP is JSON already
+    raise typer.Exit(run_bridge())
+
+
+def stop(
+    force: Annotated[bool, typer.Option("--force", help="Kill a daemon that does not end by itself.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """End the daemon, its database and the servers it started."""
+    pid = stop_daemon(here(), force=force)
+    show({"stopped": pid is not None, "pid": pid}, as_json, _stopped)
+
+
+def _stopped(answer: dict[str, Any]) -> str:
+    return f"Ended process {answer['pid']}." if answer["stopped"] else "No daemon runs."
+
+
+def status(as_json: AsJson = False) -> None:
+    """Say whether a daemon runs, and how it is."""
+    place = here()
+    try:
+        answer = {"running": True} | ask("status", start=False)
+    except DaemonFailure as error:
+        if error.code != "not_running":
+            raise
+        answer = {"running": False, "data_dir": place.folder}
+    show(answer, as_json, status_table)
+
+
+def migrate(as_json: AsJson = False) -> None:
+    """Bring an external database's schema up to date (THRESHER_MIGRATION_URL)."""
+    from thresher.core import load_settings  # noqa: PLC0415 - `--help` does without
+    from thresher.store import migrate_external  # noqa: PLC0415 - as above
+
+    show({"changed": ["schema"], "revision": migrate_external(load_settings())}, as_json, changed)

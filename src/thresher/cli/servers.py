@@ -1,0 +1,151 @@
+"""`thresher servers`: the MCP servers behind the endpoint."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from thresher.cli.output import AsJson, progress_bar, show
+from thresher.cli.rendering import changed, imported, refreshed, server_list
+from thresher.daemon import DaemonFailure, ask
+
+commands = typer.Typer(help="Add and manage MCP servers.", no_args_is_help=True, rich_markup_mode=None)
+
+Names = Annotated[list[str], typer.Argument(help="Servers, as `servers list` names them.")]
+_REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)")
+_ALWAYS = ("HOME", "USERPROFILE")
+UPSTREAM_FAILED = 8
+"""Exit code when at least one server could not be listed."""
+
+
+@commands.command("add")
+def add(
+    name: Annotated[str | None, typer.Argument(help="The name; it prefixes the server's tools.")] = None,
+    arguments: Annotated[list[str] | None, typer.Argument(help="After --: the command's arguments.")] = None,
+    command: Annotated[str | None, typer.Option(help="The program of a stdio server.")] = None,
+    url: Annotated[str | None, typer.Option(help="The address of a streamable HTTP server.")] = None,
+    env: Annotated[list[str] | None, typer.Option(help="NAME=VALUE, or NAME to take it from here; repeatable.")] = None,
+    header: Annotated[list[str] | None, typer.Option(help="'Name: value' for each request; repeatable.")] = None,
+    cwd: Annotated[str | None, typer.Option(help="The program's working folder.")] = None,
+    description: Annotated[str, typer.Option(help="What the server is for.")] = "",
+    config: Annotated[Path | None, typer.Option(help="Import every server of an mcpServers file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a server, or import a file; an existing name gets the new definition.
+
+    Example: thresher servers add git --command uvx -- mcp-server-git
+    """
+    if config is not None:
+        _import(config, as_json)
+        return
+    if name is None or (command is None) == (url is None):
+        raise typer.BadParameter("Give a name and either --command or --url, or else --config FILE.")
+    entry: dict[str, Any] = {"name": name, "description": description}
+    if url is not None:
+        entry |= {"transport": "http", "url": url, "headers": dict(_header(text) for text in header or [])}
+    else:
+        program = [str(command), *(arguments or [])]
+        entry |= {"transport": "stdio", "command": program[0], "args": program[1:]}
+        entry |= {"env": dict(_variable(text) for text in env or []), "cwd": _folder(cwd, program)}
+    with progress_bar(f"Adding {name}", as_json) as follow:
+        answer = ask("add_server", {"server": entry}, progress=follow)
+    show(answer, as_json, refreshed)
+    _fail_if_any(answer)
+
+
+@commands.command("list")
+def list_servers(as_json: AsJson = False) -> None:
+    """List the servers, how they are, and how many tools each has."""
+    show(ask("list_servers"), as_json, server_list)
+
+
+@commands.command("remove")
+def remove(names: Names, as_json: AsJson = False) -> None:
+    """Remove servers with all their tools."""
+    for name in names:
+        ask("remove_server", {"name": name})
+    show({"changed": names, "removed": True}, as_json, changed)
+
+
+@commands.command("enable")
+def enable(names: Names, as_json: AsJson = False) -> None:
+    """Use servers again."""
+    _set(names, as_json, enabled=True)
+
+
+@commands.command("disable")
+def disable(names: Names, as_json: AsJson = False) -> None:
+    """Keep servers in the catalogue without using them."""
+    _set(names, as_json, enabled=False)
+
+
+@commands.command("refresh")
+def refresh(
+    names: Annotated[list[str] | None, typer.Argument(help="Servers; all when none is given.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask servers again for their tools and index what changed."""
+    with progress_bar("Refreshing", as_json) as follow:
+        answer = ask("refresh", {"servers": names or None}, progress=follow)
+    show(answer, as_json, refreshed)
+    _fail_if_any(answer)
+
+
+def _set(names: list[str], as_json: bool, *, enabled: bool) -> None:
+    for name in names:
+        ask("set_server_enabled", {"name": name, "enabled": enabled})
+    show({"changed": names, "enabled": enabled}, as_json, changed)
+
+
+def _import(path: Path, as_json: bool) -> None:
+    try:
+        document = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DaemonFailure(
+            f"{path} cannot be read: {error}.", hint="Correct the path.", code="invalid_input", exit_code=2
+        ) from None
+    # Only the variables that the file names leave this shell.
+    wanted = {*_REFERENCE.findall(document), *_ALWAYS}
+    variables = {name: value for name in wanted if (value := _variable_here(name)) is not None}
+    with progress_bar("Importing", as_json) as follow:
+        answer = ask("import_servers", {"document": document, "variables": variables}, progress=follow)
+    show(answer, as_json, imported)
+    _fail_if_any(answer)
+
+
+def _fail_if_any(answer: dict[str, Any]) -> None:
+    if answer["failures"]:
+        raise typer.Exit(UPSTREAM_FAILED)
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if separator:
+        return name, value
+    here = _variable_here(name)
+    if here is None:
+        raise typer.BadParameter(f"--env {name}: the variable is not set here; write {name}=VALUE.")
+    return name, here
+
+
+def _variable_here(name: str) -> str | None:
+    return os.environ.get(name)  # noqa: TID251 - the user's shell, not a setting; core.settings would slow each command
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition(":")
+    if not separator or not name.strip():
+        raise typer.BadParameter("--header wants 'Name: value'.")
+    return name.strip(), value.strip()
+
+
+def _folder(cwd: str | None, program: list[str]) -> str:
+    """The folder that relative paths of the command mean: the daemon runs elsewhere."""
+    if cwd is not None:
+        return str(Path(cwd).absolute())
+    relative = (word for word in program if not Path(word).is_absolute() and word not in (".", "..", ""))
+    return str(Path.cwd()) if any(Path(word).exists() for word in relative) else ""

@@ -1,0 +1,157 @@
+"""What a command can ask of the daemon: each verb with the name and arguments that it has on every face.
+
+Invariant: a verb returns what JSON can hold, without secrets.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from thresher import __version__
+from thresher.app import App
+from thresher.core import InvalidInput, plain
+from thresher.daemon.server.control import Progress, Verb
+from thresher.daemon.server.presence import Presence
+from thresher.evaluation import evaluate, read_pool, read_questions
+from thresher.knowledge.tools import Refreshed
+from thresher.upstream import ServerConfig, parse_servers
+
+_SERVER = TypeAdapter(ServerConfig)
+_SPEED_TEXTS = [f"list the open issues of project {number}" for number in range(10)]
+
+
+def build_verbs(app: App, presence: Presence, facts: Mapping[str, Any]) -> Mapping[str, Verb]:
+    """The verbs by name.
+
+    Args:
+        app: The running product.
+        presence: Who is attached.
+        facts: What `status` tells besides: data folder, address, who started it.
+    """
+    verbs = _Verbs(app, presence, facts)
+    named = (verbs.find_tools, verbs.describe_tools, verbs.list_tools, verbs.set_tool, verbs.list_servers)
+    more = (verbs.add_server, verbs.import_servers, verbs.remove_server, verbs.set_server_enabled, verbs.refresh)
+    rest = (verbs.evaluate_tools, verbs.status, verbs.measure_encoder)
+    return {verb.__name__: verb for verb in (*named, *more, *rest)}
+
+
+class _Verbs:
+    """One method a verb: (arguments, progress) -> result."""
+
+    def __init__(self, app: App, presence: Presence, facts: Mapping[str, Any]) -> None:
+        self._app = app
+        self._presence = presence
+        self._facts = facts
+        self._since = time.monotonic()
+        self._services = app.services
+        self._tools = app.services.tools
+        self._caller = app.services.caller
+
+    async def find_tools(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        found = await self._tools.find_tools(self._caller, **arguments)
+        tools = [
+            {"name": tool.name, "key": tool.tool.key, "score": tool.score, "line": tool.line, "tokens": tool.tokens}
+            | {"also": tool.also, "why": tool.why}
+            for tool in found.tools
+        ]
+        return plain(replace(found, tools=())) | {"tools": plain(tools)}
+
+    async def describe_tools(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        return plain(await self._tools.describe_tools(self._caller, arguments["names"]))
+
+    async def list_tools(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        return plain(await self._tools.list_tools(self._caller, arguments.get("server")))
+
+    async def set_tool(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        return plain(await self._tools.set_tool(self._caller, **arguments))
+
+    async def list_servers(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        return plain(await self._tools.list_servers(self._caller))
+
+    async def add_server(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
+        try:
+            config = _SERVER.validate_python(arguments["server"])
+        except ValidationError as error:
+            problems = "; ".join(f"{e['loc'][0] if e['loc'] else ''}: {e['msg']}" for e in error.errors())
+            raise InvalidInput(f"The server is not defined well: {problems}.") from None
+        return _refreshed(await self._take_in([config], tell))
+
+    async def import_servers(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
+        servers = parse_servers(arguments["document"], arguments["variables"])
+        done = await self._take_in(servers, tell)
+        return _refreshed(done) | {
+            "added": [server.name for server in servers],
+            "problems": [str(problem) for problem in servers.problems],
+        }
+
+    async def _take_in(self, servers: list[ServerConfig], tell: Progress) -> Refreshed:
+        for server in servers:
+            await self._tools.add_server(self._caller, server, replace=True)
+        return await self._refresh([server.name for server in servers if server.enabled], tell)
+
+    async def remove_server(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        await self._tools.remove_server(self._caller, arguments["name"])
+
+    async def set_server_enabled(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        return plain(await self._tools.set_server_enabled(self._caller, **arguments))
+
+    async def refresh(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
+        return _refreshed(await self._refresh(cast("list[str] | None", arguments.get("servers")), tell))
+
+    async def _refresh(self, names: list[str] | None, tell: Progress) -> Refreshed:
+        """Refresh some servers one after the other, or all at once."""
+
+        def follow(done: int, total: int) -> None:
+            tell({"stage": "Indexing", "done": done, "total": total})
+
+        total = Refreshed()
+        for name in names if names is not None else [None]:
+            done = await self._tools.refresh(self._caller, name, progress=follow)
+            total = Refreshed(
+                embedded=total.embedded + done.embedded,
+                kept=total.kept + done.kept,
+                removed=total.removed + done.removed,
+                failures={**total.failures, **done.failures},
+            )
+        return total
+
+    async def evaluate_tools(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
+        pool = read_pool(Path(arguments["pool"]))
+        questions = read_questions(Path(arguments["queries"]))
+
+        def follow(stage: str, done: int, total: int) -> None:
+            tell({"stage": stage, "done": done, "total": total})
+
+        return asdict(await evaluate(self._services.database, self._tools, pool, questions, follow))
+
+    async def status(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        states = Counter(state.state for state in self._services.upstreams.states())
+        tools = await self._tools.list_tools(self._caller)
+        return plain(
+            {"pid": os.getpid(), "version": __version__, **self._facts}
+            | {"clients": {"mcp": self._presence.count("mcp"), "control": self._presence.count("control")}}
+            | {"uptime_seconds": round(time.monotonic() - self._since, 1), "indexing": not self._app.indexing.done()}
+            | {"tools": len(tools), "upstreams": states, "model": self._services.encoder.model.id}
+        )
+
+    async def measure_encoder(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        """Time the encoder on short texts that no cache holds."""
+        salt = time.monotonic_ns()
+        spent: list[float] = []
+        for text in _SPEED_TEXTS:
+            started = time.perf_counter()
+            await self._services.encoder.embed_queries([f"{text} {salt}"])
+            spent.append((time.perf_counter() - started) * 1000)
+        return {"model": self._services.encoder.model.id, "p50_ms": sorted(spent)[len(spent) // 2]}
+
+
+def _refreshed(done: Refreshed) -> dict[str, Any]:
+    return cast("dict[str, Any]", plain(done))

@@ -1,0 +1,60 @@
+"""Figures from observations, worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from thresher.evaluation.figures import Observation, compute
+
+
+def seen(
+    relevant: set[str], ranked: str = "", returned: str = "", *, abstained: bool = False, probability: float = 0.5
+) -> Observation:
+    """An observation; every letter is a tool."""
+    return Observation(
+        relevant=frozenset(relevant),
+        ranked=tuple(ranked),
+        returned=tuple(returned),
+        abstained=abstained,
+        probability=probability,
+        tokens_sent=25,
+        tokens_all=100,
+        first_ms=10.0,
+        again_ms=2.0,
+    )
+
+
+def test_messages_with_and_without_a_fitting_tool_are_counted_apart() -> None:
+    """Two messages fit (recalls 1 and 1/2 at 5), one does not and was seen through."""
+    observations = [
+        seen({"a"}, "abc", "a", probability=0.9),
+        seen({"b", "z"}, "acb", "acb", probability=0.6),
+        seen(set(), "abc", "", abstained=True, probability=0.1),
+    ]
+
+    figures = compute(observations, tools=4, index_seconds=2.0, unknown_relevant=1)
+
+    assert (figures.recall_at_1, figures.recall_at_3, figures.recall_at_5) == (0.5, 0.75, 0.75)
+    assert figures.all_in_10 == 0.5
+    assert figures.precision_at_5 == pytest.approx((1 + 1 / 3) / 2)
+    assert figures.returned_mean == pytest.approx(4 / 3)
+    assert (figures.abstention_auc, figures.abstention_accuracy) == (1.0, 1.0)
+    assert (figures.tokens_saved, figures.p50_ms, figures.p95_ms, figures.cached_p50_ms) == (0.75, 10.0, 10.0, 2.0)
+    assert (figures.tools_per_second, figures.tools, figures.queries, figures.queries_without_tool) == (2.0, 4, 3, 1)
+    assert figures.unknown_relevant == 1
+
+
+def test_abstention_has_no_figure_without_messages_of_both_kinds() -> None:
+    """Null, not 0 and not 1."""
+    figures = compute([seen({"a"}, "a", "a")], tools=1, index_seconds=0.0, unknown_relevant=0)
+
+    assert (figures.abstention_auc, figures.abstention_accuracy) == (None, None)
+    assert figures.tools_per_second == 0.0
+
+
+def test_ranking_has_no_figure_without_messages_that_fit() -> None:
+    """Only messages that no tool fits."""
+    figures = compute([seen(set(), "a", "a")], tools=1, index_seconds=1.0, unknown_relevant=0)
+
+    assert (figures.recall_at_5, figures.ndcg_at_10, figures.all_in_10, figures.precision_at_5) == (None,) * 4
+    assert figures.returned_mean == 1.0
