@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 
 from thresher.core import Caller, InvalidInput, Settings, StoreError, Tenant, event
@@ -21,6 +21,7 @@ from thresher.search.copies import Copies
 from thresher.search.documents import documents_of
 from thresher.search.phrases import Embedded, embed
 from thresher.search.planning import Plan, plan_of
+from thresher.search.profiles import numbered, profile_of
 from thresher.search.put import BATCH, model_id, pending, put_documents
 from thresher.search.reading import NOBODY, NOTHING, Reader, Reading, Universe
 from thresher.search.records import Entry, Filter, Progress, PutCounts, SearchResult
@@ -41,7 +42,6 @@ class SearchIndex:
         encoder: The running model.
         settings: `vector_memory_mb` bounds the copies in the process.
         previous: The model before a change: it answers queries until the new one has embedded a collection.
-        field_weights: Kind to field name to weight in BM25; 1 for what is not named.
     """
 
     def __init__(
@@ -51,12 +51,10 @@ class SearchIndex:
         settings: Settings,
         *,
         previous: Encoder | None = None,
-        field_weights: Mapping[str, Mapping[str, float]] | None = None,
     ) -> None:
         self._database = database
         self._encoder = encoder
         self._previous = previous
-        self._field_weights = field_weights or {}
         self._copies = Copies(database, settings.vector_memory_mb * _MEBIBYTE)
         self._reader = Reader(database, self._copies)
 
@@ -78,7 +76,7 @@ class SearchIndex:
             InvalidInput: An entry has no text, weights that do not fit, or a label with a control character.
             StoreError: The database cannot write; whole batches before that are kept.
         """
-        documents = await asyncio.to_thread(documents_of, entries, self._field_weights.get(kind, {}))
+        documents = await asyncio.to_thread(documents_of, entries, profile_of(kind).field_weights)
         started = time.perf_counter()
         counts = await put_documents(self._database, tenant, kind, self._encoder, documents, progress)
         if documents:
@@ -141,6 +139,7 @@ class SearchIndex:
         filter: Filter = NO_FILTER,  # noqa: A002 - the public name of the concept
         threshold: float | None = None,
         split: bool = True,
+        message: str = "",
     ) -> SearchResult:
         """Find the items that fit.
 
@@ -152,6 +151,7 @@ class SearchIndex:
             filter: Which items may be returned.
             threshold: Least probability of a hit, 0 to 1; None for the fitted decision.
             split: Whether a single query is a message that may hold several tasks.
+            message: What phrases of the calling model were written for; it lends them context.
 
         Raises:
             InvalidInput: No query, too many, a negative limit, or a threshold outside 0 to 1.
@@ -160,13 +160,14 @@ class SearchIndex:
         if limit < 0 or not 0 <= (threshold or 0.0) <= 1:
             raise InvalidInput("The limit or the threshold is out of range.", hint="limit >= 0, threshold 0 to 1.")
         started = time.perf_counter()
-        plan = plan_of(queries, split=split)
+        plan = plan_of(queries, split=split, message=message)
         (reading, lost), embedded = await asyncio.gather(self._read(caller, kind, plan), embed(plan, self._encoder))
         embedded = await self._matching(plan, reading, embedded)
         universe = await self._universe(caller, kind, reading, filter, embedded)
-        found = answering.answer(
-            plan, reading, universe, constants_for(reading.model), limit=limit, threshold=threshold
-        )
+        scores = answering.scores_of(plan, reading, universe)
+        groups = await self._groups(caller, kind, reading, scores)
+        constants = constants_for(reading.model, dense=universe.dense is not None, lexical=not lost)
+        found = answering.answer(plan, reading, scores, groups, constants, limit=limit, threshold=threshold)
         total = (time.perf_counter() - started) * 1000
         degraded = " ".join(note for note in (*plan.notes, lost, embedded.note) if note)
         return SearchResult(
@@ -216,3 +217,10 @@ class SearchIndex:
             return NOBODY
         vectors = embedded.matrix if reading.model else None
         return await self._reader.universe(caller, kind, reading, allowed, vectors, embedded.phrase)
+
+    async def _groups(self, caller: Caller, kind: str, reading: Reading, scores: answering.Scores) -> list[int]:
+        profile = profile_of(kind)
+        if not profile.group_prefix or not len(scores.columns):
+            return [-1] * len(scores.columns)
+        facets = await self._reader.facets(caller, kind, reading, scores.candidate_ids)
+        return numbered(profile.group_of(labels) for labels in facets)

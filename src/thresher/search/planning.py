@@ -31,12 +31,14 @@ class Plan:
         phrases: The texts searched, in order; a message that was split stands first, whole.
         terms: The distinct terms of each phrase.
         split: The phrases came from one message.
+        whole: The first phrase is the whole message; beside others it only lends them context.
         notes: What was left out, in words.
     """
 
     phrases: tuple[str, ...]
     terms: tuple[tuple[str, ...], ...]
     split: bool
+    whole: bool
     notes: tuple[str, ...] = ()
 
     @property
@@ -60,12 +62,13 @@ class Pieces:
     left_out: int
 
 
-def plan_of(queries: Sequence[str], *, split: bool) -> Plan:
+def plan_of(queries: Sequence[str], *, split: bool, message: str = "") -> Plan:
     """Decide what to search.
 
     Args:
         queries: One message, or the phrases that the calling model wrote.
         split: Whether a single query is a message that may hold several tasks.
+        message: What the phrases were written for; it lends them context.
 
     Raises:
         InvalidInput: There is nothing to search for, or there are too many queries.
@@ -77,9 +80,12 @@ def plan_of(queries: Sequence[str], *, split: bool) -> Plan:
         raise InvalidInput(f"{len(given)} queries are too many.", hint=f"Ask for at most {MAX_QUERIES} things at once.")
     notes: list[str] = []
     read = [_shortened(query, notes) for query in given]
-    is_message = split and len(read) == 1
-    phrases = tuple(clauses(read[0])) if is_message else tuple(read)
-    return Plan(phrases or tuple(read), tuple(tuple(query_terms(text)) for text in phrases), is_message, tuple(notes))
+    cut = split and len(read) == 1
+    phrases = tuple(clauses(read[0])) if cut else tuple(read)
+    whole = cut
+    if message.strip() and not cut:
+        phrases, whole = (_shortened(message, notes), *phrases), True
+    return Plan(phrases, tuple(tuple(query_terms(text)) for text in phrases), cut, whole, tuple(notes))
 
 
 def pieces_of(plan: Plan, encoder: Encoder) -> Pieces:

@@ -48,6 +48,8 @@ WHERE kind = %(kind)s AND (owner IS NULL OR owner = %(user)s::text)
 """
 """Ids of every item that the caller may see."""
 
+FACETS = "SELECT id, facets FROM item WHERE kind = %(kind)s AND id = ANY (%(ids)s::bigint[])"
+
 HEAD = "SELECT model, version, items FROM collection WHERE kind = %(kind)s"
 
 CHANGED = """

@@ -121,6 +121,15 @@ class Reader:
             return Universe(np.empty(0, np.int64), np.empty((len(set(phrase)), 0), np.float32))
         return Universe(rows[0][0], best_of_pieces(np.stack([row[1] for row in rows]), phrase))
 
+    async def facets(self, caller: Caller, kind: str, reading: Reading, ids: Ids) -> list[frozenset[str]]:
+        """The labels of some items, in the order of `ids`; none for one that has just gone."""
+        if reading.snapshot is not None:
+            return reading.snapshot.facets_of(ids)
+        async with self._database.transaction(caller.tenant) as connection:
+            rows = await run(connection, queries.FACETS, {"kind": kind, "ids": ids.tolist()})
+        labels = {row[0]: frozenset[str](row[1]) for row in rows}
+        return [labels.get(number, frozenset()) for number in ids.tolist()]
+
 
 async def from_snapshot(
     snapshot: Snapshot, user: str | None, allowed: Filter, vectors: Floats | None, phrase: Sequence[int]

@@ -19,7 +19,7 @@ class Entry:
     Attributes:
         id: The row's key in its kind's own table.
         texts: What the encoder reads. Without weights each text becomes a vector, and a query meets the nearest one.
-        weights: One weight a text: the vectors are then summed to a single one, of length 1.
+        weights: One weight a text: their vectors are then summed to a single one.
         fields: Field name to text, for the words; weights by the kind's profile, 1 for a field it does not name.
         facets: Labels that a filter may ask for.
         owner: The only user who may find it; None for everybody in the tenant.

@@ -82,6 +82,10 @@ class Snapshot:
             mask = labelled if mask is None else mask & labelled
         return None if mask is None else np.flatnonzero(mask)
 
+    def facets_of(self, ids: Ids) -> list[frozenset[str]]:
+        """The labels of items that are in the copy, in the order of `ids`."""
+        return [self.rows.facets[row] for row in np.searchsorted(self.rows.ids, ids).tolist()]
+
     def scores(self, queries: Floats) -> Floats:
         """Inner product of each query with each item's best vector.
 
@@ -137,9 +141,9 @@ def merged(old: Snapshot, version: int, changed: Rows, living: Ids | None) -> Sn
     kept = np.flatnonzero(keep)
     kept_vectors = np.flatnonzero(np.isin(old.rows.vector_ids, old.rows.ids[kept]))
     ids = np.concatenate([old.rows.ids[kept], changed.ids])
-    owners = [old.rows.owners[row] for row in kept.tolist()] + list(changed.owners)
-    facets = [old.rows.facets[row] for row in kept.tolist()] + list(changed.facets)
-    order = np.argsort(ids, kind="stable")
+    owners: list[str | None] = [*(old.rows.owners[row] for row in kept.tolist()), *changed.owners]
+    facets: list[frozenset[str]] = [*(old.rows.facets[row] for row in kept.tolist()), *changed.facets]
+    order: Ids = np.argsort(ids, kind="stable")
     vector_ids = np.concatenate([old.rows.vector_ids[kept_vectors], changed.vector_ids])
     vector_order = np.argsort(vector_ids, kind="stable")
     vectors = _stacked(old.rows.vectors[kept_vectors], changed.vectors)
@@ -150,8 +154,8 @@ def merged(old: Snapshot, version: int, changed: Rows, living: Ids | None) -> Sn
         version,
         Rows(
             ids[order],
-            [owners[place] for place in order.tolist()],
-            [facets[place] for place in order.tolist()],
+            [owners[int(place)] for place in order],
+            [facets[int(place)] for place in order],
             vector_ids[vector_order],
             vectors,
         ),

@@ -44,18 +44,19 @@ async def ensure_vectors(
 
 
 def combined(vectors: Floats, weights: Sequence[float]) -> Floats:
-    """The weighted sum of vectors at length 1: its product with a query is the weighted sum of theirs, scaled.
+    """The weighted sum of unit vectors: its product with a query is the weighted sum of their cosines.
+
+    It is not brought back to length 1: an item whose texts agree is the clearer match (normalising cost one to two
+    points of recall on the development sets of tools).
 
     Args:
         vectors: float32 (n, dimension).
         weights: One a vector.
 
     Returns:
-        float32 (dimension,); zeros where the sum vanishes.
+        float32 (dimension,).
     """
-    total = np.asarray(weights, np.float32) @ vectors
-    length = float(np.linalg.norm(total))
-    return total / np.float32(length) if length > 0 else total
+    return np.asarray(np.asarray(weights, np.float32) @ vectors, np.float32)
 
 
 async def _missing(database: Database, tenant: Tenant, model: str, parts: Mapping[bytes, Part]) -> list[Part]:
