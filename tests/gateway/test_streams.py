@@ -148,3 +148,29 @@ async def test_a_message_without_end_closes_its_session(monkeypatch: pytest.Monk
         await asyncio.wait_for(wire.session, 20)
 
         assert wire.session.exception() is None
+
+
+async def test_what_is_under_way_is_answered_after_the_client_has_said_its_last() -> None:
+    """A half-closed stream is drained; a cancelled request is not waited for, and the session then ends."""
+    server = counter()
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    @server.tool
+    async def slow() -> str:
+        begun.set()
+        await go_on.wait()
+        return "done"
+
+    async with connected(server) as wire:
+        await wire.greet()
+        for request in (2, 3):
+            wire.writer.write(json.dumps(call(request, "slow")).encode() + b"\n")
+        await asyncio.wait_for(begun.wait(), 20)
+        cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}}
+        wire.writer.write(json.dumps(cancel).encode() + b"\n")
+        wire.writer.write_eof()
+        go_on.set()
+        answer = await wire.answer()
+        await asyncio.wait_for(wire.session, 20)
+
+    assert answer["result"]["content"][0]["text"] == "done"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -16,7 +17,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from fastmcp import FastMCP
 from fastmcp.server.context import reset_transport, set_transport
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
 from thresher.core import InvalidInput, event
 
@@ -25,7 +26,43 @@ logger = logging.getLogger("thresher.gateway")
 MESSAGE_LIMIT = 64 * 1024 * 1024
 """Bytes in one message: far above any real call, low enough that one client cannot take the memory of all."""
 
+DRAIN_SECONDS = 120.0
+"""How long requests that are under way may still be answered after the client has said its last."""
+
 _CHUNK = 64 * 1024
+
+
+class _Outstanding:
+    """The requests of a session that have no answer yet."""
+
+    def __init__(self) -> None:
+        self._ids: set[int | str] = set()
+        self._none = asyncio.Event()
+        self._none.set()
+
+    def asked(self, received: SessionMessage | Exception) -> None:
+        """Note a request, and forget one that the client has cancelled: it is never answered."""
+        message = received.message if isinstance(received, SessionMessage) else None
+        if isinstance(message, JSONRPCRequest):
+            self._ids.add(message.id)
+            self._none.clear()
+        elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._settle((message.params or {}).get("requestId"))
+
+    def answered(self, answer: SessionMessage) -> None:
+        """Note an answer."""
+        if isinstance(answer.message, JSONRPCResponse | JSONRPCError):
+            self._settle(answer.message.id)
+
+    def _settle(self, request: Any) -> None:
+        self._ids.discard(request)
+        if not self._ids:
+            self._none.set()
+
+    async def settled(self) -> None:
+        """Wait until nothing is outstanding, within bounds."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._none.wait(), DRAIN_SECONDS)
 
 
 async def serve_stream_session(
@@ -51,20 +88,26 @@ async def _session(server: FastMCP[Any], reader: asyncio.StreamReader, writer: a
     low_level = server._mcp_server  # pyright: ignore[reportPrivateUsage] - FastMCP's own transports use it so
     received_in, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     answers, answers_out = anyio.create_memory_object_stream[SessionMessage](0)
+    outstanding = _Outstanding()
     async with anyio.create_task_group() as session:
-        session.start_soon(_receive, reader, received_in)
+        session.start_soon(_receive, reader, received_in, outstanding)
         async with anyio.create_task_group() as sending:
-            sending.start_soon(_send, answers_out, writer, session)
+            sending.start_soon(_send, answers_out, writer, session, outstanding)
             await low_level.run(received, answers, low_level.create_initialization_options())
             await answers.aclose()
         session.cancel_scope.cancel()
 
 
-async def _receive(reader: asyncio.StreamReader, into: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+async def _receive(
+    reader: asyncio.StreamReader, into: MemoryObjectSendStream[SessionMessage | Exception], outstanding: _Outstanding
+) -> None:
     async with into:
         try:
             async for line in _lines(reader):
-                await into.send(_message(line))
+                message = _message(line)
+                outstanding.asked(message)
+                await into.send(message)
+            await outstanding.settled()
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return  # the session ended first
         except (ConnectionError, InvalidInput) as error:
@@ -96,7 +139,10 @@ def _message(line: bytes) -> SessionMessage | Exception:
 
 
 async def _send(
-    answers: MemoryObjectReceiveStream[SessionMessage], writer: asyncio.StreamWriter, session: TaskGroup
+    answers: MemoryObjectReceiveStream[SessionMessage],
+    writer: asyncio.StreamWriter,
+    session: TaskGroup,
+    outstanding: _Outstanding,
 ) -> None:
     async with answers:
         try:
@@ -104,5 +150,6 @@ async def _send(
                 text = answer.message.model_dump_json(by_alias=True, exclude_unset=True)
                 writer.write(text.encode() + b"\n")
                 await writer.drain()
+                outstanding.answered(answer)
         except ConnectionError:
             session.cancel_scope.cancel()  # the client has gone: nobody waits for an answer
