@@ -64,7 +64,7 @@ def test_the_socket_lies_in_a_private_folder_of_the_data_folder(tmp_path: Path) 
     """Nobody else may connect."""
     path = Path(Place(str(tmp_path)).socket_path())
 
-    assert path.parent == tmp_path / "run"
+    assert path.parent == tmp_path / "clients"
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
@@ -92,11 +92,11 @@ def test_a_long_data_folder_gets_a_short_private_runtime_folder(
 
 def test_a_folder_that_somebody_planted_is_closed_or_refused(tmp_path: Path) -> None:
     """An open folder of ours is closed; a link in its place is refused."""
-    (tmp_path / "run").mkdir(mode=0o777)
+    (tmp_path / "clients").mkdir(mode=0o777)
     Place(str(tmp_path)).socket_path()
-    assert stat.S_IMODE((tmp_path / "run").stat().st_mode) == 0o700
-    (tmp_path / "run").rmdir()
-    (tmp_path / "run").symlink_to("/tmp")
+    assert stat.S_IMODE((tmp_path / "clients").stat().st_mode) == 0o700
+    (tmp_path / "clients").rmdir()
+    (tmp_path / "clients").symlink_to("/tmp")
 
     with pytest.raises(DaemonFailure, match="belongs to somebody else"):
         Place(str(tmp_path)).socket_path()

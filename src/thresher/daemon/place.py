@@ -101,7 +101,7 @@ class Place:
         Raises:
             DaemonFailure: The folder belongs to somebody else or cannot be made private.
         """
-        path = os.path.join(self.folder, "run", "daemon.sock")
+        path = os.path.join(self.folder, "clients", "daemon.sock")
         if len(os.fsencode(path)) > SOCKET_PATH_LIMIT:
             path = os.path.join(_runtime_folder(self.folder), "daemon.sock")
         _make_private(os.path.dirname(path))

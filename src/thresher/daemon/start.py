@@ -104,4 +104,5 @@ def _tail(path: str) -> str:
             lines = file.read().decode("utf-8", "replace").strip().splitlines()
     except OSError:
         return "no message"
-    return lines[-1] if lines else "no message"
+    said = [line for line in lines if ": " in line]  # the last line of a group of errors is a frame
+    return (said or lines or ["no message"])[-1].strip(" |")

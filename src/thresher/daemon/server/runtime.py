@@ -18,7 +18,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from thresher import __version__
 from thresher.app import App, open_app
@@ -105,10 +105,18 @@ def run_daemon(settings: Settings, options: Options, announce: Callable[[Ready],
         if not lock.acquire(LOCK_SECONDS):
             raise Taken
         return asyncio.run(_live(settings, options, place, door, announce))
+    except BaseExceptionGroup as group:
+        raise _sole(group) from None
     finally:
         lock.release()
         if door is not None:
             door.close()
+
+
+def _sole(error: BaseException) -> BaseException:
+    """What one error was before the task groups on its way wrapped it."""
+    inner = cast("tuple[BaseException, ...]", error.exceptions) if isinstance(error, BaseExceptionGroup) else ()
+    return _sole(inner[0]) if len(inner) == 1 else cast("BaseException", error)
 
 
 class _Life:
