@@ -67,7 +67,7 @@ def test_tokens_and_time_stand_below_each_message() -> None:
     text = printed(present.answer(1, answer(found("time_convert_time"))))
 
     assert "200,000 in all 750 definitions, 400 sent (99.8% less)" in text
-    assert "6.5 ms, 4.0 of them embedding" in text
+    assert "6.5 ms, 4.0 ms of them embedding" in text
 
 
 def test_tasks_of_one_message_are_told_apart() -> None:

@@ -1,4 +1,10 @@
-"""`thresher demo`: a tour on real MCP servers.
+"""`thresher demo`: a tour of the main job on real MCP servers and a catalogue of vendors' tools.
 
-Uses: core.
+Invariant: it works in a folder of its own and never touches the user's catalogue.
+
+Uses: app, core, embedding, gateway, knowledge, upstream.
 """
+
+from thresher.demo.run import run
+
+__all__ = ["run"]

@@ -44,6 +44,7 @@ def server_table(servers: Iterable[LiveServer], left_out: Iterable[LeftOut]) -> 
 
 def indexing_line(indexing: Indexing, encoder: str) -> Text:
     """What indexing did, in one line."""
+    encoder = model_name(encoder)
     text = Text("  ")
     if indexing.embedded:
         text.append(f"{indexing.embedded:,} tools embedded and stored in {indexing.seconds:.1f} s")
@@ -54,6 +55,20 @@ def indexing_line(indexing: Indexing, encoder: str) -> Text:
     if indexing.embedded and indexing.kept:
         text.append(f"; {indexing.kept:,} kept from the last run")
     return text
+
+
+def model_name(encoder: str) -> str:
+    """The model's name without the digest of its weights."""
+    return encoder.split("@")[0]
+
+
+def legend() -> RenderableType:
+    """How to read the tables of the messages."""
+    return Text(
+        "  fits: probability that the tool fits; meaning, words: its rank by embedding and by BM25;\n"
+        "  matched words: as their stems\n",
+        style="dim",
+    )
 
 
 def answer(number: int, entry: Answer) -> RenderableType:
@@ -115,7 +130,8 @@ def _cost(entry: Answer) -> Text:
         f"{result.tokens_all:,} in all {result.total_searched:,} definitions, ",
         (f"{result.tokens_sent:,} sent", "green"),
         f" ({entry.saved:.1%} less)",
-        (f"   {result.duration_ms:.1f} ms, {result.embedding_ms:.1f} of them embedding", "dim"),
+        ("\n    time    ", "dim"),
+        f"{result.duration_ms:.1f} ms, {result.embedding_ms:.1f} ms of them embedding",
     )
 
 
@@ -127,8 +143,7 @@ def call(called: Called) -> RenderableType:
     )
     given = Text(f"    {arguments}", style="dim", no_wrap=True, overflow="ellipsis")
     style = "red" if called.failed else ""
-    lines = [Text(f"    {line}", style=style, no_wrap=True, overflow="ellipsis") for line in called.text.splitlines()]
-    return Group(head, given, *lines)
+    return Group(head, given, Padding(Text(called.text, style=style), (0, 0, 0, 4)))
 
 
 def summary(report: Report) -> RenderableType:
@@ -151,7 +166,7 @@ def summary(report: Report) -> RenderableType:
     )
     table.add_row("time", f"{report.median_ms:.1f} ms for a median message")
     rate = f"{indexing.rate:.0f} tools a second" if indexing.embedded else "nothing to do: no tool is embedded twice"
-    table.add_row("indexing", f"{rate} ({report.encoder})")
+    table.add_row("indexing", f"{rate} ({model_name(report.encoder)})")
     table.add_row("run", f"{report.total_seconds:.1f} s in all; the database stays in {report.folder}")
     return Padding(table, (0, 0, 0, 2))
 

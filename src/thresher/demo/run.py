@@ -17,9 +17,10 @@ from thresher.core import ConfigurationError, Settings, configure_logging, dumps
 from thresher.demo import present
 from thresher.demo.catalogue import Catalogue, read_catalogue
 from thresher.demo.clients import clients, own_command
+from thresher.demo.place import place_of
 from thresher.demo.report import Answer, Called, Indexing, LiveServer, Report, report_json
 from thresher.demo.servers import LeftOut
-from thresher.demo.tour import place_of, tour
+from thresher.demo.tour import tour
 
 INTERRUPTED = 130
 
@@ -65,6 +66,7 @@ class Screen:
         self._progress.stop()
         self._console.print(present.indexing_line(indexing, encoder))
         self._console.print(present.heading("Messages"))
+        self._console.print(present.legend())
 
     def answered(self, answer: Answer) -> None:
         """Tools were found for a message."""
@@ -117,7 +119,7 @@ def run(
         ThresherError: The database or the encoder cannot be used.
     """
     console = console or Console(highlight=False)
-    if console.width > present.WIDTH:
+    if console.width > present.WIDTH or not console.is_terminal:
         console.width = present.WIDTH
     screen = Screen(Console(quiet=True) if json else console)
     try:

@@ -7,6 +7,7 @@ and no file stays but the demo's own database.
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import time
 from collections.abc import AsyncGenerator, Sequence
@@ -26,10 +27,11 @@ from thresher.demo.place import Place, demo_settings
 from thresher.demo.report import Answer, Called, Indexing, LiveServer, Report
 from thresher.demo.servers import LeftOut, choose_servers, prepare_folder
 from thresher.embedding import count_tokens
+from thresher.gateway import build_gateway
 from thresher.upstream import ServerConfig
 
-_ANSWER_LINES = 6
-_ANSWER_CHARACTERS = 400
+_ANSWER_LINES = 10
+_ANSWER_CHARACTERS = 600
 
 
 class Show(Protocol):
@@ -73,7 +75,8 @@ async def tour(settings: Settings, place: Place, catalogue: Catalogue, show: Sho
         ThresherError: The database or the encoder cannot be used.
     """
     began = time.perf_counter()
-    async with open_app(demo_settings(settings, place)) as app, _world(place):
+    async with _world(place), open_app(demo_settings(settings, place)) as app:
+        app.indexing.cancel()  # the tour lists the servers itself, step by step; nothing has begun yet
         started = time.perf_counter() - began
         show.started(started, place.root)
         guide = _Guide(app, show)
@@ -183,14 +186,20 @@ class _Guide:
             The calls, and the tokens of the definitions that a client carries in every request.
         """
         made: list[Called] = []
-        async with Client(self._app.gateway) as client:
+        async with Client(build_gateway(self._app.services)) as client:
             tools = await client.list_tools()
             for call in calls:
                 if call.server in live:
                     made.append(await _call(client, call))
                     self._show.called(made[-1])
-        definitions = [tool.model_dump_json(include={"name", "description", "inputSchema"}) for tool in tools]
-        return tuple(made), sum(count_tokens(text) for text in definitions)
+        return tuple(made), sum(count_tokens(_definition(tool)) for tool in tools)
+
+
+def _definition(tool: Any) -> str:
+    """As all definitions are counted: name, description and input schema, without white space."""
+    whole = tool.model_dump(by_alias=True, exclude_none=True, mode="json")
+    kept = {name: whole.get(name) for name in ("name", "description", "inputSchema")}
+    return json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
 
 
 async def _call(client: Client[Any], call: LocalCall) -> Called:
@@ -206,6 +215,10 @@ async def _call(client: Client[Any], call: LocalCall) -> Called:
 
 
 def _beginning(text: str) -> str:
-    lines = [line for line in text.strip().splitlines() if line.strip()]
-    kept = "\n".join(lines[:_ANSWER_LINES])[:_ANSWER_CHARACTERS]
-    return kept if len(kept) == len("\n".join(lines)) else f"{kept} …"
+    """The first lines of an answer; JSON in one line."""
+    try:
+        text = json.dumps(json.loads(text), ensure_ascii=False)
+    except ValueError:
+        text = "\n".join(line for line in text.splitlines() if line.strip())
+    kept = "\n".join(text.splitlines()[:_ANSWER_LINES])[:_ANSWER_CHARACTERS]
+    return kept if kept == text else f"{kept.rstrip()} ..."
