@@ -17,7 +17,7 @@ from thresher.store import EmbeddedServer, migrate
 
 async def main(folder: str, version: str = "18") -> None:
     """Start the server, say so, and wait."""
-    settings = Settings(data_dir=Path(folder), allow_root=True, server_version=version)  # type: ignore[arg-type]
+    settings = Settings(data_dir=Path(folder), allow_root=True, server_version=int(version))  # type: ignore[arg-type]
     try:
         server = await EmbeddedServer.start(settings, options={"fsync": "off"})
     except ThresherError as error:

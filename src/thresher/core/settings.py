@@ -9,10 +9,10 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from platformdirs import user_data_path
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from thresher.core.errors import ConfigurationError
@@ -25,6 +25,11 @@ def default_data_dir() -> Path:
     return user_data_path("thresher", appauthor=False)
 
 
+def _number(value: object) -> object:
+    """A variable is text, and pydantic compares the values of a `Literal` without converting them."""
+    return int(value) if isinstance(value, str) and value.isdecimal() else value
+
+
 class Settings(BaseSettings):
     """What a person can set. Frozen: read once at the start and handed down."""
 
@@ -35,7 +40,7 @@ class Settings(BaseSettings):
     """External PostgreSQL, application role."""
     migration_url: SecretStr | None = None
     """External PostgreSQL, owner role; only `thresher migrate` uses it."""
-    server_version: Literal[16, 18] = 18
+    server_version: Annotated[Literal[16, 18], BeforeValidator(_number)] = 18
     """Major version of the embedded server."""
     allow_root: bool = False
     """Root may run the embedded server, under the account `server_user`."""

@@ -139,7 +139,7 @@ def disown(cluster: Path) -> None:
         lines = path.read_text().split("\n")
     except OSError:
         return
-    if len(lines) < 2:  # cut off while it was written
+    if len(lines) < 2:  # empty, or cut off while it was written
         path.unlink()
         return
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)), "w") as file:

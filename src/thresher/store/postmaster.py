@@ -196,7 +196,7 @@ async def clear_leftovers(cluster: Path) -> None:
     if serves(pid, cluster):
         event(_logger, "stopping a server whose owner is gone", pid=pid)
         await _end(pid, cluster, [(signal.SIGINT, 30.0), (signal.SIGQUIT, 10.0)])
-    elif pid:
+    else:
         disown(cluster)
     # Backends that outlived their postmaster hold its shared memory, which recovery will not use.
     for orphan in orphans(cluster):

@@ -1,0 +1,87 @@
+"""A product in miniature for tests: real database, encoder, sessions and service, one tenant."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cryptography.fernet import Fernet
+
+from thresher.core import Caller, Settings, Tenant, Tool
+from thresher.embedding import Encoder
+from thresher.knowledge.tools import ToolService
+from thresher.search import SearchIndex
+from thresher.services import Services
+from thresher.store import Database, SecretBox
+from thresher.upstream import ServerConfig, Upstreams
+
+LISTED = Path(__file__).parent.parent / "fakes" / "listed_server.py"
+
+
+@asynccontextmanager
+async def opened(database: Database, tenant: Tenant, settings: Settings, encoder: Encoder) -> AsyncGenerator[Services]:
+    """Services of one tenant; its sessions end with the block."""
+    secrets = SecretBox(Fernet.generate_key())
+    index = SearchIndex(database, encoder, settings)
+    upstreams = Upstreams(settings)
+    tools = ToolService(database, index, upstreams, secrets, settings)
+    try:
+        yield Services(settings, database, encoder, index, upstreams, tools, secrets, Caller(tenant))
+    finally:
+        await upstreams.close()
+        await index.close()
+
+
+@dataclass
+class ListedServer:
+    """A child-process server whose listing a test writes."""
+
+    file: Path
+    config: ServerConfig
+
+    @classmethod
+    def at(cls, folder: Path, name: str, *tools: dict[str, Any], **more: Any) -> ListedServer:
+        """A server that lists these tools."""
+        file = folder / f"{name}.json"
+        config = ServerConfig(name, "stdio", command=sys.executable, args=(str(LISTED), str(file)), **more)
+        server = cls(file, config)
+        server.lists(*tools)
+        return server
+
+    def lists(self, *tools: dict[str, Any]) -> None:
+        """From now on it lists these tools."""
+        self.file.write_text(json.dumps(tools), encoding="utf-8")
+
+    def breaks(self) -> None:
+        """From now on its listing fails."""
+        self.file.unlink()
+
+
+def listed(name: str, description: str = "", properties: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    """A tool as a server lists it."""
+    schema = {"type": "object", "properties": properties or {}}
+    return {"name": name, "description": description or f"Does {name}.", "inputSchema": schema, **more}
+
+
+def known(server: str, name: str, description: str = "", properties: dict[str, Any] | None = None) -> Tool:
+    """A tool as a record."""
+    schema = {"type": "object", "properties": properties or {}}
+    return Tool(server, name, description=description or f"Does {name}.", input_schema=schema)
+
+
+CATALOGUE = (
+    known("git", "git_log", "Show the commit history of a repository.", {"repo_path": {"type": "string"}}),
+    known("git", "git_diff", "Show the changes that are not committed yet.", {"repo_path": {"type": "string"}}),
+    known("time", "convert_time", "Convert a time between time zones.", {"time": {"type": "string"}}),
+    known("time", "get_current_time", "Get the current time in a time zone.", {"timezone": {"type": "string"}}),
+    known("mail", "send_email", "Send an email to a person.", {"to": {"type": "string"}, "body": {"type": "string"}}),
+    known("files", "read_file", "Read a text file from disk.", {"path": {"type": "string"}}),
+    known("files", "write_file", "Write text into a file on disk.", {"path": {"type": "string"}}),
+    known("weather", "get_forecast", "Get the weather forecast of a city.", {"city": {"type": "string"}}),
+)
+"""A small catalogue in which each of a handful of questions has one right tool."""
