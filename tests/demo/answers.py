@@ -39,7 +39,8 @@ def result(*tools: FoundTool, **changes: Any) -> FindResult:
 
 def answer(*tools: FoundTool, **changes: Any) -> Answer:
     """A message with its result."""
-    return Answer(Message("What time is it in Tokyo?", "a clock"), result(*tools, **changes))
+    message = Message("What time is it in Tokyo?", "a clock", ("time_convert_time",))
+    return Answer(message, result(*tools, **changes), frozenset(message.wants))
 
 
 def report(**changes: Any) -> Report:

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 import pytest
 from rich.console import Console, RenderableType
 
-from tests.demo.answers import answer, found, report
+from tests.demo.answers import answer, found, report, result
 from thresher.core import dumps
 from thresher.demo import present
 from thresher.demo.clients import clients
-from thresher.demo.messages import LocalCall
-from thresher.demo.report import Called, Indexing, report_json
+from thresher.demo.messages import LocalCall, Message
+from thresher.demo.report import Answer, Called, Indexing, report_json
 
 
 def printed(*parts: RenderableType, width: int = present.WIDTH) -> str:
@@ -70,11 +70,11 @@ def test_tokens_and_time_stand_below_each_message() -> None:
     assert "6.5 ms, 4.0 ms of them embedding" in text
 
 
-def test_tasks_of_one_message_are_told_apart() -> None:
-    """Each clause is shown, and each tool names the task that it is for."""
+def test_parts_of_one_message_are_told_apart() -> None:
+    """Each clause is shown, and each tool names the part that it is for."""
     text = printed(present.answer(1, answer(found("a"), found("b", query=1), clauses=("text Ann", "add a task"))))
 
-    assert "task 1: text Ann" in text
+    assert "part 1: text Ann" in text
     assert next(line.split() for line in text.splitlines() if line.split()[:1] == ["b"])[4] == "2"
 
 
@@ -84,6 +84,22 @@ def test_an_abstention_says_so() -> None:
 
     assert "No tool fits (probability that any does: 0.04)" in text
     assert "meaning" not in text
+
+
+def test_a_wanted_tool_that_was_not_picked_is_named() -> None:
+    """The demo does not hide its misses."""
+    assert "missed: time_convert_time" in printed(present.answer(1, answer(found("another"))))
+    assert "missed" not in printed(present.answer(1, answer(found("time_convert_time"))))
+
+
+def test_an_answer_is_right_when_it_picks_what_is_wanted_or_rightly_nothing() -> None:
+    """All wanted tools, or an abstention where none is wanted."""
+    haiku = Message("Write a haiku", "nothing fits")
+
+    assert answer(found("time_convert_time"), found("b")).right
+    assert not answer(found("b")).right
+    assert Answer(haiku, result(abstained=True)).right
+    assert not Answer(haiku, result(found("b"))).right
 
 
 def test_core_tools_show_no_probability() -> None:
@@ -123,7 +139,8 @@ def test_the_summary_counts_what_a_client_always_carries() -> None:
     """The saving is stated with Thresher's own definitions on top of the answer."""
     text = printed(present.summary(report()))
 
-    assert "2,000 with Thresher (99.0% less)" in text
+    assert "2,200 with Thresher (98.9% less)" in text
+    assert "1 of 2 messages got the tools" in text
     assert "8.0 ms for a median message" in text
     assert "150 tools a second (bge-small-en-v1.5)" in text
 
@@ -158,7 +175,7 @@ def test_json_holds_every_answer_with_its_reasons() -> None:
 
     assert document["messages"][0]["tools"][0]["dense_rank"] == 1
     assert document["messages"][1]["abstained"] is True
-    assert document["summary"]["tokens_saved"] == pytest.approx(1 - 2_000 / 200_000)
+    assert document["summary"]["tokens_saved"] == pytest.approx(1 - 2_200 / 200_000)
     assert document["indexing"]["tools_per_second"] == 150.0
     assert document["left_out"][0]["name"] == "memory"
     assert document["calls"][0]["tool"] == "time/convert_time"

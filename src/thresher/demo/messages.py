@@ -18,10 +18,13 @@ class Message:
     Attributes:
         text: What a person writes.
         shows: Why it is part of the demo.
+        wants: The tools that a person would take, by the names that clients see; all of them are needed. Told after
+            the search, never before.
     """
 
     text: str
     shows: str
+    wants: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +43,30 @@ class LocalCall:
 
 
 MESSAGES = (
-    Message("What time is it in Tokyo when it is 09:30 in Berlin?", "a tool of a live server"),
-    Message("Show me the last three commits in this repository", "a live server beside vendors with alike tools"),
-    Message("Read https://example.com and summarise what it says", "a live server; the page itself is not read here"),
-    Message("Refund 12.50 euros of the customer's last card payment", "one vendor among many"),
-    Message("The login test fails since yesterday. Open an issue for it.", "a fact and a request"),
-    Message("Text +4915550100 that we are late and put a task on the team's board", "two tasks in one message"),
-    Message("Rerun the nightly data pipeline that failed", "words that no tool's name holds"),
-    Message("Write a haiku about autumn rain", "nothing fits, so nothing is sent"),
+    Message("What time is it in Tokyo when it is 09:30 in Berlin?", "a live server", ("time_convert_time",)),
+    Message(
+        "Show me the last three commits in this repository",
+        "a live server, beside a vendor with much the same",
+        ("git_git_log",),
+    ),
+    Message("Fetch the page https://example.com and summarise it", "a live server", ("fetch_fetch",)),
+    Message("Refund 12.50 euros of the customer's last card payment", "one vendor of many", ("square_RefundPayment",)),
+    Message(
+        "The login test fails since yesterday. Open an issue for it on GitHub.",
+        "a fact, then a request",
+        ("github_issues_create",),
+    ),
+    Message(
+        "Send a text message to +4915550100 and create a task for the design team",
+        "two tasks in one message",
+        ("twilio_CreateMessage", "asana_createTask"),
+    ),
+    Message(
+        "Rerun the nightly build that failed",
+        "few of the tool's own words",
+        ("github_actions_actions_re-run-workflow-failed-jobs",),
+    ),
+    Message("Write a haiku about autumn rain", "nothing fits, so nothing should be sent"),
 )
 
 

@@ -23,8 +23,8 @@ _MATCHED_WIDTH = 26
 
 
 def heading(title: str) -> RenderableType:
-    """A rule with a title."""
-    return Rule(Text(title, style="bold"), align="left", style="dim")
+    """An empty line and a rule with a title."""
+    return Group("", Rule(Text(title, style="bold"), align="left", style="dim"))
 
 
 def server_table(servers: Iterable[LiveServer], left_out: Iterable[LeftOut]) -> RenderableType:
@@ -66,7 +66,7 @@ def legend() -> RenderableType:
     """How to read the tables of the messages."""
     return Text(
         "  fits: probability that the tool fits; meaning, words: its rank by embedding and by BM25;\n"
-        "  matched words: as their stems\n",
+        "  matched words: as their stems; green: the tool that a person would take\n",
         style="dim",
     )
 
@@ -78,10 +78,12 @@ def answer(number: int, entry: Answer) -> RenderableType:
     about = Text(f"    {entry.message.shows}", style="dim")
     parts: list[RenderableType] = [title, about]
     if len(result.clauses) > 1:
-        parts += [Text(f"    task {n}: {clause}", style="magenta") for n, clause in enumerate(result.clauses, 1)]
+        parts += [Text(f"    part {n}: {clause}", style="magenta") for n, clause in enumerate(result.clauses, 1)]
     if result.degraded:
         parts.append(Text(f"    degraded: {result.degraded}", style="yellow"))
-    parts.append(_verdict(result) if result.abstained else Padding(_tools(result), (0, 0, 0, 4)))
+    parts.append(_verdict(result) if result.abstained else Padding(_tools(entry), (0, 0, 0, 4)))
+    if entry.missed:
+        parts.append(Text(f"    missed: {', '.join(sorted(entry.missed))}", style="yellow"))
     parts.append(_cost(entry))
     return Group(*parts)
 
@@ -92,16 +94,18 @@ def _verdict(result: FindResult) -> Text:
     )
 
 
-def _tools(result: FindResult) -> Table:
+def _tools(entry: Answer) -> Table:
+    result = entry.result
     several = len(result.clauses) > 1
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    table.add_column("tool", no_wrap=True, overflow="ellipsis", style="cyan", min_width=20, max_width=38)
-    for name in ("fits", "meaning", "words", *(["task"] if several else [])):
+    table.add_column("tool", no_wrap=True, overflow="ellipsis", min_width=20, max_width=38)
+    for name in ("fits", "meaning", "words", *(["part"] if several else [])):
         table.add_column(name, justify="right", no_wrap=True, min_width=max(5, len(name)))
     table.add_column("matched words", no_wrap=True, overflow="ellipsis")
     for found in result.tools:
-        task = [str(found.why.query + 1)] if several else []
-        table.add_row(found.name, _fits(found), *_ranks(found), *task, _matched(found))
+        part = [str(found.why.query + 1)] if several else []
+        name = Text(found.name, style="bold green" if found.name in entry.wanted else "cyan")
+        table.add_row(name, _fits(found), *_ranks(found), *part, _matched(found))
     return table
 
 
@@ -163,6 +167,10 @@ def summary(report: Report) -> RenderableType:
             f" ({report.saved:.1%} less):\n{report.meta_tokens:,} for its own tools and {report.tokens_each:,.0f}"
             " for a median answer, before the schemas of the tools used",
         ),
+    )
+    total = len(report.answers)
+    table.add_row(
+        "answers", f"{report.right} of {total} messages got the tools that a person would take, or rightly none"
     )
     table.add_row("time", f"{report.median_ms:.1f} ms for a median message")
     rate = f"{indexing.rate:.0f} tools a second" if indexing.embedded else "nothing to do: no tool is embedded twice"

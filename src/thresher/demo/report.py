@@ -58,10 +58,27 @@ class Indexing:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A message and what was found for it."""
+    """A message and what was found for it.
+
+    Attributes:
+        message: The message.
+        result: What `find_tools` answered.
+        wanted: Those of the tools that a person would take which are there to be found.
+    """
 
     message: Message
     result: FindResult
+    wanted: frozenset[str] = frozenset()
+
+    @property
+    def missed(self) -> frozenset[str]:
+        """Wanted tools that were not picked."""
+        return self.wanted - {found.name for found in self.result.tools}
+
+    @property
+    def right(self) -> bool:
+        """Every wanted tool was picked; or none was wanted, and none was."""
+        return self.result.abstained if not self.message.wants else not self.missed
 
     @property
     def saved(self) -> float:
@@ -125,8 +142,13 @@ class Report:
 
     @property
     def tokens_each(self) -> float:
-        """Median tokens of an answer."""
-        return median([answer.result.tokens_sent for answer in self.answers] or [0])
+        """Median tokens of an answer that picked tools."""
+        return median([answer.result.tokens_sent for answer in self.answers if answer.result.tools] or [0])
+
+    @property
+    def right(self) -> int:
+        """Messages for which the right tools were picked, or rightly none."""
+        return sum(answer.right for answer in self.answers)
 
     @property
     def saved(self) -> float:
@@ -168,6 +190,8 @@ def report_json(report: Report) -> Mapping[str, Any]:
             "tokens_all": report.tokens_all,
             "meta_tokens": report.meta_tokens,
             "tokens_saved": round(report.saved, 4),
+            "right": report.right,
+            "messages": len(report.answers),
             "p50_ms": round(report.median_ms, 1),
             "start_seconds": round(report.start_seconds, 2),
             "total_seconds": round(report.total_seconds, 2),
@@ -181,6 +205,9 @@ def _answer_json(answer: Answer) -> Mapping[str, Any]:
     return {
         "message": answer.message.text,
         "clauses": result.clauses,
+        "wanted": answer.wanted,
+        "missed": answer.missed,
+        "right": answer.right,
         "abstained": result.abstained,
         "degraded": result.degraded,
         "fallback": result.fallback,

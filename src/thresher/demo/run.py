@@ -40,8 +40,14 @@ class Screen:
             TimeElapsedColumn(),
             console=console,
             transient=True,
+            disable=not console.is_terminal,
         )
+        self._status = console.status("starting an embedded PostgreSQL")
         self._bar = self._progress.add_task("index", total=None)
+
+    def begin(self) -> None:
+        """Before anything has been started."""
+        self._status.start()
 
     def started(self, seconds: float, folder: Path) -> None:
         """The database is ready."""
@@ -49,10 +55,11 @@ class Screen:
         self._console.print(f"  An embedded PostgreSQL of its own, ready in {seconds:.1f} s", soft_wrap=True)
         self._console.print(f"  {folder}", style="dim", soft_wrap=True)
         self._console.print(present.heading("Servers"))
-        self._console.print("  starting real MCP servers ...", style="dim")
+        self._status.update("starting real MCP servers; those from npm are downloaded the first time")
 
     def connected(self, servers: Sequence[LiveServer], left_out: Sequence[LeftOut]) -> None:
         """The real servers have answered, or not."""
+        self._status.stop()
         self._console.print(present.server_table(servers, left_out))
         self._console.print(present.heading("Index"))
         self._progress.start()
@@ -83,6 +90,7 @@ class Screen:
 
     def close(self) -> None:
         """Give the terminal back, whatever happened."""
+        self._status.stop()
         self._progress.stop()
 
     def finished(self, report: Report, command: str) -> None:
@@ -123,6 +131,7 @@ def run(
         console.width = present.WIDTH
     screen = Screen(Console(quiet=True) if json else console)
     try:
+        screen.begin()
         report = _recorded(settings, catalogue or read_catalogue(), screen, fresh=fresh)
     except KeyboardInterrupt:
         if not json:

@@ -30,8 +30,8 @@ from thresher.embedding import count_tokens
 from thresher.gateway import build_gateway
 from thresher.upstream import ServerConfig
 
-_ANSWER_LINES = 10
-_ANSWER_CHARACTERS = 600
+_ANSWER_LINES = 13
+_ANSWER_CHARACTERS = 800
 
 
 class Show(Protocol):
@@ -173,9 +173,11 @@ class _Guide:
     async def ask(self) -> tuple[Answer, ...]:
         """Find tools for each message, after one search that loads what is loaded at the first."""
         await self._tools.find_tools(self._caller, message="warm up the encoder")
+        known = frozenset(tool.name for tool in await self._tools.list_tools(self._caller))
         answers: list[Answer] = []
         for message in MESSAGES:
-            answers.append(Answer(message, await self._tools.find_tools(self._caller, message=message.text)))
+            result = await self._tools.find_tools(self._caller, message=message.text)
+            answers.append(Answer(message, result, known.intersection(message.wants)))
             self._show.answered(answers[-1])
         return tuple(answers)
 
