@@ -1,7 +1,7 @@
 """A fake MCP server over streamable HTTP in the standard library: 2025-11-25 with sessions, misbehaving on demand.
 
-Usage: http_server.py [KEY=VALUE ...]; prints its port. Options: `port=N`, `mode=good|sse|unauthorized|html|typescript`,
-`heard=FILE` appends each message and its headers.
+Usage: http_server.py [KEY=VALUE ...]; prints its port. Options: `port=N`, `heard=FILE` appends each message and its
+headers, `mode=good|sse|unauthorized|html|typescript|modern`.
 
 `POST /forget` makes it forget its sessions; `POST /quit` ends the process without an answer.
 """
@@ -17,6 +17,7 @@ from pathlib import Path
 OPTIONS = dict(option.split("=", 1) for option in sys.argv[1:])
 MODE = OPTIONS.get("mode", "good")
 SESSIONS: set[str] = set()
+ASKED = {"type": "object", "properties": {"sure": {"type": "boolean"}}}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -65,6 +66,8 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(401, {"error": "invalid_token"})
         elif MODE == "html":
             self.answer(200, "<html>Hello</html>", kind="text/html")
+        elif MODE == "modern":
+            self.modern(message)
         elif method == "server/discover":
             self.answer(
                 400, {"jsonrpc": "2.0", "id": identity, "error": {"code": -32601, "message": "Method not found"}}
@@ -91,6 +94,28 @@ class Handler(BaseHTTPRequestHandler):
             self.result(identity, {"tools": tools})
         else:
             self.call(identity, message["params"])
+
+    def modern(self, message: dict) -> None:
+        """The revision 2026-07-28: no session, and an argument that must travel as a header too."""
+        method, identity, params = message.get("method"), message.get("id"), message.get("params", {})
+        complete = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
+        if method == "server/discover":
+            self.result(identity, {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, **complete})
+        elif method == "tools/list":
+            region = {"type": "string", "x-mcp-header": "Region"}
+            schema = {"type": "object", "properties": {"region": region}}
+            self.result(identity, {"tools": [{"name": "where", "inputSchema": schema}], **complete})
+        elif params["name"] == "ask":
+            question = {"method": "elicitation/create", "params": {"message": "Sure?", "requestedSchema": ASKED}}
+            self.result(
+                identity, {"resultType": "input_required", "inputRequests": {"q": question}, "requestState": "s"}
+            )
+        elif self.headers.get("Mcp-Param-Region") is None:
+            error = {"code": -32020, "message": "Mcp-Param-Region is missing"}
+            self.answer(400, {"jsonrpc": "2.0", "id": identity, "error": error})
+        else:
+            content = [{"type": "text", "text": self.headers["Mcp-Param-Region"]}]
+            self.result(identity, {"resultType": "complete", "content": content})
 
     def call(self, identity: object, params: dict) -> None:
         arguments = params.get("arguments", {})

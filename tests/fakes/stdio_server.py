@@ -20,6 +20,7 @@ OPTIONS = dict(option.split("=", 1) for option in sys.argv[2:])
 LOCK = threading.Lock()
 LISTED = 0
 CANCELLED: dict[object, threading.Event] = {}
+ASKED: dict[object, object] = {}
 
 
 def note(option: str, text: str) -> None:
@@ -79,39 +80,41 @@ def listing(params: dict) -> dict:
     return {"tools": TOOLS}
 
 
+def sleep(identity: object, params: dict) -> bool:
+    """Report progress, then sleep; false when cancelled."""
+    cancelled = CANCELLED.setdefault(identity, threading.Event())
+    if token := params.get("_meta", {}).get("progressToken"):
+        for at in (1, 2):
+            progress = {"progressToken": token, "progress": at, "total": 2, "message": f"step {at}"}
+            send({"method": "notifications/progress", "params": progress})
+    if cancelled.wait(params["arguments"].get("seconds", 0)):
+        note("heard", "stopped sleeping")
+        return False
+    return True
+
+
+def text_of(name: str, arguments: dict) -> str:
+    if name == "huge":
+        return "x" * arguments["bytes"]
+    return json.dumps(dict(os.environ) if name == "env" else arguments)
+
+
 def call(identity: object, params: dict) -> None:
-    name, arguments = params["name"], params.get("arguments", {})
-    meta = params.get("_meta", {})
+    name = params["name"]
     if name == "crash":
         os._exit(3)
-    if name == "sleep":
-        cancelled = CANCELLED.setdefault(identity, threading.Event())
-        if token := meta.get("progressToken"):
-            for at in (1, 2):
-                send(
-                    {
-                        "method": "notifications/progress",
-                        "params": {"progressToken": token, "progress": at, "total": 2, "message": f"step {at}"},
-                    }
-                )
-        if cancelled.wait(arguments.get("seconds", 0)):
-            note("heard", "stopped sleeping")
-            return
-    if name == "huge":
-        text = "x" * arguments["bytes"]
-    elif name == "env":
-        text = json.dumps(dict(os.environ))
-    else:
-        text = json.dumps(arguments)
-    if name == "unknown":
-        send(
-            {
-                "id": identity,
-                "error": {"code": -32602, "message": f"Unknown tool: {name} {os.environ.get('SECRET', '')}"},
-            }
-        )
+    if name == "ask":
+        ASKED[f"q{identity}"] = identity
+        question = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
+        send({"id": f"q{identity}", "method": "elicitation/create", "params": question})
         return
-    content: list = [{"type": "text", "text": text}]
+    if name == "unknown":
+        error = {"code": -32602, "message": f"Unknown tool: {name} {os.environ.get('SECRET', '')}"}
+        send({"id": identity, "error": error})
+        return
+    if name == "sleep" and not sleep(identity, params):
+        return
+    content: list = [{"type": "text", "text": text_of(name, params.get("arguments", {}))}]
     result: dict = {"content": content, "isError": name == "fail"}
     if name == "rich":
         content.append({"type": "image", "data": "AAAA", "mimeType": "image/png"})
@@ -157,6 +160,9 @@ def handle(message: dict) -> None:
         threading.Thread(target=call, args=(identity, params), daemon=True).start()
     elif method == "notifications/cancelled":
         CANCELLED.setdefault(params["requestId"], threading.Event()).set()
+    elif identity in ASKED:
+        answer = json.dumps(message.get("error", message.get("result")))
+        send({"id": ASKED.pop(identity), "result": {"content": [{"type": "text", "text": answer}]}})
     elif identity is not None and method:
         send({"id": identity, "error": {"code": -32601, "message": "Method not found"}})
 

@@ -67,6 +67,26 @@ async def test_the_newest_era_is_spoken_over_http(upstreams: Upstreams, http_ser
     assert seen == [1, 2]
 
 
+async def test_a_call_that_needs_headers_of_an_unlisted_tool_lists_and_is_sent_again(
+    upstreams: Upstreams, http_server: Start, tmp_path: Path
+) -> None:
+    """2026-07-28: the refusal says that the call was not taken; afterwards no listing is needed."""
+    heard = tmp_path / "heard"
+    config = http_server("mode=modern", f"heard={heard}").config
+
+    first = await upstreams.call_tool(config, "where", {"region": "north"})
+    second = await upstreams.call_tool(config, "where", {"region": "south"})
+
+    assert [outcome.content[0].model_dump()["text"] for outcome in (first, second)] == ["north", "south"]
+    assert heard.read_text().count('"method": "tools/list"') == 1
+
+
+async def test_a_call_that_asks_for_input_is_refused(upstreams: Upstreams, http_server: Start) -> None:
+    """2026-07-28: the answer would have to come from the caller, whom a shared session cannot ask."""
+    with pytest.raises(UpstreamRefused, match="'web' asks the caller of 'ask' for input"):
+        await upstreams.call_tool(http_server("mode=modern").config, "ask", {})
+
+
 @pytest.mark.parametrize("mode", ["good", "typescript"])
 async def test_an_expired_session_is_renewed_and_the_refused_call_sent_again(
     upstreams: Upstreams, http_server: Start, tmp_path: Path, mode: str

@@ -92,6 +92,13 @@ async def test_a_shared_session_declares_no_capability(upstreams: Upstreams, tmp
     assert initialize["clientInfo"]["name"] == "thresher"
 
 
+async def test_a_server_that_asks_its_client_is_told_no(upstreams: Upstreams) -> None:
+    """Whom would a shared session ask? The call itself goes on."""
+    outcome = await upstreams.call_tool(stdio_server(), "ask", {})
+
+    assert "Elicitation not supported" in outcome.content[0].model_dump()["text"]
+
+
 async def test_calls_run_side_by_side_over_one_session(upstreams: Upstreams, tmp_path: Path) -> None:
     """A slow call delays no other, and ten first callers start one child."""
     starts = tmp_path / "starts"

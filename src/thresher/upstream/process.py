@@ -25,7 +25,7 @@ EXIT_SECONDS = 2.0
 """For the child to leave by itself once its stdin is closed (the order of the MCP specification)."""
 TERMINATE_SECONDS = 2.0
 """Between SIGTERM and SIGKILL to its group."""
-_POLL_SECONDS = 0.01
+_POLL_SECONDS = 0.02
 
 # fmt: off
 _PASSED_ON = frozenset({
@@ -132,10 +132,24 @@ def kill_child(process: Process) -> None:
 async def _gone(process: Process, seconds: float, *, group: bool) -> bool:
     # Polled: `process.wait()` also waits for the pipes to close, which a grandchild may hold open.
     deadline = asyncio.get_running_loop().time() + seconds
-    while process.returncode is None or (group and _signal_group(process, 0)):
+    while process.returncode is None or (group and _group_lives(process)):
         if asyncio.get_running_loop().time() >= deadline:
             return False
         await asyncio.sleep(_POLL_SECONDS)
+    return True
+
+
+def _group_lives(process: Process) -> bool:
+    return _signal_group(process, 0) and not (sys.platform == "linux" and _only_zombies(process.pid))
+
+
+def _only_zombies(group: int) -> bool:
+    """Whether all members have ended and merely wait for a slow init (that of a container) to reap them."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has gone meanwhile
+            state, _parent, its_group = stat.read_text("utf-8", "replace").rpartition(")")[2].split()[:3]
+            if int(its_group) == group and state not in ("Z", "X"):
+                return False
     return True
 
 
