@@ -78,7 +78,8 @@ def _problem(error: ValidationError) -> str:
 def _object(values: dict[str, Any], schema: Mapping[str, Any], root: JSON, depth: int) -> dict[str, Any]:
     properties = _mapping(schema.get("properties"))
     required = cast("object", schema.get("required"))
-    needed = set(cast("list[str]", required)) if isinstance(required, list) else set[str]()
+    listed = cast("list[Any]", required) if isinstance(required, list) else []
+    needed = {name for name in listed if isinstance(name, str)}
     fitted: dict[str, Any] = {}
     for name, value in values.items():
         entry = properties.get(name)

@@ -38,7 +38,6 @@ def build_gateway(services: Services, *, expose: Expose = "meta") -> FastMCP[Any
         middleware=[ErrorBoundary(), Instructions(services)],
         mask_error_details=True,
         dereference_schemas=False,  # upstream schemas pass as they are
-        cache_scope="private",
     )
     # The default swallows a provider's error and lists nothing: the client would believe that all tools are gone.
     server.provider_error_strategy = "raise"

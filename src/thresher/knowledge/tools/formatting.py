@@ -31,10 +31,10 @@ def line(name: str, tool: Tool) -> str:
 def signature(schema: JSON) -> str:
     """The parameters in brackets: required ones first, then optional ones as far as there is room."""
     properties = _mapping(schema.get("properties"))
-    listed = cast("object", schema.get("required"))
-    required = [name for name in cast("list[object]", listed) if name in properties] if isinstance(listed, list) else []
-    optional = [name for name in properties if name not in required]
-    shown = [f"{name}: {type_name(properties[cast('str', name)])}" for name in required]
+    needed = _strings(schema.get("required"))
+    required = [name for name in properties if name in needed]
+    optional = [name for name in properties if name not in needed]
+    shown = [f"{name}: {type_name(properties[name])}" for name in required]
     size = sum(map(len, shown))
     for count, name in enumerate(optional):
         part = f"{name}?: {type_name(properties[name])}"
@@ -58,7 +58,8 @@ def type_name(schema: object) -> str:
         names = [name for name in cast("list[object]", kind) if name != "null"]
         return "|".join(type_name({**entry, "type": name, "enum": None}) for name in names) or "null"
     if kind == "array":
-        return f"{type_name(entry.get('items'))}[]" if entry.get("items") else "array"
+        inner = type_name(entry["items"]) if entry.get("items") else ""
+        return f"({inner})[]" if "|" in inner else f"{inner}[]" if inner else "array"
     if isinstance(kind, str):
         return _SHORT.get(kind, kind)
     return _union(entry)
@@ -95,6 +96,10 @@ def _cut(text: str, limit: int) -> str:
         return text
     head = text[: limit - 1]
     return f"{head.rsplit(' ', 1)[0] if ' ' in head[limit // 2 :] else head}…"
+
+
+def _strings(value: object) -> set[str]:
+    return {name for name in cast("list[object]", value) if isinstance(name, str)} if isinstance(value, list) else set()
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -63,14 +63,21 @@ class Indexer:
         return len(removed)
 
     async def index(self, caller: Caller, servers: Sequence[ServerRow], progress: Progress | None = None) -> PutCounts:
-        """Put all enabled tools of these servers into the index; what has not changed is kept as it is."""
+        """Put all enabled tools of these servers into the index; what has not changed is kept as it is.
+
+        What was removed or disabled while this ran is taken out again, so that the last state wins.
+        """
         described = {server.id: server.description for server in servers}
-        stored: list[StoredTool] = []
+        ids = list(described)
         async with self._database.transaction(caller.tenant) as connection:
-            for server in servers:
-                stored += await queries.tools(connection, caller.tenant, server_id=server.id)
+            stored = await queries.tools(connection, caller.tenant, server_ids=ids)
         entries = await _entries([tool for tool in stored if tool.enabled], described)
-        return await self._index.put(caller.tenant, KIND, entries, progress=progress)
+        counts = await self._index.put(caller.tenant, KIND, entries, progress=progress)
+        async with self._database.transaction(caller.tenant) as connection:
+            enabled = await queries.enabled_ids(connection, caller.tenant, ids)
+        if gone := [tool.id for tool in stored if tool.id not in enabled]:
+            await self._index.remove(caller.tenant, KIND, gone)
+        return counts
 
     async def withdraw(self, caller: Caller, ids: Sequence[int]) -> None:
         """Take tools out of the index; the catalogue keeps them."""

@@ -340,9 +340,9 @@ async def tools(
     tenant: Tenant,
     *,
     ids: Iterable[int] | None = None,
-    server_id: int | None = None,
+    server_ids: Iterable[int] | None = None,
 ) -> list[StoredTool]:
-    """Definitions by id, or all of one server, or all."""
+    """Definitions by id, or of some servers, or all."""
     query = (
         select(*_TOOL_COLUMNS)
         .join(server, (server.c.tenant_id == tool.c.tenant_id) & (server.c.id == tool.c.server_id))
@@ -350,10 +350,24 @@ async def tools(
         .order_by(tool.c.id)
     )
     if ids is not None:
-        query = query.where(tool.c.id == func.any(bindparam("ids", list(ids), type_=ARRAY(BigInteger))))
-    if server_id is not None:
-        query = query.where(tool.c.server_id == server_id)
+        query = query.where(tool.c.id == _any(ids))
+    if server_ids is not None:
+        query = query.where(tool.c.server_id == _any(server_ids))
     return [_stored(row) for row in await connection.execute(query)]
+
+
+async def enabled_ids(connection: AsyncConnection, tenant: Tenant, server_ids: Iterable[int]) -> set[int]:
+    """The ids of these servers' tools that may be found now."""
+    query = (
+        select(tool.c.id)
+        .join(server, (server.c.tenant_id == tool.c.tenant_id) & (server.c.id == tool.c.server_id))
+        .where(tool.c.tenant_id == tenant.id, tool.c.enabled, server.c.enabled, tool.c.server_id == _any(server_ids))
+    )
+    return set((await connection.execute(query)).scalars())
+
+
+def _any(ids: Iterable[int]) -> Any:
+    return func.any(bindparam(None, list(ids), type_=ARRAY(BigInteger)))
 
 
 _LOG = (

@@ -1,0 +1,147 @@
+"""Arguments that clients send as strings, and those that do not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thresher.core import InvalidInput
+from thresher.gateway.coerce import check, coerce
+
+
+def schema(**properties: Any) -> dict[str, Any]:
+    """An object schema with these properties."""
+    return {"type": "object", "properties": properties}
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent", "meant"),
+    [
+        ("boolean", "true", True),
+        ("boolean", " False ", False),
+        ("integer", "5", 5),
+        ("integer", "-3", -3),
+        ("integer", "5.0", 5.0),
+        ("number", "1.5", 1.5),
+        ("array", '["a", "b"]', ["a", "b"]),
+        ("object", '{"a": 1}', {"a": 1}),
+        (["integer", "null"], "7", 7),
+    ],
+)
+def test_a_string_becomes_what_the_schema_asks_for(kind: Any, sent: str, meant: Any) -> None:
+    """Clients that send every argument as a string are understood."""
+    assert coerce({"x": sent}, schema(x={"type": kind})) == {"x": meant}
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent"),
+    [("integer", "five"), ("boolean", "yes"), ("integer", "5.5"), ("number", "NaN"), ("array", "[1"), ("object", "[]")],
+)
+def test_a_string_that_stands_for_nothing_else_stays(kind: str, sent: str) -> None:
+    """Nothing is guessed; the check then refuses it."""
+    arguments = coerce({"x": sent}, schema(x={"type": kind}))
+
+    with pytest.raises(InvalidInput, match="x:"):
+        check(arguments, schema(x={"type": kind}), "tool(x)")
+    assert arguments == {"x": sent}
+
+
+def test_a_string_is_left_alone_where_strings_are_allowed() -> None:
+    """`"5"` stays text for a parameter that takes text, alone or among other types."""
+    either = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+
+    arguments = coerce({"a": "5", "b": "5", "c": "true"}, schema(a={"type": "string"}, b=either, c={}))
+
+    assert arguments == {"a": "5", "b": "5", "c": "true"}
+
+
+def test_nested_values_and_references_are_followed() -> None:
+    """Objects in arrays, and `$ref` inside the schema, are fitted at any depth."""
+    whole = schema(items={"type": "array", "items": {"$ref": "#/$defs/line"}}, deep={"$ref": "#/$defs/line"})
+    whole["$defs"] = {"line": schema(count={"anyOf": [{"type": "integer"}, {"type": "null"}]})}
+
+    arguments = coerce({"items": '[{"count": "2"}]', "deep": {"count": "3"}}, whole)
+
+    assert arguments == {"items": [{"count": 2}], "deep": {"count": 3}}
+
+
+def test_null_for_an_optional_argument_is_left_out() -> None:
+    """Null means "not given" unless the schema allows null or needs the argument."""
+    nullable = {"type": ["string", "null"]}
+    whole = schema(a={"type": "integer"}, b=nullable, c={"type": "integer"}, d={"enum": [1, None]}, e={"enum": [1]})
+    whole["required"] = ["c"]
+
+    arguments = coerce({"a": None, "b": None, "c": None, "d": None, "e": None, "z": None}, whole)
+
+    assert arguments == {"b": None, "c": None, "d": None, "z": None}
+
+
+def test_the_error_names_the_argument_and_shows_the_right_form() -> None:
+    """The model can mend its call from the message alone."""
+    whole = {**schema(limit={"type": "integer"}), "required": ["limit"]}
+
+    with pytest.raises(InvalidInput) as refused:
+        check({"limit": "many"}, whole, "log(limit: int)")
+
+    assert "limit: 'many' is not of type 'integer'" in refused.value.message
+    assert "log(limit: int)" in refused.value.hint
+
+
+def test_a_huge_wrong_value_makes_a_short_message() -> None:
+    """A megabyte of nonsense is not sent back."""
+    with pytest.raises(InvalidInput) as refused:
+        check({"x": "y" * 1_000_000}, schema(x={"type": "integer"}), "tool(x)")
+
+    assert len(refused.value.message) < 500
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"type": "nonsense"},
+        {"type": "object", "properties": {"x": {"$ref": "https://example.invalid/schema"}}},
+        {"type": "object", "properties": {"x": {"$ref": "#/$defs/none"}}},
+        {"type": "object", "properties": {"x": {"$ref": "#/properties/x"}}},
+        {"type": "object", "properties": {"x": {"pattern": "(["}}},
+        {"type": "object", "properties": 7, "required": 3},
+        {"type": "object", "properties": {"x": True}},
+        {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"},
+        {"type": "object", "properties": {"x": {"anyOf": 3}}},
+        {"type": "object", "properties": {"x": {"allOf": [None]}}},
+    ],
+)
+def test_a_broken_schema_stops_no_call(broken: dict[str, Any]) -> None:
+    """The server's own check decides; nothing is fetched over the network."""
+    arguments = coerce({"x": "1"}, broken)
+
+    check(arguments, broken, "tool(x)")
+
+    assert arguments == {"x": "1"}
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["type", "items", "x", "$ref"]), inner),
+    max_leaves=12,
+)
+
+
+@given(arguments=st.dictionaries(st.sampled_from(["x", "y"]), anything), entry=anything)
+def test_no_schema_and_no_arguments_break_it(arguments: dict[str, Any], entry: Any) -> None:
+    """Foreign schemas may hold anything at all."""
+    whole = schema(x=entry, y={"type": "integer"})
+
+    fitted = coerce(arguments, whole)
+
+    assert set(fitted) <= set(arguments)
+
+
+@given(value=st.integers() | st.booleans() | st.lists(st.integers()) | st.text(), kind=st.sampled_from(["string"]))
+def test_what_fits_is_never_changed(value: Any, kind: str) -> None:
+    """Only strings where no string is allowed are read anew."""
+    whole = schema(x={"type": kind})
+
+    assert coerce({"x": value}, whole) == {"x": value}

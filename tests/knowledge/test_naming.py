@@ -1,0 +1,87 @@
+"""Names that clients see."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thresher.knowledge.tools.models import META_TOOLS
+from thresher.knowledge.tools.naming import NAME_LIMIT, did_you_mean, expose, nearest
+
+pairs = st.lists(st.tuples(st.text(max_size=90), st.text(min_size=1, max_size=200)), unique=True, max_size=12)
+
+
+def test_a_name_is_server_and_tool() -> None:
+    """The usual case needs no change at all."""
+    assert expose([("git", "git_log"), ("time-2", "convert.time")]) == ["git_git_log", "time-2_convert.time"]
+
+
+def test_a_long_name_is_cut_and_stays_apart_from_its_neighbours() -> None:
+    """Two names that agree in the first 64 characters differ after the cut."""
+    names = expose([("server", "x" * 100 + "a"), ("server", "x" * 100 + "b")])
+
+    assert [len(name) for name in names] == [NAME_LIMIT, NAME_LIMIT]
+    assert names[0] != names[1]
+
+
+def test_the_first_of_two_clashing_tools_keeps_the_plain_name() -> None:
+    """`a` + `b_c` and `a_b` + `c` meet; a newcomer never renames an older tool."""
+    alone = expose([("a", "b_c")])
+    both = expose([("a", "b_c"), ("a_b", "c")])
+
+    assert alone == ["a_b_c"]
+    assert both[0] == "a_b_c"
+    assert re.fullmatch(r"a_b_c_[0-9a-f]{6}", both[1])
+
+
+def test_no_tool_takes_a_name_of_the_gateway() -> None:
+    """A server `find` with a tool `tools` does not hide find_tools."""
+    name = expose([("find", "tools")], META_TOOLS)[0]
+
+    assert name.startswith("find_tools_")
+
+
+def test_a_name_in_another_script_still_gets_a_usable_one() -> None:
+    """Letters that clients refuse are replaced, and a hash keeps the names apart."""
+    names = expose([("翻訳", "日本語"), ("翻訳", "中文化")])
+
+    assert len(set(names)) == 2
+    assert all(re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) for name in names)
+
+
+@given(pairs)
+def test_names_are_valid_unique_and_always_the_same(tools: list[tuple[str, str]]) -> None:
+    """Whatever servers call themselves and their tools."""
+    names = expose(tools, META_TOOLS)
+
+    assert names == expose(tools, META_TOOLS)
+    assert len(set(names)) == len(tools)
+    assert all(re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) for name in names)
+    assert not set(names) & META_TOOLS
+
+
+@given(pairs, st.tuples(st.text(max_size=9), st.text(min_size=1, max_size=9)))
+def test_a_newcomer_renames_nobody(tools: list[tuple[str, str]], newcomer: tuple[str, str]) -> None:
+    """Names stay what they are when a tool is added at the end."""
+    assert expose([*tools, newcomer])[: len(tools)] == expose(tools)
+
+
+def test_near_names_are_found_in_ten_thousand_in_a_moment() -> None:
+    """A mistyped name costs milliseconds, not a walk through all spellings."""
+    known = [f"server{number % 70}_tool_number_{number}" for number in range(10_000)] + ["git_git_log"]
+    started = time.perf_counter()
+
+    near = nearest("git_gitlog", known)
+
+    assert near[0] == "git_git_log"
+    assert time.perf_counter() - started < 1.0
+
+
+def test_nothing_near_is_said_as_such() -> None:
+    """Without a near name there is no sentence."""
+    assert nearest("zzz", ["git_log"]) == ()
+    assert did_you_mean(()) == ""
+    assert did_you_mean(("a", "b")) == "Did you mean 'a' or 'b'?"

@@ -1,0 +1,65 @@
+"""What may be asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from thresher.core import InvalidInput
+from thresher.knowledge.tools.question import MAX_MESSAGE_CHARACTERS, MAX_QUERIES, MAX_QUERY_CHARACTERS, ask
+
+
+def asked(
+    queries: Any = None, message: str | None = None, history: Any = (), limit: int = 8, threshold: Any = None
+) -> Any:
+    """A question with the usual rest."""
+    return ask(queries, message, history, limit, threshold)
+
+
+def test_queries_are_taken_one_by_one_and_a_message_may_be_split() -> None:
+    """The caller's own phrases are not cut."""
+    assert asked(queries=["a b", " a b ", "", "c"]).texts == ("a b", "c")
+    assert asked(queries="just one").texts == ("just one",)
+    assert not asked(queries=["a"]).split
+    assert asked(message="find it and send it").split
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"queries": ["a"], "message": "b"},
+        {"queries": []},
+        {"queries": ["  "]},
+        {"queries": ["x"] * 1 + [str(n) for n in range(MAX_QUERIES)]},
+        {"queries": ["x" * (MAX_QUERY_CHARACTERS + 1)]},
+        {"message": " \n"},
+        {"message": "x" * (MAX_MESSAGE_CHARACTERS + 1)},
+        {"message": "x", "limit": 0},
+        {"message": "x", "threshold": 1.1},
+        {"message": "x", "threshold": float("nan")},
+    ],
+)
+def test_what_is_out_of_bounds_is_refused_with_a_reason(arguments: dict[str, Any]) -> None:
+    """Nothing is embedded before the bounds are checked."""
+    with pytest.raises(InvalidInput) as refused:
+        asked(**arguments)
+
+    assert refused.value.message
+
+
+def test_a_limit_above_the_cap_is_lowered_to_it() -> None:
+    """A model that asks for 50 gets 10."""
+    assert asked(message="x", limit=50).limit == 10
+
+
+def test_history_helps_only_a_message_that_is_too_short() -> None:
+    """`and in Berlin?` says nothing alone; a whole sentence does."""
+    history = ["What is the weather in Paris?", "What is the forecast for tomorrow in Rome?"]
+
+    short = asked(message="and Berlin?", history=history)
+    long = asked(message="send an email to the whole team", history=history)
+
+    assert short.texts == ("What is the forecast for tomorrow in Rome? and Berlin?",)
+    assert long.texts == ("send an email to the whole team",)
