@@ -116,7 +116,9 @@ class LocalEncoder:
             pool.shutdown()
 
     async def _described(self) -> EncoderModel:
-        return self._known if self._known is not None else await self.warm()
+        if self._known is None and not self._loaded.loaded:
+            return await self.warm()
+        return self.model
 
     async def _spread(self, pool: ThreadPoolExecutor, threads: int, texts: Sequence[str]) -> list[Matrix]:
         loop = asyncio.get_running_loop()

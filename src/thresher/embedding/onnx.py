@@ -19,6 +19,7 @@ from typing import Any, cast
 
 import numpy as np
 import onnxruntime
+import onnxruntime.capi.onnxruntime_pybind11_state as runtime_state
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
@@ -35,6 +36,16 @@ CHARACTERS_A_TOKEN = 32
 WINDOW_MARGIN = 8
 """Tokens left free in a window, since a piece cut inside a word may tokenise into a few more."""
 
+_state: Any = runtime_state
+_RUNTIME_ERRORS: tuple[type[Exception], ...] = (
+    _state.Fail,
+    _state.InvalidArgument,
+    _state.InvalidGraph,
+    _state.InvalidProtobuf,
+    _state.NoSuchFile,
+    _state.NotImplemented,
+    _state.RuntimeException,
+)
 _ARRAYS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
 _OUTPUTS = ("sentence_embedding", "last_hidden_state", "token_embeddings", "logits")
@@ -58,7 +69,7 @@ class Graph:
         options.log_severity_level = 3  # warnings about the machine would land in the middle of a client's output
         try:
             self._session: Any = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except (RuntimeError, ValueError) as error:  # ONNX Runtime's own errors derive from RuntimeError
+        except _RUNTIME_ERRORS as error:
             raise EncoderError(f"{path} is not a model that ONNX Runtime can run.", hint=FOLDER_HINT) from error
         self.rows_independent = not _contains(path, b"DynamicQuantizeLinear")
         inputs = {str(node.name): _ARRAYS.get(node.type) for node in self._session.get_inputs()}
@@ -91,7 +102,11 @@ class Graph:
         positions = np.broadcast_to(np.arange(shape[1]), shape)
         arrays: dict[str, NDArray[Any]] = dict(zip(_INPUTS, (ids, mask, types, positions), strict=True))
         feed = {name: arrays[name].astype(kind, copy=False) for name, kind in self._inputs.items()}
-        return np.asarray(self._session.run([self._output], feed)[0], np.float32), mask
+        try:
+            output = self._session.run([self._output], feed)[0]
+        except _RUNTIME_ERRORS as error:
+            raise EncoderError(f"The model failed: {str(error).splitlines()[0]}.", hint=FOLDER_HINT) from error
+        return np.asarray(output, np.float32), mask
 
 
 class TextModel:
@@ -212,7 +227,7 @@ def text_windows(tokenizer: Tokenizer, text: str, *, size: int, most: int) -> Wi
         offsets = [span for span in tokenizer.encode(part, add_special_tokens=False).offsets if span[1] > span[0]]
         if len(offsets) <= room and len(parts) == 1:
             return Windows([text])
-        size_cut = max(1, room - WINDOW_MARGIN)
+        size_cut = max(1, room - min(WINDOW_MARGIN, room // 4))
         spans += [(start + a, start + b) for a, b in cut(offsets, size=size_cut, overlap=size_cut // 8)]
     kept, left_out = keep_ends(spans, most)
     if len(parts) == 2 and left_out == 0:

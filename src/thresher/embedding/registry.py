@@ -161,6 +161,8 @@ def read_folder(folder: Path, spec: ModelSpec) -> ModelFiles:
         raise EncoderError(f"The model folder {folder} holds no {missing}.", hint=FOLDER_HINT)
     described = _read_json(folder / FOLDER_FILE)
     spec = _apply(_sentence_transformers(folder, spec), described, folder)
+    if "dimension" not in described:
+        spec = replace(spec, dimension=None)  # the graph in the folder knows
     digests = cast("dict[str, str]", described.get("sha256", {}))
     return ModelFiles(replace(spec, package=None), model, tokenizer, digests)
 

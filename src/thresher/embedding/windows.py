@@ -14,7 +14,8 @@ Span = tuple[int, int]
 def cut(offsets: Sequence[Span], *, size: int, overlap: int) -> list[Span]:
     """Cut a tokenised text into character spans.
 
-    A window ends at a gap between words where one lies in its last `overlap` tokens, so that words stay whole.
+    A window ends and begins at a gap between words where one lies in its overlap, so that words stay whole; the last
+    one reaches further back, so that it is as long as the others.
 
     Args:
         offsets: Character span of each token, in order.
@@ -28,8 +29,14 @@ def cut(offsets: Sequence[Span], *, size: int, overlap: int) -> list[Span]:
         spans.append((offsets[start][0], offsets[end - 1][1]))
         if end == len(offsets):
             break
-        start = max(start + 1, end - overlap)
+        start = _next_start(offsets, start, end, size, overlap)
     return spans
+
+
+def _next_start(offsets: Sequence[Span], start: int, end: int, size: int, overlap: int) -> int:
+    wanted = max(start + 1, min(end - overlap, len(offsets) - size))
+    gaps = (place for place in range(wanted, end) if offsets[place][0] > offsets[place - 1][1])
+    return next(gaps, wanted)
 
 
 def _window_end(offsets: Sequence[Span], start: int, size: int, overlap: int) -> int:

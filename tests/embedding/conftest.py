@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from tests.embedding.tiny import write_model
+from tests.fakes.embedding_server import EmbeddingServer
+from thresher.core import load_settings
+from thresher.embedding import Encoder, open_encoder
+from thresher.embedding.local import LocalEncoder
+
+KEY = "sk-very-secret-key"
+
+
+@pytest.fixture
+def tiny_folder(tmp_path: Path) -> Path:
+    """A folder with the tiny model, which reads 32 tokens."""
+    return write_model(tmp_path / "tiny", {"max_tokens": 32, "pooling": "mean"})
+
+
+@pytest.fixture
+async def open_local() -> AsyncIterator[Callable[..., LocalEncoder]]:
+    """Opens local encoders and closes them after the test."""
+    opened: list[LocalEncoder] = []
+
+    def opener(folder: Path | None = None, **settings: Any) -> LocalEncoder:
+        encoder = open_encoder(load_settings(model_dir=folder, **settings))
+        assert isinstance(encoder, LocalEncoder)
+        opened.append(encoder)
+        return encoder
+
+    yield opener
+    for encoder in opened:
+        await encoder.close()
+
+
+@pytest.fixture
+def service() -> Iterator[EmbeddingServer]:
+    """A fake embedding service that runs."""
+    server = EmbeddingServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["packaged", "folder", "service"])
+async def encoder(
+    request: pytest.FixtureRequest, tiny_folder: Path, service: EmbeddingServer
+) -> AsyncIterator[Encoder]:
+    """Each kind of encoder in turn."""
+    places = {
+        "packaged": {},
+        "folder": {"model_dir": tiny_folder},
+        "service": {"encoder_url": service.url, "encoder_key": SecretStr(KEY), "encoder_model": "fake"},
+    }
+    encoder = open_encoder(load_settings(**places[request.param]))
+    yield encoder
+    await encoder.close()

@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import SecretStr
+
+from tests.embedding.conftest import KEY
+from tests.fakes.embedding_server import DIMENSION, EmbeddingServer, vector
+from thresher.core import EncoderError
+from thresher.embedding.cache import QueryCache
+from thresher.embedding.openai import BATCH_TEXTS, LONGEST_PAUSE, TRIES, OpenAIEncoder
+
+Open = Callable[..., OpenAIEncoder]
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    """How long the encoder wanted to wait between tries."""
+    return []
+
+
+@pytest.fixture
+async def connect(service: EmbeddingServer, pauses: list[float]) -> AsyncIterator[Open]:
+    """Opens encoders on the fake service and closes them after the test; their pauses take no time."""
+    opened: list[OpenAIEncoder] = []
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        await asyncio.sleep(0)
+
+    def opener(url: str = service.url, model: str = "fake", **options: Any) -> OpenAIEncoder:
+        options = {"key": SecretStr(KEY), "dimension": None, "pause": pause, "timeout": 10.0} | options
+        opened.append(OpenAIEncoder(url, model, cache=QueryCache(100, 300), **options))
+        return opened[-1]
+
+    yield opener
+    for encoder in opened:
+        await encoder.close()
+
+
+@pytest.mark.parametrize("mode", ["good", "base64", "shuffled"])
+async def test_vectors_come_in_the_texts_order(connect: Open, service: EmbeddingServer, mode: str) -> None:
+    """As lists or base64, ordered by their index and normalised."""
+    service.mode = mode
+    texts = ["first", "second", "third"]
+
+    rows = await connect().embed_queries(texts)
+
+    expected = np.array([vector(text) for text in texts])
+    assert np.allclose(rows, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
+
+
+async def test_the_dimension_is_learnt_once(connect: Open, service: EmbeddingServer) -> None:
+    """By the first answer, or by asking."""
+    encoder = connect()
+    assert encoder.model.dimension == 0
+
+    assert (await encoder.warm()).dimension == DIMENSION
+    await encoder.warm()
+
+    assert encoder.model.dimension == DIMENSION
+    assert len(service.requests) == 1
+
+
+async def test_a_known_model_needs_no_question_and_a_shorter_vector_is_asked_for(
+    connect: Open, service: EmbeddingServer
+) -> None:
+    """OpenAI's models can shorten theirs."""
+    assert (await connect(model="text-embedding-3-small").warm()).dimension == 1536
+    assert service.requests == []
+
+    rows = await connect(model="text-embedding-3-small", dimension=12).embed_queries(["x"])
+
+    assert rows.shape == (1, 12)
+    assert service.requests[0]["dimensions"] == 12
+
+
+async def test_queries_are_remembered_and_duplicates_sent_once(connect: Open, service: EmbeddingServer) -> None:
+    """Each call to the service costs money."""
+    encoder = connect()
+    await encoder.embed_queries(["a", "b", "a"])
+    await encoder.embed_queries(["b"])
+    await encoder.embed_documents(["c", "c"])
+
+    assert sorted(request["input"] for request in service.requests) == [["a", "b"], ["c"]]
+
+
+async def test_many_documents_go_in_batches(connect: Open, service: EmbeddingServer) -> None:
+    """And come back in their order."""
+    texts = [f"document {number} " * (number % 7 + 1) for number in range(2 * BATCH_TEXTS + 5)]
+
+    rows = await connect().embed_documents(texts)
+
+    assert len(service.requests) >= 3
+    assert all(len(request["input"]) <= BATCH_TEXTS for request in service.requests)
+    expected = np.array([vector(text) for text in texts])
+    assert np.allclose(rows, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
+
+
+async def test_texts_that_the_service_would_refuse_are_made_fit(connect: Open, service: EmbeddingServer) -> None:
+    """An empty one, a lone surrogate, one that is too long."""
+    await connect().embed_documents(["", "\ud800", "word " * 5000])
+
+    sent = sorted(service.requests[0]["input"], key=len)
+    assert sent[0:2] == [" ", "?"]
+    assert len(sent[2]) < 3000
+
+
+@pytest.mark.parametrize("failure", ["429", "500", "502", "503", "drop"])
+async def test_a_passing_failure_is_tried_again(
+    connect: Open, service: EmbeddingServer, pauses: list[float], failure: str
+) -> None:
+    """With growing pauses."""
+    service.script.extend([failure, failure])
+
+    rows = await connect().embed_queries(["x"])
+
+    assert rows.shape == (1, DIMENSION)
+    assert pauses == [0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("header", "waited"), [("7", 7.0), ("9999", LONGEST_PAUSE), ("Fri, 01 Jan", 0.5), ("nan", 0.5)]
+)
+async def test_the_server_may_say_when_to_come_back(
+    connect: Open, service: EmbeddingServer, pauses: list[float], header: str, waited: float
+) -> None:
+    """Within bounds, and only in seconds."""
+    service.script.append(f"429:{header}")
+
+    await connect().embed_queries(["x"])
+
+    assert pauses == [waited]
+
+
+async def test_a_lasting_failure_ends_after_the_last_try(connect: Open, service: EmbeddingServer) -> None:
+    """With the status and what to check."""
+    service.mode = "500"
+
+    with pytest.raises(EncoderError, match=r"HTTP 500.*THRESHER_ENCODER_URL"):
+        await connect().embed_queries(["x"])
+    assert len(service.requests) == TRIES
+
+
+@pytest.mark.parametrize("status", ["400", "401", "404", "307"])
+async def test_a_refusal_is_not_tried_again(connect: Open, service: EmbeddingServer, status: str) -> None:
+    """It would be refused again; a redirect would carry the key elsewhere."""
+    service.mode = status
+
+    with pytest.raises(EncoderError, match=f"refused: HTTP {status}"):
+        await connect().embed_queries(["x"])
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("garbage", "cannot be read"),
+        ("twice", "cannot be read"),
+        ("scalar", "cannot be read"),
+        ("short", "1 vectors for 2 texts"),
+        ("nan", "not finite"),
+        ("ragged", "dimensions"),
+    ],
+)
+async def test_a_wrong_answer_is_an_error(connect: Open, service: EmbeddingServer, mode: str, words: str) -> None:
+    """Never a wrong vector."""
+    service.mode = mode
+
+    with pytest.raises(EncoderError, match=words):
+        await connect().embed_queries(["x", "y"])
+
+
+async def test_a_dimension_other_than_the_configured_is_an_error(connect: Open) -> None:
+    """The index could not hold the vectors."""
+    encoder = connect(model="text-embedding-3-small")
+
+    with pytest.raises(EncoderError, match=r"\[8\] dimensions, not 1536"):
+        await encoder.embed_queries(["x"])
+
+
+async def test_a_slow_service_times_out(connect: Open, service: EmbeddingServer, pauses: list[float]) -> None:
+    """Each try has its own time."""
+    service.mode = "slow"
+
+    with pytest.raises(EncoderError, match="no answer in time"):
+        await connect(timeout=0.05).embed_queries(["x"])
+    assert len(pauses) == TRIES - 1
+
+
+async def test_nobody_listening_is_an_error_with_a_hint(connect: Open, service: EmbeddingServer) -> None:
+    """The service is down."""
+    service.stop()
+
+    with pytest.raises(EncoderError, match=r"ConnectError.*THRESHER_ENCODER_URL"):
+        await connect().embed_queries(["x"])
+
+
+@pytest.mark.parametrize("url", ["not an address", "ftp://example.org"])
+async def test_an_address_that_is_none_is_an_error(connect: Open, url: str) -> None:
+    """Without another try."""
+    with pytest.raises(EncoderError, match="address"):
+        await connect(url).embed_queries(["x"])
+
+
+async def test_the_key_is_sent_and_shown_nowhere(
+    connect: Open, service: EmbeddingServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not in an error, a log line, or a repr."""
+    caplog.set_level(logging.DEBUG)
+    service.script.extend(["500", "401"])
+    encoder = connect()
+
+    with pytest.raises(EncoderError) as caught:
+        await encoder.embed_queries(["x"])
+
+    assert service.authorizations[0] == f"Bearer {KEY}"
+    shown = f"{caught.value!r} {caught.value} {encoder!r} {encoder.model!r} {vars(encoder)!r} {caplog.text}"
+    assert KEY not in shown
+
+
+async def test_without_a_key_no_header_is_sent(connect: Open, service: EmbeddingServer) -> None:
+    """Self-hosted services need none."""
+    await connect(key=None).embed_queries(["x"])
+
+    assert service.authorizations == [None]
+
+
+async def test_closing_ends_a_request_in_flight(connect: Open, service: EmbeddingServer) -> None:
+    """The caller gets an error and does not wait for the service."""
+    service.mode = "slow"
+    encoder = connect()
+    work = asyncio.create_task(encoder.embed_queries(["x"]))
+    assert await asyncio.to_thread(service.reached.wait, 10)
+
+    await encoder.close()
+
+    with pytest.raises(EncoderError, match="closed"):
+        await work
+
+
+async def test_a_cancelled_caller_stays_cancelled(connect: Open, service: EmbeddingServer) -> None:
+    """And the encoder serves the next one."""
+    service.script.append("slow")
+    encoder = connect()
+    work = asyncio.create_task(encoder.embed_queries(["x"]))
+    assert await asyncio.to_thread(service.reached.wait, 10)
+    work.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    assert (await encoder.embed_queries(["x"])).shape == (1, DIMENSION)
