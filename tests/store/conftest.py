@@ -39,11 +39,10 @@ async def spawn_owner() -> AsyncIterator[SpawnOwner]:
     """Starts a process that owns a server; gives the process and what it printed first."""
     processes: list[Process] = []
 
-    async def spawn(folder: Path, version: int = 18, **options: Any) -> tuple[Process, dict[str, Any]]:
+    async def spawn(folder: Path, version: int = 18, user: str = "") -> tuple[Process, dict[str, Any]]:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tests.support.own_server", str(folder), str(version)),
+            *(sys.executable, "-m", "tests.support.own_server", str(folder), str(version), user),
             stdout=asyncio.subprocess.PIPE,
-            **options,
         )
         processes.append(process)
         assert process.stdout is not None

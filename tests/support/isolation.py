@@ -76,7 +76,7 @@ async def without_tenant_conditions(database: Database) -> AsyncIterator[Rewritt
 
 async def assert_sealed_off(database: Database, tenant: Tenant, other: Tenant) -> None:
     """As `tenant`, bare SQL on every tenant table reads, changes and adds nothing of `other`'s."""
-    before = await _fingerprint(database, other)
+    before = await fingerprint(database, other)
     for table in TENANT_TABLES:
         async with database.transaction(tenant) as connection:
             seen = (await connection.exec_driver_sql(f"select distinct tenant_id from {table}")).scalars().all()
@@ -86,7 +86,7 @@ async def assert_sealed_off(database: Database, tenant: Tenant, other: Tenant) -
                 f"delete from {table} where tenant_id = {other.id} or tenant_id <> {tenant.id}"
             )
         await _assert_no_insert(database, tenant, other, table)
-    assert await _fingerprint(database, other) == before
+    assert await fingerprint(database, other) == before
 
 
 async def _assert_no_insert(database: Database, tenant: Tenant, other: Tenant, table: str) -> None:
@@ -96,7 +96,7 @@ async def _assert_no_insert(database: Database, tenant: Tenant, other: Tenant, t
             await connection.execute(statement)
 
 
-async def _fingerprint(database: Database, tenant: Tenant) -> dict[str, str]:
+async def fingerprint(database: Database, tenant: Tenant) -> dict[str, str]:
     """A digest of all rows of a tenant, table by table."""
     digests: dict[str, str] = {}
     async with database.transaction(tenant) as connection:

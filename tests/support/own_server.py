@@ -1,4 +1,4 @@
-"""A process that owns an embedded server until it is killed: `python -m tests.support.own_server FOLDER [VERSION]`.
+"""A process that owns an embedded server until it is killed: `python -m tests.support.own_server FOLDER [VERSION [UID]]`.
 
 It prints one line of JSON (its own pid, the server's, the address of the application role), or the error.
 """
@@ -15,8 +15,12 @@ from thresher.core import Settings, ThresherError
 from thresher.store import EmbeddedServer, migrate
 
 
-async def main(folder: str, version: str = "18") -> None:
-    """Start the server, say so, and wait."""
+async def main(folder: str, version: str = "18", user: str = "") -> None:
+    """Start the server, say so, and wait; given a user, become that one first (for good)."""
+    if user:  # only now, since the interpreter itself may lie where that user cannot go
+        os.setgroups([])
+        os.setgid(int(user))
+        os.setuid(int(user))
     settings = Settings(data_dir=Path(folder), allow_root=True, server_version=int(version))  # type: ignore[arg-type]
     try:
         server = await EmbeddedServer.start(settings, options={"fsync": "off"})

@@ -29,7 +29,7 @@ from thresher.store.cluster import (
 from thresher.store.ownership import Ownership
 from thresher.store.passwords import Passwords, load_passwords, new_passwords, reset_passwords
 from thresher.store.postmaster import Postmaster, Progress, clear_leftovers
-from thresher.store.private import prepare_folder
+from thresher.store.private import explained, prepare_folder
 from thresher.store.sockets import choose_address, remove_address
 from thresher.store.upgrade import Upgrade, older_cluster, remove_older
 
@@ -80,7 +80,8 @@ class EmbeddedServer:
         layout = Layout(prepare_folder(settings.data_dir, account))
         ownership = Ownership.take(layout.root)
         try:
-            return await cls._start_owned(layout, ownership, account, settings, options or {}, progress)
+            with explained(layout.root):
+                return await cls._start_owned(layout, ownership, account, settings, options or {}, progress)
         except BaseException:
             ownership.release()
             raise
