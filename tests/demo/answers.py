@@ -47,7 +47,10 @@ def report(**changes: Any) -> Report:
     """A whole run."""
     values: dict[str, Any] = {
         "servers": (LiveServer("time", "1.2", 2, 0.7), LiveServer("git", "", 1, 1.0)),
-        "left_out": (LeftOut("memory", "npx is not on the PATH", "install Node.js"),),
+        "left_out": (
+            LeftOut("memory", "npx is not on the PATH", "install Node.js"),
+            LeftOut("slow", "It said: " + "no " * 60),
+        ),
         "catalogue": "package 1",
         "vendors": 17,
         "indexing": Indexing(750, 750, 0, 5.0),

@@ -131,7 +131,8 @@ def test_a_missing_server_is_named_with_the_way_to_get_it() -> None:
     """Left out, not silently absent."""
     text = printed(present.server_table(report().servers, report().left_out))
 
-    assert "memory  left out  npx is not on the PATH - install Node.js" in text
+    assert "memory      left out  npx is not on the PATH - install Node.js" in text
+    assert "slow        left out  It said:" in text
     assert "1 tool " in text
 
 

@@ -26,11 +26,13 @@ pytestmark = pytest.mark.timeout(240)
 
 @pytest.fixture
 def only_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A PATH with git alone: nothing is fetched from anywhere."""
+    """A PATH with git and a broken npx: nothing is fetched from anywhere."""
     git = shutil.which("git")
     assert git is not None
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "git").symlink_to(git)
+    (tmp_path / "bin" / "npx").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "bin" / "npx").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
 
 
@@ -55,7 +57,8 @@ def test_the_demo_shows_and_calls_real_servers_and_embeds_nothing_twice(
 
     assert (code, again) == (0, 0)
     assert max(len(line) for line in shown.splitlines() if "stdio" not in line and "/" not in line) <= 100
-    assert "left out  npx is not on the PATH" in shown
+    assert [line.split()[1:3] for line in shown.splitlines() if "memory" in line] == [["left", "out"]]
+    assert {absent["name"] for absent in document["left_out"]} == {"filesystem", "memory"}
     assert "Bring in the harvest" in shown
     assert {server["name"] for server in document["servers"]} == {"time", "git", "fetch"}
     assert document["indexing"]["embedded"] == 0

@@ -30,9 +30,9 @@ def heading(title: str) -> RenderableType:
 def server_table(servers: Iterable[LiveServer], left_out: Iterable[LeftOut]) -> RenderableType:
     """The real servers that answered, and those left out with the reason."""
     table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, style="cyan")
-    table.add_column(no_wrap=True, justify="right")
-    table.add_column(overflow="ellipsis", no_wrap=True)
+    table.add_column(no_wrap=True, min_width=10, style="cyan")
+    table.add_column(no_wrap=True, min_width=8, justify="right")
+    table.add_column()
     for server in servers:
         version = f"version {server.version}, " if server.version else ""
         table.add_row(server.name, _count(server.tools, "tool"), f"{version}ready in {server.seconds:.1f} s")
@@ -66,7 +66,7 @@ def legend() -> RenderableType:
     """How to read the tables of the messages."""
     return Text(
         "  fits: probability that the tool fits; meaning, words: its rank by embedding and by BM25;\n"
-        "  matched words: as their stems; green: the tool that a person would take\n",
+        "  matched words: as their stems; green: the tool that a person would take",
         style="dim",
     )
 
@@ -152,31 +152,29 @@ def call(called: Called) -> RenderableType:
 
 def summary(report: Report) -> RenderableType:
     """The run in a few lines."""
+    indexing = report.indexing
+    rate = f"{indexing.rate:.0f} tools a second" if indexing.embedded else "nothing to do: no tool is embedded twice"
+    right = f"{report.right} of {len(report.answers)} messages"
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
-    indexing = report.indexing
-    table.add_row(
-        "tools", f"{indexing.tools:,}: {len(report.servers)} live servers and a catalogue of {report.vendors} more"
-    )
-    table.add_row(
-        "tokens",
-        Text.assemble(
-            f"{report.tokens_all:,} with all definitions in every request; ",
-            (f"{report.meta_tokens + report.tokens_each:,.0f} with Thresher", "green"),
-            f" ({report.saved:.1%} less):\n{report.meta_tokens:,} for its own tools and {report.tokens_each:,.0f}"
-            " for a median answer, before the schemas of the tools used",
-        ),
-    )
-    total = len(report.answers)
-    table.add_row(
-        "answers", f"{report.right} of {total} messages got the tools that a person would take, or rightly none"
-    )
+    vendors = f"{len(report.servers)} live servers and a catalogue of {report.vendors} more"
+    table.add_row("tools", f"{indexing.tools:,}: {vendors}")
+    table.add_row("tokens", _saving(report))
+    table.add_row("answers", f"{right} got the tools that a person would take, or rightly none")
     table.add_row("time", f"{report.median_ms:.1f} ms for a median message")
-    rate = f"{indexing.rate:.0f} tools a second" if indexing.embedded else "nothing to do: no tool is embedded twice"
     table.add_row("indexing", f"{rate} ({model_name(report.encoder)})")
     table.add_row("run", f"{report.total_seconds:.1f} s in all; the database stays in {report.folder}")
     return Padding(table, (0, 0, 0, 2))
+
+
+def _saving(report: Report) -> Text:
+    return Text.assemble(
+        f"{report.tokens_all:,} with all definitions in every request; ",
+        (f"{report.meta_tokens + report.tokens_each:,.0f} with Thresher", "green"),
+        f" ({report.saved:.1%} less):\n{report.meta_tokens:,} for its own tools and {report.tokens_each:,.0f}"
+        " for a median answer, before the schemas of the tools used",
+    )
 
 
 def connections(entries: Iterable[Client]) -> Iterable[Text]:

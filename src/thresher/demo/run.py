@@ -62,10 +62,12 @@ class Screen:
         self._status.stop()
         self._console.print(present.server_table(servers, left_out))
         self._console.print(present.heading("Index"))
-        self._progress.start()
 
     def indexed(self, done: int, total: int) -> None:
         """So many tools are in the index."""
+        if not self._progress.live.is_started:
+            self._progress.reset(self._bar)
+            self._progress.start()
         self._progress.update(self._bar, completed=done, total=total)
 
     def ready(self, indexing: Indexing, encoder: str) -> None:
@@ -78,8 +80,7 @@ class Screen:
     def answered(self, answer: Answer) -> None:
         """Tools were found for a message."""
         self._number += 1
-        self._console.print(present.answer(self._number, answer))
-        self._console.print()
+        self._console.print("", present.answer(self._number, answer), sep="\n")
 
     def called(self, called: Called) -> None:
         """A tool was called."""

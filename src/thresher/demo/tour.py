@@ -7,31 +7,27 @@ and no file stays but the demo's own database.
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from fastmcp import Client
-from fastmcp.exceptions import ToolError
 
 from thresher.app import App, open_app
 from thresher.core import Caller, Settings, UpstreamError
+from thresher.demo.calls import call_tool, definition_tokens
 from thresher.demo.catalogue import Catalogue
 from thresher.demo.messages import MESSAGES, LocalCall, local_calls
 from thresher.demo.place import Place, demo_settings
 from thresher.demo.report import Answer, Called, Indexing, LiveServer, Report
 from thresher.demo.servers import LeftOut, choose_servers, prepare_folder
-from thresher.embedding import count_tokens
 from thresher.gateway import build_gateway
+from thresher.knowledge.tools import Refreshed
 from thresher.upstream import ServerConfig
-
-_ANSWER_LINES = 13
-_ANSWER_CHARACTERS = 800
 
 
 class Show(Protocol):
@@ -81,7 +77,8 @@ async def tour(settings: Settings, place: Place, catalogue: Catalogue, show: Sho
         show.started(started, place.root)
         guide = _Guide(app, show)
         live, left_out = await guide.connect(place.world)
-        indexing = await guide.index([config for config, _ in live], catalogue)
+        listed = sum(server.tools for _, server in live)
+        indexing = await guide.index([config for config, _ in live], listed, catalogue)
         answers = await guide.ask()
         calls, meta_tokens = await guide.call(local_calls(place.world / "repository"), [c.name for c, _ in live])
         report = Report(
@@ -150,14 +147,19 @@ class _Guide:
             if known.name in absent:
                 await self._tools.remove_server(self._caller, known.name)
 
-    async def index(self, live: Sequence[ServerConfig], catalogue: Catalogue) -> Indexing:
-        """Put the tools of the real servers and the catalogue into the index."""
+    async def index(self, live: Sequence[ServerConfig], expected: int, catalogue: Catalogue) -> Indexing:
+        """Put the tools of the real servers and the catalogue into the index.
+
+        Args:
+            live: The real servers.
+            expected: How many tools they have listed.
+            catalogue: The tools beside theirs.
+        """
         began = time.perf_counter()
-        for config in live:
-            await self._tools.add_server(self._caller, config, replace=True)
-        own = [await self._tools.refresh(self._caller, config.name) for config in live]
+        total = expected + len(catalogue.tools)
+        self._show.indexed(0, total)
+        own = [await self._index_live(config) for config in live]
         offset = sum(done.embedded + done.kept for done in own)
-        total = offset + len(catalogue.tools)
         self._show.indexed(offset, total)
         counts = await self._tools.import_tools(
             self._caller,
@@ -166,9 +168,14 @@ class _Guide:
             lambda done, _: self._show.indexed(offset + done, total),
         )
         embedded = sum(done.embedded for done in own) + counts.embedded
-        indexing = Indexing(total, embedded, total - embedded, time.perf_counter() - began)
+        kept = sum(done.kept for done in own) + counts.kept
+        indexing = Indexing(embedded + kept, embedded, kept, time.perf_counter() - began)
         self._show.ready(indexing, self.encoder)
         return indexing
+
+    async def _index_live(self, config: ServerConfig) -> Refreshed:
+        await self._tools.add_server(self._caller, config, replace=True)
+        return await self._tools.refresh(self._caller, config.name)
 
     async def ask(self) -> tuple[Answer, ...]:
         """Find tools for each message, after one search that loads what is loaded at the first."""
@@ -192,35 +199,6 @@ class _Guide:
             tools = await client.list_tools()
             for call in calls:
                 if call.server in live:
-                    made.append(await _call(client, call))
+                    made.append(await call_tool(client, call))
                     self._show.called(made[-1])
-        return tuple(made), sum(count_tokens(_definition(tool)) for tool in tools)
-
-
-def _definition(tool: Any) -> str:
-    """As all definitions are counted: name, description and input schema, without white space."""
-    whole = tool.model_dump(by_alias=True, exclude_none=True, mode="json")
-    kept = {name: whole.get(name) for name in ("name", "description", "inputSchema")}
-    return json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
-
-
-async def _call(client: Client[Any], call: LocalCall) -> Called:
-    began = time.perf_counter()
-    failed = False
-    try:
-        arguments = {"name": f"{call.server}_{call.tool}", "arguments": dict(call.arguments)}
-        result = await client.call_tool("call_tool", arguments)
-        text = "\n".join(str(getattr(block, "text", "")) for block in result.content)
-    except ToolError as error:
-        text, failed = str(error), True
-    return Called(call, _beginning(text), failed, (time.perf_counter() - began) * 1000)
-
-
-def _beginning(text: str) -> str:
-    """The first lines of an answer; JSON in one line."""
-    try:
-        text = json.dumps(json.loads(text), ensure_ascii=False)
-    except ValueError:
-        text = "\n".join(line for line in text.splitlines() if line.strip())
-    kept = "\n".join(text.splitlines()[:_ANSWER_LINES])[:_ANSWER_CHARACTERS]
-    return kept if kept == text else f"{kept.rstrip()} ..."
+        return tuple(made), sum(definition_tokens(tool) for tool in tools)
