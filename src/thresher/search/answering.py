@@ -5,7 +5,7 @@ Invariant: pure; every candidate has the exact score of both arms, whichever arm
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from thresher.core import Arm, Why
 from thresher.search.arrays import Floats, Ids
-from thresher.search.bm25 import matched_terms, score_clauses
+from thresher.search.bm25 import Postings, matched_terms
 from thresher.search.calibration import Constants, probabilities
 from thresher.search.cut import close, likely
-from thresher.search.fusion import Ranked, rank
+from thresher.search.fusion import Ranking, rank
 from thresher.search.planning import Plan
-from thresher.search.reading import Reading, Universe
 from thresher.search.records import Hit
 
 CANDIDATES = 100
@@ -27,10 +26,10 @@ CANDIDATES = 100
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Exact scores of every item of a universe.
+    """Exact scores of every item that may be returned.
 
     Attributes:
-        ids: int64 (n,), the universe.
+        ids: int64 (n,), sorted.
         dense: float32 (texts, n); a middling value for an item without vectors.
         lexical: float32 (texts, n).
         known: bool (n,), the item has vectors and the dense arm ran.
@@ -43,11 +42,6 @@ class Scores:
     known: NDArray[np.bool_]
     columns: Ids
 
-    @property
-    def candidate_ids(self) -> Ids:
-        """Ids of the candidates, int64 (m,)."""
-        return self.ids[self.columns]
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -58,22 +52,26 @@ class Answer:
     probability: float
 
 
-def scores_of(plan: Plan, reading: Reading, universe: Universe) -> Scores:
-    """Score the universe in both arms and choose the candidates."""
-    ids = universe.ids
-    lexical = score_clauses(plan.terms, reading.postings, reading.totals, ids)
-    if universe.dense is None:
+def scores_of(ids: Ids, dense: Floats | None, lexical: Floats) -> Scores:
+    """Bring both arms together and choose the candidates.
+
+    Args:
+        ids: int64 (n,), sorted, the items that may be returned.
+        dense: float32 (texts, n), NaN for an item without vectors; None where the arm did not run.
+        lexical: float32 (texts, n).
+    """
+    if dense is None:
         columns = candidates([], lexical, CANDIDATES)
         return Scores(ids, np.zeros_like(lexical), lexical, np.zeros(len(ids), np.bool_), columns)
-    dense, known = filled(universe.dense)
-    return Scores(ids, dense, lexical, known, candidates(dense, lexical, CANDIDATES))
+    whole, known = filled(dense)
+    return Scores(ids, whole, lexical, known, candidates(whole, lexical, CANDIDATES))
 
 
 def answer(
     plan: Plan,
-    reading: Reading,
+    postings: Mapping[str, Postings],
     scores: Scores,
-    groups: Sequence[int],
+    groups: Ids,
     constants: Constants,
     *,
     limit: int,
@@ -83,24 +81,28 @@ def answer(
 
     Args:
         plan: What was searched.
-        reading: Statistics and postings.
+        postings: Of the plan's terms.
         scores: Of the items that may be returned.
         groups: One number a candidate, equal within a group; negative for none.
         constants: Fitted for the model that serves.
         limit: Hits at most.
         threshold: Least probability of a hit, 0 to 1; None for the fitted decision and the adaptive cut.
     """
+    if not len(scores.columns):
+        return Answer((), True, 0.0)
     weights = constants.weights if plan.split else replace(constants.weights, context=constants.query_context)
-    ranked = rank(scores.dense[:, scores.columns], scores.lexical[:, scores.columns], groups, weights, whole=plan.whole)
-    chances = list(zip(ranked, probabilities(ranked, constants.head), strict=True))
+    ranking = rank(
+        scores.dense[:, scores.columns], scores.lexical[:, scores.columns], groups, weights, whole=plan.whole
+    )
+    chances = probabilities(ranking.dense, ranking.lexical, constants.head)
     if threshold is None:
-        chosen = close(chances, limit, constants.margin, constants.threshold)
+        places = close(ranking, chances, limit, margin=constants.margin, threshold=constants.threshold)
     else:
-        chosen = likely(chances, limit, threshold)
-    best = max((chance for _, chance in chances), default=0.0)
+        places = likely(chances, limit, threshold)
+    best = float(chances.max())
     needed = constants.threshold if threshold is None else threshold
-    hits = tuple(_hit(plan, reading, scores, entry, chance) for entry, chance in chosen)
-    return Answer(hits, not chances or best < needed, best)
+    hits = tuple(_hit(plan, postings, scores, ranking, chances, place) for place in places.tolist())
+    return Answer(hits, best < needed, best)
 
 
 def candidates(dense: Iterable[Floats], lexical: Iterable[Floats], most: int) -> Ids:
@@ -114,7 +116,7 @@ def candidates(dense: Iterable[Floats], lexical: Iterable[Floats], most: int) ->
     Returns:
         int64 (m,), sorted.
     """
-    matched = [columns[row[columns] > 0] for row in lexical for columns in [best_columns(row, most)]]
+    matched = [positive[best_columns(row[positive], most)] for row in lexical for positive in [np.flatnonzero(row > 0)]]
     near = [best_columns(row, most) for row in dense]
     return np.unique(np.concatenate([*matched, *near])) if matched or near else np.empty(0, np.int64)
 
@@ -142,13 +144,15 @@ def filled(dense: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     return np.where(known, dense, middle).astype(np.float32), known
 
 
-def _hit(plan: Plan, reading: Reading, scores: Scores, entry: Ranked, chance: float) -> Hit:
-    column = int(scores.columns[entry.candidate])
+def _hit(
+    plan: Plan, postings: Mapping[str, Postings], scores: Scores, ranking: Ranking, chances: Floats, place: int
+) -> Hit:
+    column, row = int(scores.columns[ranking.candidates[place]]), int(ranking.rows[place])
     number = int(scores.ids[column])
-    terms = matched_terms(plan.terms[entry.row], reading.postings, reading.totals, number)
-    dense = _arm(scores.dense[entry.row], column) if scores.known[column] else Arm(None, None)
-    lexical = _arm(scores.lexical[entry.row], column) if terms else Arm(None, None)
-    return Hit(number, chance, Why(_source(dense, lexical), dense, lexical, terms, entry.row))
+    terms = matched_terms(plan.terms[row], postings, number)
+    dense = _arm(scores.dense[row], column) if scores.known[column] else Arm(None, None)
+    lexical = _arm(scores.lexical[row], column) if terms else Arm(None, None)
+    return Hit(number, float(chances[place]), Why(_source(dense, lexical), dense, lexical, terms, row))
 
 
 def _arm(row: Floats, column: int) -> Arm:

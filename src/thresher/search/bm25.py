@@ -1,7 +1,8 @@
 """BM25 over postings, as plain arithmetic.
 
-Invariant: weights are Lucene's (Robertson and Zaragoza 2009 without the constant factor k1 + 1), with the statistics of
-one tenant and kind; the same postings give the same scores wherever they were read.
+Invariant: weights are Lucene's form (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009, without the
+constant factor k1 + 1), with the statistics of one tenant and kind; equal postings give equal scores wherever they were
+read.
 """
 
 from __future__ import annotations
@@ -43,34 +44,41 @@ class Postings:
     """One term's items.
 
     Attributes:
-        documents: Items in the whole tenant and kind that hold the term.
-        ids: int64 (n,), the items that the caller may see.
-        frequencies: float32 (n,), weighted over fields.
-        lengths: float32 (n,), weighted lengths of those items.
+        idf: The term's inverse document frequency in the whole tenant and kind.
+        ids: int64 (n,), sorted, the items that the caller may see.
+        weights: float32 (n,), the term's BM25 in each.
     """
 
-    documents: int
+    idf: float
     ids: Ids
-    frequencies: Floats
-    lengths: Floats
+    weights: Floats
+
+    def weight_of(self, number: int) -> float:
+        """The term's BM25 in one item; 0 where the item does not hold it."""
+        place = int(np.searchsorted(self.ids, number))
+        if place == len(self.ids) or self.ids[place] != number:
+            return 0.0
+        return float(self.weights[place])
 
 
 def inverse_frequency(items: int, documents: int) -> float:
     """Lucene's idf: ln(1 + (N - n + 0.5) / (n + 0.5)), never negative."""
-    return math.log(1 + max(items - documents + 0.5, 0.0) / (documents + 0.5))
+    return math.log1p(max(items - documents + 0.5, 0.0) / (documents + 0.5))
 
 
-def term_weights(postings: Postings, totals: Totals) -> Floats:
-    """BM25 weight of one term in each of its items, float32 (n,)."""
-    frequency = postings.frequencies.astype(np.float64)
-    norm = K1 * (1 - B + B * postings.lengths / totals.average_length)
-    weights = inverse_frequency(totals.items, postings.documents) * frequency / (frequency + norm)
-    return weights.astype(np.float32)
+def postings_of(totals: Totals, documents: int, ids: Ids, frequencies: Floats, lengths: Floats) -> Postings:
+    """Weigh one term.
 
-
-def weigh(postings: Mapping[str, Postings], totals: Totals) -> dict[str, Floats]:
-    """The weights of every term, so that clauses that share terms pay once."""
-    return {term: term_weights(entry, totals) for term, entry in postings.items()}
+    Args:
+        totals: The collection's totals.
+        documents: Items in the whole tenant and kind that hold the term.
+        ids: int64 (n,), sorted.
+        frequencies: float32 (n,), of the term, weighted over fields.
+        lengths: float32 (n,), weighted lengths of the items.
+    """
+    idf = inverse_frequency(totals.items, documents)
+    norms = np.float32(K1 * (1 - B)) + np.float32(K1 * B / totals.average_length) * lengths
+    return Postings(idf, ids, (np.float32(idf) * frequencies / (frequencies + norms)).astype(np.float32))
 
 
 def rows_of(ids: Ids, universe: Ids) -> tuple[Ids, Ids]:
@@ -86,41 +94,29 @@ def rows_of(ids: Ids, universe: Ids) -> tuple[Ids, Ids]:
     return found, rows[found]
 
 
-def score_clauses(
-    clauses: Sequence[Iterable[str]], postings: Mapping[str, Postings], totals: Totals, universe: Ids
-) -> Floats:
-    """BM25 of every clause for every item of the universe.
+def score_texts(texts: Sequence[Iterable[str]], postings: Mapping[str, Postings], universe: Ids) -> Floats:
+    """BM25 of every text for every item of a universe.
 
     Args:
-        clauses: The distinct terms of each clause.
+        texts: The distinct terms of each text.
         postings: What is known of each term; terms that no item holds are absent.
-        totals: The collection's totals.
         universe: int64 (n,), sorted ids that may be returned; postings outside it are dropped.
 
     Returns:
-        float32 (clauses, n); 0 where no term matches.
+        float32 (texts, n); 0 where no term matches.
     """
-    scores = np.zeros((len(clauses), len(universe)), np.float32)
-    weights = weigh(postings, totals)
+    scores = np.zeros((len(texts), len(universe)), np.float32)
+    # Looked up once a term, since the texts of one message share many.
     places = {term: rows_of(entry.ids, universe) for term, entry in postings.items()}
-    for number, terms in enumerate(clauses):
+    for number, terms in enumerate(texts):
         for term in terms:
-            if term in weights:
+            if term in places:
                 found, rows = places[term]
-                scores[number, rows] += weights[term][found]
+                scores[number, rows] += postings[term].weights[found]
     return scores
 
 
-def matched_terms(
-    terms: Iterable[str], postings: Mapping[str, Postings], totals: Totals, chosen: int
-) -> tuple[str, ...]:
+def matched_terms(terms: Iterable[str], postings: Mapping[str, Postings], number: int) -> tuple[str, ...]:
     """The terms that one item holds, strongest first."""
-    weighted: list[tuple[float, str]] = []
-    for term in terms:
-        entry = postings.get(term)
-        if entry is None:
-            continue
-        place = np.flatnonzero(entry.ids == chosen)
-        if len(place):
-            weighted.append((-float(term_weights(entry, totals)[place[0]]), term))
-    return tuple(term for _, term in sorted(weighted))
+    weights = {term: postings[term].weight_of(number) for term in terms if term in postings}
+    return tuple(sorted((term for term, weight in weights.items() if weight > 0), key=lambda term: -weights[term]))

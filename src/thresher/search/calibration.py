@@ -9,12 +9,13 @@ Invariant: data and arithmetic; a model that was never measured gets cautious co
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from thresher.search.fusion import Ranked, Weights
+import numpy as np
+
+from thresher.search.arrays import Floats
+from thresher.search.fusion import Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +81,16 @@ def constants_for(model_id: str, *, dense: bool = True, lexical: bool = True) ->
     return constants if lexical else replace(constants, threshold=0.0)
 
 
-def probability(dense: float, lexical: float, head: Head) -> float:
-    """Probability, 0 to 1, that an item with these two figures fits the text that it was found for."""
-    return _sigmoid(head.bias + head.dense * dense + head.lexical * math.log1p(max(lexical, 0.0)))
+def probabilities(dense: Floats, lexical: Floats, head: Head) -> Floats:
+    """Probability, 0 to 1, that an item with these figures fits the text that it was found for.
 
+    Args:
+        dense: float32 (n,), inner products.
+        lexical: float32 (n,), BM25.
+        head: The model's logistic head.
 
-def probabilities(ranked: Sequence[Ranked], head: Head) -> list[float]:
-    """One probability a candidate, in order."""
-    return [probability(entry.dense, entry.lexical, head) for entry in ranked]
-
-
-def _sigmoid(value: float) -> float:
-    """Logistic function, safe for large values of either sign."""
-    if value >= 0:
-        return 1.0 / (1.0 + math.exp(-value))
-    grown = math.exp(value)
-    return grown / (1.0 + grown)
+    Returns:
+        float32 (n,).
+    """
+    values = head.bias + head.dense * dense + head.lexical * np.log1p(np.maximum(lexical, 0.0))
+    return (1.0 / (1.0 + np.exp(-np.clip(values, -60.0, 60.0)))).astype(np.float32)

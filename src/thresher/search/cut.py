@@ -8,31 +8,30 @@ Invariant: pure; of the candidates given, the order never changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numpy as np
 
-from thresher.search.fusion import Ranked
-
-Chance = tuple[Ranked, float]
-"""A candidate and the probability that it fits."""
+from thresher.search.arrays import Floats, Ids
+from thresher.search.fusion import Ranking
 
 
-def close(ranked: Sequence[Chance], limit: int, margin: float, threshold: float) -> list[Chance]:
+def close(ranking: Ranking, chances: Floats, limit: int, *, margin: float, threshold: float) -> Ids:
     """The hits close to the best, or none where none is likely enough.
 
     Args:
-        ranked: Candidates with probabilities, best first.
+        ranking: Candidates, best first.
+        chances: float32, the probability that each fits.
         limit: Hits at most.
         margin: Distance behind the best of its text at which a hit is left out.
         threshold: Best probability below which nothing fits.
 
     Returns:
-        At least the first where something fits and the limit allows it.
+        Places in the ranking, in order.
     """
-    if max((chance for _, chance in ranked), default=-1.0) < threshold:
-        return []
-    return [pair for pair in ranked[:limit] if pair[0].behind <= margin]
+    if not len(ranking) or float(chances.max()) < threshold:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(ranking.behind[:limit] <= margin)
 
 
-def likely(ranked: Sequence[Chance], limit: int, threshold: float) -> list[Chance]:
-    """The hits that reach a caller's own threshold, however far behind the best they are."""
-    return [pair for pair in ranked if pair[1] >= threshold][:limit]
+def likely(chances: Floats, limit: int, threshold: float) -> Ids:
+    """The places of hits that reach a caller's own threshold, however far behind the best they are."""
+    return np.flatnonzero(chances >= threshold)[:limit]

@@ -10,13 +10,12 @@ Invariant: pure; every candidate stands in the order exactly once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from thresher.search.arrays import Floats
+from thresher.search.arrays import Floats, Ids
 
 SIBLINGS: Final = 3
 """Best items of a group whose mean speaks for the group."""
@@ -40,88 +39,84 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
-    """One candidate in the order.
+class Ranking:
+    """Candidates in order, as columns of equal length, best first.
 
     Attributes:
-        candidate: Its column in the matrices.
-        row: The text whose ranking brought it.
-        score: Its score in that ranking.
-        behind: How far it lies behind the best of that ranking; 0 for the best.
-        dense: Inner product with that text.
-        lexical: BM25 with that text.
+        candidates: int64, columns of the matrices.
+        rows: int64, the text whose ranking brought each.
+        behind: float32, how far it lies behind the best of that ranking; 0 for the best.
+        dense: float32, inner product with that text.
+        lexical: float32, BM25 with that text.
     """
 
-    candidate: int
-    row: int
-    score: float
-    behind: float
-    dense: float
-    lexical: float
+    candidates: Ids
+    rows: Ids
+    behind: Floats
+    dense: Floats
+    lexical: Floats
+
+    def __len__(self) -> int:
+        """The number of candidates."""
+        return len(self.candidates)
 
 
-def rank(dense: Floats, lexical: Floats, groups: Sequence[int], weights: Weights, *, whole: bool) -> list[Ranked]:
+def rank(dense: Floats, lexical: Floats, groups: Ids, weights: Weights, *, whole: bool) -> Ranking:
     """Order all candidates, best first.
 
     Args:
         dense: float32 (texts, candidates): exact inner product of every cell.
         lexical: float32 (texts, candidates): exact BM25 of every cell.
-        groups: One number a candidate, equal within a group; negative for none.
+        groups: int64, one number a candidate, equal within a group; negative for none.
         weights: The encoder's weights.
         whole: The first text is the whole message: beside others it only lends them context.
 
     Returns:
         Every candidate once; with one text in its order, else taken in turn from the texts.
     """
-    if not dense.shape[1]:
-        return []
     base: Floats = (weights.dense * dense + weights.lexical * lexical).astype(np.float32)
     scores = base + np.float32(weights.group) * group_support(base, groups)
-    rows = list(range(len(scores)))
-    if whole and len(rows) > 1:
+    first = 0
+    if whole and len(scores) > 1:
         scores = scores + np.float32(weights.context) * scores[0]
-        rows = rows[1:]
-    best = scores.max(axis=1)
-    orders = [np.argsort(-scores[row], kind="stable").tolist() for row in rows]
-    return [
-        Ranked(
-            column,
-            rows[turn],
-            float(scores[rows[turn], column]),
-            float(best[rows[turn]] - scores[rows[turn], column]),
-            float(dense[rows[turn], column]),
-            float(lexical[rows[turn], column]),
-        )
-        for turn, column in interleave(orders)
-    ]
+        first = 1
+    turns, candidates = interleave(np.argsort(-scores[first:], axis=1, kind="stable"))
+    rows = turns + first
+    behind = scores.max(axis=1, initial=-np.inf)[rows] - scores[rows, candidates]
+    return Ranking(candidates, rows, behind, dense[rows, candidates], lexical[rows, candidates])
 
 
-def interleave(orders: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Take from several orders in turn, each item once; at equal depth the earlier order comes first.
+def interleave(orders: Ids) -> tuple[Ids, Ids]:
+    """Take from several orders of the same items in turn, each item once; at equal depth the earlier order comes first.
+
+    Args:
+        orders: int64 (orders, items).
 
     Returns:
-        Pairs of (order, item).
+        For each item in the joint order: which order gave it, and the item.
     """
-    taken: set[int] = set()
-    found: list[tuple[int, int]] = []
-    for depth in range(max(map(len, orders), default=0)):
-        for turn, order in enumerate(orders):
-            if depth < len(order) and order[depth] not in taken:
-                taken.add(order[depth])
-                found.append((turn, order[depth]))
-    return found
+    _, firsts = np.unique(orders.T.ravel(), return_index=True)
+    places = np.sort(firsts)
+    turns = places % max(len(orders), 1)
+    return turns, orders[turns, places // max(len(orders), 1)]
 
 
-def group_support(scores: Floats, groups: Sequence[int]) -> Floats:
-    """Mean score of the best few candidates of each candidate's group, row by row.
+def group_support(scores: Floats, groups: Ids) -> Floats:
+    """Mean score of the best few candidates of each candidate's group, row by row, float32 (texts, candidates).
 
     A server of which several tools fit is likelier to be the one meant. A candidate without group stands for itself, so
     that collections without groups keep their order.
     """
+    members = np.flatnonzero(groups >= 0)
     support = scores.copy()
-    numbers = np.asarray(groups, np.int64)
-    for number in np.unique(numbers[numbers >= 0]):
-        columns = np.flatnonzero(numbers == number)
-        best = np.sort(scores[:, columns], axis=1)[:, -SIBLINGS:]
-        support[:, columns] = best.mean(axis=1, keepdims=True)
+    if not len(members):
+        return support
+    _, group = np.unique(groups[members], return_inverse=True)
+    ordered = np.sort(group)
+    depth = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+    counted = np.minimum(np.bincount(group), SIBLINGS)
+    for row in range(len(scores)):
+        best = np.lexsort((-scores[row, members], group))[depth < SIBLINGS]
+        sums = np.bincount(group[best], scores[row, members[best]])
+        support[row, members] = (sums / counted)[group]
     return support

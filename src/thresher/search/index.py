@@ -15,15 +15,16 @@ from dataclasses import replace
 from thresher.core import Caller, InvalidInput, Settings, StoreError, Tenant, event
 from thresher.embedding import Encoder
 from thresher.search import answering, writing
-from thresher.search.bm25 import Totals
+from thresher.search.arrays import Floats
+from thresher.search.bm25 import score_texts
 from thresher.search.calibration import constants_for
 from thresher.search.copies import Copies
 from thresher.search.documents import documents_of
 from thresher.search.phrases import Embedded, embed
 from thresher.search.planning import Plan, plan_of
-from thresher.search.profiles import numbered, profile_of
+from thresher.search.profiles import profile_of
 from thresher.search.put import BATCH, model_id, pending, put_documents
-from thresher.search.reading import NOBODY, NOTHING, Reader, Reading, Universe
+from thresher.search.reading import Reader, Reading, Request
 from thresher.search.records import Entry, Filter, Progress, PutCounts, SearchResult
 from thresher.store import Database, run_retrying
 
@@ -161,21 +162,21 @@ class SearchIndex:
             raise InvalidInput("The limit or the threshold is out of range.", hint="limit >= 0, threshold 0 to 1.")
         started = time.perf_counter()
         plan = plan_of(queries, split=split, message=message)
-        (reading, lost), embedded = await asyncio.gather(self._read(caller, kind, plan), embed(plan, self._encoder))
+        request = Request(caller, kind, filter.facets)
+        (reading, lexical, lost), embedded = await asyncio.gather(self._read(request, plan), embed(plan, self._encoder))
         embedded = await self._matching(plan, reading, embedded)
-        universe = await self._universe(caller, kind, reading, filter, embedded)
-        scores = answering.scores_of(plan, reading, universe)
-        groups = await self._groups(caller, kind, reading, scores)
-        constants = constants_for(reading.model, dense=universe.dense is not None, lexical=not lost)
-        found = answering.answer(plan, reading, scores, groups, constants, limit=limit, threshold=threshold)
+        dense = await self._dense(request, reading, embedded)
+        scores = answering.scores_of(reading.ids, dense, lexical)
+        groups = await self._reader.groups(request, reading, scores.columns)
+        constants = constants_for(reading.model, dense=dense is not None, lexical=not lost)
+        found = answering.answer(plan, reading.postings, scores, groups, constants, limit=limit, threshold=threshold)
         total = (time.perf_counter() - started) * 1000
-        degraded = " ".join(note for note in (*plan.notes, lost, embedded.note) if note)
         return SearchResult(
             found.hits,
             found.abstained,
             found.probability,
-            degraded,
-            len(universe.ids),
+            " ".join(note for note in (*plan.notes, lost, embedded.note) if note),
+            len(reading.ids),
             plan.phrases,
             embedded.milliseconds,
             max(total - embedded.milliseconds, 0.0),
@@ -185,17 +186,20 @@ class SearchIndex:
         """Let the copies go; the database and the encoder belong to the caller."""
         await self._copies.close()
 
-    async def _read(self, caller: Caller, kind: str, plan: Plan) -> tuple[Reading, str]:
+    async def _read(self, request: Request, plan: Plan) -> tuple[Reading, Floats, str]:
+        """The collection, its BM25 scores, and what was not as it should be; runs beside the embedding."""
+        note = ""
         try:
             async with asyncio.timeout(_READ_SECONDS):
-                return await self._reader.read(caller, kind, plan.all_terms), ""
+                reading = await self._reader.read(request, plan.all_terms)
         except (StoreError, TimeoutError) as error:
-            snapshot = self._copies.peek(caller.tenant, kind)
-            if snapshot is None:
+            last = self._reader.last(request)
+            if last is None:
                 raise
-            event(_logger, "search without database", level=logging.WARNING, kind=kind, error=str(error))
+            event(_logger, "search without database", level=logging.WARNING, kind=request.kind, error=str(error))
             note = "Searched by meaning alone, in the last copy of the index: the database does not answer."
-            return Reading(snapshot.model, snapshot.version, Totals(0, 0.0), {}, snapshot), note
+            reading = last
+        return reading, score_texts(plan.terms, reading.postings, reading.ids), note
 
     async def _matching(self, plan: Plan, reading: Reading, embedded: Embedded) -> Embedded:
         """Vectors of the model that serves; none, with a note, when no encoder at hand is that model."""
@@ -210,17 +214,7 @@ class SearchIndex:
         )
         return replace(embedded, matrix=None, note=note)
 
-    async def _universe(
-        self, caller: Caller, kind: str, reading: Reading, allowed: Filter, embedded: Embedded
-    ) -> Universe:
-        if reading is NOTHING:
-            return NOBODY
-        vectors = embedded.matrix if reading.model else None
-        return await self._reader.universe(caller, kind, reading, allowed, vectors, embedded.phrase)
-
-    async def _groups(self, caller: Caller, kind: str, reading: Reading, scores: answering.Scores) -> list[int]:
-        profile = profile_of(kind)
-        if not profile.group_prefix or not len(scores.columns):
-            return [-1] * len(scores.columns)
-        facets = await self._reader.facets(caller, kind, reading, scores.candidate_ids)
-        return numbered(profile.group_of(labels) for labels in facets)
+    async def _dense(self, request: Request, reading: Reading, embedded: Embedded) -> Floats | None:
+        if embedded.matrix is None or not reading.model:
+            return None
+        return await self._reader.dense(request, reading, embedded.matrix, embedded.owners)

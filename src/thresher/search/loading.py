@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.search import queries
 from thresher.search.arrays import Floats, Ids, run, vectors_of
+from thresher.search.profiles import profile_of
 from thresher.search.snapshot import Rows, Snapshot, merged, snapshot_of
 
 _PIECE = 4096
@@ -43,7 +44,7 @@ async def vector_bytes(connection: AsyncConnection, kind: str, model: str) -> in
 async def load(connection: AsyncConnection, kind: str, head: Head) -> Snapshot:
     """Read a whole collection."""
     rows = await _changed(connection, kind, head.model, -1)
-    return await asyncio.to_thread(snapshot_of, head.model, head.version, rows)
+    return await asyncio.to_thread(snapshot_of, head.model, head.version, rows, profile_of(kind))
 
 
 async def refresh(connection: AsyncConnection, kind: str, head: Head, old: Snapshot) -> Snapshot:
@@ -53,7 +54,7 @@ async def refresh(connection: AsyncConnection, kind: str, head: Head, old: Snaps
     living = None
     if len(old.rows.ids) + news != head.items:
         living = (await run(connection, queries.ALL_IDS, {"kind": kind}))[0][0]
-    return await asyncio.to_thread(merged, old, head.version, changed, living)
+    return await asyncio.to_thread(merged, old, head.version, changed, living, profile_of(kind))
 
 
 async def _changed(connection: AsyncConnection, kind: str, model: str, since: int) -> Rows:

@@ -19,14 +19,14 @@ class Embedded:
 
     Attributes:
         matrix: float32 (pieces, dimension); None when the encoder failed.
-        phrase: The phrase of each piece.
+        owners: The phrase that each piece belongs to.
         model: The model of the vectors; empty when it failed.
         milliseconds: What embedding took.
         note: What was left out or went wrong, in words.
     """
 
     matrix: Matrix | None
-    phrase: tuple[int, ...]
+    owners: tuple[int, ...]
     model: str
     milliseconds: float
     note: str = ""
@@ -42,7 +42,7 @@ async def embed(plan: Plan, encoder: Encoder) -> Embedded:
     except EncoderError as error:
         return Embedded(None, (), "", _since(started), f"Searched by words alone: {error}")
     note = f"{pieces.left_out:,} characters in the middle were not embedded." if pieces.left_out else ""
-    return Embedded(matrix, pieces.phrase, model, _since(started), note)
+    return Embedded(matrix, pieces.owners, model, _since(started), note)
 
 
 def _since(started: float) -> float:

@@ -53,12 +53,12 @@ class Pieces:
 
     Attributes:
         texts: All pieces, in the phrases' order.
-        phrase: For each piece, the phrase that it belongs to; never decreasing.
+        owners: The phrase that each piece belongs to; never decreasing.
         left_out: Characters in no piece.
     """
 
     texts: tuple[str, ...]
-    phrase: tuple[int, ...]
+    owners: tuple[int, ...]
     left_out: int
 
 
@@ -95,7 +95,7 @@ def pieces_of(plan: Plan, encoder: Encoder) -> Pieces:
         EncoderError: The encoder's tokenizer cannot be loaded.
     """
     texts: list[str] = []
-    phrase: list[int] = []
+    owners: list[int] = []
     left_out = 0
     for number, text in enumerate(plan.phrases):
         if len(text) <= _SURELY_SHORT:
@@ -104,8 +104,8 @@ def pieces_of(plan: Plan, encoder: Encoder) -> Pieces:
             windows = encoder.windows(text, tokens=encoder.model.max_tokens - _PREFIX_TOKENS)
             left_out += windows.left_out
         texts += windows or [text]
-        phrase += [number] * max(len(windows), 1)
-    return Pieces(tuple(texts), tuple(phrase), left_out)
+        owners += [number] * max(len(windows), 1)
+    return Pieces(tuple(texts), tuple(owners), left_out)
 
 
 def _shortened(text: str, notes: list[str]) -> str:

@@ -5,8 +5,12 @@ Invariant: data only; a kind that is not named here is searched like any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
+
+from thresher.search.arrays import Ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,8 @@ def profile_of(kind: str) -> Profile:
     return PROFILES.get(kind, _PLAIN)
 
 
-def numbered(groups: Iterable[str | None]) -> list[int]:
-    """One number a group, -1 for none, in the items' order."""
-    numbers: dict[str, int] = {}
-    return [-1 if group is None else numbers.setdefault(group, len(numbers)) for group in groups]
+def groups_of(profile: Profile, facets: Sequence[frozenset[str]]) -> Ids:
+    """One number a group, -1 for none, int64 in the items' order; items with equal labels are looked at once."""
+    names = {labels: profile.group_of(labels) for labels in set(facets)}
+    numbers = {name: number for number, name in enumerate(sorted(filter(None, names.values())))}
+    return np.fromiter((numbers.get(names[labels] or "", -1) for labels in facets), np.int64, len(facets))

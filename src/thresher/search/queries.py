@@ -14,8 +14,9 @@ WITH wanted AS (
 SELECT c.model, c.version, c.items, c.total_length, w.term, w.documents, p.ids, p.frequencies, p.lengths
 FROM collection c LEFT JOIN (
   wanted w CROSS JOIN LATERAL (
-    SELECT coalesce(array_agg(p.id), '{}') AS ids, coalesce(array_agg(p.frequency), '{}') AS frequencies,
-           coalesce(array_agg(p.length), '{}') AS lengths
+    SELECT coalesce(array_agg(p.id ORDER BY p.id), '{}') AS ids,
+           coalesce(array_agg(p.frequency ORDER BY p.id), '{}') AS frequencies,
+           coalesce(array_agg(p.length ORDER BY p.id), '{}') AS lengths
     FROM posting p
     WHERE p.kind = %(kind)s AND p.term = w.term AND (p.owner IS NULL OR p.owner = %(user)s::text)
   ) p
@@ -30,10 +31,12 @@ WITH living AS MATERIALIZED (
   SELECT id FROM item
   WHERE kind = %(kind)s AND (owner IS NULL OR owner = %(user)s::text)
     AND (%(facets)s::text[] IS NULL OR facets && %(facets)s::text[])
+), query AS MATERIALIZED (
+  SELECT q.vector::vector, q.number FROM unnest(%(vectors)s::text[]) WITH ORDINALITY AS q (vector, number)
 )
 SELECT array_agg(s.id ORDER BY s.id) AS ids, array_agg(s.score ORDER BY s.id) AS scores
-FROM unnest(%(vectors)s::text[]) WITH ORDINALITY AS q (vector, number) CROSS JOIN LATERAL (
-  SELECT l.id, coalesce(max(-(v.vector <#> q.vector::vector)), 'NaN')::real AS score
+FROM query q CROSS JOIN LATERAL (
+  SELECT l.id, coalesce(max(-(v.vector <#> q.vector)), 'NaN')::real AS score
   FROM living l LEFT JOIN item_vector v ON v.kind = %(kind)s AND v.id = l.id AND v.model = %(model)s
   GROUP BY l.id
 ) s

@@ -1,70 +1,69 @@
-"""Reads what a search needs: the collection's state with its postings, and every item's dense score.
+"""Reads what a search needs: the collection's state, the items that may be returned, and their exact scores.
 
 Invariant: a filter is applied before anything is ranked or cut, so that it never loses a hit; the copy in the process
-and PostgreSQL give the same universe.
+and PostgreSQL give the same scores.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thresher.core import Caller
 from thresher.search import queries
-from thresher.search.arrays import Floats, Ids, run, vector_texts
-from thresher.search.bm25 import Postings, Totals
+from thresher.search.arrays import Floats, Ids, Row, run, vector_texts
+from thresher.search.bm25 import Postings, Totals, postings_of, rows_of
 from thresher.search.copies import Copies
-from thresher.search.records import Filter
+from thresher.search.profiles import groups_of, profile_of
 from thresher.search.snapshot import Snapshot
 from thresher.store import Database
 
 POSTING_BUDGET = 50_000
-"""Postings that one search reads: about 15 ms. The commonest terms go beyond it, and say least: collections up to some
+"""Postings that one search reads: about 15 ms. The commonest terms go beyond it, and say least; collections up to some
 5,000 items never reach it."""
-_LOOP_PRODUCTS = 400_000
-"""Products (vectors times pieces) that are worked out on the event loop; more go to a thread. About 15 ms."""
+_LOOP_PRODUCTS = 100_000
+"""Inner products that are worked out on the event loop, up to some 5 ms; more go to a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Who asks for what: the part of a search that decides which items may be returned."""
+
+    caller: Caller
+    kind: str
+    facets: frozenset[str] | None
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """Values to bind."""
+        facets = None if self.facets is None else sorted(self.facets)
+        return {"kind": self.kind, "user": self.caller.user, "facets": facets}
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A collection as one statement saw it.
+    """A collection as one statement saw it, and the items that may be returned.
 
     Attributes:
         model: The model whose vectors serve; empty while there are none.
-        version: Raised by every write.
-        totals: For BM25.
         postings: Term to postings, for the query's terms that occur.
-        snapshot: The copy in the process, when it holds this version.
+        ids: int64 (n,), sorted: every item that the caller may see under the filter.
+        snapshot: The copy in the process, when it holds the collection's version.
+        rows: int64 (n,), where `ids` lie in the snapshot; None for all of it in order.
     """
 
     model: str
-    version: int
-    totals: Totals
-    postings: dict[str, Postings]
-    snapshot: Snapshot | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Universe:
-    """Every item that the caller may see under the filter.
-
-    Attributes:
-        ids: int64 (n,), sorted.
-        dense: float32 (phrases, n), NaN for an item without vectors; None where the dense arm did not run.
-    """
-
+    postings: Mapping[str, Postings]
     ids: Ids
-    dense: Floats | None
+    snapshot: Snapshot | None = None
+    rows: Ids | None = None
 
 
-NOTHING = Reading("", -1, Totals(0, 0.0), {})
+NOTHING = Reading("", {}, np.empty(0, np.int64))
 """The reading of a kind that holds nothing."""
-NOBODY = Universe(np.empty(0, np.int64), None)
-"""The universe of a kind that holds nothing."""
 
 
 class Reader:
@@ -74,89 +73,96 @@ class Reader:
         self._database = database
         self._copies = copies
 
-    async def read(self, caller: Caller, kind: str, terms: Sequence[str]) -> Reading:
-        """The state of a collection and the postings of some terms, rarest first within the budget."""
-        parameters = {"kind": kind, "terms": list(terms), "user": caller.user, "budget": POSTING_BUDGET}
-        async with self._database.transaction(caller.tenant) as connection:
+    async def read(self, request: Request, terms: Sequence[str]) -> Reading:
+        """The state of a collection with the postings of some terms, rarest first within the budget."""
+        parameters = request.parameters | {"terms": list(terms), "budget": POSTING_BUDGET}
+        async with self._database.transaction(request.caller.tenant) as connection:
             rows = await run(connection, queries.READ, parameters)
         if not rows:
             return NOTHING
-        model, version, items, total_length = rows[0][:4]
-        postings = {row[4]: Postings(row[5], row[6], row[7], row[8]) for row in rows if row[4] is not None}
-        reading = Reading(model, version, Totals(items, total_length), postings)
-        if not model:
-            return reading
-        return replace(reading, snapshot=await self._copies.current(caller.tenant, kind, model, version))
+        model, version = rows[0][:2]
+        postings = _postings(rows)
+        snapshot = await self._copies.current(request.caller.tenant, request.kind, model, version) if model else None
+        if snapshot is not None:
+            return reading_of(snapshot, request, postings)
+        async with self._database.transaction(request.caller.tenant) as connection:
+            living = await run(connection, queries.LIVING, request.parameters)
+        return Reading(model, postings, living[0][0])
 
-    async def universe(
-        self,
-        caller: Caller,
-        kind: str,
-        reading: Reading,
-        allowed: Filter,
-        vectors: Floats | None,
-        phrase: Sequence[int],
-    ) -> Universe:
-        """The items that may be returned, with exact scores.
+    def last(self, request: Request) -> Reading | None:
+        """What the process holds of a collection, perhaps out of date, without its words; None for nothing."""
+        snapshot = self._copies.peek(request.caller.tenant, request.kind)
+        return None if snapshot is None else reading_of(snapshot, request, {})
+
+    async def dense(self, request: Request, reading: Reading, vectors: Floats, owners: Sequence[int]) -> Floats:
+        """The best score of every item's vectors with each text.
 
         Args:
-            caller: Who asks.
-            kind: Which collection.
-            reading: Its state.
-            allowed: The filter.
-            vectors: float32 (pieces, dimension); None for no dense arm.
-            phrase: The phrase of each piece.
+            request: Who asks for what.
+            reading: The collection and the items.
+            vectors: float32 (pieces, dimension).
+            owners: The text that each piece belongs to; never decreasing, none left out.
+
+        Returns:
+            float32 (texts, n); NaN for an item without vectors.
+        """
+        if reading.snapshot is None:
+            return best_of_pieces(await self._from_database(request, reading, vectors), owners)
+        if len(vectors) * len(reading.snapshot.rows.vectors) > _LOOP_PRODUCTS:
+            scores = await asyncio.to_thread(reading.snapshot.scores, vectors)
+        else:
+            scores = reading.snapshot.scores(vectors)
+        best = best_of_pieces(scores, owners)
+        return best if reading.rows is None else best[:, reading.rows]
+
+    async def groups(self, request: Request, reading: Reading, columns: Ids) -> Ids:
+        """A number for the group of some items, negative for none.
+
+        Args:
+            request: Who asks for what.
+            reading: The collection and the items.
+            columns: int64 (m,), places in `reading.ids`.
         """
         if reading.snapshot is not None:
-            return await from_snapshot(reading.snapshot, caller.user, allowed, vectors, phrase)
-        facets = None if allowed.facets is None else sorted(allowed.facets)
-        parameters: dict[str, object] = {"kind": kind, "user": caller.user, "facets": facets}
-        async with self._database.transaction(caller.tenant) as connection:
-            if vectors is None:
-                rows = await run(connection, queries.LIVING, parameters)
-                return Universe(rows[0][0], None)
-            parameters |= {"model": reading.model, "vectors": vector_texts(vectors)}
-            rows = await run(connection, queries.DENSE, parameters)
-        if not rows:
-            return Universe(np.empty(0, np.int64), np.empty((len(set(phrase)), 0), np.float32))
-        return Universe(rows[0][0], best_of_pieces(np.stack([row[1] for row in rows]), phrase))
+            return reading.snapshot.groups[columns if reading.rows is None else reading.rows[columns]]
+        wanted = reading.ids[columns].tolist()
+        async with self._database.transaction(request.caller.tenant) as connection:
+            found = await run(connection, queries.FACETS, {"kind": request.kind, "ids": wanted})
+        labels = {row[0]: frozenset[str](row[1]) for row in found}
+        return groups_of(profile_of(request.kind), [labels.get(number, frozenset()) for number in wanted])
 
-    async def facets(self, caller: Caller, kind: str, reading: Reading, ids: Ids) -> list[frozenset[str]]:
-        """The labels of some items, in the order of `ids`; none for one that has just gone."""
-        if reading.snapshot is not None:
-            return reading.snapshot.facets_of(ids)
-        async with self._database.transaction(caller.tenant) as connection:
-            rows = await run(connection, queries.FACETS, {"kind": kind, "ids": ids.tolist()})
-        labels = {row[0]: frozenset[str](row[1]) for row in rows}
-        return [labels.get(number, frozenset()) for number in ids.tolist()]
+    async def _from_database(self, request: Request, reading: Reading, vectors: Floats) -> Floats:
+        parameters = request.parameters | {"model": reading.model, "vectors": vector_texts(vectors)}
+        async with self._database.transaction(request.caller.tenant) as connection:
+            found = await run(connection, queries.DENSE, parameters)
+        scores = np.full((len(vectors), len(reading.ids)), np.nan, np.float32)
+        for number, (ids, values) in enumerate(found):
+            known, rows = rows_of(ids, reading.ids)
+            scores[number, rows] = values[known]
+        return scores
 
 
-async def from_snapshot(
-    snapshot: Snapshot, user: str | None, allowed: Filter, vectors: Floats | None, phrase: Sequence[int]
-) -> Universe:
-    """The universe out of a copy."""
-    rows = snapshot.allowed(user, allowed.facets)
+def reading_of(snapshot: Snapshot, request: Request, postings: Mapping[str, Postings]) -> Reading:
+    """The items of a copy that may be returned."""
+    rows = snapshot.allowed(request.caller.user, request.facets)
     ids = snapshot.rows.ids if rows is None else snapshot.rows.ids[rows]
-    if vectors is None:
-        return Universe(ids, None)
-    if len(vectors) * len(snapshot.rows.vectors) > _LOOP_PRODUCTS:
-        scores = await asyncio.to_thread(snapshot.scores, vectors)
-    else:
-        scores = snapshot.scores(vectors)
-    dense = best_of_pieces(scores, phrase)
-    return Universe(ids, dense if rows is None else dense[:, rows])
+    return Reading(snapshot.model, postings, ids, snapshot, rows)
 
 
-def best_of_pieces(scores: NDArray[np.float32], phrase: Sequence[int]) -> Floats:
-    """The best score over the pieces of each phrase.
+def best_of_pieces(scores: Floats, owners: Sequence[int]) -> Floats:
+    """The best score over the pieces of each text.
 
     Args:
         scores: float32 (pieces, n).
-        phrase: The phrase of each piece, never decreasing, none left out.
+        owners: The text that each piece belongs to; never decreasing, none left out.
 
     Returns:
-        float32 (phrases, n).
+        float32 (texts, n).
     """
-    if len(set(phrase)) == len(phrase):
-        return scores
-    return np.maximum.reduceat(scores, np.unique(phrase, return_index=True)[1], axis=0)
+    starts = np.unique(owners, return_index=True)[1]
+    return scores if len(starts) == len(owners) else np.maximum.reduceat(scores, starts, axis=0)
+
+
+def _postings(rows: Sequence[Row]) -> dict[str, Postings]:
+    totals = Totals(rows[0][2], rows[0][3])
+    return {row[4]: postings_of(totals, row[5], row[6], row[7], row[8]) for row in rows if row[4] is not None}
