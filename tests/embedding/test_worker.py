@@ -191,6 +191,37 @@ while True:
     await eventually(lambda: not alive(pid))
 
 
+@pytest.mark.parametrize("closing", ["await encoder.close()", "pass"])
+async def test_an_interrupt_leaves_nothing_behind(tiny_folder: Path, closing: str) -> None:
+    """Ctrl-C in the middle of a large call, whether or not the program still closes the encoder."""
+    code = f"""
+import asyncio
+from pathlib import Path
+from thresher.core import load_settings
+from thresher.embedding import open_encoder
+
+async def main():
+    encoder = open_encoder(load_settings(model_dir=Path({str(tiny_folder)!r})))
+    try:
+        await encoder.embed_documents([f"text {{number}}" for number in range(100)])
+        print(encoder.worker.pid, flush=True)
+        await encoder.embed_documents([f"text {{number}}" for number in range(1_000_000)])
+    finally:
+        {closing}
+
+asyncio.run(main())
+"""
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    pid = int(await asyncio.to_thread(parent.stdout.readline))
+
+    parent.send_signal(signal.SIGINT)
+    _, errors = await asyncio.to_thread(parent.communicate, timeout=30)
+
+    assert "KeyboardInterrupt" in errors
+    await eventually(lambda: not alive(pid))
+
+
 def test_a_worker_started_by_hand_survives_an_interrupt_and_ends_with_its_input(files: ModelFiles) -> None:
     """Ctrl-C in a terminal reaches the whole group; it is the parent's to act on."""
     process = subprocess.Popen(

@@ -178,13 +178,18 @@ class Worker:
 
 
 def _spawn() -> subprocess.Popen[bytes]:
-    """Start the process: -P keeps a file in the working directory from posing as a module of ours."""
+    """Start the process, niced.
+
+    -P keeps a file in the working directory from posing as a module of ours. The process gets a group of its own, so
+    that Ctrl-C in a terminal is ours alone, but stays in our session: Linux desktops share processors between sessions
+    first, and a niceness counts only inside one.
+    """
     lower = getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0)
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "thresher.embedding"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        start_new_session=True,
+        process_group=0,
         creationflags=lower,
     )
     if sys.platform != "win32":
