@@ -135,6 +135,7 @@ def run(
         screen.begin()
         report = _recorded(settings, catalogue or read_catalogue(), screen, fresh=fresh)
     except KeyboardInterrupt:
+        screen.close()
         if not json:
             console.print("Interrupted: nothing was left running.", style="yellow")
         return INTERRUPTED
