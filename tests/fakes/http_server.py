@@ -1,7 +1,7 @@
 """A fake MCP server over streamable HTTP in the standard library: 2025-11-25 with sessions, misbehaving on demand.
 
 Usage: http_server.py [KEY=VALUE ...]; prints its port. Options: `port=N`, `heard=FILE` appends each message and its
-headers, `mode=good|sse|unauthorized|html|typescript|modern`.
+headers, `mode=good|sse|unauthorized|html|typescript|modern|clinging`.
 
 `POST /forget` makes it forget its sessions; `POST /quit` ends the process without an answer.
 """
@@ -43,6 +43,8 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(405)
 
     def do_DELETE(self) -> None:
+        if MODE == "clinging":
+            time.sleep(600)
         SESSIONS.discard(self.headers.get("mcp-session-id", ""))
         self.answer(200)
 

@@ -34,6 +34,7 @@ def main() -> None:
     # With the protocol named: asyncio switches Nagle's algorithm off only for sockets that say they are TCP.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
+    listener.listen()
     print(listener.getsockname()[1], flush=True)
     app = server.streamable_http_app()
     uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listener])

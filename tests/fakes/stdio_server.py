@@ -176,6 +176,11 @@ def main() -> None:
         print("Welcome to the fake server!\n\n{not json", flush=True)
         sys.stdout.write(json.dumps({"hello": 1}) + "\n")
         sys.stdout.flush()
+    if MODE == "flood":
+        while True:
+            os.write(1, b"all work and no play\n" * 100)
+    if MODE == "chatty":
+        threading.Thread(target=lambda: [os.write(2, b"chat " * 20 + b"\n") for _ in iter(int, 1)], daemon=True).start()
     if MODE == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if MODE in ("parent", "stubborn"):

@@ -182,6 +182,18 @@ async def test_closing_a_session_takes_leave_of_the_server(
     assert heard.read_text().count('"method": "initialize"') == 2
 
 
+async def test_closing_does_not_wait_for_a_server_that_never_says_goodbye(
+    upstreams: Upstreams, http_server: Start
+) -> None:
+    """Leaving is a courtesy."""
+    await upstreams.list_tools(http_server("mode=clinging").config)
+
+    async with asyncio.timeout(8):
+        await upstreams.close()
+
+    assert upstreams.states() == []
+
+
 async def test_secrets_of_an_address_stay_out_of_errors(upstreams: Upstreams, http_server: Start, caplog: Any) -> None:
     """User, password and key are part of many hosted addresses."""
     server = http_server(f"port={0}")

@@ -177,6 +177,22 @@ async def test_rubbish_on_stdout_goes_to_the_servers_log(upstreams: Upstreams) -
     assert upstreams.log("stranger") == ()
 
 
+async def test_a_flood_of_rubbish_ends_the_attempt(upstreams: Upstreams) -> None:
+    """It must not starve the other servers."""
+    with pytest.raises(UpstreamError, match=r"floods its stdout.*all work and no play"):
+        await upstreams.list_tools(stdio_server("flood"))
+
+
+async def test_a_flood_on_stderr_keeps_only_the_last_lines(upstreams: Upstreams) -> None:
+    """And the server stays usable."""
+    config = stdio_server("chatty")
+
+    outcomes = [await upstreams.call_tool(config, "echo", {}) for _ in range(20)]
+
+    assert not any(outcome.is_error for outcome in outcomes)
+    await eventually(lambda: len(upstreams.log("fake")) == 200)
+
+
 @pytest.mark.parametrize(
     ("mode", "kind", "said"),
     [

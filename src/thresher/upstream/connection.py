@@ -27,7 +27,7 @@ from thresher.upstream.failures import Failures, NotCarriedOut, SessionLost
 from thresher.upstream.http import http_transport
 from thresher.upstream.log import ServerLog
 from thresher.upstream.process import EXIT_SECONDS, TERMINATE_SECONDS, kill_child
-from thresher.upstream.stdio import stdio_transport
+from thresher.upstream.stdio import ITS_OWN_END, stdio_transport
 
 _logger = logging.getLogger("thresher.upstream")
 CLOSE_SECONDS = EXIT_SECONDS + TERMINATE_SECONDS + 1.0
@@ -110,7 +110,7 @@ class Connection:
 
     def _exit_status(self) -> str:
         code = self._process.returncode if self._process else None
-        if code is None:
+        if code is None or self._reason != ITS_OWN_END:
             return ""
         return f" (signal {-code})" if code < 0 else f" (exit status {code})"
 

@@ -17,14 +17,21 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
-from pydantic import ValidationError
 
 from thresher.upstream.config import ServerConfig
-from thresher.upstream.log import ServerLog
+from thresher.upstream.log import KEPT_LINES, ServerLog
 from thresher.upstream.process import MAX_MESSAGE_BYTES, kill_child, start_child, stop_child
 
 _LEADER_POLL_SECONDS = 1.0
 _DRAIN_SECONDS = 0.5
+_CHUNK_BYTES = 65536
+_FLOOD_PAUSE_SECONDS = 0.02
+"""After a full chunk of log: about 3 MB/s, then the server waits for us and not the others for it."""
+_MAX_STRANGE_LINES = 2_000
+"""In a row on stdout; banners have a dozen."""
+
+ITS_OWN_END = "it ended"
+"""The reason given when the child went by itself."""
 
 Received: TypeAlias = MemoryObjectSendStream[SessionMessage | Exception]
 Streams: TypeAlias = tuple[
@@ -81,12 +88,11 @@ async def _read_messages(process: Process, received: Received, log: ServerLog, e
     assert process.stdout is not None  # noqa: S101 - started with pipes
     async with received:
         try:
-            while True:
-                line = await process.stdout.readuntil(b"\n")
-                await _deliver(line, received, log)
+            await _deliver_lines(process.stdout, received, log)
+            ended("it floods its stdout with lines that are not MCP")
         except IncompleteReadError as end:
             log.add(end.partial)
-            ended("it ended")
+            ended(ITS_OWN_END)
         except LimitOverrunError:
             ended(f"it sent a message of more than {MAX_MESSAGE_BYTES // 2**20} MiB")
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -94,21 +100,34 @@ async def _read_messages(process: Process, received: Received, log: ServerLog, e
     await _drain(process.stdout)
 
 
-async def _deliver(line: bytes, received: Received, log: ServerLog) -> None:
-    if not line.strip():
-        return
+async def _deliver_lines(stdout: asyncio.StreamReader, received: Received, log: ServerLog) -> None:
+    """Deliver message after message; returns only when too many lines in a row are none."""
+    strange = 0
+    while strange < _MAX_STRANGE_LINES:
+        line = await stdout.readuntil(b"\n")
+        if (message := _message(line)) is not None:
+            strange = 0
+            await received.send(message)
+            continue
+        strange += 1
+        log.add(b"(stdout, not MCP) " + line if line.strip() else b"")
+        # Reading what has arrived already never yields, and a flood would starve every other server.
+        await asyncio.sleep(0)
+
+
+def _message(line: bytes) -> SessionMessage | None:
+    if not line.lstrip().startswith((b"{", b"[")):
+        return None
     try:
-        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-    except (ValidationError, ValueError):
-        log.add(b"(stdout, not MCP) " + line)
-        return
-    await received.send(SessionMessage(message))
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError:
+        return None
 
 
 async def _drain(stream: asyncio.StreamReader) -> None:
     """Throw the rest away, so that a child that still writes can come to its end."""
-    while await stream.read(65536):
-        pass
+    while await stream.read(_CHUNK_BYTES):  # noqa: ASYNC110 - the pause lets others run; nothing is waited for
+        await asyncio.sleep(0)
 
 
 async def _write_messages(
@@ -132,10 +151,12 @@ async def _write_messages(
 
 async def _read_log(process: Process, log: ServerLog) -> None:
     assert process.stderr is not None  # noqa: S101 - started with pipes
-    while chunk := await process.stderr.read(65536):
+    while chunk := await process.stderr.read(_CHUNK_BYTES):
         # A line split between two chunks becomes two lines: bounded memory matters more.
-        for line in chunk.split(b"\n"):
+        for line in chunk.split(b"\n")[-KEPT_LINES:]:
             log.add(line)
+        if len(chunk) == _CHUNK_BYTES:
+            await asyncio.sleep(_FLOOD_PAUSE_SECONDS)
 
 
 async def _watch_leader(process: Process, received: Received, ended: Callable[[str], None]) -> None:
@@ -143,5 +164,5 @@ async def _watch_leader(process: Process, received: Received, ended: Callable[[s
     while process.returncode is None:  # noqa: ASYNC110 - asyncio's own wait() also waits for the pipes
         await asyncio.sleep(_LEADER_POLL_SECONDS)
     await asyncio.sleep(_DRAIN_SECONDS)
-    ended("it ended")
+    ended(ITS_OWN_END)
     received.close()
