@@ -15,7 +15,7 @@ from thresher.core import JSON, Tool, plain
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s|\n\s*\n|\n\s*[-*#\d]|\s\|\s")  # noqa: RUF001 - full-width stops end sentences too
 _MARKUP = re.compile(r"[`*_#]{2,}|</?[a-zA-Z][^>]{0,40}>|`")
 _SUMMARY_CHARACTERS = 120
-_OPTIONAL_SHOWN = 5
+_OPTIONAL_SHOWN = 3
 _PARAMETERS_CHARACTERS = 240
 _ENUM_CHARACTERS = 36
 _SHORT = {"boolean": "bool", "integer": "int"}

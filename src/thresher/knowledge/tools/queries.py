@@ -176,8 +176,8 @@ _UPSERT = text(
     """
     INSERT INTO tool AS t (tenant_id, server_id, owner, name, title, description, input_schema, output_schema,
                            annotations, enriched, content_hash, definition_hash, tokens)
-    SELECT :tenant, :server, s.owner, n.name, n.title, n.description, n.input_schema::jsonb, n.output_schema::jsonb,
-           n.annotations::jsonb, n.enriched, n.content_hash, n.definition_hash, n.tokens
+    SELECT :tenant, :server, s.owner, n.name, n.title, n.description, n.input_schema::json, n.output_schema::json,
+           n.annotations::json, n.enriched, n.content_hash, n.definition_hash, n.tokens
     FROM unnest(CAST(:names AS text[]), CAST(:titles AS text[]), CAST(:descriptions AS text[]),
                 CAST(:inputs AS text[]), CAST(:outputs AS text[]), CAST(:annotations AS text[]),
                 CAST(:enriched AS text[]), :hashes, :digests, CAST(:tokens AS int[]))

@@ -17,7 +17,7 @@ from sqlalchemy import (
     func,
     true,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSON, JSONB
 
 from thresher.store.tables.metadata import row_id, tenant_table
 
@@ -47,9 +47,9 @@ tool = tenant_table(
     Column("name", Text, nullable=False),
     Column("title", Text, nullable=False, server_default=""),
     Column("description", Text, nullable=False, server_default=""),
-    Column("input_schema", JSONB, nullable=False),
-    Column("output_schema", JSONB, nullable=True),
-    Column("annotations", JSONB, nullable=False),
+    Column("input_schema", JSON, nullable=False),
+    Column("output_schema", JSON, nullable=True),
+    Column("annotations", JSON, nullable=False),
     Column("enriched", Text, nullable=False),
     Column("content_hash", LargeBinary, nullable=False),
     Column("definition_hash", LargeBinary, nullable=False),
@@ -62,7 +62,8 @@ tool = tenant_table(
     ForeignKeyConstraint(["tenant_id", "server_id"], ["server.tenant_id", "server.id"], ondelete="CASCADE"),
 )
 """`enriched` is the text that is embedded, `content_hash` its SHA-256; `definition_hash` is that of the original
-without its server's name; `tokens`: what the definition costs a model that reads it in full."""
+without its server's name; `tokens`: what the definition costs a model that reads it in full.
+The schemas are JSON and not JSONB, which would forget the order in which the server names its parameters."""
 
 discovery = tenant_table(
     "discovery",
