@@ -149,7 +149,7 @@ class Home:
     @property
     def pid(self) -> int:
         """The daemon's process number; 0 when none runs."""
-        card = None if is_free(self.place.daemon_lock) else self.place.read()
+        card = None if not self.folder.exists() or is_free(self.place.daemon_lock) else self.place.read()
         return int(str((card or {}).get("pid", 0)))
 
     def kill_daemon(self) -> int:

@@ -14,7 +14,7 @@ import typer
 
 from thresher import __version__
 from thresher.cli import catalogue, evaluating, health, running, servers, tools
-from thresher.cli.output import BROKEN_PIPE, INTERRUPTED, complain
+from thresher.cli.output import BROKEN_PIPE, INTERRUPTED, ReaderGone, complain
 
 application = typer.Typer(
     name="thresher",
@@ -64,7 +64,7 @@ def run(arguments: Sequence[str]) -> int:
         return code if isinstance(code, int) else 0
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except BrokenPipeError:
+    except ReaderGone:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or the interpreter complains when it flushes at its end
         return BROKEN_PIPE
     except Exception as error:  # noqa: BLE001 - a face: a person gets one line, not a traceback

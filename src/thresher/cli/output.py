@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 """The option that every command takes."""
@@ -25,6 +25,10 @@ BROKEN_PIPE = 141
 """Exit code when the reader of our output has gone: 128 + SIGPIPE."""
 
 
+class ReaderGone(Exception):
+    """Whoever read our output has closed the pipe."""
+
+
 def show(value: Any, as_json: bool, render: Callable[[Any], RenderableType]) -> None:
     """Print a result.
 
@@ -33,18 +37,22 @@ def show(value: Any, as_json: bool, render: Callable[[Any], RenderableType]) -> 
         as_json: Whether a program reads it.
         render: Turns the value into something for people.
     """
-    if as_json:
-        sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
-    else:
-        console().print(render(value))
-    sys.stdout.flush()
+    text = json.dumps(value, ensure_ascii=False, indent=2) + "\n" if as_json else _rendered(render(value))
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise ReaderGone from None
 
 
-def console(*, errors: bool = False) -> Console:
-    """A console on standard output, or on standard error."""
+def _rendered(value: RenderableType) -> str:
+    """What a person sees: colours and the window's width on a terminal, whole lines in a pipe."""
     from rich.console import Console  # noqa: PLC0415 - `--help` does without
 
-    return Console(stderr=errors, highlight=False, soft_wrap=not sys.stdout.isatty())
+    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    with console.capture() as capture:  # Rich ends the process itself when a pipe breaks
+        console.print(value)
+    return capture.get()
 
 
 @contextmanager
@@ -58,10 +66,11 @@ def progress_bar(title: str, as_json: bool) -> Generator[Callable[[Mapping[str, 
     if as_json or not sys.stderr.isatty():
         yield lambda _event: None
         return
+    from rich.console import Console  # noqa: PLC0415 - `--help` does without
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415 - `--help` does without
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console(errors=True), transient=True) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
 
         def follow(event: Mapping[str, Any]) -> None:

@@ -1,0 +1,242 @@
+"""Each command: what it prints for people and for programs, and its exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.daemon.home import FAKE, Home, fake_server
+
+WITHOUT_DAEMON = {"tools": ["find"], "servers": ["add"], "eval": ["tools"]}
+
+
+def added(command: Command, tmp_path: Path) -> None:
+    """The fake server is in the catalogue."""
+    config = tmp_path / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": fake_server(tmp_path)}))
+    assert command("servers", "add", "--config", str(config)).code == 0
+
+
+def test_tools_are_found_with_reasons(command: Command, tmp_path: Path) -> None:
+    """For people a table, for programs every field; filters and bounds reach the service."""
+    added(command, tmp_path)
+    people = command("tools", "find", "echo this text back to me", "--threshold", "0")
+    programs = command("tools", "find", "-q", "echo", "-q", "sleep a while", "-s", "fake", "--limit", "3", "--json")
+
+    assert people.code == programs.code == 0
+    assert "fake_echo" in people.out
+    assert "tokens" in people.out
+    assert programs.json["total_searched"] > 0
+    assert len(programs.json["tools"]) <= 3
+    assert {"tools", "abstained", "probability", "degraded", "clauses", "tokens_sent", "tokens_all", "trace_id"} <= set(
+        programs.json
+    )
+
+
+def test_wrong_questions_are_told_in_one_line(command: Command) -> None:
+    """Message and queries together, a limit of 0, an unknown server, nothing at all."""
+    for arguments, code in [
+        (("a", "-q", "b"), 2),
+        (("a", "--limit", "0"), 2),
+        (("a", "-s", "nowhere"), 3),
+        ((), 2),
+    ]:
+        ended = command("tools", "find", *arguments)
+
+        assert ended.code == code
+        assert ended.err.startswith("thresher: ")
+        assert ended.out == ""
+        assert command("tools", "find", *arguments, "--json").json["error"]["message"]
+
+
+def test_tools_are_listed_shown_and_switched(command: Command, tmp_path: Path) -> None:
+    """Disabled and core tools are marked; a near name is offered for an unknown one."""
+    added(command, tmp_path)
+    assert command("tools", "disable", "fake_echo").code == 0
+    assert command("tools", "core", "fake_sleep").code == 0
+    listed = {tool["name"]: tool for tool in command("tools", "list", "-s", "fake", "--json").json}
+    table = command("tools", "list").out
+    shown = command("tools", "show", "fake_rich", "fake_nothing")
+    unknown = command("tools", "show", "fake_nothing")
+
+    assert (listed["fake_echo"]["enabled"], listed["fake_sleep"]["core"]) == (False, True)
+    assert "disabled" in table
+    assert "core" in table
+    assert "Does rich." in shown.out
+    assert "There is no tool 'fake_nothing'" in shown.out
+    assert unknown.code == 3
+    assert command("tools", "enable", "fake_echo", "--json").json == {"changed": ["fake_echo"], "enabled": True}
+    assert command("tools", "core", "--off", "fake_sleep").code == 0
+    assert command("tools", "enable", "nothing").code == 3
+
+
+def test_servers_are_added_listed_switched_refreshed_and_removed(command: Command, tmp_path: Path) -> None:
+    """A stdio server by hand; its secret is never printed."""
+    secret = "sk-verysecret"
+    arguments = ("--env", f"API_TOKEN={secret}", "--env", "PATH", "--description", "for tests")
+    first = command("servers", "add", "own", "--command", sys.executable, *arguments, "--", str(FAKE), "good")
+    listed = command("servers", "list", "--json")
+    own = next(server for server in listed.json if server["name"] == "own")
+
+    assert (first.code, own["state"], own["transport"]) == (0, "ready", "stdio")
+    assert own["tools"] > 0
+    assert command("servers", "disable", "own").code == 0
+    assert "disabled" in command("servers", "list").out
+    assert command("servers", "enable", "own").code == 0
+    assert command("servers", "refresh", "own", "--json").json["failures"] == {}
+    assert command("index", "tools", "-s", "own").code == 0
+    assert command("index", "tools", "--json").code == 0
+    assert command("servers", "remove", "own", "--json").json == {"changed": ["own"], "removed": True}
+    assert command("servers", "remove", "own").code == 3
+    everything = "".join(
+        ended.out + ended.err for ended in (first, listed, command("status"), command("servers", "list"))
+    )
+    assert secret not in everything
+
+
+def test_a_server_that_cannot_be_listed_is_kept_and_named(command: Command) -> None:
+    """Exit code 8, the reason, and a way to go on."""
+    ended = command("servers", "add", "ghost", "--command", "/nowhere/ghost")
+    remote = command("servers", "add", "far", "--url", "http://127.0.0.1:1/mcp", "--header", "X-Key: k-secret")
+
+    assert ended.code == remote.code == 8
+    assert "ghost" in ended.out
+    assert "k-secret" not in remote.out + remote.err
+    assert command("servers", "refresh", "ghost").code == 8
+    assert "ghost" in command("doctor").out
+    assert command("servers", "remove", "ghost", "far").code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("servers", "add"),
+        ("servers", "add", "x"),
+        ("servers", "add", "x", "--command", "a", "--url", "http://b"),
+        ("servers", "add", "x", "--url", "http://b", "--header", "nothing"),
+        ("servers", "add", "x", "--command", "a", "--env", "NOT_SET_ANYWHERE"),
+        ("servers", "add", "bad name!", "--command", "a"),
+        ("servers", "add", "--config", "/nowhere/mcp.json"),
+        ("serve", "--config", "/nowhere/mcp.json"),
+        ("tools", "frobnicate"),
+        ("eval", "tools"),
+        ("eval", "tools", "--pool", "/nowhere/pool", "--queries", "/nowhere/queries"),
+        ("serve", "--port", "70000"),
+    ],
+)
+def test_a_wrong_command_line_is_exit_code_2(command: Command, arguments: tuple[str, ...]) -> None:
+    """With JSON for programs too, and never a traceback."""
+    ended, programs = command(*arguments), command(*arguments, "--json")
+
+    assert (ended.code, programs.code) == (2, 2)
+    assert "Traceback" not in ended.err
+    assert programs.json["error"]["code"] == "invalid_input"
+
+
+def test_a_config_file_is_imported_with_the_variables_it_names(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They come from the user's shell; what is broken is reported and the rest used."""
+    monkeypatch.setenv("FAKE_MODE", "good")
+    good = {"command": sys.executable, "args": [str(FAKE), "${FAKE_MODE}"]}
+    config = tmp_path / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": {"named": good, "unset": {"command": "${NOT_SET_ANYWHERE}"}}}))
+    ended = command("servers", "add", "--config", str(config), "--json")
+
+    assert ended.json["added"] == ["named"]
+    assert "NOT_SET_ANYWHERE" in ended.json["problems"][0]
+    assert command("servers", "add", "--config", str(config)).code == 0
+    assert command("servers", "remove", "named").code == 0
+
+
+def test_relative_paths_mean_the_users_folder(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The daemon runs elsewhere; what exists here is found from there."""
+    (tmp_path / "server.py").write_text(FAKE.read_text())
+    monkeypatch.chdir(tmp_path)
+
+    assert command("servers", "add", "near", "--command", sys.executable, "--", "server.py", "good").code == 0
+    assert command("servers", "add", "near", "--command", sys.executable, "--cwd", ".", "--", "server.py").code == 0
+    assert command("servers", "remove", "near").code == 0
+
+
+def test_status_and_doctor_describe_the_daemon(command: Command, home: Home) -> None:
+    """Every check has a name, a state and, where it failed, a fix."""
+    checks = command("doctor", "--json")
+    status = command("status", "--json").json
+    names = {check["name"] for check in checks.json}
+
+    assert checks.code == 0, checks.out
+    assert names >= {"data folder", "database programs", "encoder files", "languages", "daemon", "database", "encoder"}
+    assert names >= {"port", "git", "node", "servers"}
+    assert all(check["fix"] for check in checks.json if check["state"] != "ok")
+    assert (status["running"], status["pid"], status["data_dir"]) == (True, home.pid, str(home.folder))
+    assert str(home.pid) in command("status").out
+
+
+def test_doctor_says_what_is_wrong(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each fault gets its own line with a fix, and exit code 1."""
+    (tmp_path / "file").write_text("")
+    faults = [
+        ("THRESHER_LOG_LEVEL", "LOUD", "settings"),
+        ("THRESHER_DATA_DIR", str(tmp_path / "file" / "data"), "data folder"),
+        ("THRESHER_MODEL", "no-such-model", "encoder files"),
+        ("THRESHER_ENCODER_URL", "http://127.0.0.1:1", ""),
+    ]
+    for name, value, failing in faults:
+        with monkeypatch.context() as patch:
+            patch.setenv(name, value)
+            ended = command("doctor", "--json")
+
+        failed = {check["name"]: check["fix"] for check in ended.json if check["state"] == "failed"}
+        assert (failing in failed, ended.code) == ((True, 1) if failing else (False, 0)), ended.out
+        assert all(failed.values())
+
+
+def test_doctor_needs_no_embedded_database_to_say_what_it_lacks(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root without permission: the database programs and the daemon fail, with the same way out."""
+    monkeypatch.delenv("THRESHER_DATABASE_URL")
+    monkeypatch.delenv("THRESHER_ALLOW_ROOT")
+    monkeypatch.setenv("THRESHER_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    checks = {check["name"]: check for check in command("doctor", "--json").json}
+
+    assert checks["database programs"]["state"] == "failed"
+    assert "THRESHER_ALLOW_ROOT" in checks["database programs"]["fix"]
+
+
+def test_migrate_needs_its_two_addresses(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without them it says which; with them it tells the revision."""
+    monkeypatch.delenv("THRESHER_MIGRATION_URL", raising=False)
+    ended = command("migrate")
+
+    assert ended.code == 5
+    assert "THRESHER_MIGRATION_URL" in ended.err
+    url = home_url(monkeypatch)
+    monkeypatch.setenv("THRESHER_MIGRATION_URL", url)
+    done = command("migrate", "--json")
+    assert done.code in (0, 5, 6)
+
+
+def home_url(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The application's address, which may not migrate."""
+    import os
+
+    return os.environ["THRESHER_DATABASE_URL"]
+
+
+def test_help_names_every_command(command: Command) -> None:
+    """Also of the groups; `--version` tells the version."""
+    everything = command("--help").out + command("tools", "--help").out + command("servers", "--help").out
+
+    for name in ("demo", "serve", "stdio", "stop", "status", "find", "add", "index", "doctor", "eval", "migrate"):
+        assert name in everything
+    assert command("--version").out.startswith("thresher ")
+    assert command().code in (0, 2)

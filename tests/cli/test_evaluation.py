@@ -1,0 +1,81 @@
+"""`thresher eval tools` from files to figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Command
+
+KEYS = {
+    "recall_at_1", "recall_at_3", "recall_at_5", "recall_at_10", "ndcg_at_10", "all_in_10", "abstention_auc",
+    "abstention_accuracy", "tokens_saved", "p50_ms", "p95_ms", "cached_p50_ms", "index_seconds", "tools_per_second",
+    "precision_at_5", "returned_mean",
+}  # fmt: skip
+POOL = [
+    {"server": "git", "name": "log", "description": "Show the commit history of a repository."},
+    {"server": "time", "name": "now", "description": "Get the current time in a time zone."},
+    {"server": "Mail & Co", "name": "send", "description": "Send an email to a person.", "inputSchema": {}},
+    {
+        "server": "files",
+        "name": "read",
+        "description": "Read a text file from disk.",
+        "inputSchema": {"type": "object"},
+    },
+    {"server": "twin", "name": "read", "description": "Read a text file from disk.", "inputSchema": {"type": "object"}},
+]
+QUERIES = [
+    {"query": "show me the commit history", "relevant": ["git/log"]},
+    {"query": "what is the current time in Tokyo", "relevant": ["time/now", "no/such"]},
+    {
+        "query": "mail Ada, then read notes.txt",
+        "queries": ["send an email", "read a file"],
+        "relevant": ["Mail & Co/send", "twin/read"],
+    },
+    {"query": "tell me a joke about elephants", "relevant": []},
+]
+
+
+def written(folder: Path, pool: object, queries: list[object]) -> tuple[str, ...]:
+    """The arguments for these files."""
+    (folder / "pool.json").write_text(json.dumps(pool))
+    (folder / "queries.jsonl").write_text("\n".join(json.dumps(query) for query in queries))
+    return ("eval", "tools", "--pool", str(folder / "pool.json"), "--queries", str(folder / "queries.jsonl"))
+
+
+def test_the_figures_have_their_names_and_bounds(command: Command, tmp_path: Path) -> None:
+    """Shares lie between 0 and 1, counts are integers, an exact duplicate counts for its twin."""
+    arguments = written(tmp_path, POOL, [*QUERIES])
+    figures = command(*arguments, "--json").json
+
+    assert set(figures) >= KEYS
+    assert (figures["tools"], figures["queries"], figures["queries_without_tool"]) == (5, 4, 1)
+    assert figures["unknown_relevant"] == 1
+    shares = {name for name in KEYS if name.startswith(("recall", "ndcg", "all", "abst", "precision", "tokens_"))}
+    assert all(0 <= figures[name] <= 1 for name in shares)
+    assert figures["recall_at_10"] >= 0.8
+    assert figures["index_seconds"] > 0
+    assert "recall_at_5" in command(*arguments).out
+
+
+def test_without_messages_that_no_tool_fits_abstention_is_null(command: Command, tmp_path: Path) -> None:
+    """Null where there is no data."""
+    figures = command(*written(tmp_path, POOL[:2], [QUERIES[0]]), "--json").json
+
+    assert (figures["abstention_auc"], figures["abstention_accuracy"]) == (None, None)
+
+
+def test_the_users_own_catalogue_is_left_alone(command: Command, tmp_path: Path) -> None:
+    """Nothing of the pool shows up there, before or after."""
+    before = command("servers", "list", "--json").json, command("tools", "list", "--json").json
+    assert command(*written(tmp_path, POOL, [*QUERIES]), "--json").code == 0
+
+    assert (command("servers", "list", "--json").json, command("tools", "list", "--json").json) == before
+
+
+def test_a_wrong_file_is_named_with_its_line(command: Command, tmp_path: Path) -> None:
+    """Before anything is indexed."""
+    ended = command(*written(tmp_path, POOL, [QUERIES[0], {"query": "a"}]))
+
+    assert ended.code == 2
+    assert "queries.jsonl, line 2" in ended.err
