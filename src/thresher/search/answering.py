@@ -74,6 +74,7 @@ def answer(
     groups: Ids,
     constants: Constants,
     *,
+    items: int,
     limit: int,
     threshold: float | None,
 ) -> Answer:
@@ -85,6 +86,7 @@ def answer(
         scores: Of the items that may be returned.
         groups: One number a candidate, equal within a group; negative for none.
         constants: Fitted for the model that serves.
+        items: Size of the whole collection.
         limit: Hits at most.
         threshold: Least probability of a hit, 0 to 1; None for the fitted decision and the adaptive cut.
     """
@@ -94,7 +96,7 @@ def answer(
     ranking = rank(
         scores.dense[:, scores.columns], scores.lexical[:, scores.columns], groups, weights, whole=plan.whole
     )
-    chances = probabilities(ranking.dense, ranking.lexical, constants.head)
+    chances = probabilities(ranking.dense, ranking.lexical, constants, items)
     if threshold is None:
         places = close(ranking, chances, limit, margin=constants.margin, threshold=constants.threshold)
     else:

@@ -9,6 +9,7 @@ Invariant: data and arithmetic; a model that was never measured gets cautious co
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -36,6 +37,7 @@ class Constants:
         query_context: Share of the message's score beside queries that the caller wrote.
         margin: Distance behind the best of its text at which a hit is cut.
         head: Gives the probability that a hit fits.
+        items: Size of the collection that the head was fitted on.
         threshold: Best probability below which nothing fits.
     """
 
@@ -43,15 +45,17 @@ class Constants:
     query_context: float
     margin: float
     head: Head
+    items: int
     threshold: float
 
 
 BGE_SMALL: Final = Constants(
     weights=Weights(dense=28.0, lexical=0.6, group=0.2, context=0.6),
     query_context=0.3,
-    margin=3.0,
-    head=Head(bias=-5.28, dense=2.66, lexical=1.26),
-    threshold=0.3,
+    margin=2.0,
+    head=Head(bias=-5.28, dense=2.43, lexical=1.33),
+    items=1729,
+    threshold=0.1,
 )
 """bge-small-en-v1.5, int8: fitted on MetaTool and BFCL."""
 
@@ -60,6 +64,7 @@ UNKNOWN: Final = Constants(
     query_context=0.3,
     margin=6.0,
     head=Head(bias=-3.0, dense=0.0, lexical=1.4),
+    items=1729,
     threshold=0.0,
 )
 """An encoder never measured: a wider cut, a head that trusts BM25 alone, and no refusal."""
@@ -81,16 +86,22 @@ def constants_for(model_id: str, *, dense: bool = True, lexical: bool = True) ->
     return constants if lexical else replace(constants, threshold=0.0)
 
 
-def probabilities(dense: Floats, lexical: Floats, head: Head) -> Floats:
+def probabilities(dense: Floats, lexical: Floats, constants: Constants, items: int) -> Floats:
     """Probability, 0 to 1, that an item with these figures fits the text that it was found for.
+
+    The idf of a rare term grows with the logarithm of the collection, so BM25 is brought to the size that the head was
+    fitted on; otherwise ten tools would never be likely enough, and a hundred thousand always.
 
     Args:
         dense: float32 (n,), inner products.
         lexical: float32 (n,), BM25.
-        head: The model's logistic head.
+        constants: The model's.
+        items: Size of the collection.
 
     Returns:
         float32 (n,).
     """
-    values = head.bias + head.dense * dense + head.lexical * np.log1p(np.maximum(lexical, 0.0))
+    head = constants.head
+    scale = math.log1p(constants.items) / math.log1p(max(items, 1))
+    values = head.bias + head.dense * dense + head.lexical * np.log1p(scale * np.maximum(lexical, 0.0))
     return (1.0 / (1.0 + np.exp(-np.clip(values, -60.0, 60.0)))).astype(np.float32)

@@ -169,7 +169,9 @@ class SearchIndex:
         scores = answering.scores_of(reading.ids, dense, lexical)
         groups = await self._reader.groups(request, reading, scores.columns)
         constants = constants_for(reading.model, dense=dense is not None, lexical=not lost)
-        found = answering.answer(plan, reading.postings, scores, groups, constants, limit=limit, threshold=threshold)
+        found = answering.answer(
+            plan, reading.postings, scores, groups, constants, items=reading.items, limit=limit, threshold=threshold
+        )
         total = (time.perf_counter() - started) * 1000
         return SearchResult(
             found.hits,

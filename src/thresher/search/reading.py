@@ -49,6 +49,7 @@ class Reading:
 
     Attributes:
         model: The model whose vectors serve; empty while there are none.
+        items: Size of the whole collection, for all callers.
         postings: Term to postings, for the query's terms that occur.
         ids: int64 (n,), sorted: every item that the caller may see under the filter.
         snapshot: The copy in the process, when it holds the collection's version.
@@ -56,13 +57,14 @@ class Reading:
     """
 
     model: str
+    items: int
     postings: Mapping[str, Postings]
     ids: Ids
     snapshot: Snapshot | None = None
     rows: Ids | None = None
 
 
-NOTHING = Reading("", {}, np.empty(0, np.int64))
+NOTHING = Reading("", 0, {}, np.empty(0, np.int64))
 """The reading of a kind that holds nothing."""
 
 
@@ -80,14 +82,14 @@ class Reader:
             rows = await run(connection, queries.READ, parameters)
         if not rows:
             return NOTHING
-        model, version = rows[0][:2]
+        model, version, items = rows[0][:3]
         postings = _postings(rows)
         snapshot = await self._copies.current(request.caller.tenant, request.kind, model, version) if model else None
         if snapshot is not None:
             return reading_of(snapshot, request, postings)
         async with self._database.transaction(request.caller.tenant) as connection:
             living = await run(connection, queries.LIVING, request.parameters)
-        return Reading(model, postings, living[0][0])
+        return Reading(model, items, postings, living[0][0])
 
     def last(self, request: Request) -> Reading | None:
         """What the process holds of a collection, perhaps out of date, without its words; None for nothing."""
@@ -146,7 +148,7 @@ def reading_of(snapshot: Snapshot, request: Request, postings: Mapping[str, Post
     """The items of a copy that may be returned."""
     rows = snapshot.allowed(request.caller.user, request.facets)
     ids = snapshot.rows.ids if rows is None else snapshot.rows.ids[rows]
-    return Reading(snapshot.model, postings, ids, snapshot, rows)
+    return Reading(snapshot.model, len(snapshot.rows.ids), postings, ids, snapshot, rows)
 
 
 def best_of_pieces(scores: Floats, owners: Sequence[int]) -> Floats:
