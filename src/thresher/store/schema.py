@@ -9,7 +9,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import psycopg
 from alembic import command
@@ -23,10 +22,10 @@ from sqlalchemy.pool import NullPool
 from thresher.core import ConfigurationError, SchemaMismatch
 from thresher.store.cluster import APPLICATION
 from thresher.store.failures import translated
+from thresher.store.requirements import check_server
 from thresher.store.tables import TENANT_TABLES
 
 _LOCK = 7_266_273_710_482  # any number that no other program takes in this database
-_NEEDED = "select installed_version, default_version from pg_available_extensions where name = 'vector'"
 _GRANTS = """
 do $do$ begin
   execute format('revoke create, temporary on database %%I from public', current_database());
@@ -52,7 +51,7 @@ def migrate(owner_url: str, *, application_role: str = APPLICATION) -> str:
 
     Raises:
         SchemaMismatch: The database is newer than this code.
-        ConfigurationError: pgvector is missing, or the role lacks a right.
+        ConfigurationError: The server or pgvector is missing or too old, or a role lacks a right.
         StoreUnavailable: The database cannot be reached.
     """
     engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(owner_url), poolclass=NullPool)
@@ -137,14 +136,7 @@ def _config(connection: Connection) -> Config:
 
 
 def _ensure_vector(connection: Connection) -> None:
-    row: Any = connection.exec_driver_sql(_NEEDED).one_or_none()
-    if row is None:
-        raise ConfigurationError(
-            "The PostgreSQL server has no pgvector.",
-            hint="Install pgvector >= 0.8 on the server (for example the package postgresql-18-pgvector), then run "
-            "`create extension vector` in this database as a superuser.",
-        )
-    if row.installed_version is None:
+    if check_server(connection, may_install=True).installed is None:
         connection.exec_driver_sql("create extension vector")
 
 
