@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
@@ -16,10 +17,11 @@ import psutil
 import pytest
 from rich.console import Console
 
-from thresher.core import ConfigurationError, Settings
+from thresher.core import ConfigurationError, Conflict, Settings
 from thresher.demo import run
 from thresher.demo.catalogue import Catalogue, read_catalogue
-from thresher.demo.place import place_of
+from thresher.demo.place import demo_settings, place_of
+from thresher.store import EmbeddedServer
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -82,6 +84,20 @@ def test_a_folder_that_cannot_be_used_is_an_error_with_a_way_out(tmp_path: Path)
         run(Settings(data_dir=tmp_path / "file" / "below", allow_root=True), catalogue=small(), json=True)
 
     assert "THRESHER_DATA_DIR" in caught.value.hint
+
+
+async def test_a_second_demo_is_refused_and_harms_nothing_of_the_first(settings: Settings) -> None:
+    """Whoever holds the database's folder owns the rest too."""
+    place = place_of(settings)
+    place.prepare(fresh=True)
+    server = await EmbeddedServer.start(demo_settings(settings, place))
+    place.world.mkdir()
+
+    with pytest.raises(Conflict):
+        await asyncio.to_thread(run, settings, catalogue=small(), json=True)
+
+    assert place.world.exists()
+    await server.stop()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="an interrupt is sent otherwise")

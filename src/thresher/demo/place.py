@@ -35,7 +35,7 @@ class Place:
 
     @property
     def log(self) -> Path:
-        """What the last run logged."""
+        """What the runs logged."""
         return self.root / "demo.log"
 
     def prepare(self, *, fresh: bool) -> None:

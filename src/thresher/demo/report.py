@@ -117,9 +117,9 @@ class Report:
         calls: The calls that were made.
         encoder: The embedding model's id.
         meta_tokens: Tokens of the definitions that a client always carries instead of all tools.
+        folder: Where the database stays.
         start_seconds: Until the database was ready.
         total_seconds: The whole run.
-        folder: Where the database stays.
     """
 
     servers: tuple[LiveServer, ...]
@@ -131,9 +131,9 @@ class Report:
     calls: tuple[Called, ...]
     encoder: str
     meta_tokens: int
-    start_seconds: float
-    total_seconds: float
     folder: str
+    start_seconds: float = 0.0
+    total_seconds: float = 0.0
 
     @property
     def tokens_all(self) -> int:

@@ -152,7 +152,7 @@ def _recorded(settings: Settings, catalogue: Catalogue, screen: Screen, *, fresh
     place = place_of(settings)
     try:
         place.prepare(fresh=fresh)
-        log = place.log.open("w", encoding="utf-8")
+        log = place.log.open("a", encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(
             f"{place.root} cannot be used: {error.strerror}.", hint="Set THRESHER_DATA_DIR."

@@ -71,31 +71,33 @@ async def tour(settings: Settings, place: Place, catalogue: Catalogue, show: Sho
         ThresherError: The database or the encoder cannot be used.
     """
     began = time.perf_counter()
-    async with _world(place), open_app(demo_settings(settings, place)) as app:
+    async with open_app(demo_settings(settings, place)) as app:
         app.indexing.cancel()  # the tour lists the servers itself, step by step; nothing has begun yet
         started = time.perf_counter() - began
         show.started(started, place.root)
-        guide = _Guide(app, show)
-        live, left_out = await guide.connect(place.world)
-        listed = sum(server.tools for _, server in live)
-        indexing = await guide.index([config for config, _ in live], listed, catalogue)
-        answers = await guide.ask()
-        calls, meta_tokens = await guide.call(local_calls(place.world / "repository"), [c.name for c, _ in live])
-        report = Report(
-            servers=tuple(server for _, server in live),
-            left_out=tuple(left_out),
-            catalogue=catalogue.package,
-            vendors=len(catalogue.vendors),
-            indexing=indexing,
-            answers=answers,
-            calls=calls,
-            encoder=guide.encoder,
-            meta_tokens=meta_tokens,
-            start_seconds=started,
-            total_seconds=0.0,
-            folder=str(place.root),
-        )
-    return replace(report, total_seconds=time.perf_counter() - began)
+        async with _world(place):  # only now is the folder surely ours: another demo's database would be locked
+            report = await _lead(_Guide(app, show), place, catalogue)
+    return replace(report, start_seconds=started, total_seconds=time.perf_counter() - began)
+
+
+async def _lead(guide: _Guide, place: Place, catalogue: Catalogue) -> Report:
+    live, left_out = await guide.connect(place.world)
+    configs = [config for config, _ in live]
+    indexing = await guide.index(configs, sum(server.tools for _, server in live), catalogue)
+    answers = await guide.ask()
+    calls, meta_tokens = await guide.call(local_calls(place.world / "repository"), [config.name for config in configs])
+    return Report(
+        servers=tuple(server for _, server in live),
+        left_out=tuple(left_out),
+        catalogue=catalogue.package,
+        vendors=len(catalogue.vendors),
+        indexing=indexing,
+        answers=answers,
+        calls=calls,
+        encoder=guide.encoder,
+        meta_tokens=meta_tokens,
+        folder=str(place.root),
+    )
 
 
 @asynccontextmanager
@@ -139,7 +141,7 @@ class _Guide:
         except UpstreamError as error:
             await self._app.services.upstreams.disconnect(config.name)
             return LeftOut(config.name, error.message)
-        return LiveServer(config.name, listing.version, len(listing.tools), time.perf_counter() - began)
+        return LiveServer(config.name, listing.version, len(listing.tools), round(time.perf_counter() - began, 3))
 
     async def _forget(self, absent: set[str]) -> None:
         """A server that an earlier run had and this one has not is no longer searched."""
