@@ -24,13 +24,14 @@ async def fastmcp_bm25(tools: Sequence[Tool]) -> Ranker:
         """Never called: the transform reads definitions alone."""
 
     listed = [
-        FunctionTool(name=tool.key, description=tool.description, parameters=dict(tool.input_schema), fn=_body)
+        FunctionTool(name=tool.name, description=tool.description, parameters=dict(tool.input_schema), fn=_body)
         for tool in tools
     ]
+    keys = {id(entry): tool.key for entry, tool in zip(listed, tools, strict=True)}
     transform = BM25SearchTransform(max_results=DEPTH)
 
     async def rank(message: str) -> list[str]:
-        return [found.name for found in await transform._search(listed, message)]
+        return [keys[id(found)] for found in await transform._search(listed, message)]
 
     return rank
 

@@ -33,6 +33,7 @@ class Case:
         relevant: One set of acceptable tool keys for each needed tool; empty when no tool fits.
         grades: Graded relevance by tool key, where a set has it.
         origin: The file the case came from.
+        server: The server to search inside; empty for all.
     """
 
     message: str
@@ -40,6 +41,7 @@ class Case:
     queries: tuple[str, ...] = ()
     grades: Mapping[str, int] = field(default_factory=dict[str, int])
     origin: str = ""
+    server: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,33 +132,51 @@ def _asked(row: Mapping[str, Any]) -> str:
 
 
 def bfcl() -> BenchSet:
-    """BFCL v4 (Apache-2.0): the union of all functions; functions of one name and other texts are tools apart.
+    """BFCL v4 (Apache-2.0): the union of all functions.
 
-    The irrelevance sets follow as cases without a relevant tool, with their origin.
+    Functions of one name and other texts are tools apart, and the relevant one is that which the question offers.
     """
     seen: dict[tuple[str, str], Tool] = {}
-    named: dict[str, set[str]] = {}
-    asked: list[tuple[str, list[str], str]] = []
+    cases: list[Case] = []
     for origin in ("multiple", "live_multiple", "live_simple", "simple_python"):
         answers = {row["id"]: row["ground_truth"] for row in _bfcl_rows(f"possible_answer/BFCL_v4_{origin}")}
         for row in _bfcl_rows(f"BFCL_v4_{origin}"):
-            for function in row["function"]:
-                _add_function(function, seen, named)
-            gold = [name for call in answers[row["id"]] for name in call]
-            asked.append((_asked(row), list(dict.fromkeys(gold)), origin))
-    cases = [Case(text, tuple(frozenset(named[name]) for name in gold), origin=origin) for text, gold, origin in asked]
-    for origin in ("irrelevance", "live_irrelevance"):
-        cases += [Case(_asked(row), (), origin=origin) for row in _bfcl_rows(f"BFCL_v4_{origin}")]
+            offered = [_union(function, seen) for function in row["function"]]
+            gold = dict.fromkeys(name for call in answers[row["id"]] for name in call)
+            relevant = tuple(frozenset(tool.key for tool in offered if tool.name == name) for name in gold)
+            cases.append(Case(_asked(row), relevant, origin=origin))
     return BenchSet("bfcl", tuple(seen.values()), tuple(cases))
 
 
-def _add_function(function: Mapping[str, Any], seen: dict[tuple[str, str], Tool], named: dict[str, set[str]]) -> None:
+def _union(function: Mapping[str, Any], seen: dict[tuple[str, str], Tool]) -> Tool:
     name, text = function["name"], function["description"]
     if (name, text) not in seen:
-        earlier = len(named.setdefault(name, set()))
+        earlier = sum(other == name for other, _ in seen)
         server = "functions" if earlier == 0 else f"functions-{earlier + 1}"
         seen[name, text] = Tool(server, name, "", text, function["parameters"])
-        named[name].add(seen[name, text].key)
+    return seen[name, text]
+
+
+def bfcl_offered() -> BenchSet:
+    """BFCL v4, each question with the functions offered to it alone, filed under a server of its own.
+
+    658 questions that one offered function answers (simple_python, live_simple), and all questions of the two
+    irrelevance sets, which none does. A case's `server` is the filter to ask with.
+    """
+    tools: list[Tool] = []
+    cases: list[Case] = []
+    for origin in ("simple_python", "live_simple", "irrelevance", "live_irrelevance"):
+        for row in _bfcl_rows(f"BFCL_v4_{origin}"):
+            server = f"functions-{len(cases)}"
+            offered = [
+                Tool(server, function["name"], "", function["description"], function["parameters"])
+                for function in {function["name"]: function for function in row["function"]}.values()
+            ]
+            relevant = () if "irrelevance" in origin else (frozenset(tool.key for tool in offered),)
+            tools += offered
+            if offered:
+                cases.append(Case(_asked(row), relevant, origin=origin, server=server))
+    return BenchSet("bfcl_offered", tuple(tools), tuple(cases))
 
 
 def mcpproxy() -> BenchSet:

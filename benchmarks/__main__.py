@@ -1,0 +1,25 @@
+"""`python -m benchmarks [NAME ...]`: run all benchmarks, or the named ones, and save their figures."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from benchmarks import quality
+
+BENCHMARKS = {"quality": quality.run}
+
+
+def main(names: list[str]) -> int:
+    """Run what was asked for; returns the exit code."""
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(f"Unknown: {', '.join(unknown)}. Known: {', '.join(BENCHMARKS)}.", file=sys.stderr)
+        return 2
+    for name in names or BENCHMARKS:
+        asyncio.run(BENCHMARKS[name]())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

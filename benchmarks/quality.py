@@ -1,0 +1,145 @@
+"""Quality: what is found, against FastMCP's BM25 search and plain bge-small in the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks import data, machine, product
+from benchmarks.baselines import DEPTH, Ranker, fastmcp_bm25, interleaved, plain_dense
+from benchmarks.data import BenchSet, Case
+from benchmarks.scores import Scores, graded_ndcg, lead, precision, recall, summary
+from thresher.core import Caller
+from thresher.evaluation.metrics import auc
+from thresher.knowledge.tools import FindResult
+from thresher.services import Services
+
+SETS = (data.livemcpbench, data.metatool_multi, data.metatool_single, data.bfcl, data.mcpproxy)
+Rank = Callable[[Case], Awaitable[list[str]]]
+
+
+def _thresher(services: Services, caller: Caller, *, split: bool, cut: bool) -> Rank:
+    """Rank through `find_tools`: uncut for ranking figures, as shipped for the cut's."""
+
+    async def rank(case: Case) -> list[str]:
+        asked: dict[str, Any] = {"queries": list(case.queries)} if split else {"message": case.message}
+        limits: dict[str, Any] = {} if cut else {"limit": DEPTH, "threshold": 0.0}
+        result = await services.tools.find_tools(caller, include_core_tools=False, **asked, **limits)
+        return [found.tool.key for found in result.tools]
+
+    return rank
+
+
+def _baseline(ranker: Ranker, *, split: bool) -> Rank:
+    async def rank(case: Case) -> list[str]:
+        return await (interleaved(ranker, case.queries) if split else ranker(case.message))
+
+    return rank
+
+
+async def _each(rank: Rank, cases: Sequence[Case]) -> list[list[str]]:
+    return [await rank(case) for case in cases]
+
+
+def _recalls(ranked: Sequence[Sequence[str]], cases: Sequence[Case], depth: int = 5) -> Scores:
+    return np.array([recall(keys, case, depth) for keys, case in zip(ranked, cases, strict=True)])
+
+
+async def _ranking(services: Services, caller: Caller, bench: BenchSet, *, split: bool) -> dict[str, Any]:
+    """Recall of the three rankers on one set, with paired differences."""
+    cases = [case for case in bench.cases if case.relevant and (case.queries or not split)]
+    rankers = {
+        "thresher": _thresher(services, caller, split=split, cut=False),
+        "fastmcp_bm25": _baseline(await fastmcp_bm25(bench.tools), split=split),
+        "bge_small": _baseline(await plain_dense(bench.tools, services.encoder), split=split),
+    }
+    ranked = {name: await _each(rank, cases) for name, rank in rankers.items()}
+    at_5 = {name: _recalls(keys, cases) for name, keys in ranked.items()}
+    figures: dict[str, Any] = {"tools": len(bench.tools), "cases": len(cases)}
+    for name, keys in ranked.items():
+        figures[name] = {"recall_at_5": summary(at_5[name]), "recall_at_10": summary(_recalls(keys, cases, 10))}
+        if cases[0].grades:
+            graded = np.array([graded_ndcg(key, case) for key, case in zip(keys, cases, strict=True)])
+            figures[name]["ndcg_at_10"] = summary(graded)
+    figures["lead_at_5"] = {name: lead(at_5["thresher"], at_5[name]) for name in ("fastmcp_bm25", "bge_small")}
+    return figures
+
+
+async def _cut(services: Services, caller: Caller, bench: BenchSet) -> dict[str, Any]:
+    """What the adaptive cut returns, against a fixed top 5 of the same ranking."""
+    kept = await _each(_thresher(services, caller, split=False, cut=True), bench.cases)
+    uncut = await _each(_thresher(services, caller, split=False, cut=False), bench.cases)
+    ours = np.array([precision(keys, case) for keys, case in zip(kept, bench.cases, strict=True)])
+    fixed = np.array([precision(keys, case, 5) for keys, case in zip(uncut, bench.cases, strict=True)])
+    return {
+        "precision_returned": summary(ours),
+        "precision_fixed_5": summary(fixed),
+        "recall_returned": summary(_recalls(kept, bench.cases, DEPTH)),
+        "recall_fixed_5": summary(_recalls(uncut, bench.cases)),
+        "returned_mean": round(float(np.mean([len(keys) for keys in kept])), 2),
+        "nothing_returned": round(float(np.mean([not keys for keys in kept])), 4),
+    }
+
+
+async def _abstention(services: Services, caller: Caller, bench: BenchSet) -> dict[str, Any]:
+    """Messages that an offered function answers against messages that none does; are single tasks left whole?"""
+    answerable = [case for case in bench.cases if case.relevant]
+    foreign = [case for case in bench.cases if not case.relevant]
+    found = [await _asked(services, caller, case) for case in answerable]
+    refused = [await _asked(services, caller, case) for case in foreign]
+    offered: dict[str, list[str]] = {}
+    for tool in bench.tools:
+        offered.setdefault(tool.server, []).append(f"{tool.name}: {tool.description}")
+
+    async def nearest(cases: Sequence[Case]) -> list[float]:
+        return [await _nearest(services, case.message, offered[case.server]) for case in cases]
+
+    right = sum(not result.abstained for result in found) + sum(result.abstained for result in refused)
+    return {
+        "answerable": len(answerable),
+        "irrelevant": len(foreign),
+        "auc": _rounded(auc([result.probability for result in found], [result.probability for result in refused])),
+        "auc_bge_small_cosine": _rounded(auc(await nearest(answerable), await nearest(foreign))),
+        "accuracy": round(right / (len(found) + len(refused)), 4),
+        "answerable_kept": round(sum(not result.abstained for result in found) / len(found), 4),
+        "irrelevant_refused": round(sum(result.abstained for result in refused) / len(refused), 4),
+        "left_whole": round(sum(len(result.clauses) == 1 for result in found) / len(found), 4),
+    }
+
+
+async def _asked(services: Services, caller: Caller, case: Case) -> FindResult:
+    return await services.tools.find_tools(
+        caller, message=case.message, servers=[case.server], include_core_tools=False
+    )
+
+
+async def _nearest(services: Services, message: str, texts: Sequence[str]) -> float:
+    (vector,) = await services.encoder.embed_queries([message])
+    return float((await services.encoder.embed_documents(texts) @ vector).max())
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+async def run() -> dict[str, Any]:
+    """Measure every set and save the figures."""
+    figures: dict[str, Any] = {}
+    async with product.running(query_cache_size=0) as services:
+        for read in SETS:
+            bench = read()
+            async with product.pool(services, bench.name, bench.tools, bench.descriptions) as caller:
+                figures[bench.name] = await _ranking(services, caller, bench, split=False)
+                if any(case.queries for case in bench.cases):
+                    figures[f"{bench.name}_steps"] = await _ranking(services, caller, bench, split=True)
+                if bench.name == "metatool_multi":
+                    figures["adaptive_cut"] = await _cut(services, caller, bench)
+            print(bench.name, figures[bench.name], flush=True)
+        bench = data.bfcl_offered()
+        async with product.pool(services, bench.name, bench.tools, bench.descriptions) as caller:
+            figures["abstention"] = await _abstention(services, caller, bench)
+        print("abstention", figures["abstention"], flush=True)
+    machine.save("quality", figures)
+    return figures
