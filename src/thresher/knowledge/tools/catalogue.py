@@ -13,7 +13,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thresher.core import Caller, NotFound
+from thresher.embedding import count_tokens
 from thresher.knowledge.tools import queries
+from thresher.knowledge.tools.formatting import line
 from thresher.knowledge.tools.models import META_TOOLS
 from thresher.knowledge.tools.naming import did_you_mean, expose, nearest
 from thresher.knowledge.tools.queries import NameRow, ServerRow, StoredTool
@@ -36,6 +38,15 @@ class NamedTool:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """A definition at hand, with its line for a model and what that costs."""
+
+    stored: StoredTool
+    line: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Catalogue:
     """One caller's view of the catalogue at one version.
 
@@ -47,6 +58,7 @@ class Catalogue:
         by_id: Enabled tools by id.
         core: Enabled core tools, by name.
         tokens_all: What the definitions of all enabled tools cost a model.
+        server_names: Names of the servers by id.
         definitions: Definitions already read at this version; a bounded cache.
     """
 
@@ -57,13 +69,21 @@ class Catalogue:
     by_id: Mapping[int, NamedTool]
     core: tuple[NamedTool, ...]
     tokens_all: int
-    definitions: dict[int, StoredTool] = field(default_factory=dict[int, StoredTool])
+    server_names: Mapping[int, str]
+    definitions: OrderedDict[int, Known] = field(default_factory=OrderedDict[int, "Known"])
 
     def remember(self, stored: Iterable[StoredTool]) -> None:
-        """Keep definitions read at this version, as far as there is room."""
+        """Keep definitions read at this version; the oldest leave when there are too many."""
         for tool in stored:
-            if len(self.definitions) < _DEFINITIONS:
-                self.definitions[tool.id] = tool
+            if (named := self.by_id.get(tool.id)) is not None:
+                text = line(named.name, tool.tool)
+                self.definitions[tool.id] = Known(tool, text, count_tokens(text))
+        while len(self.definitions) > _DEFINITIONS:
+            self.definitions.popitem(last=False)
+
+    def definition(self, tool: NamedTool) -> Known | None:
+        """A definition that was read at this version; None when it was not, or is gone."""
+        return self.definitions.get(tool.row.id)
 
     def find(self, name: str) -> NamedTool | None:
         """An enabled tool by exposed name."""
@@ -107,6 +127,7 @@ def snapshot(version: int, servers: Sequence[ServerRow], rows: Sequence[NameRow]
         by_id=enabled,
         core=tuple(sorted((tool for tool in enabled.values() if tool.row.core), key=lambda tool: tool.name)),
         tokens_all=sum(tool.row.tokens for tool in enabled.values()),
+        server_names={server.id: server.name for server in servers},
     )
 
 

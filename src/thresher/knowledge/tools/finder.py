@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from thresher.core import Caller, Scored, ThresherError, event, traced
-from thresher.embedding import count_tokens
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.catalogue import Catalogue, Catalogues
+from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, Known
 from thresher.knowledge.tools.choice import Choice, choose, fall_back
-from thresher.knowledge.tools.formatting import line
 from thresher.knowledge.tools.models import KIND, FindResult, FoundTool
-from thresher.knowledge.tools.queries import Discovery, StoredTool
+from thresher.knowledge.tools.queries import Discovery
 from thresher.knowledge.tools.question import Question
 from thresher.search import Filter, SearchIndex, SearchResult
 from thresher.store import Database
@@ -61,13 +59,11 @@ class Finder:
             search = await self._search(caller, question, scope)
             answer = self._choose(catalogue, search, question, scope, core=core)
             record = _record(trace, answer, _since(started))
-            version, stored = await self._log(caller, record)
-            if not self._catalogues.confirm(caller, catalogue, version):
+            if not await self._log(caller, record, catalogue):
                 catalogue = await self._catalogues.current(caller)
                 answer = self._choose(catalogue, search, question, scope, core=core)
-                stored = await self._read(caller, answer.chosen)
-            result = _result(catalogue, answer, stored, trace)
-            result = replace(result, duration_ms=_since(started))
+                await self._read(caller, catalogue, answer.chosen)
+            result = replace(_result(catalogue, answer, trace), duration_ms=_since(started))
             _report(caller, record, result)
         return result
 
@@ -108,14 +104,20 @@ class Finder:
             return _Answer(search, chosen, fallback=False, searched=search.searched)
         return _Answer(search, fall_back(catalogue, scope=scope, core=core), fallback=True, searched=enabled)
 
-    async def _log(self, caller: Caller, record: Discovery) -> tuple[int, Mapping[int, StoredTool]]:
+    async def _log(self, caller: Caller, record: Discovery, catalogue: Catalogue) -> bool:
+        """Write the log row, read the definitions not at hand, and say whether the snapshot is the newest."""
+        missing = [tool_id for tool_id in record.chosen if tool_id not in catalogue.definitions]
         async with self._database.transaction(caller.tenant) as connection:
-            return await queries.log_and_read(connection, caller, record)
+            version, read = await queries.log_and_read(connection, caller, record, catalogue.server_names, missing)
+        current = self._catalogues.confirm(caller, catalogue, version)
+        if current:
+            catalogue.remember(read)
+        return current
 
-    async def _read(self, caller: Caller, chosen: Sequence[Choice]) -> Mapping[int, StoredTool]:
+    async def _read(self, caller: Caller, catalogue: Catalogue, chosen: Sequence[Choice]) -> None:
+        ids = [choice.tool.row.id for choice in chosen]
         async with self._database.transaction(caller.tenant) as connection:
-            ids = [choice.tool.row.id for choice in chosen]
-            return {tool.id: tool for tool in await queries.tools(connection, caller.tenant, ids=ids)}
+            catalogue.remember(await queries.tools(connection, caller.tenant, catalogue.server_names, ids=ids))
 
 
 def server_facet(server_id: int) -> str:
@@ -160,10 +162,8 @@ def _source(answer: _Answer) -> str:
     return sources.pop() if len(sources) == 1 else "hybrid"
 
 
-def _result(catalogue: Catalogue, answer: _Answer, stored: Mapping[int, StoredTool], trace: str) -> FindResult:
-    tools = tuple(
-        _found(choice, stored[choice.tool.row.id]) for choice in answer.chosen if choice.tool.row.id in stored
-    )
+def _result(catalogue: Catalogue, answer: _Answer, trace: str) -> FindResult:
+    tools = tuple(_found(choice, known) for choice in answer.chosen if (known := catalogue.definition(choice.tool)))
     return FindResult(
         tools=tools,
         total_searched=answer.searched,
@@ -180,10 +180,9 @@ def _result(catalogue: Catalogue, answer: _Answer, stored: Mapping[int, StoredTo
     )
 
 
-def _found(choice: Choice, stored: StoredTool) -> FoundTool:
-    text = line(choice.tool.name, stored.tool)
-    scored = Scored(stored.tool, choice.score, choice.why)
-    return FoundTool(choice.tool.name, scored, text, count_tokens(text), choice.also)
+def _found(choice: Choice, known: Known) -> FoundTool:
+    scored = Scored(known.stored.tool, choice.score, choice.why)
+    return FoundTool(choice.tool.name, scored, known.line, known.tokens, choice.also)
 
 
 def _report(caller: Caller, record: Discovery, result: FindResult) -> None:

@@ -68,13 +68,14 @@ class Indexer:
         What was removed or disabled while this ran is taken out again, so that the last state wins.
         """
         described = {server.id: server.description for server in servers}
-        ids = list(described)
+        names = {server.id: server.name for server in servers}
         async with self._database.transaction(caller.tenant) as connection:
-            stored = await queries.tools(connection, caller.tenant, server_ids=ids)
-        entries = await _entries([tool for tool in stored if tool.enabled], described)
+            stored = await queries.tools(connection, caller.tenant, names)
+            enabled = await queries.enabled_ids(connection, caller.tenant, names)
+        entries = await _entries([tool for tool in stored if tool.id in enabled], described)
         counts = await self._index.put(caller.tenant, KIND, entries, progress=progress)
         async with self._database.transaction(caller.tenant) as connection:
-            enabled = await queries.enabled_ids(connection, caller.tenant, ids)
+            enabled = await queries.enabled_ids(connection, caller.tenant, names)
         if gone := [tool.id for tool in stored if tool.id not in enabled]:
             await self._index.remove(caller.tenant, KIND, gone)
         return counts

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, case, delete, func, select, text, update
+from sqlalchemy import bindparam, case, delete, func, select, text, true, update
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import BigInteger, LargeBinary
@@ -313,7 +313,7 @@ async def names(connection: AsyncConnection, caller: Caller) -> list[NameRow]:
     return [NameRow(*row) for row in await connection.execute(query)]
 
 
-_TOOL_COLUMNS = (
+_DEFINITION = (
     tool.c.id,
     tool.c.owner,
     tool.c.server_id,
@@ -323,37 +323,36 @@ _TOOL_COLUMNS = (
     tool.c.input_schema,
     tool.c.output_schema,
     tool.c.annotations,
-    (tool.c.enabled & server.c.enabled).label("enabled"),
-    server.c.name.label("server"),
+    tool.c.enabled,
 )
 
 
-def _stored(row: Any) -> StoredTool:
-    definition = Tool(
-        row.server, row.name, row.title, row.description, row.input_schema, row.output_schema, row.annotations
-    )
-    return StoredTool(row.id, row.owner, row.server_id, definition, row.enabled)
+def _stored(rows: Iterable[Any], servers: Mapping[int, str]) -> list[StoredTool]:
+    return [
+        StoredTool(row.id, row.owner, row.server_id, _definition(row, servers[row.server_id]), row.enabled)
+        for row in rows
+        if row.server_id in servers
+    ]
+
+
+def _definition(row: Any, server_name: str) -> Tool:
+    return Tool(server_name, row.name, row.title, row.description, row.input_schema, row.output_schema, row.annotations)
 
 
 async def tools(
-    connection: AsyncConnection,
-    tenant: Tenant,
-    *,
-    ids: Iterable[int] | None = None,
-    server_ids: Iterable[int] | None = None,
+    connection: AsyncConnection, tenant: Tenant, servers: Mapping[int, str], *, ids: Iterable[int] | None = None
 ) -> list[StoredTool]:
-    """Definitions by id, or of some servers, or all."""
-    query = (
-        select(*_TOOL_COLUMNS)
-        .join(server, (server.c.tenant_id == tool.c.tenant_id) & (server.c.id == tool.c.server_id))
-        .where(tool.c.tenant_id == tenant.id)
-        .order_by(tool.c.id)
-    )
-    if ids is not None:
-        query = query.where(tool.c.id == _any(ids))
-    if server_ids is not None:
-        query = query.where(tool.c.server_id == _any(server_ids))
-    return [_stored(row) for row in await connection.execute(query)]
+    """Definitions by id, or all of some servers, in the order of their ids.
+
+    Args:
+        connection: Inside a transaction of the tenant.
+        tenant: Whose tools.
+        servers: Names of the servers by id; a join would tempt the planner to walk all tools of all of them.
+        ids: Which tools; all of these servers unless given.
+    """
+    query = select(*_DEFINITION).where(tool.c.tenant_id == tenant.id).order_by(tool.c.id)
+    query = query.where(tool.c.server_id == _any(servers) if ids is None else tool.c.id == _any(ids))
+    return _stored(await connection.execute(query), servers)
 
 
 async def enabled_ids(connection: AsyncConnection, tenant: Tenant, server_ids: Iterable[int]) -> set[int]:
@@ -381,23 +380,24 @@ _VERSION = (
     .where(collection.c.tenant_id == bindparam("tenant_id"), collection.c.kind == _CATALOGUE)
     .scalar_subquery()
 )
+_WANTED = bindparam("wanted", type_=ARRAY(BigInteger))
 _LOG_AND_READ = (
-    select(_VERSION.label("version"), *_TOOL_COLUMNS)
-    .select_from(_LOG)
-    .outerjoin(
-        tool.join(server, (server.c.tenant_id == tool.c.tenant_id) & (server.c.id == tool.c.server_id)),
-        (tool.c.tenant_id == bindparam("tenant_id"))
-        & (tool.c.id == func.any(bindparam("chosen", type_=ARRAY(BigInteger)))),
+    select(
+        _VERSION.label("version"),
+        # A log row is not worth a wait for the disk; after a crash of the server the last ones may be missing.
+        func.set_config("synchronous_commit", "off", true()),
+        *_DEFINITION,
     )
+    .select_from(_LOG)
+    .outerjoin(tool, (tool.c.tenant_id == bindparam("tenant_id")) & (tool.c.id == func.any(_WANTED)))
 )
 
 
 async def log_and_read(
-    connection: AsyncConnection, caller: Caller, record: Discovery
-) -> tuple[int, dict[int, StoredTool]]:
-    """Write a discovery and read, in the same round trip, what it chose and the catalogue's version."""
+    connection: AsyncConnection, caller: Caller, record: Discovery, servers: Mapping[int, str], ids: Sequence[int]
+) -> tuple[int, list[StoredTool]]:
+    """Write a discovery and, in the same round trip, read definitions by id and the catalogue's version."""
     values: dict[str, Any] = {name: getattr(record, name) for name in Discovery.__slots__}
-    rows = (
-        await connection.execute(_LOG_AND_READ, values | {"tenant_id": caller.tenant.id, "owner": caller.user})
-    ).all()
-    return rows[0].version or 0, {row.id: _stored(row) for row in rows if row.id is not None}
+    values |= {"tenant_id": caller.tenant.id, "owner": caller.user, "wanted": list(ids)}
+    rows = (await connection.execute(_LOG_AND_READ, values)).all()
+    return rows[0].version or 0, _stored((row for row in rows if row.id is not None), servers)

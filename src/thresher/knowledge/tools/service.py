@@ -125,7 +125,8 @@ class ToolService:
         """Every enabled tool in full, by name; the whole catalogue is read."""
         catalogue = await self._catalogues.current(caller)
         async with self._database.transaction(caller.tenant) as connection:
-            stored = {tool.id: tool for tool in await queries.tools(connection, caller.tenant)}
+            read = await queries.tools(connection, caller.tenant, catalogue.server_names)
+        stored = {tool.id: tool for tool in read}
         named = sorted(catalogue.by_id.values(), key=lambda tool: tool.name)
         return tuple(_definition(tool, stored) for tool in named if tool.row.id in stored)
 
@@ -217,12 +218,11 @@ class ToolService:
     async def _definitions(
         self, caller: Caller, catalogue: Catalogue, tools: Sequence[NamedTool]
     ) -> Mapping[int, StoredTool]:
-        held = {tool.row.id: catalogue.definitions.get(tool.row.id) for tool in tools}
-        missing = [tool_id for tool_id, stored in held.items() if stored is None]
-        found: dict[int, StoredTool] = {tool_id: stored for tool_id, stored in held.items() if stored is not None}
+        found = {tool.row.id: known.stored for tool in tools if (known := catalogue.definition(tool))}
+        missing = [tool.row.id for tool in tools if tool.row.id not in found]
         if missing:
             async with self._database.transaction(caller.tenant) as connection:
-                read = await queries.tools(connection, caller.tenant, ids=missing)
+                read = await queries.tools(connection, caller.tenant, catalogue.server_names, ids=missing)
             catalogue.remember(read)
             found |= {tool.id: tool for tool in read}
         return found
