@@ -20,8 +20,12 @@ from sqlalchemy import (
     Text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, REAL
+from sqlalchemy.types import TypeEngine
 
 from thresher.store.tables.metadata import metadata, tenant_table
+
+_real: TypeEngine[float] = REAL()
+_double: TypeEngine[float] = Double()
 
 embedding = Table(
     "embedding",
@@ -37,7 +41,7 @@ collection = tenant_table(
     Column("model", Text, nullable=False),
     Column("version", BigInteger, nullable=False, server_default="0"),
     Column("items", Integer, nullable=False, server_default="0"),
-    Column("total_length", Double, nullable=False, server_default="0"),
+    Column("total_length", _double, nullable=False, server_default="0"),
 )
 """One row for each tenant and kind: the model whose vectors serve, a version that every write raises, BM25 totals."""
 
@@ -49,7 +53,7 @@ item = tenant_table(
     Column("facets", ARRAY(Text), nullable=False),
     Column("hash", LargeBinary, nullable=False),
     Column("terms", ARRAY(Text), nullable=False),
-    Column("length", REAL, nullable=False),
+    Column("length", _real, nullable=False),
     Column("version", BigInteger, nullable=False),
 )
 """`hash`: SHA-256 of the texts behind the row, so an unchanged item is left alone; `version`: of its last write;
@@ -75,8 +79,8 @@ posting = tenant_table(
     Column("term", Text(collation="C"), primary_key=True),
     Column("id", BigInteger, primary_key=True),
     Column("owner", Text, nullable=True),
-    Column("frequency", REAL, nullable=False),
-    Column("length", REAL, nullable=False),
+    Column("frequency", _real, nullable=False),
+    Column("length", _real, nullable=False),
     PrimaryKeyConstraint("tenant_id", "kind", "term", "id", postgresql_include=["owner", "frequency", "length"]),
 )
 """Term frequency (weighted over fields) and document length: the BM25 weight is computed at query time, when the

@@ -1,0 +1,145 @@
+"""The migrations give exactly the tables, protected as they must be."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine
+from sqlalchemy.pool import NullPool
+
+import thresher.store.migrations
+from tests.support import Databases
+from thresher.store import Database, migrate
+from thresher.store.schema import head_revision
+from thresher.store.tables import TENANT_TABLES, metadata
+
+_COLUMNS = """
+select table_name, ordinal_position, column_name, data_type, udt_name, is_nullable, column_default, is_identity,
+       collation_name
+from information_schema.columns where table_schema = 'public' and table_name <> 'alembic_version' order by 1, 2
+"""
+_CONSTRAINTS = """
+select conrelid::regclass::text, conname, pg_get_constraintdef(oid) from pg_constraint
+where connamespace = 'public'::regnamespace and conrelid <> 0 and conrelid::regclass::text <> 'alembic_version'
+order by 1, 2
+"""
+_INDEXES = """
+select tablename, indexdef from pg_indexes where schemaname = 'public' and tablename <> 'alembic_version' order by 1, 2
+"""
+_TABLES = """
+select c.relname, c.relrowsecurity, c.relforcerowsecurity, pg_get_userbyid(c.relowner),
+       exists (select from pg_attribute where attrelid = c.oid and attname = 'tenant_id'),
+       array(select format('%s %s %s %s', polcmd, polpermissive, pg_get_expr(polqual, polrelid),
+                           pg_get_expr(polwithcheck, polrelid))
+             from pg_policy where polrelid = c.oid)
+from pg_class c where c.relkind in ('r', 'p') and c.relnamespace = 'public'::regnamespace
+"""
+_FUNCTIONS = """
+select proname, prosecdef, proconfig, has_function_privilege('public', p.oid, 'execute'),
+       has_function_privilege('thresher_app', p.oid, 'execute')
+from pg_proc p where pronamespace = 'public'::regnamespace
+  and not exists (select from pg_depend where objid = p.oid and deptype = 'e')
+"""
+_TENANT = "(tenant_id = (current_setting('app.tenant'::text))::integer)"
+
+
+def _connect(url: str) -> Connection:
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"), poolclass=NullPool)
+    return engine.connect()
+
+
+@pytest.fixture
+async def name(databases: Databases) -> AsyncIterator[str]:
+    """A migrated database."""
+    name = await databases.create()
+    yield name
+    await databases.drop(name)
+
+
+def test_there_is_one_line_of_revisions_inside_the_package() -> None:
+    """One head, no gaps, found by the package's own path."""
+    script = ScriptDirectory(str(next(iter(thresher.store.migrations.__path__))))
+
+    revisions = [revision.revision for revision in script.walk_revisions()]
+
+    assert script.get_heads() == [head_revision()]
+    assert revisions[-1] == "0001"
+
+
+async def test_alembic_finds_no_difference(databases: Databases, name: str) -> None:
+    """Its own comparison of the database with the tables, types and defaults included, is empty."""
+    with _connect(databases.url(name, "thresher_owner")) as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+
+        assert compare_metadata(context, metadata) == []
+
+
+async def test_columns_constraints_and_indexes_are_those_of_the_tables(databases: Databases, name: str) -> None:
+    """What Alembic does not compare (order of columns and keys, collations, indexes) is the same too."""
+    direct = f"{name}_direct"
+    await databases.admin(f"create database {direct} owner thresher_owner")
+    await databases.admin("create extension vector", direct)
+    with _connect(databases.url(direct, "thresher_owner")) as connection:
+        metadata.create_all(connection)
+        connection.commit()
+
+    for query in (_COLUMNS, _CONSTRAINTS, _INDEXES):
+        assert await databases.admin(query, name) == await databases.admin(query, direct)
+    await databases.drop(direct)
+
+
+async def test_every_tenant_table_is_under_a_forced_policy(databases: Databases, name: str) -> None:
+    """Whatever has a `tenant_id` is a tenant table, and each has the one policy for reading and for writing."""
+    rows = await databases.admin(_TABLES, name)
+
+    assert {row[0] for row in rows if row[4]} == set(TENANT_TABLES)
+    for table, enabled, forced, owner, _, policies in rows:
+        assert owner == "thresher_owner"
+        if table in TENANT_TABLES:
+            assert (enabled, forced) == (True, True), table
+            assert policies == [f"* t {_TENANT} {_TENANT}"], table
+
+
+async def test_functions_of_the_owner_are_closed_to_the_public(databases: Databases, name: str) -> None:
+    """Each fixes its search path and may be called by the application role alone."""
+    rows = await databases.admin(_FUNCTIONS, name)
+
+    assert {row[0] for row in rows} == {"ensure_tenant", "drop_tenant", "cached_embeddings", "remember_embeddings"}
+    for function, definer, configuration, public, application in rows:
+        assert (definer, public, application) == (True, False, True), function
+        assert configuration == ["search_path=pg_catalog, public, pg_temp"], function
+
+
+async def test_migrating_again_changes_nothing_and_gives_new_roles_their_rights(
+    databases: Databases, name: str
+) -> None:
+    """It may run at every start, and a changed application role gets its grants."""
+    await databases.admin(f"create role {name} login password 'p'")
+    owner = databases.url(name, "thresher_owner")
+
+    assert migrate(owner) == migrate(owner, application_role=name) == head_revision()
+
+    url = databases.url(name).split("@", 1)[1]
+    database = await Database.open(f"postgresql://{name}:p@{url}")
+    assert (await database.tenant("a")).id
+    await database.close()
+    await databases.admin(f"drop owned by {name}; drop role {name}", name)
+
+
+async def test_a_migration_that_fails_leaves_nothing(databases: Databases) -> None:
+    """It is one transaction: with something in the way of the last table, the first is not there either."""
+    name = "half_way"
+    await databases.admin(f"create database {name} owner thresher_owner")
+    await databases.admin("create extension vector; create table term_stat (a int)", name)
+
+    with pytest.raises(Exception, match="already exists"):
+        await asyncio.to_thread(migrate, databases.url(name, "thresher_owner"))
+
+    tables = await databases.admin("select tablename from pg_tables where schemaname = 'public'", name)
+    assert tables == [("term_stat",)]
+    await databases.drop(name)
