@@ -59,7 +59,13 @@ def test_a_picked_tool_shows_its_reasons() -> None:
     text = printed(present.answer(1, answer(found("time_convert_time", 0.971))))
 
     row = next(line.split() for line in text.splitlines() if "time_convert_time" in line)
-    assert row == ["time_convert_time", "0.97", "#1", "-", "term0,", "term1"]
+    assert row == ["✓", "time_convert_time", "0.97", "#1", "-", "term0,", "term1"]
+
+
+@pytest.mark.parametrize(("share", "text"), [(0.99977, "99.9%"), (1.0, "100.0%"), (0.998, "99.8%"), (0.0, "0.0%")])
+def test_a_saving_is_rounded_down(share: float, text: str) -> None:
+    """Never 100% when something is sent."""
+    assert present.percent(share) == text
 
 
 def test_tokens_and_time_stand_below_each_message() -> None:
@@ -106,7 +112,7 @@ def test_core_tools_show_no_probability() -> None:
     """They are there by the owner's choice."""
     text = printed(present.answer(1, answer(found("clock_now", source="core"))))
 
-    assert next(line.split()[1] for line in text.splitlines() if line.startswith("    clock_now")) == "core"
+    assert next(line.split()[1] for line in text.splitlines() if line.split()[:1] == ["clock_now"]) == "core"
 
 
 def test_a_degraded_search_is_not_hidden() -> None:

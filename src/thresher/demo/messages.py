@@ -66,7 +66,7 @@ MESSAGES = (
         "few of the tool's own words",
         ("github_actions_actions_re-run-workflow-failed-jobs",),
     ),
-    Message("Write a haiku about autumn rain", "nothing fits, so nothing should be sent"),
+    Message("How do I boil an egg?", "nothing fits, so nothing should be sent"),
 )
 
 

@@ -5,6 +5,7 @@ Invariant: pure functions from records to what Rich prints; nothing is wider tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from rich.console import Group, RenderableType
@@ -19,7 +20,7 @@ from thresher.demo.servers import LeftOut
 from thresher.knowledge.tools import FindResult, FoundTool
 
 WIDTH = 100
-_MATCHED_WIDTH = 26
+_MATCHED_WIDTH = 25
 
 
 def heading(title: str) -> RenderableType:
@@ -62,11 +63,16 @@ def model_name(encoder: str) -> str:
     return encoder.split("@")[0]
 
 
+def percent(share: float) -> str:
+    """A share with one decimal, rounded down: 100% is said of nothing less."""
+    return f"{math.floor(share * 1000 + 1e-9) / 10:.1f}%"
+
+
 def legend() -> RenderableType:
     """How to read the tables of the messages."""
     return Text(
         "  fits: probability that the tool fits; meaning, words: its rank by embedding and by BM25;\n"
-        "  matched words: as their stems; green: the tool that a person would take",
+        "  matched words: as their stems; ✓: a tool that a person would take",
         style="dim",
     )
 
@@ -98,14 +104,16 @@ def _tools(entry: Answer) -> Table:
     result = entry.result
     several = len(result.clauses) > 1
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    table.add_column("tool", no_wrap=True, overflow="ellipsis", min_width=20, max_width=38)
+    table.add_column("", no_wrap=True, style="green", min_width=1)
+    table.add_column("tool", no_wrap=True, overflow="ellipsis", min_width=20, max_width=36)
     for name in ("fits", "meaning", "words", *(["part"] if several else [])):
         table.add_column(name, justify="right", no_wrap=True, min_width=max(5, len(name)))
     table.add_column("matched words", no_wrap=True, overflow="ellipsis")
     for found in result.tools:
         part = [str(found.why.query + 1)] if several else []
-        name = Text(found.name, style="bold green" if found.name in entry.wanted else "cyan")
-        table.add_row(name, _fits(found), *_ranks(found), *part, _matched(found))
+        wanted = found.name in entry.wanted
+        name = Text(found.name, style="bold green" if wanted else "cyan")
+        table.add_row("✓" if wanted else "", name, _fits(found), *_ranks(found), *part, _matched(found))
     return table
 
 
@@ -133,7 +141,7 @@ def _cost(entry: Answer) -> Text:
         ("    tokens  ", "dim"),
         f"{result.tokens_all:,} in all {result.total_searched:,} definitions, ",
         (f"{result.tokens_sent:,} sent", "green"),
-        f" ({entry.saved:.1%} less)",
+        f" ({percent(entry.saved)} less)",
         ("\n    time    ", "dim"),
         f"{result.duration_ms:.1f} ms, {result.embedding_ms:.1f} ms of them embedding",
     )
@@ -172,7 +180,7 @@ def _saving(report: Report) -> Text:
     return Text.assemble(
         f"{report.tokens_all:,} with all definitions in every request; ",
         (f"{report.meta_tokens + report.tokens_each:,.0f} with Thresher", "green"),
-        f" ({report.saved:.1%} less):\n{report.meta_tokens:,} for its own tools and {report.tokens_each:,.0f}"
+        f" ({percent(report.saved)} less):\n{report.meta_tokens:,} for its own tools and {report.tokens_each:,.0f}"
         " for a median answer, before the schemas of the tools used",
     )
 
