@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from benchmarks import quality
+from benchmarks import processes, quality, speed, tokens
 
-BENCHMARKS = {"quality": quality.run}
+BENCHMARKS = {"quality": quality.run, "tokens": tokens.run, "processes": processes.run, "speed": speed.run}
 
 
 def main(names: list[str]) -> int:

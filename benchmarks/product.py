@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
 from thresher.app import open_app
@@ -14,13 +14,21 @@ from thresher.core import Caller, Tool, load_settings
 from thresher.services import Services
 
 
-@asynccontextmanager
-async def running(**overrides: object) -> AsyncGenerator[Services]:
-    """Open the app with the embedded database in a temporary folder that any account may enter."""
-    with tempfile.TemporaryDirectory(prefix="thresher-bench-", dir="/tmp", ignore_cleanup_errors=True) as name:
+@contextmanager
+def folder() -> Generator[Path]:
+    """A temporary data folder that the account of the database may enter."""
+    with tempfile.TemporaryDirectory(prefix="thresher-bench-", ignore_cleanup_errors=True) as name:
         os.chmod(name, 0o755)  # noqa: PTH101 - the account that runs the database must enter
-        settings = load_settings(data_dir=Path(name) / "data", **overrides)
+        yield Path(name) / "data"
+
+
+@asynccontextmanager
+async def running(path: Path | None = None, **overrides: object) -> AsyncGenerator[Services]:
+    """Open the app with the embedded database, in a given folder or a temporary one."""
+    with ExitStack() as stack:
+        settings = load_settings(data_dir=path or stack.enter_context(folder()), **overrides)
         async with open_app(settings) as app:
+            await app.indexing
             yield app.services
 
 

@@ -1,0 +1,144 @@
+"""Real processes: a daemon in the foreground, stdio clients, and the time they take to start."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import psutil
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+
+from benchmarks import machine, product
+
+THRESHER = str(Path(sys.executable).with_name("thresher"))
+START_SECONDS = 60.0
+CLIENTS = 10
+STARTS = 15
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    """A daemon that answers."""
+
+    pid: int
+    url: str
+
+
+def _environment(folder: Path, **more: str) -> dict[str, str]:
+    return {**os.environ, "THRESHER_DATA_DIR": str(folder), **more}
+
+
+@asynccontextmanager
+async def serving(folder: Path, *options: str, **environment: str) -> AsyncGenerator[Daemon]:
+    """`thresher serve` on a free port, until the block ends."""
+    process = await asyncio.create_subprocess_exec(
+        THRESHER, "serve", "--port", "0", *options,
+        env=_environment(folder, **environment), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        yield Daemon(process.pid, await _address(folder))
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+async def _address(folder: Path) -> str:
+    async with asyncio.timeout(START_SECONDS):
+        while True:
+            status = await asyncio.create_subprocess_exec(
+                THRESHER, "status", "--json",
+                env=_environment(folder), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            out, _ = await status.communicate()
+            if status.returncode == 0 and (url := json.loads(out).get("url")):
+                return str(url)
+            await asyncio.sleep(0.1)
+
+
+def _milliseconds(command: Sequence[str], environment: dict[str, str], text: str = "") -> float:
+    started = time.perf_counter()
+    subprocess.run(command, env=environment, input=text, text=True, capture_output=True, check=True)
+    return (time.perf_counter() - started) * 1000
+
+
+def _start_times(folder: Path) -> dict[str, Any]:
+    """The whole life of a bridge that answers one `initialize`, against a Python that does nothing, in turn."""
+    environment = _environment(folder)
+    message = json.dumps(INITIALIZE) + "\n"
+    bridge: list[float] = []
+    nothing: list[float] = []
+    for _ in range(STARTS):
+        nothing.append(_milliseconds([sys.executable, "-c", "pass"], environment))
+        bridge.append(_milliseconds([THRESHER, "stdio"], environment, message))
+    return {
+        "bridge_ms": round(median(bridge), 1),
+        "python_ms": round(median(nothing), 1),
+        "ratio": round(median(a / b for a, b in zip(bridge, nothing, strict=True)), 2),
+    }
+
+
+def _with_library(processes: Sequence[psutil.Process], name: str) -> int:
+    return sum(any(name in region.path for region in process.memory_maps()) for process in processes)
+
+
+async def _ten_clients(folder: Path) -> dict[str, Any]:
+    """Ten real stdio clients; then: how many processes hold an encoder, how many upstream children run."""
+    servers = {"mcpServers": {"time": {"command": sys.executable, "args": ["-m", "mcp_server_time"]}}}
+    path = folder.parent / "mcp.json"
+    path.write_text(json.dumps(servers), encoding="utf-8")
+    async with serving(folder, "--config", str(path)) as daemon, AsyncExitStack() as stack:
+        transport = {"command": THRESHER, "args": ["stdio"], "env": _environment(folder)}
+        clients = [
+            await stack.enter_async_context(Client(StdioTransport(**transport, keep_alive=False)))
+            for _ in range(CLIENTS)
+        ]
+        await asyncio.gather(*(client.call_tool("find_tools", {"message": "time in Tokyo"}) for client in clients))
+        call = {"name": "time_get_current_time", "arguments": {"timezone": "UTC"}}
+        await asyncio.gather(*(client.call_tool("call_tool", call) for client in clients))
+        family = [psutil.Process(daemon.pid), *psutil.Process(daemon.pid).children(recursive=True)]
+        bridges = [child for child in psutil.Process().children() if "stdio" in child.cmdline()]
+        return {
+            "clients": len(clients),
+            "bridges": len(bridges),
+            "encoders": _with_library([*family, *bridges], "onnxruntime"),
+            "upstream_children": sum("mcp_server_time" in child.cmdline() for child in family),
+        }
+
+
+def _first_answer(folder: Path) -> float:
+    """Seconds until a client that finds no daemon has an answer; the daemon is ended afterwards."""
+    environment = _environment(folder, THRESHER_PORT="0")
+    taken = _milliseconds([THRESHER, "tools", "list", "--json"], environment) / 1000
+    subprocess.run([THRESHER, "stop"], env=environment, capture_output=True, check=True)
+    return round(taken, 2)
+
+
+async def run() -> dict[str, Any]:
+    """Measure and save."""
+    with product.folder() as folder:
+        figures: dict[str, Any] = {"cold_start_seconds": await asyncio.to_thread(_first_answer, folder)}
+        warm = [await asyncio.to_thread(_first_answer, folder) for _ in range(3)]
+        figures["warm_start_seconds"] = median(warm)
+        async with serving(folder):
+            figures["stdio_bridge"] = await asyncio.to_thread(_start_times, folder)
+        figures["ten_clients"] = await _ten_clients(folder)
+    print(figures, flush=True)
+    machine.save("processes", figures)
+    return figures
