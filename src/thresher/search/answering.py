@@ -30,7 +30,7 @@ class Scores:
 
     Attributes:
         ids: int64 (n,), sorted.
-        dense: float32 (texts, n); a middling value for an item without vectors.
+        dense: float32 (texts, n); a likely value for an item without vectors.
         lexical: float32 (texts, n).
         known: bool (n,), the item has vectors and the dense arm ran.
         columns: int64 (m,), sorted, the candidates.
@@ -57,7 +57,8 @@ def scores_of(ids: Ids, dense: Floats | None, lexical: Floats) -> Scores:
 
     Args:
         ids: int64 (n,), sorted, the items that may be returned.
-        dense: float32 (texts, n), NaN for an item without vectors; None where the arm did not run.
+        dense: float32 (texts, n), NaN for an item without vectors, of which some have them; None where the arm did
+            not run.
         lexical: float32 (texts, n).
     """
     if dense is None:
@@ -134,16 +135,18 @@ def best_columns(row: Floats, most: int) -> Ids:
 
 
 def filled(dense: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Give items without vectors a middling score: their words decide, neither helped nor held back.
+    """Give items without vectors the score that one item in ten reaches, so that their words decide.
+
+    Less would bury an item that matches by its words, since those that do mostly have a high score in both arms.
 
     Returns:
         float32 (texts, n), and which items have vectors.
     """
-    known = ~np.isnan(dense[0]) if len(dense) else np.ones(dense.shape[1], np.bool_)
+    known = ~np.isnan(dense[0])
     if known.all():
         return dense, known
-    middle = dense[:, known].mean(axis=1, keepdims=True) if known.any() else np.zeros((len(dense), 1), np.float32)
-    return np.where(known, dense, middle).astype(np.float32), known
+    likely_score = np.quantile(dense[:, known], 0.9, axis=1, keepdims=True)
+    return np.where(known, dense, likely_score).astype(np.float32), known
 
 
 def _hit(

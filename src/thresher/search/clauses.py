@@ -21,6 +21,7 @@ MIN_WORDS: Final = 3
 """A shorter piece says too little to be searched on its own."""
 MIN_PIECE: Final = 2
 """Words that both sides of a cut inside one sentence need at least."""
+_LONGEST_ABBREVIATION: Final = 10
 _AHEAD: Final = 200
 """Characters behind a joint that tell whether a task begins there; without a bound a long list takes seconds."""
 
@@ -85,11 +86,16 @@ def _sentences(text: str) -> list[str]:
         piece = (part or "").strip()
         if not piece:
             continue
-        if out and wording.ABBREVIATION.search(out[-1]):
+        if out and _goes_on(out[-1]):
             out[-1] = f"{out[-1]} {piece}"
         else:
             out.append(piece)
     return out
+
+
+def _goes_on(piece: str) -> bool:
+    """Whether a full stop at the end of a piece ends no sentence: an abbreviation, or the number of a list item."""
+    return bool(wording.ABBREVIATION.search(piece[-_LONGEST_ABBREVIATION:]) or wording.LIST_NUMBER.match(piece))
 
 
 def _opens(sentence: str) -> bool:

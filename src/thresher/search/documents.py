@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -84,7 +85,7 @@ def document_of(entry: Entry, weights: Mapping[str, float]) -> Document:
         entry,
         _fingerprint(entry, weights),
         frequencies,
-        sum(frequencies.values()),
+        math.fsum(frequencies.values()),
         _parts(entry),
     )
 

@@ -12,6 +12,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from thresher.core import Caller, InvalidInput, Settings, StoreError, Tenant, event
 from thresher.embedding import Encoder
 from thresher.search import answering, writing
@@ -165,7 +167,7 @@ class SearchIndex:
         request = Request(caller, kind, filter.facets)
         (reading, lexical, lost), embedded = await asyncio.gather(self._read(request, plan), embed(plan, self._encoder))
         embedded = await self._matching(plan, reading, embedded)
-        dense = await self._dense(request, reading, embedded)
+        dense, bare = await self._dense(request, reading, embedded)
         scores = answering.scores_of(reading.ids, dense, lexical)
         groups = await self._reader.groups(request, reading, scores.columns)
         constants = constants_for(reading.model, dense=dense is not None, lexical=not lost)
@@ -177,12 +179,21 @@ class SearchIndex:
             found.hits,
             found.abstained,
             found.probability,
-            " ".join(note for note in (*plan.notes, lost, embedded.note) if note),
+            " ".join(note for note in (*plan.notes, lost, embedded.note, bare) if note),
             len(reading.ids),
             plan.phrases,
             embedded.milliseconds,
             max(total - embedded.milliseconds, 0.0),
         )
+
+    @property
+    def copied_bytes(self) -> int:
+        """Memory that copies of vectors take in this process."""
+        return self._copies.nbytes
+
+    async def settle(self) -> None:
+        """Wait until no copy is being read; for measurements and tests."""
+        await self._copies.settle()
 
     async def close(self) -> None:
         """Let the copies go; the database and the encoder belong to the caller."""
@@ -216,7 +227,12 @@ class SearchIndex:
         )
         return replace(embedded, matrix=None, note=note)
 
-    async def _dense(self, request: Request, reading: Reading, embedded: Embedded) -> Floats | None:
-        if embedded.matrix is None or not reading.model:
-            return None
-        return await self._reader.dense(request, reading, embedded.matrix, embedded.owners)
+    async def _dense(self, request: Request, reading: Reading, embedded: Embedded) -> tuple[Floats | None, str]:
+        """Scores of the dense arm, or None and the reason."""
+        if embedded.matrix is None or not len(reading.ids):
+            return None, ""
+        if reading.model:
+            dense = await self._reader.dense(request, reading, embedded.matrix, embedded.owners)
+            if not np.isnan(dense).all():
+                return dense, ""
+        return None, "Searched by words alone: nothing in the index is embedded yet; index again."

@@ -40,6 +40,7 @@ SENTENCE_END: Final = re.compile(
 ABBREVIATION: Final = re.compile(
     r"\b(?:e\.g|i\.e|etc|vs|mr|mrs|ms|dr|st|no|approx|inc|ltd|co|jr|sr|prof|[a-z])\.$", re.I
 )
+LIST_NUMBER: Final = re.compile(r"\d{1,3}\.$")
 LEAD: Final = re.compile(
     r"^(?:[\s\-*\u2022\u2013\u2014\"'(]|\d+[.)]\s|please\b|kindly\b|also\b|then\b|next\b|finally\b|lastly\b|first(?:ly)?\b"
     r"|second(?:ly)?\b|third(?:ly)?\b|additionally\b|furthermore\b|moreover\b|besides\b|afterwards?\b|after that\b"

@@ -1,0 +1,41 @@
+"""Fixtures of the search tests."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.search.encoders import WordEncoder
+from thresher.core import Caller, Settings, Tenant
+from thresher.search import SearchIndex
+from thresher.store import Database
+
+
+@pytest.fixture
+def encoder() -> WordEncoder:
+    """A quick encoder, with a name of its own, so that no other test has filled the cache."""
+    return WordEncoder(f"words-{secrets.token_hex(4)}@1")
+
+
+@pytest.fixture
+async def index(database: Database, encoder: WordEncoder, settings: Settings) -> AsyncIterator[SearchIndex]:
+    """An index that keeps copies in the process."""
+    index = SearchIndex(database, encoder, settings)
+    yield index
+    await index.close()
+
+
+@pytest.fixture
+async def bare_index(database: Database, encoder: WordEncoder, settings: Settings) -> AsyncIterator[SearchIndex]:
+    """An index that searches in PostgreSQL alone."""
+    index = SearchIndex(database, encoder, settings.model_copy(update={"vector_memory_mb": 0}))
+    yield index
+    await index.close()
+
+
+@pytest.fixture
+def caller(tenant: Tenant) -> Caller:
+    """Somebody of the tenant."""
+    return Caller(tenant)

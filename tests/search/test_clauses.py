@@ -1,0 +1,93 @@
+"""Clauses: a message is cut into its tasks, and only there."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from thresher.search import clauses
+from thresher.search.clauses import MAX_CLAUSES, prose
+
+
+@pytest.mark.parametrize(
+    ("message", "tasks"),
+    [
+        (
+            "Fetch the web page of the museum and then send an email to my sister",
+            ["Fetch the web page of the museum", "send an email to my sister"],
+        ),
+        (
+            "1. Find trending repositories\n2. Write a summary to notes.md",
+            ["1. Find trending repositories", "2. Write a summary to notes.md"],
+        ),
+        (
+            "What is the weather in Rome? Also book a table for two in the evening.",
+            ["What is the weather in Rome?", "Also book a table for two in the evening."],
+        ),
+    ],
+)
+def test_several_tasks_are_told_apart(message: str, tasks: list[str]) -> None:
+    """The whole stands first, then each task."""
+    assert clauses(message) == [message, *tasks]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Convert 100 dollars and 20 euros to yen",
+        "Find the cheapest flight from Rome to Oslo in May.",
+        "I want to see a film. Find one about the sea.",
+        "List all users, e.g. admins, and return it as JSON",
+        "Search for cats and dogs",
+        "Get the report. Return at most ten results.",
+        "weather",
+    ],
+)
+def test_a_single_task_stays_whole(message: str) -> None:
+    """Lists of things, wishes made precise, and conditions are no further tasks."""
+    assert clauses(message) == [message]
+
+
+@pytest.mark.parametrize("message", ["", "  \n "])
+def test_a_blank_message_has_no_clauses(message: str) -> None:
+    """Nothing in, nothing out."""
+    assert clauses(message) == []
+
+
+def test_code_and_logs_are_left_out() -> None:
+    """What was pasted says less than what was asked."""
+    message = "Why does this fail?\n```python\ndelete_all()\n```\n2026-01-01 10:00:00 ERROR boom\nTraceback (most"
+
+    assert prose(message) == "Why does this fail?"
+
+
+def test_a_message_of_code_alone_is_kept() -> None:
+    """Something to search is better than nothing."""
+    assert prose("```\nls -la\n```") == "```\nls -la\n```"
+
+
+def test_tasks_are_bounded() -> None:
+    """The first ones win."""
+    message = ". ".join(f"Send letter number {number} to my aunt" for number in range(30)) + "."
+
+    assert len(clauses(message)) == 1 + MAX_CLAUSES
+
+
+@pytest.mark.parametrize(
+    "unit", ["get x and ", "a ", "x. ", "\n", '"', "please ", ", then ", "1) ", "   y", "```", "😀", "查", "- "]
+)
+def test_no_text_takes_long(unit: str) -> None:
+    """Time grows about with the length: four times the text takes no more than some ten times as long."""
+
+    def seconds(text: str) -> float:
+        best = 1e9
+        for _ in range(3):
+            started = time.process_time()
+            clauses(text)
+            best = min(best, time.process_time() - started)
+        return best
+
+    short, long = seconds("x" + unit * (4_000 // len(unit))), seconds("x" + unit * (16_000 // len(unit)))
+
+    assert long < 10 * short + 0.05
