@@ -150,7 +150,8 @@ def test_the_system_releases_the_lock_of_a_killed_process(tmp_path: Path) -> Non
 def test_the_light_half_imports_nothing_heavy() -> None:
     """The bridge pays for the standard library alone."""
     code = "import sys, thresher.daemon; print(sorted(m for m in sys.modules if 'thresher' in m)); print(*sys.modules)"
-    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=bare).stdout
 
     heavy = {"asyncio", "subprocess", "pathlib", "typing", "dataclasses", "pydantic", "thresher.core", "typer"}
     assert not heavy & set(seen.split())
