@@ -96,6 +96,18 @@ async def test_one_process_cannot_own_a_folder_twice(start_server: StartServer) 
         await start_server()
 
 
+@pytest.mark.parametrize("content", ["", "not json", "[]", '{"pid": 7, "host": "elsewhere"}'])
+async def test_an_owner_that_left_no_name_is_still_an_owner(
+    settings: Settings, start_server: StartServer, content: str
+) -> None:
+    """The lock counts, not what is written in its file."""
+    await start_server()
+    (settings.data_dir / "owner.lock").write_text(content)
+
+    with pytest.raises(Conflict, match=r"another process|process 7 on elsewhere"):
+        await start_server()
+
+
 async def test_stopping_twice_is_fine_and_starting_after_it_is_not(start_server: StartServer) -> None:
     """A stopped server stays stopped."""
     server = await start_server()

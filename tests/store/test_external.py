@@ -57,7 +57,7 @@ async def test_two_addresses_are_all_it_needs(external: ExternalServer, data_dir
 
 
 async def test_an_extension_that_only_an_administrator_may_create_is_asked_for(external: ExternalServer) -> None:
-    """pgvector is no trusted extension everywhere; the error holds the statement for the superuser."""
+    """Pgvector is no trusted extension everywhere; the error holds the statement for the superuser."""
     owner, application = await external.prepare(vector=False)
     role = application.split("//")[1].split(":")[0]
 

@@ -20,7 +20,7 @@ from tests.support import eventually
 from thresher.core import Settings, StoreError, StoreUnavailable, Tenant
 from thresher.store import Database, EmbeddedServer, migrate, open_store, run_retrying
 from thresher.store.cluster import recorded_pid
-from thresher.store.processes import orphans, serves
+from thresher.store.processes import _serves_by_command, orphans, serves
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -205,6 +205,50 @@ def file_limit(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@linux_only
+async def test_a_server_that_ignores_a_shutdown_is_stopped_at_once(cluster: Path, start_server: StartServer) -> None:
+    """A stopped process does not act on its signal; once it may run again, the harder one takes effect."""
+    server = await start_server()
+    pid = server.pid
+    os.kill(pid, signal.SIGSTOP)
+    stopping = asyncio.ensure_future(server._postmaster.stop(patience=0.2))
+    await eventually(lambda: _pending(pid, signal.SIGQUIT))
+    os.kill(pid, signal.SIGCONT)
+    await stopping
+
+    assert not serves(pid, cluster)
+
+
+def _pending(pid: int, number: signal.Signals) -> bool:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    shared = next(line for line in lines if line.startswith("ShdPnd:"))
+    return bool(int(shared.split()[1], 16) >> (number - 1) & 1)
+
+
+@linux_only
+async def test_processes_are_told_apart_without_proc_too(cluster: Path, start_server: StartServer) -> None:
+    """Where there is no /proc, the command line tells whose server it is."""
+    server = await start_server()
+
+    assert _serves_by_command(server.pid, cluster)
+    assert not _serves_by_command(server.pid, cluster.with_name("16"))
+    assert not _serves_by_command(os.getpid(), cluster)
+    assert not _serves_by_command(4_000_000, cluster)
+
+
+async def test_a_failed_sync_does_not_keep_the_server_running(cluster: Path, start_server: StartServer) -> None:
+    """What the first start does in the background may fail; stopping goes on."""
+    server = await start_server()
+
+    async def fail() -> None:
+        raise StoreError("no space")
+
+    server._syncing = asyncio.create_task(fail())
+    await server.stop()
+
+    assert not (cluster / "postmaster.pid").exists()
 
 
 async def test_supervision_goes_on_after_a_start_that_failed(

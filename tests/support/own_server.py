@@ -1,6 +1,7 @@
 """A process that owns an embedded server until it is killed.
 
-`python -m tests.support.own_server FOLDER [VERSION [UID]]` prints one line of JSON (its own pid, the server's, the address of the application role), or the error.
+`python -m tests.support.own_server FOLDER [VERSION [UID]]` prints one line of JSON (its own pid, the server's, the
+address of the application role), or the error.
 """
 
 from __future__ import annotations

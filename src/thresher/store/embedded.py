@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-from thresher.core import Settings, StoreUnavailable, event
+from thresher.core import Settings, StoreError, StoreUnavailable, ThresherError, event
 from thresher.store.account import Account, server_account
 from thresher.store.binaries import Binaries, usable_binaries
 from thresher.store.bootstrap import prepare_database
@@ -152,6 +152,7 @@ class EmbeddedServer:
 
         Raises:
             StoreUnavailable: It does not start, or this object was stopped.
+            ConfigurationError: Its files cannot be used any more.
         """
         async with self._starting:
             if self._stopped:
@@ -159,8 +160,9 @@ class EmbeddedServer:
             if self._postmaster.running:
                 return False
             event(_logger, "database process has ended; starting it again", level=logging.WARNING)
-            await clear_leftovers(self._postmaster.cluster)
-            await self._postmaster.start(self.admin_url)
+            with explained(self._layout.root):
+                await clear_leftovers(self._postmaster.cluster)
+                await self._postmaster.start(self.admin_url)
             return True
 
     async def supervise(self) -> None:
@@ -171,7 +173,7 @@ class EmbeddedServer:
             try:
                 await self.ensure_running()
                 pause = 0.1
-            except StoreUnavailable as error:
+            except ThresherError as error:
                 event(_logger, "database does not start", level=logging.ERROR, error=error.message)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 30.0)
@@ -183,12 +185,20 @@ class EmbeddedServer:
                 return
             self._stopped = True
             try:
-                if self._syncing is not None:
-                    await self._syncing
+                await self._synced()
                 await self._postmaster.stop()
                 remove_address(self._layout, self._postmaster.address)
             finally:
                 self._ownership.release()
+
+    async def _synced(self) -> None:
+        """Wait for the first start's files to reach the disk; a failure there must not keep the server running."""
+        if self._syncing is None:
+            return
+        try:
+            await self._syncing
+        except StoreError as error:
+            event(_logger, "the new database was not forced to the disk", level=logging.WARNING, error=error.message)
 
 
 async def _passwords(layout: Layout, cluster: Path, binaries: Binaries, account: Account) -> Passwords:

@@ -120,7 +120,8 @@ class Postmaster:
         try:
             await asyncio.wait_for(process.wait(), patience)
         except TimeoutError:
-            tell(pid, signal.SIGQUIT)
+            if sys.platform != "win32":
+                tell(pid, signal.SIGQUIT)
             await process.wait()
         self._process = None
 

@@ -82,7 +82,7 @@ def prepare_folder(folder: Path, account: Account) -> Path:
         folder = folder.expanduser().resolve()
         for parent in [*reversed(folder.parents), folder]:
             if not parent.exists():
-                parent.mkdir(mode=0o711 if account.switched else 0o700)
+                parent.mkdir(mode=0o711 if account.switched else 0o700, exist_ok=True)
         if sys.platform == "win32":
             return folder
         _check_owner(folder, account)
