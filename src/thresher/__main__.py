@@ -18,7 +18,13 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         The exit code (docs/reference/cli.md).
     """
-    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        return _run(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:  # while still importing
+        return 130
+
+
+def _run(given: list[str]) -> int:
     if given == ["stdio"]:
         from thresher.daemon import run_bridge  # noqa: PLC0415 - see the invariant
 

@@ -105,7 +105,7 @@ async def _index(services: Services, servers: Sequence[ServerConfig]) -> None:
         except ThresherError as error:
             event(logger, "server not added", level=logging.WARNING, server=server.name, reason=str(error))
     with suppress(ThresherError):  # search says `degraded` for as long as there is no encoder
-        await services.encoder.embed_queries(["warm up"])
+        await services.encoder.warm()
     try:
         done = await services.tools.refresh(services.caller)
         event(logger, "servers listed", embedded=done.embedded, kept=done.kept, failed=sorted(done.failures))

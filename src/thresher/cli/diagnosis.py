@@ -145,7 +145,8 @@ def _port(settings: Settings, place: Place) -> Check:
     url = str((place.read() or {}).get("url") or "")
     if url:
         return Check("port", "ok", f"this daemon serves {url}")
-    with socket.socket() as probe:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((settings.host, settings.port))

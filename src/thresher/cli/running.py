@@ -32,12 +32,14 @@ def register(application: typer.Typer) -> None:
         application.command(command.__name__)(command)
 
 
-def demo(as_json: AsJson = False) -> None:
+def demo(
+    fresh: Annotated[bool, typer.Option("--fresh", help="Begin with an empty folder.")] = False, as_json: AsJson = False
+) -> None:
     """Show the main job on real MCP servers, in a folder of its own."""
     from thresher.core import load_settings  # noqa: PLC0415 - `--help` does without
     from thresher.demo import run  # noqa: PLC0415 - as above
 
-    raise typer.Exit(run(load_settings(), json=as_json) or 0)
+    raise typer.Exit(run(load_settings(), json=as_json, fresh=fresh))
 
 
 def serve(

@@ -60,12 +60,19 @@ def _receive(link: socket.socket) -> bytes:
 
 def _send(link: socket.socket, ended: threading.Event) -> None:
     try:
-        while chunk := os.read(STDIN, CHUNK):
+        while chunk := _read():
             link.sendall(chunk)
         ended.set()
         link.shutdown(socket.SHUT_WR)
     except OSError:
         return  # the daemon is gone; the other direction says so
+
+
+def _read() -> bytes:
+    try:
+        return os.read(STDIN, CHUNK)
+    except OSError:
+        return b""  # closed from the start, or the terminal has gone
 
 
 def _write(chunk: bytes) -> bool:

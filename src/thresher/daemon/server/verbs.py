@@ -5,6 +5,7 @@ Invariant: a verb returns what JSON can hold, without secrets.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections import Counter
@@ -17,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from thresher import __version__
 from thresher.app import App
-from thresher.core import InvalidInput, plain
+from thresher.core import EncoderError, InvalidInput, plain
 from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.presence import Presence
 from thresher.evaluation import evaluate, read_pool, read_questions
@@ -107,21 +108,19 @@ class _Verbs:
         return _refreshed(await self._refresh(cast("list[str] | None", arguments.get("servers")), tell))
 
     async def _refresh(self, names: list[str] | None, tell: Progress) -> Refreshed:
-        """Refresh some servers one after the other, or all at once."""
+        """Refresh some servers, or all; none waits for another."""
 
         def follow(done: int, total: int) -> None:
             tell({"stage": "Indexing", "done": done, "total": total})
 
-        total = Refreshed()
-        for name in names if names is not None else [None]:
-            done = await self._tools.refresh(self._caller, name, progress=follow)
-            total = Refreshed(
-                embedded=total.embedded + done.embedded,
-                kept=total.kept + done.kept,
-                removed=total.removed + done.removed,
-                failures={**total.failures, **done.failures},
-            )
-        return total
+        wanted = names if names is not None else [None]
+        refreshed = await asyncio.gather(*(self._tools.refresh(self._caller, name, progress=follow) for name in wanted))
+        return Refreshed(
+            embedded=sum(done.embedded for done in refreshed),
+            kept=sum(done.kept for done in refreshed),
+            removed=sum(done.removed for done in refreshed),
+            failures={name: error for done in refreshed for name, error in done.failures.items()},
+        )
 
     async def evaluate_tools(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         pool = read_pool(Path(arguments["pool"]))
@@ -139,8 +138,14 @@ class _Verbs:
             {"pid": os.getpid(), "version": __version__, **self._facts}
             | {"clients": {"mcp": self._presence.count("mcp"), "control": self._presence.count("control")}}
             | {"uptime_seconds": round(time.monotonic() - self._since, 1), "indexing": not self._app.indexing.done()}
-            | {"tools": len(tools), "upstreams": states, "model": self._services.encoder.model.id}
+            | {"tools": len(tools), "upstreams": states, "model": self._model()}
         )
+
+    def _model(self) -> str:
+        try:
+            return self._services.encoder.model.id
+        except EncoderError as error:
+            return f"none: {error.message}"
 
     async def measure_encoder(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
         """Time the encoder on short texts that no cache holds."""
