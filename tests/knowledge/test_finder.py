@@ -1,0 +1,131 @@
+"""How an answer of find_tools is put together, and what happens when something is not as it should be."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from tests.support.product import CATALOGUE, opened
+from thresher.core import Caller, Settings, Tenant, Why
+from thresher.embedding import open_encoder
+from thresher.knowledge.tools.catalogue import Catalogue, snapshot
+from thresher.knowledge.tools.choice import choose, fall_back
+from thresher.knowledge.tools.queries import NameRow, ServerRow
+from thresher.search import Hit
+from thresher.services import Services
+from thresher.store import Database
+
+
+def server(number: int) -> ServerRow:
+    """A server of the snapshot."""
+    return ServerRow(number, None, f"s{number}", {}, None, "", True, "ready", "", None, 0)
+
+
+def row(number: int, *, core: bool = False, enabled: bool = True, server_id: int = 1, digest: bytes = b"") -> NameRow:
+    """A tool of the snapshot."""
+    name = "twin" if digest else f"t{number}"
+    return NameRow(number, server_id, f"s{server_id}", name, enabled, core, 10, digest or bytes([number]))
+
+
+def hits(*ids: int) -> list[Hit]:
+    """Search hits, best first."""
+    return [Hit(number, 1 - number / 100, Why("hybrid")) for number in ids]
+
+
+def chosen(
+    catalogue: Catalogue, *ids: int, limit: int = 8, core: bool = True, scope: set[int] | None = None
+) -> list[int]:
+    """The ids of a choice."""
+    return [choice.tool.row.id for choice in choose(catalogue, hits(*ids), scope=scope, limit=limit, core=core)]
+
+
+def test_core_tools_take_places_from_the_worst_hits() -> None:
+    """The cap counts both; a core tool that was found keeps its rank."""
+    catalogue = snapshot(1, [server(1)], [row(n, core=n in (3, 9)) for n in range(1, 10)])
+
+    assert chosen(catalogue, 1, 2, 3, 4, 5, limit=4) == [1, 2, 3, 9]
+    assert chosen(catalogue, 1, 2, 3, 4, 5, limit=4, core=False) == [1, 2, 3, 4]
+
+
+def test_more_core_tools_than_the_limit_are_all_there_up_to_the_cap() -> None:
+    """Always included means above the limit too, never above 10."""
+    catalogue = snapshot(1, [server(1)], [row(n, core=True) for n in range(1, 15)])
+
+    assert len(chosen(catalogue, 1, limit=3)) == 10
+
+
+def test_what_is_unknown_disabled_or_outside_the_filter_is_never_chosen() -> None:
+    """The index may lag behind; the snapshot decides."""
+    rows = [row(1), row(2, enabled=False), row(3, server_id=2, core=True)]
+    catalogue = snapshot(1, [server(1), server(2)], rows)
+
+    assert chosen(catalogue, 99, 2, 3, 1) == [3, 1]
+    assert chosen(catalogue, 99, 2, 3, 1, scope={1}) == [1]
+    assert [c.tool.row.id for c in fall_back(catalogue, scope=None, core=True)] == [3, 1]
+    assert [c.tool.row.id for c in fall_back(catalogue, scope={1}, core=True)] == [1]
+
+
+def test_twins_are_shown_once_and_named() -> None:
+    """The best stays."""
+    rows = [row(1, digest=b"x"), row(2, digest=b"x", server_id=2), row(3)]
+    catalogue = snapshot(1, [server(1), server(2)], rows)
+
+    choices = choose(catalogue, hits(2, 1, 3), scope=None, limit=8, core=True)
+
+    assert [(choice.tool.name, choice.also) for choice in choices] == [("s2_twin", ("s1_twin",)), ("s1_t3", ())]
+
+
+async def test_without_an_encoder_the_words_are_searched(
+    database: Database, tenant: Tenant, settings: Settings, tmp_path: Path
+) -> None:
+    """And the answer says so."""
+    broken = open_encoder(settings.model_copy(update={"model_dir": tmp_path / "nothing"}))
+    async with opened(database, tenant, settings, broken) as services:
+        await services.tools.import_tools(services.caller, CATALOGUE)
+        found = await services.tools.find_tools(services.caller, queries=["show commit history"])
+    await broken.close()
+
+    assert found.degraded
+    assert found.tools[0].name == "git_git_log"
+    assert found.tools[0].why.source == "lexical"
+
+
+async def test_where_search_fails_the_first_tools_are_given_and_marked(services: Services) -> None:
+    """A query that the index refuses must not leave the model without any tool."""
+    await services.tools.import_tools(services.caller, CATALOGUE)
+    await services.tools.set_tool(services.caller, "mail_send_email", core=True)
+    async with services.database.transaction(services.caller.tenant) as connection:
+        await connection.exec_driver_sql("delete from item")
+        await connection.exec_driver_sql("update collection set version = version + 1")
+
+    found = await services.tools.find_tools(services.caller, message="show commit history")
+
+    assert found.fallback
+    assert found.degraded
+    assert found.tools[0].name == "mail_send_email"
+    assert len(found.tools) == len(CATALOGUE)
+
+
+async def test_fifty_callers_at_once_get_their_answers_and_their_rows(services: Services) -> None:
+    """No answer is mixed up, no log row lost."""
+    await services.tools.import_tools(services.caller, CATALOGUE)
+    wanted = {"show commit history": "git_git_log", "send an email": "mail_send_email"}
+    asked = [query for query in wanted for _ in range(25)]
+
+    found = await asyncio.gather(
+        *(services.tools.find_tools(services.caller, queries=[query], threshold=0) for query in asked)
+    )
+
+    async with services.database.transaction(services.caller.tenant) as connection:
+        rows = (await connection.exec_driver_sql("select count(distinct trace_id) from discovery")).scalar_one()
+    assert [result.tools[0].name for result in found] == [wanted[query] for query in asked]
+    assert rows == 50
+
+
+async def test_a_user_is_named_in_the_log_row(services: Services) -> None:
+    """Whose discovery it was."""
+    await services.tools.find_tools(Caller(services.caller.tenant, "ann"), message="anything")
+
+    async with services.database.transaction(services.caller.tenant) as connection:
+        rows = (await connection.exec_driver_sql("select owner, source, chosen from discovery")).all()
+    assert [tuple(row) for row in rows] == [("ann", "none", [])]
