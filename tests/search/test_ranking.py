@@ -1,0 +1,157 @@
+"""Fusion, calibration, cut and candidates: the arithmetic between scores and hits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from thresher.search.answering import best_columns, candidates, filled
+from thresher.search.calibration import BGE_SMALL, UNKNOWN, constants_for, probabilities
+from thresher.search.cut import close, likely
+from thresher.search.fusion import SIBLINGS, Weights, group_support, interleave, rank
+
+PLAIN = Weights(dense=1.0, lexical=1.0, group=0.0, context=0.5)
+matrices = hnp.arrays(
+    np.float32,
+    st.tuples(st.integers(1, 4), st.integers(1, 12)),
+    elements=st.floats(-1, 1, width=32, allow_subnormal=False),
+)
+
+
+def no_groups(columns: int) -> np.ndarray:
+    """Nobody belongs together."""
+    return np.full(columns, -1, np.int64)
+
+
+@given(matrices, st.booleans())
+def test_every_candidate_stands_in_the_order_once(dense: np.ndarray, whole: bool) -> None:
+    """And no row brings one that lies before its best."""
+    ranking = rank(dense, dense, no_groups(dense.shape[1]), PLAIN, whole=whole)
+
+    assert sorted(ranking.candidates.tolist()) == list(range(dense.shape[1]))
+    assert len(ranking) == dense.shape[1]
+    assert (ranking.behind >= 0).all()
+    assert ranking.behind[0] == 0
+
+
+@given(matrices)
+def test_interleaving_equals_the_plain_rule(scores: np.ndarray) -> None:
+    """Round by round each order offers its next item; one that is taken is passed over."""
+    orders = np.argsort(-scores, axis=1, kind="stable")
+    expected: list[tuple[int, int]] = []
+    for depth in range(orders.shape[1]):
+        for turn in range(len(orders)):
+            if orders[turn, depth] not in {item for _, item in expected}:
+                expected.append((turn, int(orders[turn, depth])))
+
+    turns, items = interleave(orders)
+
+    assert list(zip(turns.tolist(), items.tolist(), strict=True)) == expected
+
+
+@given(matrices, st.data())
+def test_group_support_is_the_mean_of_the_best_few(scores: np.ndarray, data: st.DataObject) -> None:
+    """Of the candidate's group, row by row; alone it stands for itself."""
+    groups = np.array(data.draw(st.lists(st.integers(-1, 3), min_size=scores.shape[1], max_size=scores.shape[1])))
+
+    support = group_support(scores, groups)
+
+    for row in range(len(scores)):
+        for column, group in enumerate(groups):
+            mates = sorted(scores[row, groups == group])[-SIBLINGS:] if group >= 0 else [scores[row, column]]
+            assert support[row, column] == pytest.approx(float(np.mean(mates)), abs=1e-5)
+
+
+def test_the_whole_message_lends_context_and_brings_nothing() -> None:
+    """Its row tips the balance in each task's ranking."""
+    dense = np.array([[0.0, 1.0], [0.6, 0.5], [0.1, 0.2]], np.float32)
+
+    ranking = rank(dense, np.zeros_like(dense), no_groups(2), PLAIN, whole=True)
+
+    assert ranking.candidates.tolist() == [1, 0]
+    assert 0 not in ranking.rows
+
+
+def test_ties_keep_the_order_of_the_columns() -> None:
+    """The same search gives the same answer."""
+    dense = np.zeros((1, 5), np.float32)
+
+    assert rank(dense, dense, no_groups(5), PLAIN, whole=True).candidates.tolist() == [0, 1, 2, 3, 4]
+
+
+@given(hnp.arrays(np.float32, st.integers(0, 30), elements=st.sampled_from([0.0, 0.25, 0.5, 1.0])), st.integers(1, 12))
+def test_best_columns_are_the_best(row: np.ndarray, most: int) -> None:
+    """Highest scores, of equal ones the lowest columns."""
+    expected = sorted(range(len(row)), key=lambda column: (-row[column], column))[:most]
+
+    assert sorted(best_columns(row, most).tolist()) == sorted(expected)
+
+
+def test_candidates_come_from_both_arms() -> None:
+    """The best of each, and no item that shares no word."""
+    dense = np.array([[0.9, 0.1, 0.2, 0.3]], np.float32)
+    lexical = np.array([[0.0, 0.0, 2.0, 0.0]], np.float32)
+
+    assert candidates(dense, lexical, 1).tolist() == [0, 2]
+    assert candidates([], lexical, 3).tolist() == [2]
+    assert candidates([], np.zeros((1, 4), np.float32), 3).tolist() == []
+
+
+def test_items_without_vectors_get_a_likely_score() -> None:
+    """Neither the worst nor the best of the others."""
+    dense = np.array([[np.nan, 0.1, 0.5, 0.9]], np.float32)
+
+    whole, known = filled(dense)
+
+    assert known.tolist() == [False, True, True, True]
+    assert 0.5 < whole[0, 0] < 0.9
+    assert filled(dense[:, 1:])[0] is not None
+
+
+def test_probabilities_grow_with_either_arm_and_stay_within_bounds() -> None:
+    """For any figures, however large."""
+    dense = np.array([0.2, 0.9, 0.2, 1e6, -1e6], np.float32)
+    lexical = np.array([1.0, 1.0, 9.0, 1e6, -5.0], np.float32)
+
+    found = probabilities(dense, lexical, BGE_SMALL, 1000)
+
+    assert found[1] > found[0] < found[2]
+    assert ((found >= 0) & (found <= 1)).all()
+
+
+@pytest.mark.parametrize("items", [1, 10, 1000, 1_000_000])
+def test_probabilities_do_not_depend_on_the_size_of_the_collection(items: int) -> None:
+    """A rare term's idf grows with the collection; the probability does not."""
+    idf = np.log1p(items)
+
+    found = probabilities(np.array([0.7], np.float32), np.array([idf], np.float32), BGE_SMALL, items)[0]
+
+    assert found == pytest.approx(
+        probabilities(np.array([0.7], np.float32), np.array([np.log1p(50)], np.float32), BGE_SMALL, 50)[0], abs=1e-5
+    )
+
+
+def test_constants_belong_to_the_model_and_the_arms() -> None:
+    """An unknown model, or a missing arm, refuses nothing."""
+    assert constants_for("bge-small-en-v1.5@0123") is BGE_SMALL
+    assert constants_for("other@1") is UNKNOWN
+    assert constants_for("bge-small-en-v1.5@0123", dense=False) is UNKNOWN
+    assert constants_for("bge-small-en-v1.5@0123", lexical=False).threshold == 0.0
+
+
+def test_the_cut_keeps_what_is_close_to_the_best_of_its_text() -> None:
+    """So two tasks keep the best of both."""
+    dense = np.array([[0.0, 0.0, 0.0, 0.0], [9.0, 8.5, 1.0, 0.0], [0.0, 0.1, 2.0, 5.0]], np.float32)
+    ranking = rank(dense, np.zeros_like(dense), no_groups(4), PLAIN, whole=True)
+    chances = np.linspace(0.9, 0.1, 4).astype(np.float32)
+
+    kept = ranking.candidates[close(ranking, chances, 8, margin=1.0, threshold=0.5)]
+
+    assert kept.tolist() == [0, 3, 1]
+    assert close(ranking, chances, 1, margin=1.0, threshold=0.5).tolist() == [0]
+    assert close(ranking, chances, 8, margin=1.0, threshold=0.95).tolist() == []
+    assert likely(chances, 2, 0.3).tolist() == [0, 1]
+    assert likely(chances, 8, 0.95).tolist() == []
