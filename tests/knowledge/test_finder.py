@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
+from tests.support import Databases
 from tests.support.product import CATALOGUE, opened
-from thresher.core import Caller, Settings, Tenant, Why
-from thresher.embedding import open_encoder
+from thresher.core import Caller, Settings, StoreUnavailable, Tenant, Why
+from thresher.embedding import Encoder, open_encoder
 from thresher.knowledge.tools.catalogue import Catalogue, snapshot
 from thresher.knowledge.tools.choice import choose, fall_back
 from thresher.knowledge.tools.queries import NameRow, ServerRow
@@ -129,3 +132,30 @@ async def test_a_user_is_named_in_the_log_row(services: Services) -> None:
     async with services.database.transaction(services.caller.tenant) as connection:
         rows = (await connection.exec_driver_sql("select owner, source, chosen from discovery")).all()
     assert [tuple(row) for row in rows] == [("ann", "none", [])]
+
+
+async def test_while_the_database_is_away_what_is_at_hand_still_answers(
+    databases: Databases, settings: Settings, encoder: Encoder
+) -> None:
+    """Search from memory, definitions already read; what is not at hand is an error with a hint."""
+    name = await databases.create()
+    database = await databases.open(name)
+    async with opened(database, await database.tenant("away"), settings, encoder) as services:
+        tools, caller = services.tools, services.caller
+        await tools.import_tools(caller, CATALOGUE)
+        before = await tools.find_tools(caller, queries=["show commit history"], threshold=0)
+        await databases.admin(f"alter database {name} connection limit 0")
+        await databases.admin(f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'")
+
+        during = await tools.find_tools(caller, queries=["show commit history"], threshold=0)
+        described = await tools.describe_tools(caller, before.tools[0].name)
+        with pytest.raises(StoreUnavailable):
+            await tools.set_tool(caller, "git_git_log", enabled=False)
+        with pytest.raises(StoreUnavailable):
+            await tools.list_servers(caller)
+    await database.close()
+    await databases.drop(name)
+
+    assert [tool.name for tool in during.tools] == [tool.name for tool in before.tools]
+    assert during.degraded
+    assert described.tools[0].tool == CATALOGUE[0]

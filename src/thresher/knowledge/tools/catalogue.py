@@ -12,7 +12,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from thresher.core import Caller, NotFound
+from thresher.core import Caller, NotFound, StoreUnavailable
 from thresher.embedding import count_tokens
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.formatting import line
@@ -135,6 +135,7 @@ def snapshot(version: int, servers: Sequence[ServerRow], rows: Sequence[NameRow]
 class _Held:
     catalogue: Catalogue
     checked: float
+    changes: int
 
 
 class Catalogues:
@@ -147,7 +148,13 @@ class Catalogues:
         self._changes: defaultdict[int, int] = defaultdict(int)
 
     async def current(self, caller: Caller) -> Catalogue:
-        """A snapshot at most `FRESH_SECONDS` behind other processes, and never behind this one."""
+        """A snapshot at most `FRESH_SECONDS` behind other processes, and never behind this one.
+
+        While the database does not answer, the last one serves.
+
+        Raises:
+            StoreUnavailable: The database does not answer, and there is none, or this process has changed something.
+        """
         if (held := self._fresh(caller)) is not None:
             return held
         async with self._locks[_key(caller)]:
@@ -181,19 +188,26 @@ class Catalogues:
     async def _renewed(self, caller: Caller) -> Catalogue:
         held = self._held.get(_key(caller))
         changes = self._changes[caller.tenant.id]
-        async with self._database.transaction(caller.tenant) as connection:
-            # The version is read first: rows that are newer than it only cost one more look.
-            version = await queries.version(connection, caller.tenant)
-            if held is not None and held.catalogue.version == version:
-                catalogue = held.catalogue
-            else:
-                servers = await queries.servers(connection, caller)
-                catalogue = snapshot(version, servers, await queries.names(connection, caller))
+        try:
+            catalogue = await self._read(caller, held.catalogue if held is not None else None)
+        except StoreUnavailable:
+            if held is None or held.changes != changes:
+                raise
+            return held.catalogue
         checked = time.monotonic() if changes == self._changes[caller.tenant.id] else _NEVER
-        self._held[_key(caller)] = _Held(catalogue, checked)
+        self._held[_key(caller)] = _Held(catalogue, checked, changes)
         while len(self._held) > _SNAPSHOTS:
             self._locks.pop(self._held.popitem(last=False)[0], None)
         return catalogue
+
+    async def _read(self, caller: Caller, last: Catalogue | None) -> Catalogue:
+        async with self._database.transaction(caller.tenant) as connection:
+            # The version is read first: rows that are newer than it only cost one more look.
+            version = await queries.version(connection, caller.tenant)
+            if last is not None and last.version == version:
+                return last
+            servers = await queries.servers(connection, caller)
+            return snapshot(version, servers, await queries.names(connection, caller))
 
 
 def _key(caller: Caller) -> tuple[int, str | None]:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from thresher.core import Caller, Scored, ThresherError, event, traced
+from thresher.core import Caller, Scored, StoreUnavailable, ThresherError, event, traced
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, Known
 from thresher.knowledge.tools.choice import Choice, choose, fall_back
@@ -59,7 +59,7 @@ class Finder:
             search = await self._search(caller, question, scope)
             answer = self._choose(catalogue, search, question, scope, core=core)
             record = _record(trace, answer, _since(started))
-            if not await self._log(caller, record, catalogue):
+            if not await self._logged(caller, record, catalogue):
                 catalogue = await self._catalogues.current(caller)
                 answer = self._choose(catalogue, search, question, scope, core=core)
                 await self._read(caller, catalogue, answer.chosen)
@@ -103,6 +103,15 @@ class Finder:
             chosen = choose(catalogue, hits, scope=scope, limit=question.limit, core=core)
             return _Answer(search, chosen, fallback=False, searched=search.searched)
         return _Answer(search, fall_back(catalogue, scope=scope, core=core), fallback=True, searched=enabled)
+
+    async def _logged(self, caller: Caller, record: Discovery, catalogue: Catalogue) -> bool:
+        try:
+            return await self._log(caller, record, catalogue)
+        except StoreUnavailable as error:
+            if not all(tool_id in catalogue.definitions for tool_id in record.chosen):
+                raise
+            event(logger, "discovery_not_logged", level=logging.WARNING, reason=error.message)
+            return True  # what is at hand is still an answer
 
     async def _log(self, caller: Caller, record: Discovery, catalogue: Catalogue) -> bool:
         """Write the log row, read the definitions not at hand, and say whether the snapshot is the newest."""
