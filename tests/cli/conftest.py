@@ -38,7 +38,11 @@ Command = Callable[..., Ended]
 async def home(open_folder: Path, databases: Databases) -> AsyncIterator[Home]:
     """A home that the commands of a module share, on a database that already runs."""
     name = await databases.create()
-    with opened(open_folder / secrets.token_hex(4), THRESHER_DATABASE_URL=databases.url(name)) as home:
+    urls = {
+        "THRESHER_DATABASE_URL": databases.url(name),
+        "THRESHER_MIGRATION_URL": databases.url(name, "thresher_owner"),
+    }
+    with opened(open_folder / secrets.token_hex(4), **urls) as home:
         yield home
     await databases.drop(name)
 
