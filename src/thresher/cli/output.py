@@ -25,6 +25,10 @@ BROKEN_PIPE = 141
 """Exit code when the reader of our output has gone: 128 + SIGPIPE."""
 
 
+PIPE_WIDTH = 1000
+"""Columns where no terminal wraps them: a line of a table stays a line for grep."""
+
+
 class ReaderGone(Exception):
     """Whoever read our output has closed the pipe."""
 
@@ -49,7 +53,7 @@ def _rendered(value: RenderableType) -> str:
     """What a person sees: colours and the window's width on a terminal, whole lines in a pipe."""
     from rich.console import Console  # noqa: PLC0415 - `--help` does without
 
-    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
     with console.capture() as capture:  # Rich ends the process itself when a pipe breaks
         console.print(value)
     return capture.get()
