@@ -2,7 +2,7 @@
 
 Invariant: tools/list is the same for the same caller and catalogue, whatever was asked before.
 
-Uses: core, knowledge, services.
+Uses: core, knowledge, services, upstream.
 """
 
 from thresher.gateway.provider import Expose

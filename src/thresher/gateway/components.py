@@ -21,6 +21,7 @@ from thresher.gateway.coerce import check, coerce
 from thresher.gateway.errors import explained
 from thresher.knowledge.tools import Definition, line
 from thresher.services import Services
+from thresher.upstream import CallOutcome
 
 logger = logging.getLogger("thresher.gateway")
 
@@ -75,22 +76,14 @@ async def call(services: Services, name: str, arguments: JSON) -> ToolResult:
         InvalidInput: The arguments do not fit its schema.
         UpstreamError: Its server cannot be reached, or refused.
     """
-    started = time.perf_counter()
-    config, tool = await services.tools.resolve(services.caller, name)
-    fitted = coerce(arguments, tool.input_schema)
-    event(logger, "call_arguments", level=logging.DEBUG, tool=name, arguments=mask(fitted))
-    check(fitted, tool.input_schema, line(name, tool).partition(" - ")[0])
-    outcome = await services.upstreams.call_tool(config, tool.name, fitted)
+    started, state = time.perf_counter(), "failed"
+    try:
+        outcome = await _call(services, name, arguments)
+        state = "tool error" if outcome.is_error else "ok"
+    finally:
+        milliseconds = round((time.perf_counter() - started) * 1000, 2)
+        event(logger, "call_tool", tenant=services.caller.tenant.id, tool=name, state=state, ms=milliseconds)
     structured = cast("dict[str, Any]", outcome.structured) if isinstance(outcome.structured, dict) else None
-    event(
-        logger,
-        "call_tool",
-        tenant=services.caller.tenant.id,
-        tool=name,
-        server=config.name,
-        is_error=outcome.is_error,
-        ms=round((time.perf_counter() - started) * 1000, 2),
-    )
     return ToolResult.from_mcp_result(
         CallToolResult(
             content=outcome.content,
@@ -99,6 +92,14 @@ async def call(services: Services, name: str, arguments: JSON) -> ToolResult:
             _meta=cast("Any", outcome.meta),
         )
     )
+
+
+async def _call(services: Services, name: str, arguments: JSON) -> CallOutcome:
+    config, tool = await services.tools.resolve(services.caller, name)
+    fitted = coerce(arguments, tool.input_schema)
+    event(logger, "call_arguments", level=logging.DEBUG, tool=name, arguments=mask(fitted))
+    check(fitted, tool.input_schema, line(name, tool).partition(" - ")[0])
+    return await services.upstreams.call_tool(config, tool.name, fitted)
 
 
 def _output_schema(schema: JSON | None) -> dict[str, Any] | None:
