@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
 import numpy as np
@@ -23,9 +24,10 @@ async def fastmcp_bm25(tools: Sequence[Tool]) -> Ranker:
     def _body() -> None:
         """Never called: the transform reads definitions alone."""
 
+    names = _distinct([tool.name for tool in tools])
     listed = [
-        FunctionTool(name=tool.name, description=tool.description, parameters=dict(tool.input_schema), fn=_body)
-        for tool in tools
+        FunctionTool(name=name, description=tool.description, parameters=dict(tool.input_schema), fn=_body)
+        for name, tool in zip(names, tools, strict=True)
     ]
     keys = {id(entry): tool.key for entry, tool in zip(listed, tools, strict=True)}
     transform = BM25SearchTransform(max_results=DEPTH)
@@ -34,6 +36,16 @@ async def fastmcp_bm25(tools: Sequence[Tool]) -> Ranker:
         return [keys[id(found)] for found in await transform._search(listed, message)]
 
     return rank
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Number namesakes, digit by digit: the transform knows tools by name, and reads no word of one character."""
+    seen: Counter[str] = Counter()
+    numbered: list[str] = []
+    for name in names:
+        numbered.append(name + "".join(f"_{digit}" for digit in str(seen[name])) if seen[name] else name)
+        seen[name] += 1
+    return numbered
 
 
 async def plain_dense(tools: Sequence[Tool], encoder: Encoder) -> Ranker:

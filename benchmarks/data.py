@@ -134,7 +134,8 @@ def _asked(row: Mapping[str, Any]) -> str:
 def bfcl() -> BenchSet:
     """BFCL v4 (Apache-2.0): the union of all functions.
 
-    Functions of one name and other texts are tools apart, and the relevant one is that which the question offers.
+    Functions of one name and other texts are tools apart, and the relevant one is that which the question offers. The
+    set knows no servers; each function is filed under one of its own, so that none profits from a neighbour.
     """
     seen: dict[tuple[str, str], Tool] = {}
     cases: list[Case] = []
@@ -151,9 +152,7 @@ def bfcl() -> BenchSet:
 def _union(function: Mapping[str, Any], seen: dict[tuple[str, str], Tool]) -> Tool:
     name, text = function["name"], function["description"]
     if (name, text) not in seen:
-        earlier = sum(other == name for other, _ in seen)
-        server = "functions" if earlier == 0 else f"functions-{earlier + 1}"
-        seen[name, text] = Tool(server, name, "", text, function["parameters"])
+        seen[name, text] = Tool(f"f{len(seen)}", name, "", text, function["parameters"])
     return seen[name, text]
 
 
@@ -167,7 +166,7 @@ def bfcl_offered() -> BenchSet:
     cases: list[Case] = []
     for origin in ("simple_python", "live_simple", "irrelevance", "live_irrelevance"):
         for row in _bfcl_rows(f"BFCL_v4_{origin}"):
-            server = f"functions-{len(cases)}"
+            server = f"f{len(cases)}"
             offered = [
                 Tool(server, function["name"], "", function["description"], function["parameters"])
                 for function in {function["name"]: function for function in row["function"]}.values()
