@@ -149,7 +149,7 @@ async def test_without_any_condition_a_tenant_still_sees_nothing_of_another(
 ) -> None:
     """Row-level security, not our WHERE, keeps tenants apart."""
     await index.put(tenant, KIND, random_entries(5))
-    vector = "[" + ",".join(["0.1"] * DIMENSION) + "]"
+    vector = np.full(DIMENSION, 0.1, np.float32)
     values: dict[str, object] = {
         "kind": KIND,
         "terms": WORDS,

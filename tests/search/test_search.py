@@ -324,6 +324,9 @@ async def test_without_a_database_the_last_copy_answers(
     assert "database does not answer" in result.degraded
     with pytest.raises(StoreError):
         await index.search(Caller(stranger), KIND, ["send an email"], limit=3)
+    encoder.broken = True
+    with pytest.raises(StoreError, match="Neither"):
+        await index.search(Caller(tenant), KIND, ["send an email"], limit=3)
     await index.close()
     await database.close()
     await databases.drop(name)

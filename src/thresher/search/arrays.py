@@ -5,8 +5,8 @@ Invariant: the loaders are registered on single cursors only; the connection's o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,8 @@ class _Float4Array(Loader):
 async def run(connection: AsyncConnection, statement: str, parameters: Mapping[str, object]) -> list[Row]:
     """Run one statement inside the connection's transaction and return its rows.
 
-    int8[] and float4[] columns arrive as numpy arrays; they must not hold nulls.
+    int8[] and float4[] columns arrive as numpy arrays; they must not hold nulls. A list of numpy rows may be bound to a
+    vector[] as `%(name)b`.
 
     Args:
         connection: One that `Database.transaction` gave.
@@ -69,9 +70,3 @@ def vectors_of(packed: bytes, dimension: int) -> Floats:
     """
     layout = np.dtype([("dimension", ">i2"), ("unused", ">i2"), ("values", ">f4", (dimension,))])
     return np.frombuffer(packed, dtype=layout)["values"].astype(np.float32)
-
-
-def vector_texts(vectors: Floats) -> list[str]:
-    """Give each row in the text form of pgvector, exact to float32 (nine significant digits)."""
-    pattern = "[" + ",".join(["%.9g"] * vectors.shape[1]) + "]"
-    return [pattern % tuple(row) for row in cast("Sequence[Sequence[float]]", vectors.tolist())]

@@ -55,26 +55,25 @@ class Document:
     parts: tuple[Part, ...]
 
 
-def documents_of(entries: Iterable[Entry], weights: Mapping[str, float]) -> list[Document]:
-    """One document an id; of several entries with one id the last counts.
-
-    Args:
-        entries: What to index.
-        weights: Field name to weight; 1 for a field that is not named.
+def checked(entries: Iterable[Entry]) -> list[Entry]:
+    """One entry an id; of several with one id the last counts.
 
     Raises:
-        InvalidInput: An entry has no text, or a label that cannot be stored.
+        InvalidInput: An entry has no text, weights that do not fit its texts, or a label that cannot be stored.
     """
-    return [document_of(entry, weights) for entry in {entry.id: entry for entry in entries}.values()]
+    distinct = list({entry.id: entry for entry in entries}.values())
+    for entry in distinct:
+        _check(entry)
+    return distinct
 
 
 def document_of(entry: Entry, weights: Mapping[str, float]) -> Document:
-    """The document of one entry.
+    """The document of one checked entry.
 
-    Raises:
-        InvalidInput: The entry has no text, or a label that cannot be stored.
+    Args:
+        entry: What to index.
+        weights: Field name to weight; 1 for a field that is not named.
     """
-    _check(entry)
     frequencies: dict[str, float] = {}
     for name, text in entry.fields.items():
         weight = weights.get(name, 1.0)

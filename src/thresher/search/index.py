@@ -14,18 +14,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from thresher.core import Caller, InvalidInput, Settings, StoreError, Tenant, event
+from thresher.core import Caller, InvalidInput, Settings, StoreError, StoreUnavailable, Tenant, event
 from thresher.embedding import Encoder
 from thresher.search import answering, writing
 from thresher.search.arrays import Floats
 from thresher.search.bm25 import score_texts
 from thresher.search.calibration import constants_for
 from thresher.search.copies import Copies
-from thresher.search.documents import documents_of
+from thresher.search.documents import checked
 from thresher.search.phrases import Embedded, embed
 from thresher.search.planning import Plan, plan_of
-from thresher.search.profiles import profile_of
-from thresher.search.put import BATCH, model_id, pending, put_documents
+from thresher.search.put import BATCH, model_id, pending, put_entries
 from thresher.search.reading import Reader, Reading, Request
 from thresher.search.records import Entry, Filter, Progress, PutCounts, SearchResult
 from thresher.store import Database, run_retrying
@@ -79,10 +78,10 @@ class SearchIndex:
             InvalidInput: An entry has no text, weights that do not fit, or a label with a control character.
             StoreError: The database cannot write; whole batches before that are kept.
         """
-        documents = await asyncio.to_thread(documents_of, entries, profile_of(kind).field_weights)
         started = time.perf_counter()
-        counts = await put_documents(self._database, tenant, kind, self._encoder, documents, progress)
-        if documents:
+        wanted = checked(entries)
+        counts = await put_entries(self._database, tenant, kind, self._encoder, wanted, progress)
+        if wanted:
             milliseconds = round((time.perf_counter() - started) * 1000, 1)
             event(_logger, "put", kind=kind, embedded=counts.embedded, kept=counts.kept, ms=milliseconds)
         return counts
@@ -158,7 +157,7 @@ class SearchIndex:
 
         Raises:
             InvalidInput: No query, too many, a negative limit, or a threshold outside 0 to 1.
-            StoreError: The database does not answer, and this process holds no copy of the collection.
+            StoreError: The database does not answer, and this process holds no copy of the collection or no encoder.
         """
         if limit < 0 or not 0 <= (threshold or 0.0) <= 1:
             raise InvalidInput("The limit or the threshold is out of range.", hint="limit >= 0, threshold 0 to 1.")
@@ -167,6 +166,11 @@ class SearchIndex:
         request = Request(caller, kind, filter.facets)
         (reading, lexical, lost), embedded = await asyncio.gather(self._read(request, plan), embed(plan, self._encoder))
         embedded = await self._matching(plan, reading, embedded)
+        if lost and embedded.matrix is None:
+            raise StoreUnavailable(
+                f"Neither the database nor the encoder answers. {embedded.note}",
+                hint="Run `thresher doctor`; it names what is wrong.",
+            )
         dense, bare = await self._dense(request, reading, embedded)
         scores = answering.scores_of(reading.ids, dense, lexical)
         groups = await self._reader.groups(request, reading, scores.columns)

@@ -32,7 +32,7 @@ WITH living AS MATERIALIZED (
   WHERE kind = %(kind)s AND (owner IS NULL OR owner = %(user)s::text)
     AND (%(facets)s::text[] IS NULL OR facets && %(facets)s::text[])
 ), query AS MATERIALIZED (
-  SELECT q.vector::vector, q.number FROM unnest(%(vectors)s::text[]) WITH ORDINALITY AS q (vector, number)
+  SELECT q.vector, q.number FROM unnest(%(vectors)b::vector[]) WITH ORDINALITY AS q (vector, number)
 )
 SELECT array_agg(s.id ORDER BY s.id) AS ids, array_agg(s.score ORDER BY s.id) AS scores
 FROM query q CROSS JOIN LATERAL (
@@ -79,7 +79,7 @@ FROM item i WHERE i.kind = %(kind)s AND i.id = ANY (%(ids)s::bigint[])
 
 CACHED = "SELECT hash FROM cached_embeddings(%(model)s, %(hashes)s::bytea[])"
 
-REMEMBER = "SELECT remember_embeddings(%(model)s, %(hashes)s::bytea[], %(vectors)s::text[]::vector[])"
+REMEMBER = "SELECT remember_embeddings(%(model)s, %(hashes)s::bytea[], %(vectors)b::vector[])"
 
 BEGIN_WRITE = """
 INSERT INTO collection (tenant_id, kind, model, version)

@@ -14,7 +14,7 @@ import numpy as np
 
 from thresher.core import Caller
 from thresher.search import queries
-from thresher.search.arrays import Floats, Ids, Row, run, vector_texts
+from thresher.search.arrays import Floats, Ids, Row, run
 from thresher.search.bm25 import Postings, Totals, postings_of, rows_of
 from thresher.search.copies import Copies
 from thresher.search.profiles import groups_of, profile_of
@@ -134,7 +134,7 @@ class Reader:
         return groups_of(profile_of(request.kind), [labels.get(number, frozenset()) for number in wanted])
 
     async def _from_database(self, request: Request, reading: Reading, vectors: Floats) -> Floats:
-        parameters = request.parameters | {"model": reading.model, "vectors": vector_texts(vectors)}
+        parameters = request.parameters | {"model": reading.model, "vectors": list(vectors)}
         async with self._database.transaction(request.caller.tenant) as connection:
             found = await run(connection, queries.DENSE, parameters)
         scores = np.full((len(vectors), len(reading.ids)), np.nan, np.float32)

@@ -18,10 +18,9 @@ LONGEST: Final = 64
 """Characters kept of a word; longer ones are data, and an index key must stay below 2,700 bytes."""
 
 STOP_WORDS: Final = frozenset(
-    # A text is easier to read and to change than a hundred quoted words.
     """a an and are as at be been but by can could d did do does for from had has have how i if in into is it its
     just ll m me my no not of on or our please re s shall should so some t than that the their them then there these
-    they this those to too us ve was we were what when where which who whom why will with would you your""".split()  # noqa: SIM905
+    they this those to too us ve was we were what when where which who whom why will with would you your""".split()  # noqa: SIM905 - a text is easier to read
 )
 """English function words; they carry no capability."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from thresher.core import EncoderError, Tenant, event
 from thresher.embedding import Encoder
 from thresher.search import queries
-from thresher.search.arrays import Floats, run, vector_texts
+from thresher.search.arrays import Floats, run
 from thresher.search.documents import Document, Part
 from thresher.store import Database, run_retrying
 
@@ -82,5 +82,5 @@ async def _embed(encoder: Encoder, parts: Sequence[Part]) -> Floats:
 
 
 async def _remember(database: Database, tenant: Tenant, model: str, parts: Sequence[Part], vectors: Floats) -> None:
-    parameters = {"model": model, "hashes": [part.hash for part in parts], "vectors": vector_texts(vectors)}
+    parameters = {"model": model, "hashes": [part.hash for part in parts], "vectors": list(vectors)}
     await run_retrying(database, tenant, lambda connection: run(connection, queries.REMEMBER, parameters))

@@ -9,7 +9,6 @@ import re
 from typing import Final
 
 ACTIONS: Final = frozenset(
-    # A text is easier to read and to change than two hundred quoted words.
     """add analyse analyze annotate append archive assign back book browse build buy calculate call cancel check
     clone close combine compare compile compose compute connect convert copy count create debug delete deploy
     detect determine diagnose display download draft draw edit email encrypt estimate evaluate execute explain
@@ -19,16 +18,16 @@ ACTIONS: Final = frozenset(
     purchase push query read recommend record remind remove rename render replace reply report research reserve
     resize restart retrieve review rewrite rotate run save scan schedule scrape search see send share show sketch
     sort split start stop store subscribe suggest summarise summarize tell test track train transcribe transfer
-    translate turn update upload validate verify view visualise visualize watch write""".split()  # noqa: SIM905
+    translate turn update upload validate verify view visualise visualize watch write""".split()  # noqa: SIM905 - a text is easier to read
 )
 """Verbs that open a task."""
 CONSTRAINTS: Final = frozenset(
     """answer assume avoid consider do don ensure exclude focus format give ignore include keep let limit mark
-    make note notice refer remember return set specify use""".split()  # noqa: SIM905
+    make note notice refer remember return set specify use""".split()  # noqa: SIM905 - a text is easier to read
 )
 """Verbs that set a condition or a form of answer."""
 SOFT: Final = frozenset(
-    "check display explain get give make produce provide return see show sort start tell verify view".split()  # noqa: SIM905
+    "check display explain get give make produce provide return see show sort start tell verify view".split()  # noqa: SIM905 - a text is easier to read
 )
 """Verbs that open a task only with an object of their own ("show a map", not "show the result")."""
 
