@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from thresher.core import Tool
-from thresher.knowledge.tools.enrichment import NAME_WEIGHT, enrich, split_name
+from thresher.knowledge.tools.enrichment import enrich, split_name
 from thresher.knowledge.tools.reader import cleaned, definition_hash, write_of
 
 
@@ -24,7 +24,7 @@ def test_an_identifier_becomes_words(name: str, words: str) -> None:
     assert split_name(name) == words
 
 
-def test_a_tool_gives_its_name_and_its_full_text() -> None:
+def test_a_tool_gives_its_name_a_brief_and_its_full_text() -> None:
     """Server, title, description and parameters are in the full text; enumerations and nesting in the words."""
     schema = {
         "properties": {
@@ -38,17 +38,17 @@ def test_a_tool_gives_its_name_and_its_full_text() -> None:
     text = enrich(tool, "Maps for all. And more.")
 
     assert text.texts[0] == "draw Map"
-    assert text.texts[1].startswith(
-        "map Server. draw Map (Draw a map): Draws. Well. Parameters: mode, points, latitude"
-    )
-    assert text.texts[1].endswith("Maps for all.")
+    named = "map Server. draw Map (Draw a map)"
+    assert text.texts[1] == f"{named}: Draws. Parameters: mode, points, latitude, odd Maps for all."
+    assert text.texts[2] == f"{named}: Draws. Well. Parameters: mode, points, latitude, odd Maps for all."
     assert {"fast", "slow", "North", "drawMap"} <= set(text.lexical.split())
-    assert text.weights == (NAME_WEIGHT, 1 - NAME_WEIGHT)
+    assert sum(text.weights) == 1
+    assert len(text.weights) == len(text.texts)
 
 
 def test_a_bare_tool_has_texts_too() -> None:
     """A name alone is enough, even one without letters."""
-    assert enrich(Tool("", "___")).texts == ("___", "___:")
+    assert enrich(Tool("", "___")).texts == ("___", "___:", "___:")
 
 
 def test_the_same_tool_on_two_servers_has_one_definition_hash_and_two_contents() -> None:
