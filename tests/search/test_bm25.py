@@ -11,9 +11,11 @@ import pytest
 
 from tests.search.samples import WORDS, entry
 from thresher.core import Caller, Tenant
-from thresher.search import SearchIndex
+from thresher.search import SearchIndex, queries
+from thresher.search.arrays import run
 from thresher.search.bm25 import K1, B, Totals, inverse_frequency, matched_terms, postings_of, rows_of, score_texts
 from thresher.search.terms import query_terms, terms
+from thresher.store import Database
 
 
 def corpus(items: int, seed: int) -> list[str]:
@@ -102,3 +104,21 @@ def test_matched_terms_stand_strongest_first() -> None:
 def test_an_empty_collection_has_a_mean_length() -> None:
     """So that nothing is divided by zero."""
     assert Totals(0, 0.0).average_length == 1.0
+
+
+@pytest.mark.parametrize(
+    ("budget", "expected"), [(1, {"rare"}), (3, {"rare", "pair"}), (100, {"rare", "pair", "each"})]
+)
+async def test_the_commonest_terms_are_left_out_beyond_the_budget(
+    index: SearchIndex, database: Database, tenant: Tenant, budget: int, expected: set[str]
+) -> None:
+    """Terms are read rarest first until their postings reach the budget; the rarest is always read."""
+    texts = ["each pair rare", "each pair", *["each"] * 8]
+    await index.put(tenant, "tool", [entry(number, text) for number, text in enumerate(texts)])
+    terms_asked = ["each", "pair", "rare", "none"]
+    values = {"kind": "tool", "user": None, "terms": terms_asked, "budget": budget}
+
+    async with database.transaction(tenant) as connection:
+        rows = await run(connection, queries.READ, values)
+
+    assert {row[4] for row in rows} == expected
