@@ -116,7 +116,7 @@ class SearchIndex:
             kind: Which collection.
             entries_of: Gives the entries of some ids, since the index keeps no texts; an id it does not give is left
                 as it is.
-            progress: Called after every batch with (items done, items done so far).
+            progress: Called after every batch with the items done, twice: how many remain is not known.
 
         Returns:
             How many entries were put.
