@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -310,3 +311,30 @@ async def test_without_an_idle_time_a_daemon_stays(tmp_path: Path) -> None:
     async with listening(tmp_path) as state:
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(state.stopped.wait(), 0.1)
+
+
+def test_ctrl_c_ends_the_bridge_quietly(state: Listening) -> None:
+    """A terminal interrupts the whole group; nothing is printed."""
+    child = bridge(state.place)
+    assert child.stdin is not None
+    assert child.stdout is not None
+    child.stdin.write(b"a\n")
+    child.stdin.flush()
+    child.stdout.readline()
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=10)
+
+    assert (child.returncode, err) == (130, b"")
+
+
+def test_a_bridge_without_standard_input_ends(state: Listening) -> None:
+    """A launcher may have closed it."""
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"exec {sys.executable} -m thresher stdio <&-"],
+        capture_output=True,
+        timeout=20,
+        check=False,
+        env={**os.environ, "THRESHER_DATA_DIR": state.place.folder},
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")

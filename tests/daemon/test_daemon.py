@@ -19,6 +19,8 @@ from tests.support import eventually
 from thresher.daemon import DaemonFailure, stop_daemon
 from thresher.daemon.lock import FileLock, is_free
 
+pytestmark = pytest.mark.timeout(300)  # several processes import everything, beside other tests
+
 
 @pytest.fixture(scope="module")
 def home(open_folder: Path) -> Iterator[Home]:

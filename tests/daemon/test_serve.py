@@ -21,6 +21,8 @@ from tests.support import eventually
 from thresher.core import ConfigurationError, Conflict
 from thresher.daemon.server.http import address_of, bind, serving
 
+pytestmark = pytest.mark.timeout(300)  # several processes import everything, beside other tests
+
 
 @asynccontextmanager
 async def served(home: Home, *arguments: str) -> AsyncIterator[tuple[subprocess.Popen[bytes], dict[str, Any]]]:

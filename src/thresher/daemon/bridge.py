@@ -15,7 +15,7 @@ from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.place import Place, here
 
 CHUNK = 65_536
-STDIN, STDOUT = 0, 1
+STDIN, STDOUT, STDERR = 0, 1, 2
 
 
 def run_bridge(place: Place | None = None) -> int:
@@ -28,6 +28,7 @@ def run_bridge(place: Place | None = None) -> int:
         The exit code: 0, 9 when the daemon is missing or ended, 130 after Ctrl-C.
     """
     place = place or here()
+    _fill_standard_streams()
     try:
         link = attach(place, "mcp")
         return _pump(link, place)
@@ -35,6 +36,15 @@ def run_bridge(place: Place | None = None) -> int:
         return _complain(error)
     except KeyboardInterrupt:
         return 130
+
+
+def _fill_standard_streams() -> None:
+    """Open what a launcher left closed: our socket would get the number, and be taken for the client's stream."""
+    for descriptor in (STDIN, STDOUT, STDERR):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
 
 
 def _pump(link: socket.socket, place: Place) -> int:
@@ -72,7 +82,7 @@ def _read() -> bytes:
     try:
         return os.read(STDIN, CHUNK)
     except OSError:
-        return b""  # closed from the start, or the terminal has gone
+        return b""  # the terminal has gone
 
 
 def _write(chunk: bytes) -> bool:
