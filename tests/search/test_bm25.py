@@ -101,6 +101,23 @@ def test_matched_terms_stand_strongest_first() -> None:
     assert matched_terms(["common", "other", "rare", "unknown"], postings, 4) == ("rare", "common")
 
 
+@pytest.mark.parametrize("universe", [[2, 4], list(range(40))])
+def test_another_idf_takes_the_place_of_the_tenants_own(universe: list[int]) -> None:
+    """The same items and frequencies, weighed anew, whether the universe or the postings are longer."""
+    ids, one = np.arange(0, 20, 2), np.ones(10, np.float32)
+    postings = {
+        "held": postings_of(Totals(40, 400.0), 10, ids, one, 10 * one),
+        "everywhere": postings_of(Totals(5, 50.0), 10, ids, one, 10 * one),
+    }
+
+    own = score_texts([["held"], ["everywhere"]], postings, np.array(universe))
+    other = score_texts([["held"], ["everywhere"]], postings, np.array(universe), lambda _, entry: 2 * entry.idf)
+
+    assert own[0].any()
+    assert np.flatnonzero(own[0]).tolist() == [place for place, number in enumerate(universe) if number in ids]
+    assert other == pytest.approx(2 * own)
+
+
 def test_an_empty_collection_has_a_mean_length() -> None:
     """So that nothing is divided by zero."""
     assert Totals(0, 0.0).average_length == 1.0

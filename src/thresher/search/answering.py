@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from thresher.core import Arm, Why
 from thresher.search.arrays import Floats, Ids
-from thresher.search.bm25 import Postings, matched_terms
+from thresher.search.background import Background
+from thresher.search.bm25 import Postings, matched_terms, score_texts
 from thresher.search.calibration import Constants, probabilities
 from thresher.search.cut import close, likely
 from thresher.search.fusion import Ranking, rank
@@ -75,6 +76,7 @@ def answer(
     groups: Ids,
     constants: Constants,
     *,
+    background: Background,
     items: int,
     limit: int,
     threshold: float | None,
@@ -87,6 +89,7 @@ def answer(
         scores: Of the items that may be returned.
         groups: One number a candidate, equal within a group; negative for none.
         constants: Fitted for the model that serves.
+        background: Of the kind; probabilities count words against it.
         items: Size of the whole collection.
         limit: Hits at most.
         threshold: Least probability of a hit, 0 to 1; None for the fitted decision and the adaptive cut.
@@ -97,7 +100,13 @@ def answer(
     ranking = rank(
         scores.dense[:, scores.columns], scores.lexical[:, scores.columns], groups, weights, whole=plan.whole
     )
-    chances = probabilities(ranking.dense, ranking.lexical, constants, items)
+    usual = score_texts(
+        plan.terms,
+        postings,
+        scores.ids[scores.columns],
+        lambda term, entry: background.idf(term, items, entry.documents),
+    )
+    chances = probabilities(ranking.dense, usual[ranking.rows, ranking.candidates], constants.head)
     if threshold is None:
         places = close(ranking, chances, limit, margin=constants.margin, threshold=constants.threshold)
     else:

@@ -8,7 +8,7 @@ read.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,11 +44,13 @@ class Postings:
     """One term's items.
 
     Attributes:
-        idf: The term's inverse document frequency in the whole tenant and kind.
+        documents: Items in the whole tenant and kind that hold the term.
+        idf: The term's inverse document frequency there.
         ids: int64 (n,), sorted, the items that the caller may see.
         weights: float32 (n,), the term's BM25 in each.
     """
 
+    documents: int
     idf: float
     ids: Ids
     weights: Floats
@@ -61,7 +63,7 @@ class Postings:
         return float(self.weights[place])
 
 
-def inverse_frequency(items: int, documents: int) -> float:
+def inverse_frequency(items: int, documents: float) -> float:
     """Lucene's idf: ln(1 + (N - n + 0.5) / (n + 0.5)), never negative."""
     return math.log1p(max(items - documents + 0.5, 0.0) / (documents + 0.5))
 
@@ -78,7 +80,7 @@ def postings_of(totals: Totals, documents: int, ids: Ids, frequencies: Floats, l
     """
     idf = inverse_frequency(totals.items, documents)
     norms = np.float32(K1 * (1 - B)) + np.float32(K1 * B / totals.average_length) * lengths
-    return Postings(idf, ids, (np.float32(idf) * frequencies / (frequencies + norms)).astype(np.float32))
+    return Postings(documents, idf, ids, (np.float32(idf) * frequencies / (frequencies + norms)).astype(np.float32))
 
 
 def rows_of(ids: Ids, universe: Ids) -> tuple[Ids, Ids]:
@@ -94,26 +96,42 @@ def rows_of(ids: Ids, universe: Ids) -> tuple[Ids, Ids]:
     return found, rows[found]
 
 
-def score_texts(texts: Sequence[Iterable[str]], postings: Mapping[str, Postings], universe: Ids) -> Floats:
+def score_texts(
+    texts: Sequence[Iterable[str]],
+    postings: Mapping[str, Postings],
+    universe: Ids,
+    idf: Callable[[str, Postings], float] | None = None,
+) -> Floats:
     """BM25 of every text for every item of a universe.
 
     Args:
         texts: The distinct terms of each text.
         postings: What is known of each term; terms that no item holds are absent.
         universe: int64 (n,), sorted ids that may be returned; postings outside it are dropped.
+        idf: Gives another idf in place of the tenant's own, by term and postings.
 
     Returns:
         float32 (texts, n); 0 where no term matches.
     """
     scores = np.zeros((len(texts), len(universe)), np.float32)
     # Looked up once a term, since the texts of one message share many.
-    places = {term: rows_of(entry.ids, universe) for term, entry in postings.items()}
+    cells = {term: _cells(entry, universe, idf(term, entry) if idf else entry.idf) for term, entry in postings.items()}
     for number, terms in enumerate(texts):
         for term in terms:
-            if term in places:
-                found, rows = places[term]
-                scores[number, rows] += postings[term].weights[found]
+            if term in cells:
+                rows, weights = cells[term]
+                scores[number, rows] += weights
     return scores
+
+
+def _cells(entry: Postings, universe: Ids, idf: float) -> tuple[Ids, Floats]:
+    """The rows of a universe that hold a term, and its BM25 there under a given idf."""
+    if len(universe) < len(entry.ids):  # the shorter list is looked up in the longer
+        rows, found = rows_of(universe, entry.ids)
+    else:
+        found, rows = rows_of(entry.ids, universe)
+    weights = entry.weights[found]
+    return rows, weights if idf == entry.idf or not entry.idf else weights * np.float32(idf / entry.idf)
 
 
 def matched_terms(terms: Iterable[str], postings: Mapping[str, Postings], number: int) -> tuple[str, ...]:

@@ -1,15 +1,14 @@
 """What a score means: constants fitted for one encoder, and the probability that a hit fits.
 
-A raw cosine of bge-small says little: nearly every pair lies above 0.5. Inner product and BM25 together do better. A
-logistic head over the two was fitted on questions of function calling (the right function against those offered beside
-it, and against near misses) and on questions for a single tool.
+A cosine of bge-small alone says little: one right function in ten lies below 0.54, and one foreign question in ten has
+a function above 0.68. Inner product and BM25 together do better, BM25 counted against a background of usual words (see
+`background`).
 
 Invariant: data and arithmetic; a model that was never measured gets cautious constants.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -21,7 +20,7 @@ from thresher.search.fusion import Weights
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Logistic head: sigmoid(bias + dense * inner product + lexical * ln(1 + BM25))."""
+    """Logistic head: sigmoid(bias + dense * inner product + lexical * ln(1 + BM25)), BM25 against the background."""
 
     bias: float
     dense: float
@@ -37,7 +36,6 @@ class Constants:
         query_context: Share of the message's score beside queries that the caller wrote.
         margin: Distance behind the best of its text at which a hit is cut.
         head: Gives the probability that a hit fits.
-        items: Size of the collection that the head was fitted on.
         threshold: Best probability below which nothing fits.
     """
 
@@ -45,7 +43,6 @@ class Constants:
     query_context: float
     margin: float
     head: Head
-    items: int
     threshold: float
 
 
@@ -53,18 +50,22 @@ BGE_SMALL: Final = Constants(
     weights=Weights(dense=28.0, lexical=0.6, group=0.2, context=0.6),
     query_context=0.3,
     margin=2.0,
-    head=Head(bias=-5.28, dense=2.43, lexical=1.33),
-    items=1729,
-    threshold=0.1,
+    head=Head(bias=-7.0, dense=8.7, lexical=0.97),
+    threshold=0.18,
 )
-"""bge-small-en-v1.5, int8: fitted on MetaTool and BFCL."""
+"""bge-small-en-v1.5, int8: fitted on MetaTool and BFCL.
+
+A plain fit weighs dense against lexical 3 to 1, with an AUC of 0.885 in place of 0.877 (offered functions, BFCL). At
+the share of good questions that the threshold keeps, 9 to 1 refuses as many foreign ones; and a paraphrase without a
+common word can pass, while one rare word that happens to stand in a tool is seldom enough. The threshold keeps 96 % of
+good questions and refuses 55 % of foreign ones: a tool that is needed and hidden costs more than one shown in vain.
+"""
 
 UNKNOWN: Final = Constants(
     weights=Weights(dense=20.0, lexical=0.6, group=0.0, context=0.6),
     query_context=0.3,
     margin=6.0,
     head=Head(bias=-3.0, dense=0.0, lexical=1.4),
-    items=1729,
     threshold=0.0,
 )
 """An encoder never measured: a wider cut, a head that trusts BM25 alone, and no refusal."""
@@ -86,22 +87,17 @@ def constants_for(model_id: str, *, dense: bool = True, lexical: bool = True) ->
     return constants if lexical else replace(constants, threshold=0.0)
 
 
-def probabilities(dense: Floats, lexical: Floats, constants: Constants, items: int) -> Floats:
+def probabilities(dense: Floats, lexical: Floats, head: Head) -> Floats:
     """Probability, 0 to 1, that an item with these figures fits the text that it was found for.
-
-    The idf of a rare term grows with the logarithm of the collection, so BM25 is brought to the size that the head was
-    fitted on; otherwise ten tools would never be likely enough, and a hundred thousand always.
 
     Args:
         dense: float32 (n,), inner products.
-        lexical: float32 (n,), BM25.
-        constants: The model's.
-        items: Size of the collection.
+        lexical: float32 (n,), BM25 with the idf of the kind's background, so that it means the same in a collection of
+            any size.
+        head: The model's.
 
     Returns:
         float32 (n,).
     """
-    head = constants.head
-    scale = math.log1p(constants.items) / math.log1p(max(items, 1))
-    values = head.bias + head.dense * dense + head.lexical * np.log1p(scale * np.maximum(lexical, 0.0))
+    values = head.bias + head.dense * dense + head.lexical * np.log1p(np.maximum(lexical, 0.0))
     return (1.0 / (1.0 + np.exp(-np.clip(values, -60.0, 60.0)))).astype(np.float32)

@@ -24,6 +24,7 @@ from thresher.search.copies import Copies
 from thresher.search.documents import checked
 from thresher.search.phrases import Embedded, embed
 from thresher.search.planning import Plan, plan_of
+from thresher.search.profiles import profile_of
 from thresher.search.put import BATCH, model_id, pending, put_entries
 from thresher.search.reading import Reader, Reading, Request
 from thresher.search.records import Entry, Filter, Progress, PutCounts, SearchResult
@@ -176,7 +177,15 @@ class SearchIndex:
         groups = await self._reader.groups(request, reading, scores.columns)
         constants = constants_for(reading.model, dense=dense is not None, lexical=not lost)
         found = answering.answer(
-            plan, reading.postings, scores, groups, constants, items=reading.items, limit=limit, threshold=threshold
+            plan,
+            reading.postings,
+            scores,
+            groups,
+            constants,
+            background=profile_of(kind).background,
+            items=reading.items,
+            limit=limit,
+            threshold=threshold,
         )
         total = (time.perf_counter() - started) * 1000
         return SearchResult(

@@ -1,4 +1,4 @@
-"""What the index must know of a kind: the weights of its fields, and the facet that groups its items.
+"""What the index must know of a kind: the weights of its fields, the facet that groups its items, its usual words.
 
 Invariant: data only; a kind that is not named here is searched like any other.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from thresher.search.arrays import Ids
+from thresher.search.background import NOTHING_KNOWN, TOOLS, Background
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +21,12 @@ class Profile:
     Attributes:
         field_weights: Field name to weight in BM25; 1 for a field that is not named.
         group_prefix: Items that share a facet with this beginning belong together; empty: no groups.
+        background: How common words are in items of this kind at large.
     """
 
     field_weights: Mapping[str, float] = field(default_factory=dict[str, float])
     group_prefix: str = ""
+    background: Background = NOTHING_KNOWN
 
     def group_of(self, facets: Iterable[str]) -> str | None:
         """The facet that names an item's group, or None."""
@@ -32,7 +35,7 @@ class Profile:
         return min((label for label in facets if label.startswith(self.group_prefix)), default=None)
 
 
-PROFILES: Mapping[str, Profile] = {"tool": Profile(group_prefix="server:")}
+PROFILES: Mapping[str, Profile] = {"tool": Profile(group_prefix="server:", background=TOOLS)}
 _PLAIN = Profile()
 
 
