@@ -16,10 +16,17 @@ NOISE = 0.02
 """Standard deviation of the noise on each of a unit vector's components: about 0.93 cosine to the original."""
 
 
+FUNCTIONS_A_SERVER = 40
+
+
 def real_tools() -> list[Tool]:
-    """All tools of LiveMCPBench, MetaTool, BFCL and mcpproxy: 2,500 definitions."""
-    sets = (data.livemcpbench(), data.metatool_multi(), data.bfcl(), data.mcpproxy())
-    return [tool for bench in sets for tool in bench.tools]
+    """All tools of LiveMCPBench, MetaTool, BFCL and mcpproxy: 2,500 definitions; BFCL's by 40 to a server."""
+    functions = [
+        replace(tool, server=f"functions-{number // FUNCTIONS_A_SERVER}", name=f"{tool.name}_{number}")
+        for number, tool in enumerate(data.bfcl().tools)
+    ]
+    sets = (data.livemcpbench(), data.metatool_multi(), data.mcpproxy())
+    return [tool for bench in sets for tool in bench.tools] + functions
 
 
 def variants(tools: Sequence[Tool], count: int, first: int = 0) -> Iterator[Tool]:

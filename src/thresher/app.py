@@ -86,13 +86,15 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
     stack.push_async_callback(index.close)
     upstreams = Upstreams(settings)
     stack.push_async_callback(upstreams.close)
+    tools = ToolService(database, index, upstreams, secrets, settings)
+    stack.push_async_callback(tools.settle)
     return Services(
         settings=settings,
         database=database,
         encoder=encoder,
         index=index,
         upstreams=upstreams,
-        tools=ToolService(database, index, upstreams, secrets, settings),
+        tools=tools,
         secrets=secrets,
         caller=Caller(await database.tenant(LOCAL_TENANT)),
     )

@@ -27,7 +27,7 @@ def server(number: int) -> ServerRow:
 def row(number: int, *, core: bool = False, enabled: bool = True, server_id: int = 1, digest: bytes = b"") -> NameRow:
     """A tool of the snapshot."""
     name = "twin" if digest else f"t{number}"
-    return NameRow(number, server_id, f"s{server_id}", name, enabled, core, 10, digest or bytes([number]))
+    return NameRow(number, server_id, f"s{server_id}", name, enabled, core, 10, digest or bytes([number]), "()")
 
 
 def hits(*ids: int) -> list[Hit]:
@@ -118,6 +118,7 @@ async def test_fifty_callers_at_once_get_their_answers_and_their_rows(services: 
     found = await asyncio.gather(
         *(services.tools.find_tools(services.caller, queries=[query], threshold=0) for query in asked)
     )
+    await services.tools.settle()
 
     async with services.database.transaction(services.caller.tenant) as connection:
         rows = (await connection.exec_driver_sql("select count(distinct trace_id) from discovery")).scalar_one()
@@ -128,6 +129,7 @@ async def test_fifty_callers_at_once_get_their_answers_and_their_rows(services: 
 async def test_a_user_is_named_in_the_log_row(services: Services) -> None:
     """Whose discovery it was."""
     await services.tools.find_tools(Caller(services.caller.tenant, "ann"), message="anything")
+    await services.tools.settle()
 
     async with services.database.transaction(services.caller.tenant) as connection:
         rows = (await connection.exec_driver_sql("select owner, source, chosen from discovery")).all()
@@ -144,6 +146,7 @@ async def test_while_the_database_is_away_what_is_at_hand_still_answers(
         tools, caller = services.tools, services.caller
         await tools.import_tools(caller, CATALOGUE)
         before = await tools.find_tools(caller, queries=["show commit history"], threshold=0)
+        await tools.describe_tools(caller, before.tools[0].name)
         await databases.admin(f"alter database {name} connection limit 0")
         await databases.admin(f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'")
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.product import CATALOGUE, ListedServer, known, listed
 from thresher.core import Caller, Conflict, InvalidInput, NotFound, Tenant, Tool, UpstreamError
-from thresher.knowledge.tools import ToolService
+from thresher.knowledge.tools import ToolService, line
 from thresher.services import Services
 from thresher.store import Database
 from thresher.upstream import ServerConfig
@@ -58,7 +58,8 @@ async def test_an_answer_tells_what_it_cost_and_why(stocked: ToolService, caller
     assert found.duration_ms > 0
     assert found.tools[0].why.terms
     assert 0 <= found.tools[0].score <= 1
-    assert found.tools[0].tool == replace(CATALOGUE[0])
+    assert found.tools[0].tool.key == CATALOGUE[0].key
+    assert found.tools[0].line == line("git_git_log", CATALOGUE[0])
     assert not found.degraded
     assert not found.fallback
 
@@ -66,6 +67,7 @@ async def test_an_answer_tells_what_it_cost_and_why(stocked: ToolService, caller
 async def test_a_discovery_leaves_a_row_without_the_text(stocked: ToolService, services: Services) -> None:
     """Ids, scores and times; never what was asked."""
     found = await stocked.find_tools(services.caller, message="show me the secret commit history")
+    await stocked.settle()
 
     async with services.database.transaction(services.caller.tenant) as connection:
         result = await connection.exec_driver_sql("select to_jsonb(d) from discovery d")
@@ -226,7 +228,8 @@ async def test_tenants_see_their_own_tools_only(
 
     with pytest.raises(NotFound):
         await stocked.describe_tools(other, "mail_send_email")
-    assert [tool.tool.description for tool in found.tools] == ["Show commit history, elsewhere."]
+    assert len(found.tools) == 1
+    assert "elsewhere" in found.tools[0].line
     assert [server.name for server in await stocked.list_servers(other)] == ["git"]
     assert (await stocked.describe_tools(caller, "git_git_log")).tools[0].tool == CATALOGUE[0]
 
@@ -234,13 +237,14 @@ async def test_tenants_see_their_own_tools_only(
 async def test_another_process_sees_a_change_within_the_fresh_seconds(
     services: Services, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two services on one database; the second one's snapshot is checked against the version."""
+    """Two services on one database; a log row tells the second one that its snapshot is old."""
     other = ToolService(services.database, services.index, services.upstreams, services.secrets, services.settings)
     await services.tools.import_tools(caller, CATALOGUE)
     assert len(await other.list_tools(caller)) == len(CATALOGUE)
     await services.tools.set_tool(caller, "git_git_log", enabled=False)
 
     found = await other.find_tools(caller, queries=["show commit history"])
+    await other.settle()
 
     assert "git_git_log" not in [tool.name for tool in found.tools]
     with pytest.raises(NotFound):

@@ -33,6 +33,7 @@ async def opened(database: Database, tenant: Tenant, settings: Settings, encoder
     try:
         yield Services(settings, database, encoder, index, upstreams, tools, secrets, Caller(tenant))
     finally:
+        await tools.settle()
         await upstreams.close()
         await index.close()
 

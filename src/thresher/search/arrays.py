@@ -6,16 +6,19 @@ Invariant: the loaders are registered on single cursors only; the connection's o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from psycopg import AsyncConnection as DriverConnection
+from psycopg import AsyncCursor
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.pq import Format
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.store import driver
+from thresher.core import Tenant
+from thresher.store import Database, driver
 
 Ids: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float32]
@@ -54,12 +57,22 @@ async def run(connection: AsyncConnection, statement: str, parameters: Mapping[s
         statement: A constant of `queries`.
         parameters: Its bound values.
     """
-    below = await driver(connection)
-    async with below.cursor(binary=True) as cursor:
-        cursor.adapters.register_loader(_INT8_ARRAY, _Int8Array)
-        cursor.adapters.register_loader(_FLOAT4_ARRAY, _Float4Array)
-        await cursor.execute(statement, parameters)  # pyright: ignore[reportArgumentType, reportCallIssue] - a constant, not a literal
+    async with await send(await driver(connection), statement, parameters) as cursor:
         return await cursor.fetchall() if cursor.description else []
+
+
+async def run_once(database: Database, tenant: Tenant, statement: str, parameters: Mapping[str, object]) -> list[Row]:
+    """The same as a transaction of its own, in one round trip."""
+    return await database.once(tenant, lambda connection: send(connection, statement, parameters))
+
+
+async def send(connection: DriverConnection[Any], statement: str, parameters: Mapping[str, object]) -> AsyncCursor[Row]:
+    """Execute one statement; the rows are the caller's to fetch."""
+    cursor = cast("AsyncCursor[Row]", connection.cursor(binary=True))
+    cursor.adapters.register_loader(_INT8_ARRAY, _Int8Array)
+    cursor.adapters.register_loader(_FLOAT4_ARRAY, _Float4Array)
+    await cursor.execute(statement, parameters, prepare=True)  # pyright: ignore[reportArgumentType, reportCallIssue] - a constant, not a literal
+    return cursor
 
 
 def vectors_of(packed: bytes, dimension: int) -> Floats:

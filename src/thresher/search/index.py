@@ -28,10 +28,13 @@ from thresher.search.profiles import profile_of
 from thresher.search.put import BATCH, model_id, pending, put_entries
 from thresher.search.reading import Reader, Reading, Request
 from thresher.search.records import Entry, Filter, Progress, PutCounts, SearchResult
+from thresher.search.words import Words
 from thresher.store import Database, run_retrying
 
 _logger = logging.getLogger("thresher.search")
 _MEBIBYTE = 1024 * 1024
+_WORDS_SHARE = 8
+"""Postings of recent words may take an eighth of what copies of vectors may, on top of them."""
 _READ_SECONDS = 5.0
 """How long a search waits for the database before it goes on with what the process holds."""
 NO_FILTER = Filter()
@@ -59,7 +62,7 @@ class SearchIndex:
         self._encoder = encoder
         self._previous = previous
         self._copies = Copies(database, settings.vector_memory_mb * _MEBIBYTE)
-        self._reader = Reader(database, self._copies)
+        self._reader = Reader(database, self._copies, Words(settings.vector_memory_mb * _MEBIBYTE // _WORDS_SHARE))
 
     async def put(
         self, tenant: Tenant, kind: str, entries: Iterable[Entry], *, progress: Progress | None = None

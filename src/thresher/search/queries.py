@@ -8,23 +8,21 @@ from __future__ import annotations
 
 READ = """
 WITH wanted AS (
-  SELECT term, documents, sum(documents) OVER (ORDER BY documents, term) - documents AS before
+  SELECT term, documents, sum(documents) OVER (ORDER BY documents, term) - documents < %(budget)s AS taken
   FROM term_stat WHERE kind = %(kind)s AND term = ANY (%(terms)s::text[])
 )
-SELECT c.model, c.version, c.items, c.total_length, w.term, w.documents, p.ids, p.frequencies, p.lengths
-FROM collection c LEFT JOIN (
-  wanted w CROSS JOIN LATERAL (
-    SELECT coalesce(array_agg(p.id ORDER BY p.id), '{}') AS ids,
-           coalesce(array_agg(p.frequency ORDER BY p.id), '{}') AS frequencies,
-           coalesce(array_agg(p.length ORDER BY p.id), '{}') AS lengths
-    FROM posting p
-    WHERE p.kind = %(kind)s AND p.term = w.term AND (p.owner IS NULL OR p.owner = %(user)s::text)
-  ) p
-) ON w.before < %(budget)s
+SELECT c.model, c.version, c.items, c.total_length, w.term, w.documents, w.taken, p.ids, p.frequencies, p.lengths
+FROM collection c LEFT JOIN wanted w ON true LEFT JOIN LATERAL (
+  SELECT coalesce(array_agg(p.id ORDER BY p.id), '{}') AS ids,
+         coalesce(array_agg(p.frequency ORDER BY p.id), '{}') AS frequencies,
+         coalesce(array_agg(p.length ORDER BY p.id), '{}') AS lengths
+  FROM posting p
+  WHERE w.taken AND p.kind = %(kind)s AND p.term = w.term AND (p.owner IS NULL OR p.owner = %(user)s::text)
+) p ON true
 WHERE c.kind = %(kind)s
 """
-"""The collection's state and the postings of the query's terms, as one consistent statement. Terms are taken rarest
-first until their postings reach the budget; the rarest is always taken."""
+"""The collection's state and the postings of some terms, as one consistent statement. Terms are taken rarest first
+until their postings reach the budget; the rarest is always taken, and of the others only the count is told."""
 
 DENSE = """
 WITH living AS MATERIALIZED (

@@ -14,11 +14,12 @@ import numpy as np
 
 from thresher.core import Caller
 from thresher.search import queries
-from thresher.search.arrays import Floats, Ids, Row, run
+from thresher.search.arrays import Floats, Ids, Row, run_once
 from thresher.search.bm25 import Postings, Totals, postings_of, rows_of
 from thresher.search.copies import Copies
 from thresher.search.profiles import groups_of, profile_of
 from thresher.search.snapshot import Snapshot
+from thresher.search.words import ABSENT, Word, Words, within
 from thresher.store import Database
 
 POSTING_BUDGET = 50_000
@@ -71,25 +72,34 @@ NOTHING = Reading("", 0, {}, np.empty(0, np.int64))
 class Reader:
     """Reads collections, from copies where they are current."""
 
-    def __init__(self, database: Database, copies: Copies) -> None:
+    def __init__(self, database: Database, copies: Copies, words: Words) -> None:
         self._database = database
         self._copies = copies
+        self._words = words
 
     async def read(self, request: Request, terms: Sequence[str]) -> Reading:
         """The state of a collection with the postings of some terms, rarest first within the budget."""
-        parameters = request.parameters | {"terms": list(terms), "budget": POSTING_BUDGET}
-        async with self._database.transaction(request.caller.tenant) as connection:
-            rows = await run(connection, queries.READ, parameters)
+        key = (request.caller.tenant.id, request.kind, request.caller.user)
+        kept_at, known = self._words.known(key, terms)
+        rows = await self._rows(request, [term for term in terms if term not in known])
+        if rows and known and rows[0][1] != kept_at:
+            known = {}
+            rows = await self._rows(request, terms)
         if not rows:
             return NOTHING
         model, version, items = rows[0][:3]
-        postings = _postings(rows)
+        words = known | _words(rows, [term for term in terms if term not in known])
+        self._words.keep(key, version, words)
+        postings = within(words, POSTING_BUDGET)
         snapshot = await self._copies.current(request.caller.tenant, request.kind, model, version) if model else None
         if snapshot is not None:
             return reading_of(snapshot, request, postings)
-        async with self._database.transaction(request.caller.tenant) as connection:
-            living = await run(connection, queries.LIVING, request.parameters)
+        living = await run_once(self._database, request.caller.tenant, queries.LIVING, request.parameters)
         return Reading(model, items, postings, living[0][0])
+
+    async def _rows(self, request: Request, terms: Sequence[str]) -> list[Row]:
+        parameters = request.parameters | {"terms": list(terms), "budget": POSTING_BUDGET}
+        return await run_once(self._database, request.caller.tenant, queries.READ, parameters)
 
     def last(self, request: Request) -> Reading | None:
         """What the process holds of a collection, perhaps out of date, without its words; None for nothing."""
@@ -128,15 +138,14 @@ class Reader:
         if reading.snapshot is not None:
             return reading.snapshot.groups[columns if reading.rows is None else reading.rows[columns]]
         wanted = reading.ids[columns].tolist()
-        async with self._database.transaction(request.caller.tenant) as connection:
-            found = await run(connection, queries.FACETS, {"kind": request.kind, "ids": wanted})
+        parameters = {"kind": request.kind, "ids": wanted}
+        found = await run_once(self._database, request.caller.tenant, queries.FACETS, parameters)
         labels = {row[0]: frozenset[str](row[1]) for row in found}
         return groups_of(profile_of(request.kind), [labels.get(number, frozenset()) for number in wanted])
 
     async def _from_database(self, request: Request, reading: Reading, vectors: Floats) -> Floats:
         parameters = request.parameters | {"model": reading.model, "vectors": list(vectors)}
-        async with self._database.transaction(request.caller.tenant) as connection:
-            found = await run(connection, queries.DENSE, parameters)
+        found = await run_once(self._database, request.caller.tenant, queries.DENSE, parameters)
         scores = np.full((len(vectors), len(reading.ids)), np.nan, np.float32)
         for number, (ids, values) in enumerate(found):
             known, rows = rows_of(ids, reading.ids)
@@ -165,6 +174,13 @@ def best_of_pieces(scores: Floats, owners: Sequence[int]) -> Floats:
     return scores if len(starts) == len(owners) else np.maximum.reduceat(scores, starts, axis=0)
 
 
-def _postings(rows: Sequence[Row]) -> dict[str, Postings]:
+def _words(rows: Sequence[Row], asked: Sequence[str]) -> dict[str, Word]:
+    """What a statement said of the terms asked for; those beyond its budget are left out."""
     totals = Totals(rows[0][2], rows[0][3])
-    return {row[4]: postings_of(totals, row[5], row[6], row[7], row[8]) for row in rows if row[4] is not None}
+    words = dict.fromkeys(asked, ABSENT)
+    for _, _, _, _, term, documents, taken, ids, frequencies, lengths in rows:
+        if taken:
+            words[term] = Word(documents, postings_of(totals, documents, ids, frequencies, lengths))
+        elif term is not None:
+            del words[term]
+    return words

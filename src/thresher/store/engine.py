@@ -12,7 +12,7 @@ import random
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Any, Generic, Self, TypeAlias, TypeVar, cast
 
 import psycopg
 from pgvector.psycopg.vector import register_vector_info
@@ -27,6 +27,8 @@ from thresher.store.failures import is_repeatable, translated
 
 _logger = logging.getLogger("thresher.store")
 T = TypeVar("T")
+Row: TypeAlias = tuple[Any, ...]
+Cursor: TypeAlias = psycopg.AsyncCursor[Row]
 
 # One round trip: whatever an earlier user left in the session goes (settings, temporary tables, locks, cursors), then
 # the transaction begins and gets its tenant.
@@ -34,6 +36,10 @@ _BEGIN = (
     b"reset all; discard temp; select pg_advisory_unlock_all(); unlisten *; close all; "
     b"begin; select set_config('app.tenant', '%d', true)"
 )
+# The same for a transaction of one statement: these and the statement travel together, and what the session holds
+# besides settings cannot reach it.
+_RESET = "reset all"
+_SET_TENANT = "select set_config('app.tenant', %s, true)"
 _ATTEMPTS = 6
 _FIRST_PAUSE = 0.05
 
@@ -108,6 +114,46 @@ class Database:
                     raise
             else:
                 return connection, raw
+
+    async def once(self, tenant: Tenant, send: Callable[[DriverConnection[Any]], Awaitable[Cursor]]) -> list[Row]:
+        """A transaction of one statement in one round trip, a third faster than `transaction`; for hot paths.
+
+        Args:
+            tenant: Whose rows it sees and writes.
+            send: Executes the one statement on the driver's connection, without fetching. When a pooled connection
+                turns out dead it is called again, so a write may happen twice: fit for reads and for log rows.
+
+        Returns:
+            All rows of the statement.
+
+        Raises:
+            StoreUnavailable: The connection was lost, or none is free.
+        """
+        with translated():
+            for _ in range(self._pool_size):
+                try:
+                    return await self._once(tenant, send)
+                except psycopg.OperationalError as error:
+                    if error.sqlstate is not None and not error.sqlstate.startswith("57P"):
+                        raise
+            return await self._once(tenant, send)
+
+    async def _once(self, tenant: Tenant, send: Callable[[DriverConnection[Any]], Awaitable[Cursor]]) -> list[Row]:
+        connection = await self._engine.connect()
+        try:
+            raw = await driver(connection)
+            async with raw.pipeline():
+                await raw.execute(_RESET, prepare=True)
+                await raw.execute(_SET_TENANT, (str(tenant.id),), prepare=True)
+                cursor = await send(raw)
+            rows = await cursor.fetchall()
+        except BaseException:
+            # A pipeline that broke off leaves answers on the wire: nobody may read them as his own.
+            await asyncio.shield(connection.invalidate())
+            await asyncio.shield(connection.close())
+            raise
+        await connection.close()
+        return rows
 
     async def tenant(self, name: str) -> Tenant:
         """Get a tenant by its name; it is created when it is new.

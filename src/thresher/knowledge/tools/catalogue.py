@@ -13,9 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thresher.core import Caller, NotFound, StoreUnavailable
-from thresher.embedding import count_tokens
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.formatting import line
 from thresher.knowledge.tools.models import META_TOOLS
 from thresher.knowledge.tools.naming import did_you_mean, expose, nearest
 from thresher.knowledge.tools.queries import NameRow, ServerRow, StoredTool
@@ -35,15 +33,6 @@ class NamedTool:
 
     name: str
     row: NameRow
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A definition at hand, with its line for a model and what that costs."""
-
-    stored: StoredTool
-    line: str
-    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +59,13 @@ class Catalogue:
     core: tuple[NamedTool, ...]
     tokens_all: int
     server_names: Mapping[int, str]
-    definitions: OrderedDict[int, Known] = field(default_factory=OrderedDict[int, "Known"])
+    definitions: OrderedDict[int, StoredTool] = field(default_factory=OrderedDict[int, StoredTool])
 
     def remember(self, stored: Iterable[StoredTool]) -> None:
         """Keep definitions read at this version; the oldest leave when there are too many."""
-        for tool in stored:
-            if (named := self.by_id.get(tool.id)) is not None:
-                text = line(named.name, tool.tool)
-                self.definitions[tool.id] = Known(tool, text, count_tokens(text))
+        self.definitions.update((tool.id, tool) for tool in stored if tool.id in self.by_id)
         while len(self.definitions) > _DEFINITIONS:
             self.definitions.popitem(last=False)
-
-    def definition(self, tool: NamedTool) -> Known | None:
-        """A definition that was read at this version; None when it was not, or is gone."""
-        return self.definitions.get(tool.row.id)
 
     def find(self, name: str) -> NamedTool | None:
         """An enabled tool by exposed name."""

@@ -1,7 +1,7 @@
 """Answers `find_tools`: search, choose, log, and fetch what was chosen.
 
-Invariant: besides the search itself an answer costs one round trip, which writes the log row, reads the chosen
-definitions and checks the snapshot's version.
+Invariant: besides the search itself an answer waits for nothing; its log row is written behind it, and tells on the way
+whether the snapshot is still the newest.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from thresher.core import Caller, Scored, StoreUnavailable, ThresherError, event, traced
-from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, Known
+from thresher.core import Caller, Scored, ThresherError, Tool, event, traced
+from thresher.embedding import count_tokens
+from thresher.knowledge.tools.catalogue import Catalogue, Catalogues
 from thresher.knowledge.tools.choice import Choice, choose, fall_back
+from thresher.knowledge.tools.log import DiscoveryLog
 from thresher.knowledge.tools.models import KIND, FindResult, FoundTool
 from thresher.knowledge.tools.queries import Discovery
 from thresher.knowledge.tools.question import Question
@@ -36,9 +37,10 @@ class _Answer:
 
 
 class Finder:
-    """Finds tools for one catalogue; holds no state of its own."""
+    """Finds tools for one catalogue."""
 
     def __init__(self, database: Database, index: SearchIndex, catalogues: Catalogues) -> None:
+        self.log = DiscoveryLog(database, catalogues)
         self._database = database
         self._index = index
         self._catalogues = catalogues
@@ -58,12 +60,9 @@ class Finder:
             scope = catalogue.scope(servers)
             search = await self._search(caller, question, scope)
             answer = self._choose(catalogue, search, question, scope, core=core)
-            record = _record(trace, answer, _since(started))
-            if not await self._logged(caller, record, catalogue):
-                catalogue = await self._catalogues.current(caller)
-                answer = self._choose(catalogue, search, question, scope, core=core)
-                await self._read(caller, catalogue, answer.chosen)
             result = replace(_result(catalogue, answer, trace), duration_ms=_since(started))
+            record = _record(trace, answer, result.duration_ms)
+            await self.log.add(caller, catalogue, record)
             _report(caller, record, result)
         return result
 
@@ -103,30 +102,6 @@ class Finder:
             chosen = choose(catalogue, hits, scope=scope, limit=question.limit, core=core)
             return _Answer(search, chosen, fallback=False, searched=search.searched)
         return _Answer(search, fall_back(catalogue, scope=scope, core=core), fallback=True, searched=enabled)
-
-    async def _logged(self, caller: Caller, record: Discovery, catalogue: Catalogue) -> bool:
-        try:
-            return await self._log(caller, record, catalogue)
-        except StoreUnavailable as error:
-            if not all(tool_id in catalogue.definitions for tool_id in record.chosen):
-                raise
-            event(logger, "discovery_not_logged", level=logging.WARNING, reason=error.message)
-            return True  # what is at hand is still an answer
-
-    async def _log(self, caller: Caller, record: Discovery, catalogue: Catalogue) -> bool:
-        """Write the log row, read the definitions not at hand, and say whether the snapshot is the newest."""
-        missing = [tool_id for tool_id in record.chosen if tool_id not in catalogue.definitions]
-        async with self._database.transaction(caller.tenant) as connection:
-            version, read = await queries.log_and_read(connection, caller, record, catalogue.server_names, missing)
-        current = self._catalogues.confirm(caller, catalogue, version)
-        if current:
-            catalogue.remember(read)
-        return current
-
-    async def _read(self, caller: Caller, catalogue: Catalogue, chosen: Sequence[Choice]) -> None:
-        ids = [choice.tool.row.id for choice in chosen]
-        async with self._database.transaction(caller.tenant) as connection:
-            catalogue.remember(await queries.tools(connection, caller.tenant, catalogue.server_names, ids=ids))
 
 
 def server_facet(server_id: int) -> str:
@@ -172,7 +147,7 @@ def _source(answer: _Answer) -> str:
 
 
 def _result(catalogue: Catalogue, answer: _Answer, trace: str) -> FindResult:
-    tools = tuple(_found(choice, known) for choice in answer.chosen if (known := catalogue.definition(choice.tool)))
+    tools = tuple(_found(choice) for choice in answer.chosen)
     return FindResult(
         tools=tools,
         total_searched=answer.searched,
@@ -189,9 +164,11 @@ def _result(catalogue: Catalogue, answer: _Answer, trace: str) -> FindResult:
     )
 
 
-def _found(choice: Choice, known: Known) -> FoundTool:
-    scored = Scored(known.stored.tool, choice.score, choice.why)
-    return FoundTool(choice.tool.name, scored, known.line, known.tokens, choice.also)
+def _found(choice: Choice) -> FoundTool:
+    row = choice.tool.row
+    text = f"{choice.tool.name}{row.line}"
+    scored = Scored(Tool(row.server, row.name), choice.score, choice.why)
+    return FoundTool(choice.tool.name, scored, text, count_tokens(text), choice.also)
 
 
 def _report(caller: Caller, record: Discovery, result: FindResult) -> None:

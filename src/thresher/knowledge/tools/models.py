@@ -30,7 +30,7 @@ class FoundTool:
 
     Attributes:
         name: The name to call it by, `server_tool`.
-        scored: The definition with its probability and the reasons.
+        scored: Server and name of the tool, with its probability and the reasons; `describe_tools` has the rest.
         line: One line for a model: signature and first sentence.
         tokens: What the line costs (o200k).
         also: Names of exact duplicates on other servers, left out of the answer.
@@ -44,7 +44,7 @@ class FoundTool:
 
     @property
     def tool(self) -> Tool:
-        """The definition."""
+        """Server and name."""
         return self.scored.item
 
     @property

@@ -9,8 +9,9 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from psycopg.errors import ForeignKeyViolation
 from sqlalchemy import bindparam, case, delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -18,7 +19,7 @@ from sqlalchemy.types import BigInteger, LargeBinary
 
 from thresher.core import JSON, Caller, Tenant, Tool
 from thresher.knowledge.tools.formatting import compact
-from thresher.store import driver
+from thresher.store import Database
 from thresher.store.tables import collection, server, tool
 
 _CATALOGUE = "catalogue"
@@ -54,6 +55,7 @@ class NameRow:
     core: bool
     tokens: int
     digest: bytes
+    line: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class ToolWrite:
     content_hash: bytes
     definition_hash: bytes
     tokens: int
+    line: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,20 +179,21 @@ async def delete_server(connection: AsyncConnection, tenant: Tenant, server_id: 
 _UPSERT = text(
     """
     INSERT INTO tool AS t (tenant_id, server_id, owner, name, title, description, input_schema, output_schema,
-                           annotations, enriched, content_hash, definition_hash, tokens)
+                           annotations, enriched, content_hash, definition_hash, tokens, line)
     SELECT :tenant, :server, s.owner, n.name, n.title, n.description, n.input_schema::json, n.output_schema::json,
-           n.annotations::json, n.enriched, n.content_hash, n.definition_hash, n.tokens
+           n.annotations::json, n.enriched, n.content_hash, n.definition_hash, n.tokens, n.line
     FROM unnest(CAST(:names AS text[]), CAST(:titles AS text[]), CAST(:descriptions AS text[]),
                 CAST(:inputs AS text[]), CAST(:outputs AS text[]), CAST(:annotations AS text[]),
-                CAST(:enriched AS text[]), :hashes, :digests, CAST(:tokens AS int[]))
+                CAST(:enriched AS text[]), :hashes, :digests, CAST(:tokens AS int[]),
+                CAST(:lines AS text[]))
          AS n(name, title, description, input_schema, output_schema, annotations, enriched, content_hash,
-              definition_hash, tokens)
+              definition_hash, tokens, line)
     CROSS JOIN (SELECT owner FROM server WHERE tenant_id = :tenant AND id = :server) s
     ON CONFLICT (tenant_id, server_id, name) DO UPDATE
     SET title = excluded.title, description = excluded.description, input_schema = excluded.input_schema,
         output_schema = excluded.output_schema, annotations = excluded.annotations, enriched = excluded.enriched,
         content_hash = excluded.content_hash, definition_hash = excluded.definition_hash, tokens = excluded.tokens,
-        updated_at = now()
+        line = excluded.line,        updated_at = now()
     WHERE t.content_hash <> excluded.content_hash OR t.definition_hash <> excluded.definition_hash
     """
 ).bindparams(bindparam("hashes", type_=ARRAY(LargeBinary)), bindparam("digests", type_=ARRAY(LargeBinary)))
@@ -216,6 +220,7 @@ async def put_tools(connection: AsyncConnection, tenant: Tenant, server_id: int,
                 "hashes": [w.content_hash for w in batch],
                 "digests": [w.definition_hash for w in batch],
                 "tokens": [w.tokens for w in batch],
+                "lines": [w.line for w in batch],
             },
         )
 
@@ -306,6 +311,7 @@ async def names(connection: AsyncConnection, caller: Caller) -> list[NameRow]:
             tool.c.core,
             tool.c.tokens,
             tool.c.definition_hash,
+            tool.c.line,
         )
         .join(server, (server.c.tenant_id == tool.c.tenant_id) & (server.c.id == tool.c.server_id))
         .where(_visible(caller, tool))
@@ -370,8 +376,8 @@ def _any(ids: Iterable[int]) -> Any:
     return func.any(bindparam(None, list(ids), type_=ARRAY(BigInteger)))
 
 
-# These two run for every search, so they go to the driver itself: that halves the processor time of the round trip.
-# A log row is not worth a wait for the disk; after a crash of the server the last ones may be missing.
+# Runs for every search, so it goes to the driver itself. A log row is not worth a wait for the disk; after a crash of
+# the server the last ones may be missing.
 _LOG: Final = """
     with logged as (
       insert into discovery (tenant_id, owner, trace_id, source, clauses, searched, chosen, scores, abstained, degraded,
@@ -381,32 +387,14 @@ _LOG: Final = """
     )
     select set_config('synchronous_commit', 'off', true),
            (select version from collection where tenant_id = %(tenant)s and kind = 'catalogue')"""
-_READ: Final = """, t.id, t.owner, t.server_id, t.name, t.title, t.description, t.input_schema, t.output_schema,
-           t.annotations, t.enabled
-    from (select) nothing left join tool t on t.tenant_id = %(tenant)s and t.id = any(%(wanted)s::bigint[])"""
-_LOG_AND_READ: Final = _LOG + _READ
 
 
-async def log_and_read(
-    connection: AsyncConnection, caller: Caller, record: Discovery, servers: Mapping[int, str], ids: Sequence[int]
-) -> tuple[int, list[StoredTool]]:
-    """Write a discovery and, in the same round trip, read definitions by id and the catalogue's version."""
+async def log_discovery(database: Database, caller: Caller, record: Discovery) -> int | None:
+    """Write a discovery; returns the catalogue's version, or None when the tenant is gone."""
     values: dict[str, Any] = {name: getattr(record, name) for name in Discovery.__slots__}
-    values |= {"tenant": caller.tenant.id, "owner": caller.user, "wanted": list(ids)}
-    cursor = await (await driver(connection)).execute(_LOG_AND_READ if ids else _LOG, values, prepare=True)
-    rows = await cursor.fetchall()
-    found = [_Read(*row[2:]) for row in rows if ids and row[2] is not None]
-    return rows[0][1] or 0, _stored(found, servers)
-
-
-class _Read(NamedTuple):
-    id: int
-    owner: str | None
-    server_id: int
-    name: str
-    title: str
-    description: str
-    input_schema: JSON
-    output_schema: JSON | None
-    annotations: JSON
-    enabled: bool
+    values |= {"tenant": caller.tenant.id, "owner": caller.user}
+    try:
+        rows = await database.once(caller.tenant, lambda driver: driver.execute(_LOG, values, prepare=True))
+    except ForeignKeyViolation:
+        return None
+    return rows[0][1] or 0

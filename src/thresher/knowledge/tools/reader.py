@@ -12,7 +12,7 @@ from typing import Any, cast
 from thresher.core import Tool
 from thresher.embedding import count_tokens
 from thresher.knowledge.tools.enrichment import enrich
-from thresher.knowledge.tools.formatting import compact, definition_text
+from thresher.knowledge.tools.formatting import compact, definition_text, line
 from thresher.knowledge.tools.queries import ToolWrite
 
 _DEPTH = 100
@@ -67,6 +67,7 @@ def write_of(tool: Tool, server_description: str) -> ToolWrite:
         content_hash=hashlib.sha256(enriched.encode()).digest(),
         definition_hash=definition_hash(tool),
         tokens=count_tokens(definition_text(tool.name, tool)),
+        line=line("", tool),
     )
 
 

@@ -75,6 +75,10 @@ class ToolService:
         question = ask(queries, message, history, self._settings.find_limit if limit is None else limit, threshold)
         return await self._finder.find(caller, question, servers, core=include_core_tools)
 
+    async def settle(self) -> None:
+        """Wait until the log rows of all answers are written; before the database closes, or is looked at."""
+        await self._finder.log.settle()
+
     async def describe_tools(self, caller: Caller, names: Sequence[str] | str) -> Descriptions:
         """Definitions in full, in the order asked; unknown names come back with the nearest known ones.
 
@@ -218,7 +222,7 @@ class ToolService:
     async def _definitions(
         self, caller: Caller, catalogue: Catalogue, tools: Sequence[NamedTool]
     ) -> Mapping[int, StoredTool]:
-        found = {tool.row.id: known.stored for tool in tools if (known := catalogue.definition(tool))}
+        found = {tool.row.id: known for tool in tools if (known := catalogue.definitions.get(tool.row.id))}
         missing = [tool.row.id for tool in tools if tool.row.id not in found]
         if missing:
             async with self._database.transaction(caller.tenant) as connection:

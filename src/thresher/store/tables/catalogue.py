@@ -54,6 +54,7 @@ tool = tenant_table(
     Column("content_hash", LargeBinary, nullable=False),
     Column("definition_hash", LargeBinary, nullable=False),
     Column("tokens", Integer, nullable=False, server_default="0"),
+    Column("line", Text, nullable=False, server_default=""),
     Column("enabled", Boolean, nullable=False, server_default=true()),
     Column("core", Boolean, nullable=False, server_default="false"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
@@ -62,7 +63,8 @@ tool = tenant_table(
     ForeignKeyConstraint(["tenant_id", "server_id"], ["server.tenant_id", "server.id"], ondelete="CASCADE"),
 )
 """`enriched` is the text that is embedded, `content_hash` its SHA-256; `definition_hash` is that of the original
-without its server's name; `tokens`: what the definition costs a model that reads it in full.
+without its server's name; `tokens`: what the definition costs a model that reads it in full;
+`line`: signature and first sentence.
 The schemas are JSON and not JSONB, which would forget the order in which the server names its parameters."""
 
 discovery = tenant_table(

@@ -143,6 +143,7 @@ def _catalogue() -> None:
         sa.Column("content_hash", sa.LargeBinary(), nullable=False),
         sa.Column("definition_hash", sa.LargeBinary(), nullable=False),
         sa.Column("tokens", sa.Integer(), server_default="0", nullable=False),
+        sa.Column("line", sa.Text(), server_default="", nullable=False),
         sa.Column("enabled", sa.Boolean(), server_default=sa.true(), nullable=False),
         sa.Column("core", sa.Boolean(), server_default="false", nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),

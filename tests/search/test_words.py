@@ -1,0 +1,76 @@
+"""Postings of recent words are kept, within bounds, and change no answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from thresher.search.bm25 import Postings
+from thresher.search.words import ABSENT, Word, Words, within
+
+KEY = (1, "tool", None)
+
+
+def word(documents: int) -> Word:
+    """A term that so many items hold: 12 bytes each."""
+    return Word(documents, Postings(1.0, 1.0, np.arange(documents), np.ones(documents, np.float32)))
+
+
+def test_what_was_kept_is_known_with_its_version() -> None:
+    """Terms that nobody asked for are not."""
+    words = Words(10_000)
+    words.keep(KEY, 3, {"open": word(2), "nothing": ABSENT})
+
+    version, known = words.known(KEY, ["open", "nothing", "issue"])
+
+    assert version == 3
+    assert set(known) == {"open", "nothing"}
+
+
+@pytest.mark.parametrize("other", [(2, "tool", None), (1, "passage", None), (1, "tool", "ann")])
+def test_another_tenant_kind_or_user_knows_nothing_of_it(other: tuple[int, str, str | None]) -> None:
+    """What one may see is never handed to another."""
+    words = Words(10_000)
+    words.keep(KEY, 3, {"open": word(2)})
+
+    assert words.known(other, ["open"]) == (-1, {})
+
+
+def test_a_newer_version_replaces_what_was_kept_and_an_older_one_does_not() -> None:
+    """A late reader of an old version must not bring it back."""
+    words = Words(10_000)
+    words.keep(KEY, 3, {"open": word(2)})
+    words.keep(KEY, 4, {"issue": word(1)})
+    words.keep(KEY, 3, {"open": word(2)})
+
+    assert words.known(KEY, ["open", "issue"])[0] == 4
+    assert set(words.known(KEY, ["open", "issue"])[1]) == {"issue"}
+
+
+def test_memory_stays_within_the_bound() -> None:
+    """The least recently used shelf leaves first; one that outgrows the bound begins anew."""
+    words = Words(1_000)
+    for tenant in range(20):
+        words.keep((tenant, "tool", None), 1, {"open": word(10)})
+    for number in range(50):
+        words.keep((19, "tool", None), 1, {f"word{number}": word(10)})
+
+    assert words.nbytes <= 1_000
+    assert words.known((0, "tool", None), ["open"]) == (-1, {})
+
+
+def test_no_memory_keeps_nothing() -> None:
+    """A bound of 0 switches the shelves off."""
+    words = Words(0)
+    words.keep(KEY, 1, {"open": word(2)})
+
+    assert words.known(KEY, ["open"]) == (-1, {})
+
+
+def test_the_rarest_terms_are_taken_until_the_budget_and_the_rarest_always() -> None:
+    """The same rule as in the database, over kept and fresh words together."""
+    words = {"common": word(90), "rare": word(5), "middling": word(20), "nothing": ABSENT}
+
+    assert set(within(words, 1_000)) == {"common", "rare", "middling"}
+    assert set(within(words, 25)) == {"rare", "middling"}
+    assert set(within(words, 1)) == {"rare"}

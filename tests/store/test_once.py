@@ -1,0 +1,82 @@
+"""A transaction of one statement in one round trip."""
+
+from __future__ import annotations
+
+import asyncio
+
+import psycopg
+import pytest
+
+from thresher.core import Tenant
+from thresher.store import Database
+
+MINE = "select tenant_id, kind from collection"
+ADD = "insert into collection (tenant_id, kind, model) values (current_setting('app.tenant')::int, %s, 'm')"
+
+
+async def test_a_write_is_committed_for_its_tenant_alone(
+    database: Database, tenant: Tenant, other_tenant: Tenant
+) -> None:
+    """What was added is there for the tenant, and for nobody else."""
+    await database.once(tenant, lambda driver: driver.execute(ADD + " returning kind", ("a",)))
+
+    mine = await database.once(tenant, lambda driver: driver.execute(MINE))
+    theirs = await database.once(other_tenant, lambda driver: driver.execute(MINE))
+
+    assert mine == [(tenant.id, "a")]
+    assert theirs == []
+
+
+async def test_another_tenants_row_cannot_be_written(database: Database, tenant: Tenant, other_tenant: Tenant) -> None:
+    """The policy holds, and the connection is not used again with half an answer on it."""
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        await database.once(
+            tenant,
+            lambda driver: driver.execute(
+                "insert into collection (tenant_id, kind, model) values (%s, 'x', 'm') returning kind",
+                (other_tenant.id,),
+            ),
+        )
+
+    assert await database.once(other_tenant, lambda driver: driver.execute(MINE)) == []
+
+
+async def test_a_setting_left_behind_by_an_earlier_user_does_not_reach_it(
+    database: Database, tenant: Tenant, other_tenant: Tenant
+) -> None:
+    """A session that someone pointed at another tenant for good is reset."""
+    await database.once(tenant, lambda driver: driver.execute(ADD + " returning kind", ("a",)))
+    async with database.transaction(tenant) as connection:
+        await connection.exec_driver_sql("select set_config('app.tenant', %s, false)", (str(tenant.id),))
+
+    seen = [await database.once(other_tenant, lambda driver: driver.execute(MINE)) for _ in range(10)]
+
+    assert seen == [[]] * 10
+
+
+async def test_dead_connections_of_the_pool_are_replaced(database: Database, tenant: Tenant) -> None:
+    """After a restart of the server the next statement just works."""
+    await asyncio.gather(*(database.once(tenant, lambda driver: driver.execute("select 1")) for _ in range(5)))
+    with pytest.raises(Exception, match=r"terminat|lost|clos"):
+        await database.once(
+            tenant,
+            lambda driver: driver.execute(
+                "select pg_terminate_backend(pid, 2000) from pg_stat_activity"
+                " where datname = current_database() and usename = current_user order by pid = pg_backend_pid()"
+            ),
+        )
+
+    assert await database.once(tenant, lambda driver: driver.execute("select 2")) == [(2,)]
+
+
+async def test_a_cancelled_caller_leaves_no_answer_behind(database: Database, tenant: Tenant) -> None:
+    """The next user of the pool gets its own rows."""
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await database.once(tenant, lambda driver: driver.execute("select 1 from pg_sleep(5)"))
+
+    answers = [
+        await database.once(tenant, lambda driver, n=n: driver.execute("select %s::int", (n,))) for n in range(10)
+    ]
+
+    assert answers == [[(n,)] for n in range(10)]
