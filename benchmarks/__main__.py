@@ -7,7 +7,13 @@ import sys
 
 from benchmarks import processes, quality, speed, tokens
 
-BENCHMARKS = {"quality": quality.run, "tokens": tokens.run, "processes": processes.run, "speed": speed.run}
+BENCHMARKS = {
+    "tokens": tokens.run,
+    "processes": processes.run,
+    "http": speed.run_http,
+    "speed": speed.run,
+    "quality": quality.run,
+}
 
 
 def main(names: list[str]) -> int:
