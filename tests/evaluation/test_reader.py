@@ -92,6 +92,15 @@ def test_wrong_queries_are_refused_with_their_line(tmp_path: Path, text: str, pr
         read_questions(written(tmp_path, text))
 
 
+def test_only_line_breaks_end_a_query(tmp_path: Path) -> None:
+    """JSON allows the separators of Unicode inside a text."""
+    line = json.dumps({"query": "a\u2028b\u0085c", "relevant": []}, ensure_ascii=False)
+
+    questions = read_questions(written(tmp_path, f"{line}\r\n{line}\n"))
+
+    assert [question.line for question in questions] == [1, 2]
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """The path stands in the message."""
     with pytest.raises(InvalidInput, match="nowhere"):

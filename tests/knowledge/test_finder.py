@@ -11,10 +11,11 @@ from tests.support import Databases
 from tests.support.product import CATALOGUE, opened
 from thresher.core import Caller, Settings, StoreUnavailable, Tenant, Why
 from thresher.embedding import Encoder, open_encoder
-from thresher.knowledge.tools.catalogue import Catalogue, snapshot
+from thresher.knowledge.tools import queries as sql
+from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, snapshot
 from thresher.knowledge.tools.choice import choose, fall_back
 from thresher.knowledge.tools.queries import NameRow, ServerRow
-from thresher.search import Hit
+from thresher.search import MAX_QUERIES, Hit
 from thresher.services import Services
 from thresher.store import Database
 
@@ -109,6 +110,31 @@ async def test_where_search_fails_the_first_tools_are_given_and_marked(services:
     assert len(found.tools) == len(CATALOGUE)
 
 
+async def test_as_many_queries_as_may_be_given_are_searched(services: Services) -> None:
+    """The bound of the verb is that of the index: one query more is refused, none falls back."""
+    await services.tools.import_tools(services.caller, CATALOGUE)
+
+    found = await services.tools.find_tools(services.caller, queries=[f"read file {n}" for n in range(MAX_QUERIES)])
+
+    assert not found.fallback
+    assert len(found.clauses) == MAX_QUERIES
+
+
+async def test_a_late_log_row_does_not_confirm_what_this_process_has_changed(
+    database: Database, tenant: Tenant
+) -> None:
+    """Its version may have been read before the change was written."""
+    catalogues, caller = Catalogues(database), Caller(tenant)
+    before = await catalogues.current(caller)
+    async with database.transaction(tenant) as connection:
+        await sql.raise_version(connection, tenant)
+    catalogues.changed(tenant.id)
+
+    catalogues.confirm(caller, before, before.version)
+
+    assert (await catalogues.current(caller)).version == before.version + 1
+
+
 async def test_fifty_callers_at_once_get_their_answers_and_their_rows(services: Services) -> None:
     """No answer is mixed up, no log row lost."""
     await services.tools.import_tools(services.caller, CATALOGUE)
@@ -147,6 +173,7 @@ async def test_while_the_database_is_away_what_is_at_hand_still_answers(
         await tools.import_tools(caller, CATALOGUE)
         before = await tools.find_tools(caller, queries=["show commit history"], threshold=0)
         await tools.describe_tools(caller, before.tools[0].name)
+        await services.index.settle()  # the copy in the process is read behind the first answer
         await databases.admin(f"alter database {name} connection limit 0")
         await databases.admin(f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'")
 

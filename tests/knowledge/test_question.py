@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from thresher.core import InvalidInput
-from thresher.knowledge.tools.question import MAX_MESSAGE_CHARACTERS, MAX_QUERIES, MAX_QUERY_CHARACTERS, ask
+from thresher.knowledge.tools.question import MAX_MESSAGE_CHARACTERS, MAX_QUERY_CHARACTERS, ask
+from thresher.search import MAX_QUERIES
 
 
 def asked(

@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cryptography.fernet import Fernet
 
 from tests.support.product import CATALOGUE, ListedServer, known, listed
 from thresher.core import Caller, Conflict, InvalidInput, NotFound, Tenant, Tool, UpstreamError
 from thresher.knowledge.tools import ToolService, line
 from thresher.services import Services
-from thresher.store import Database
+from thresher.store import Database, SecretBox
 from thresher.upstream import ServerConfig
 
 SECRET = "hunter2-hunter2-hunter2"
@@ -441,3 +442,18 @@ async def test_many_at_once_agree(tools: ToolService, caller: Caller, tmp_path: 
 
     assert found.total_searched == 6
     assert {int(tool.name.rsplit("_", 1)[1]) % 2 for tool in found.tools} == {0}
+
+
+async def test_a_server_whose_key_is_gone_can_be_added_again(services: Services) -> None:
+    """The error of a sealed value says so."""
+    server = ServerConfig("mail", "stdio", command="mail-server", env={"TOKEN": SECRET})
+    await services.tools.add_server(services.caller, server)
+    box = SecretBox(Fernet.generate_key())
+    tools = ToolService(services.database, services.index, services.upstreams, box, services.settings)
+
+    added = await tools.add_server(services.caller, server, replace=True)
+
+    assert added.name == "mail"
+    async with services.database.transaction(services.caller.tenant) as connection:
+        sealed = (await connection.exec_driver_sql("select sealed from server")).scalar_one()
+    assert SECRET in box.open(sealed)

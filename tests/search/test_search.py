@@ -11,7 +11,7 @@ from tests.search.encoders import WordEncoder
 from tests.search.samples import WORDS, entry, random_entries
 from tests.support import Databases
 from thresher.core import Caller, InvalidInput, Settings, StoreError, Tenant
-from thresher.search import Entry, Filter, Hit, SearchIndex
+from thresher.search import MAX_QUERIES, Entry, Filter, Hit, SearchIndex
 from thresher.store import Database
 
 KIND = "tool"
@@ -148,7 +148,7 @@ async def test_an_empty_index_gives_nothing(index: SearchIndex, caller: Caller, 
     assert (result.hits, result.abstained, result.probability, result.searched) == ((), True, 0.0, 0)
 
 
-@pytest.mark.parametrize("queries", [[], [""], [" \n\t", ""], ["x"] * 17])
+@pytest.mark.parametrize("queries", [[], [""], [" \n\t", ""], ["x"] * (MAX_QUERIES + 1)])
 async def test_nothing_to_search_for_is_an_error(index: SearchIndex, caller: Caller, queries: list[str]) -> None:
     """No query, blank ones, or too many are refused with a hint."""
     with pytest.raises(InvalidInput) as caught:

@@ -59,6 +59,16 @@ def test_memory_stays_within_the_bound() -> None:
     assert words.known((0, "tool", None), ["open"]) == (-1, {})
 
 
+def test_words_that_no_item_holds_take_memory_too() -> None:
+    """Or every misspelt word of every message would stay for ever."""
+    words = Words(10_000)
+    names = [f"word{number}" for number in range(1_000)]
+    for name in names:
+        words.keep(KEY, 1, {name: ABSENT})
+
+    assert len(words.known(KEY, names)[1]) < 100
+
+
 def test_no_memory_keeps_nothing() -> None:
     """A bound of 0 switches the shelves off."""
     words = Words(0)

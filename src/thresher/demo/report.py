@@ -157,7 +157,7 @@ class Report:
 
     @property
     def median_ms(self) -> float:
-        """Median time of `find_tools`, its log row included."""
+        """Median time of `find_tools`; its log row is written behind the answer."""
         return median([answer.result.duration_ms for answer in self.answers] or [0.0])
 
 

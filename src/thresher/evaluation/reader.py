@@ -60,7 +60,8 @@ def read_questions(path: Path) -> list[Question]:
     Raises:
         InvalidInput: The file cannot be read or a line is wrong; the message names it.
     """
-    lines = enumerate(_text(path).splitlines(), 1)
+    # Not splitlines: a JSON string may hold U+2028 and its kind as they are.
+    lines = enumerate(_text(path).split("\n"), 1)
     questions = [_question(path, number, line) for number, line in lines if line.strip()]
     if not questions:
         raise InvalidInput(f"{path} holds no queries.", hint=_QUERY_HINT)

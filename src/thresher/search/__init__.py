@@ -7,6 +7,17 @@ Uses: core, embedding, store.
 
 from thresher.search.clauses import clauses
 from thresher.search.index import SearchIndex
+from thresher.search.planning import MAX_QUERIES
 from thresher.search.records import Entry, Filter, Hit, Progress, PutCounts, SearchResult
 
-__all__ = ["Entry", "Filter", "Hit", "Progress", "PutCounts", "SearchIndex", "SearchResult", "clauses"]
+__all__ = [
+    "MAX_QUERIES",
+    "Entry",
+    "Filter",
+    "Hit",
+    "Progress",
+    "PutCounts",
+    "SearchIndex",
+    "SearchResult",
+    "clauses",
+]

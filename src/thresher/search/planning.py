@@ -13,7 +13,7 @@ from thresher.embedding import Encoder
 from thresher.search.clauses import clauses
 from thresher.search.terms import query_terms
 
-MAX_QUERIES = 16
+MAX_QUERIES = 20
 """Phrases that a caller may give; each costs one embedding."""
 HEAD_CHARACTERS, TAIL_CHARACTERS = 16_000, 4_000
 """What is read of a longer message: what is asked stands at its beginning or its end, pasted material between."""

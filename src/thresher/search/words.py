@@ -16,6 +16,9 @@ from thresher.search.bm25 import Postings
 Key: TypeAlias = tuple[int, str, str | None]
 """Tenant, kind and user: the rows that row-level security and ownership let through."""
 
+_ENTRY_BYTES = 200
+"""What a kept term takes besides its arrays, a term that no item holds too: its text, its record, its place."""
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -31,8 +34,9 @@ class Word:
 
     @property
     def nbytes(self) -> int:
-        """Memory of its arrays."""
-        return 0 if self.postings is None else self.postings.ids.nbytes + self.postings.weights.nbytes
+        """Memory that it takes."""
+        arrays = 0 if self.postings is None else self.postings.ids.nbytes + self.postings.weights.nbytes
+        return _ENTRY_BYTES + arrays
 
 
 ABSENT = Word(0)
@@ -45,7 +49,7 @@ class Shelf:
 
     version: int
     words: dict[str, Word] = field(default_factory=dict[str, Word])
-    nbytes: int = 0
+    nbytes: int = _ENTRY_BYTES
 
 
 class Words:

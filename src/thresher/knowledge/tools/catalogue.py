@@ -150,13 +150,16 @@ class Catalogues:
                 held.checked = _NEVER
 
     def confirm(self, caller: Caller, catalogue: Catalogue, version: int) -> bool:
-        """Whether a version just read is the snapshot's; if so it counts as checked now."""
+        """Whether a version just read is the snapshot's; if so it counts as checked now.
+
+        Unless this process has changed the catalogue since: the version may have been read before that.
+        """
         held = self._held.get(_key(caller))
         if catalogue.version != version:
             if held is not None:
                 held.checked = _NEVER
             return False
-        if held is not None and held.catalogue is catalogue:
+        if held is not None and held.catalogue is catalogue and held.changes == self._changes[caller.tenant.id]:
             held.checked = time.monotonic()
         return True
 

@@ -1,4 +1,4 @@
-"""Answers `find_tools`: search, choose, log, and fetch what was chosen.
+"""Answers `find_tools`: search, choose, log.
 
 Invariant: besides the search itself an answer waits for nothing; its log row is written behind it, and tells on the way
 whether the snapshot is still the newest.

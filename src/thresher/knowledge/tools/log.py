@@ -34,12 +34,17 @@ class DiscoveryLog:
             await asyncio.wait(self._under_way, return_when=asyncio.FIRST_COMPLETED)
         task = asyncio.create_task(self._write(caller, catalogue, record))
         self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        task.add_done_callback(self._written)
 
     async def settle(self) -> None:
         """Wait until every row is written, or given up with a warning."""
         while self._under_way:
             await asyncio.wait(self._under_way)
+
+    def _written(self, task: asyncio.Task[None]) -> None:
+        self._under_way.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("discovery_not_logged", exc_info=error)
 
     async def _write(self, caller: Caller, catalogue: Catalogue, record: Discovery) -> None:
         try:

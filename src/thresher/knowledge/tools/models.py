@@ -71,7 +71,7 @@ class FindResult:
         fallback: The search could not run: these are the first enabled tools, not chosen ones.
         clauses: The parts of the message that were searched.
         embedding_ms: Time in the encoder; 0 from its cache.
-        duration_ms: The whole time, the log row included.
+        duration_ms: The whole time; the log row is written behind the answer.
         trace_id: What the log line and any error carry.
         tokens_sent: What the lines of `tools` cost a model.
         tokens_all: What the definitions of all enabled tools would cost it.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from thresher.core import InvalidInput
 from thresher.knowledge.tools.models import LIMIT_CAP
+from thresher.search import MAX_QUERIES
 
-MAX_QUERIES = 20
 MAX_QUERY_CHARACTERS = 2_000
 MAX_MESSAGE_CHARACTERS = 200_000
 MAX_HISTORY_TURNS = 20

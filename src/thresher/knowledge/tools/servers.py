@@ -14,7 +14,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from thresher.core import JSON, Caller, Conflict, InvalidInput, NotFound, ThresherError, Tool, dumps, event, mask_text
+from thresher.core import (
+    JSON,
+    Caller,
+    ConfigurationError,
+    Conflict,
+    InvalidInput,
+    NotFound,
+    ThresherError,
+    Tool,
+    dumps,
+    event,
+    mask_text,
+)
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.catalogue import Catalogues
 from thresher.knowledge.tools.indexer import Indexer
@@ -215,7 +227,10 @@ class Servers:
     def _same(self, held: ServerRow, config: ServerConfig) -> bool:
         if held.config.get("transport") == STATIC:
             return False
-        stored = self.config(held)
+        try:
+            stored = self.config(held)
+        except ConfigurationError:
+            return False  # sealed with a key that is gone: adding the server again is the way out
         description = config.description[:_DESCRIPTION_CHARACTERS] or stored.description
         switched_off = held.enabled and not config.enabled
         return stored.connection == config.connection and stored.description == description and not switched_off
