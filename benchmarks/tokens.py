@@ -11,7 +11,11 @@ from benchmarks import data, machine, product
 from benchmarks.data import Case
 from thresher.core import dumps
 from thresher.embedding import count_tokens
-from thresher.gateway import build_gateway
+from thresher.gateway import build_gateway, instructions
+
+
+READ = ("name", "description", "inputSchema")
+"""What a client hands to its model of a definition; counted alike for Thresher's own tools and for all others."""
 
 
 async def _task(client: Client[Any], case: Case, named: dict[str, list[str]]) -> dict[str, int]:
@@ -45,19 +49,20 @@ async def run() -> dict[str, Any]:
             count_tokens(dumps({"name": t.name, "description": t.description, "inputSchema": t.input_schema}))
             for t in bench.tools
         ]
-        gateway = build_gateway(services)
-        instructions = count_tokens(gateway.instructions or "")
-        async with Client(gateway) as client:
+        told = count_tokens(instructions(await services.tools.overview(services.caller)))
+        async with Client(build_gateway(services)) as client:
             listed = [tool.model_dump(exclude_none=True, by_alias=True) for tool in await client.list_tools()]
-            fixed = sum(count_tokens(dumps(tool)) for tool in listed)
+            whole = sum(count_tokens(dumps(tool)) for tool in listed)
+            fixed = sum(count_tokens(dumps({field: tool[field] for field in READ})) for tool in listed)
             tasks = [await _task(client, case, named) for case in bench.cases]
-    spent = [fixed + instructions + task["find"] + task["describe"] + task["call"] for task in tasks]
+    spent = [fixed + told + task["find"] + task["describe"] + task["call"] for task in tasks]
     everything = sum(definitions)
     figures = {
         "pool": len(bench.tools),
         "all_definitions": everything,
         "meta_tools": fixed,
-        "instructions": instructions,
+        "meta_tools_with_output_schemas": whole,
+        "instructions": told,
         "per_task_mean": {part: round(mean(task[part] for task in tasks), 1) for part in tasks[0]},
         "end_to_end_mean": round(mean(spent), 1),
         "saved": round(1 - mean(spent) / everything, 4),

@@ -6,7 +6,7 @@ Uses: core, knowledge, services, upstream.
 """
 
 from thresher.gateway.provider import Expose
-from thresher.gateway.server import MCP_PATH, build_gateway, http_app
+from thresher.gateway.server import MCP_PATH, build_gateway, http_app, instructions
 from thresher.gateway.streams import serve_stream_session
 
-__all__ = ["MCP_PATH", "Expose", "build_gateway", "http_app", "serve_stream_session"]
+__all__ = ["MCP_PATH", "Expose", "build_gateway", "http_app", "instructions", "serve_stream_session"]
