@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from thresher.core import Caller, InvalidInput, Settings, ThresherError, environment, event
-from thresher.embedding import open_encoder
+from thresher.embedding import Encoder, open_encoder
 from thresher.gateway import MCP_PATH, Expose, build_gateway, http_app, serve_stream_session
 from thresher.knowledge.tools import ToolService
 from thresher.search import SearchIndex
@@ -82,7 +82,10 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
     secrets = SecretBox.from_settings(settings)
     encoder = open_encoder(settings)
     stack.push_async_callback(encoder.close)
-    index = SearchIndex(database, encoder, settings)
+    previous = _previous(settings)
+    if previous is not None:
+        stack.push_async_callback(previous.close)
+    index = SearchIndex(database, encoder, settings, previous=previous)
     stack.push_async_callback(index.close)
     upstreams = Upstreams(settings)
     stack.push_async_callback(upstreams.close)
@@ -98,6 +101,13 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
         secrets=secrets,
         caller=Caller(await database.tenant(LOCAL_TENANT)),
     )
+
+
+def _previous(settings: Settings) -> Encoder | None:
+    """The packaged model where another encoder is configured: what it has indexed, it serves until that is embedded."""
+    packaged = {name: Settings.model_fields[name].default for name in ("model", "model_dir", "encoder_url")}
+    former = settings.model_copy(update=packaged)
+    return None if former == settings else open_encoder(former)
 
 
 async def _index(services: Services, servers: Sequence[ServerConfig]) -> None:
