@@ -13,6 +13,7 @@ BENCHMARKS = {
     "http": speed.run_http,
     "speed": speed.run,
     "quality": quality.run,
+    "abstention": quality.run_abstention,
 }
 
 

@@ -49,11 +49,11 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 async def plain_dense(tools: Sequence[Tool], encoder: Encoder) -> Ranker:
-    """The encoder alone: cosine of the message and `name: description`."""
+    """The encoder alone, used as its authors say: cosine of the prefixed message and `name: description`."""
     matrix = await encoder.embed_documents([f"{tool.name}: {tool.description}" for tool in tools])
 
     async def rank(message: str) -> list[str]:
-        (vector,) = await encoder.embed_queries([message])
+        (vector,) = await encoder.embed_queries([message], prefixed=True)
         return [tools[index].key for index in np.argsort(-(matrix @ vector), kind="stable")[:DEPTH]]
 
     return rank

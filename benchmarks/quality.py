@@ -125,7 +125,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 async def run() -> dict[str, Any]:
-    """Measure every set and save the figures."""
+    """Measure the rankings of every set, and the cut, and save the figures."""
     figures: dict[str, Any] = {}
     async with product.running(query_cache_size=0) as services:
         for read in SETS:
@@ -137,9 +137,18 @@ async def run() -> dict[str, Any]:
                 if bench.name == "metatool_multi":
                     figures["adaptive_cut"] = await _cut(services, caller, bench)
             print(bench.name, figures[bench.name], flush=True)
-        bench = data.bfcl_offered()
-        async with product.pool(services, bench.name, bench.tools, bench.descriptions) as caller:
-            figures["abstention"] = await _abstention(services, caller, bench)
-        print("abstention", figures["abstention"], flush=True)
-    machine.save("quality", figures)
+            machine.save("quality", figures)
+    return figures
+
+
+async def run_abstention() -> dict[str, Any]:
+    """Measure whether messages that nothing fits are refused, and save the figures."""
+    bench = data.bfcl_offered()
+    async with (
+        product.running(query_cache_size=0) as services,
+        product.pool(services, bench.name, bench.tools, bench.descriptions) as caller,
+    ):
+        figures = await _abstention(services, caller, bench)
+    print(figures, flush=True)
+    machine.save("abstention", figures)
     return figures

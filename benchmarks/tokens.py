@@ -13,7 +13,6 @@ from thresher.core import dumps
 from thresher.embedding import count_tokens
 from thresher.gateway import build_gateway, instructions
 
-
 READ = ("name", "description", "inputSchema")
 """What a client hands to its model of a definition; counted alike for Thresher's own tools and for all others."""
 

@@ -90,6 +90,8 @@ def test_servers_are_added_listed_switched_refreshed_and_removed(command: Comman
     assert "disabled" in command("servers", "list").out
     assert command("servers", "enable", "own").code == 0
     assert command("servers", "refresh", "own", "--json").json["failures"] == {}
+    assert command("tools", "refresh", command("tools", "list", "-s", "own", "--json").json[0]["name"]).code == 0
+    assert command("tools", "refresh", "own_nothing").code == 3
     assert command("index", "tools", "-s", "own").code == 0
     assert command("index", "tools", "--json").code == 0
     assert command("servers", "remove", "own", "--json").json == {"changed": ["own"], "removed": True}

@@ -1,4 +1,4 @@
-"""`thresher tools`: find, list, show, switch on and off, mark as core."""
+"""`thresher tools`: find, list, show, refresh, switch on and off, mark as core."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli.output import AsJson, show
-from thresher.cli.rendering import changed, definitions, found, tool_list
+from thresher.cli.rendering import changed, definitions, found, refreshed, tool_list
+from thresher.cli.servers import UPSTREAM_FAILED
 from thresher.daemon import ask
 
 commands = typer.Typer(help="Find and manage tools.", no_args_is_help=True, rich_markup_mode=None)
@@ -72,6 +73,17 @@ def core(
 ) -> None:
     """Always include tools, whatever the message."""
     _set(names, {"core": not off}, as_json)
+
+
+@commands.command("refresh")
+def refresh(
+    name: Annotated[str, typer.Argument(help="A tool, as `tools list` names it.")], as_json: AsJson = False
+) -> None:
+    """Ask a tool's server again for this one tool and index it if it changed."""
+    answer = ask("refresh", {"tool": name})
+    show(answer, as_json, refreshed)
+    if answer["failures"]:
+        raise typer.Exit(UPSTREAM_FAILED)
 
 
 def _set(names: list[str], change: dict[str, Any], as_json: bool) -> None:

@@ -105,6 +105,8 @@ class _Verbs:
         return plain(await self._tools.set_server_enabled(self._caller, **arguments))
 
     async def refresh(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
+        if tool := cast("str | None", arguments.get("tool")):
+            return _refreshed(await self._tools.refresh(self._caller, tool=tool))
         return _refreshed(await self._refresh(cast("list[str] | None", arguments.get("servers")), tell))
 
     async def _refresh(self, names: list[str] | None, tell: Progress) -> Refreshed:
