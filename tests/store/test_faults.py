@@ -279,5 +279,5 @@ async def test_a_cancelled_start_leaves_nothing_behind(
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
-    assert not (cluster / "postmaster.pid").exists()
+    await eventually(lambda: not (cluster / "postmaster.pid").exists())
     assert await start_server()

@@ -5,12 +5,15 @@ Invariant: a failing encoder is an outcome, not an error: the words still answer
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass
 
 from thresher.core import EncoderError
 from thresher.embedding import Encoder, Matrix
 from thresher.search.planning import Plan, pieces_of
+
+_LONG_CHARACTERS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,9 @@ async def embed(plan: Plan, encoder: Encoder) -> Embedded:
     """Embed all pieces of a plan in one batch, with the model's query prefix."""
     started = time.perf_counter()
     try:
-        pieces = pieces_of(plan, encoder)
+        # A megabyte is cut beside the event loop, which serves others meanwhile.
+        long = sum(map(len, plan.phrases)) > _LONG_CHARACTERS
+        pieces = await asyncio.to_thread(pieces_of, plan, encoder) if long else pieces_of(plan, encoder)
         matrix = await encoder.embed_queries(pieces.texts, prefixed=True)
         model = encoder.model.id
     except EncoderError as error:
