@@ -195,9 +195,9 @@ async def test_a_megabyte_of_text_is_cut_and_says_so(
     await fill(index, tenant)
     text = "nothing to see " * 70_000 + "send an email to a person"
 
-    result = await index.search(caller, KIND, [text], limit=1, threshold=0.0, split=False)
+    result = await index.search(caller, KIND, [text], limit=10, threshold=0.0, split=False)
 
-    assert result.hits[0].id == 4
+    assert 4 in [hit.id for hit in result.hits]
     assert "characters" in result.degraded
     assert 1 < len(encoder.queries) <= 8
 
