@@ -197,7 +197,9 @@ async def test_a_megabyte_of_text_is_cut_and_says_so(
 
     result = await index.search(caller, KIND, [text], limit=10, threshold=0.0, split=False)
 
-    assert 4 in [hit.id for hit in result.hits]
+    found = next(hit for hit in result.hits if hit.id == 4)
+    assert set(found.why.terms) == {"send", "email", "person"}
+    assert found.why.lexical.rank == 1
     assert "characters" in result.degraded
     assert 1 < len(encoder.queries) <= 8
 
