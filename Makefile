@@ -12,7 +12,7 @@ demo: .venv/.demo
 	$(BIN)/thresher demo
 
 test: .venv/.dev
-	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=term
+	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=
 
 check: .venv/.dev lint types contracts test
 

@@ -21,6 +21,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Never name a test by bytes: two workers that collect different names (a time stamp, say) run nothing at all."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_settings_from_outside() -> None:
     """The developer's own settings must not reach the tests."""

@@ -139,7 +139,7 @@ def test_a_package_without_a_readable_description_is_refused(tmp_path: Path, des
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"text", gzip.compress(b"{}"), gzip.compress(b'{"format": 99}'), gzip.compress(b"[]"), gzip.compress(b"{")],
+    [b"", b"text", *(gzip.compress(text, mtime=0) for text in (b"{}", b'{"format": 99}', b"[]", b"{"))],
 )
 def test_a_damaged_catalogue_is_refused(tmp_path: Path, content: bytes) -> None:
     """The error says how to build the file again."""
