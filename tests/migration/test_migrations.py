@@ -109,7 +109,15 @@ async def test_functions_of_the_owner_are_closed_to_the_public(databases: Databa
     """Each fixes its search path and may be called by the application role alone."""
     rows = await databases.admin(_FUNCTIONS, name)
 
-    assert {row[0] for row in rows} == {"ensure_tenant", "drop_tenant", "cached_embeddings", "remember_embeddings"}
+    assert {row[0] for row in rows} == {
+        "ensure_tenant",
+        "drop_tenant",
+        "cached_embeddings",
+        "remember_embeddings",
+        "key_holder",
+        "keys_exist",
+        "purge_logs",
+    }
     for function, definer, configuration, public, application in rows:
         assert (definer, public, application) == (True, False, True), function
         assert configuration == ["search_path=pg_catalog, public, pg_temp"], function

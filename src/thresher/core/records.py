@@ -27,10 +27,18 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: a tenant, and the user inside it (None where users are not told apart)."""
+    """Who asks.
+
+    Attributes:
+        tenant: Whose rows it may see.
+        user: The user inside the tenant; None where users are not told apart.
+        client: The connection it asks over, such as an MCP session; empty where there is none. It is no identity: two
+            connections of one user see the same.
+    """
 
     tenant: Tenant
     user: str | None = None
+    client: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

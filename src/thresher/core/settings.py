@@ -69,6 +69,13 @@ class Settings(BaseSettings):
     """A daemon that a client started leaves after this long without clients; 0 never."""
     upstream_connect_seconds: float = Field(default=30.0, gt=0)
     upstream_call_seconds: float = Field(default=120.0, gt=0)
+    selection: Literal["on", "shadow", "off"] = "on"
+    """`on`: clients see the meta-tools and core tools. `shadow`: they see all tools, and what would have been chosen is
+    recorded. `off`: they see all tools, and nothing is chosen."""
+    log_text: Literal["off", "on"] = "off"
+    """Whether logs, files and tables alike, hold the text of messages."""
+    log_days: int = Field(default=90, ge=1)
+    """How long discoveries and calls are kept."""
     find_limit: int = Field(default=8, ge=1, le=10)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 

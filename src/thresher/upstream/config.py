@@ -32,6 +32,9 @@ class ServerConfig:
         headers: Headers sent with each request; secret.
         enabled: False keeps the server in the catalogue without using it.
         description: What the owner says the server is for.
+        prefix: Whether the server's name goes before the names of its tools; without it they keep their own names.
+        tenant: Id of the tenant whose server it is; sessions are never shared between tenants.
+        identity: Whose credentials the session uses: a user's name, or empty for those of the tenant as a whole.
     """
 
     name: str
@@ -44,6 +47,9 @@ class ServerConfig:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     enabled: bool = True
     description: str = ""
+    prefix: bool = True
+    tenant: int = 0
+    identity: str = ""
 
     def __repr__(self) -> str:
         shown = " ".join(f"{name}={value!r}" for name, value in public_config(self).items())

@@ -3,15 +3,20 @@
 Uses: nothing.
 """
 
-from thresher.store.tables.catalogue import discovery, server, tool
+from thresher.store.tables.access import access_key, credential
+from thresher.store.tables.catalogue import component, discovery, invocation, server, tool
 from thresher.store.tables.index import collection, embedding, item, item_vector, posting, term_stat
 from thresher.store.tables.metadata import TENANT_TABLES, metadata, tenant
 
 __all__ = [
     "TENANT_TABLES",
+    "access_key",
     "collection",
+    "component",
+    "credential",
     "discovery",
     "embedding",
+    "invocation",
     "item",
     "item_vector",
     "metadata",

@@ -1,4 +1,4 @@
-"""The catalogue: upstream servers, their tools, and the log of discoveries."""
+"""The catalogue: upstream servers and what they offer, and the logs of discoveries and calls."""
 
 from __future__ import annotations
 
@@ -34,10 +34,12 @@ server = tenant_table(
     Column("error", Text, nullable=False, server_default=""),
     Column("listed_at", DateTime(timezone=True), nullable=True),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("auto_approve", Boolean, nullable=False, server_default="false"),
     UniqueConstraint("tenant_id", "owner", "name", postgresql_nulls_not_distinct=True),
 )
 """`config`: transport, command, arguments, address - nothing secret; `sealed`: environment and headers, encrypted.
-`state`: new, ready, stale (connection lost, last good list kept) or failed (never listed)."""
+`state`: new, ready, stale (connection lost, last good list kept) or failed (never listed).
+`auto_approve`: changed tools of this server are taken over without approval."""
 
 tool = tenant_table(
     "tool",
@@ -59,12 +61,19 @@ tool = tenant_table(
     Column("core", Boolean, nullable=False, server_default="false"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("held", Text, nullable=False, server_default=""),
+    Column("pending", JSON, nullable=True),
+    Column("findings", JSONB, nullable=False, server_default="[]"),
+    Column("approved_hash", LargeBinary, nullable=True),
     UniqueConstraint("tenant_id", "server_id", "name"),
     ForeignKeyConstraint(["tenant_id", "server_id"], ["server.tenant_id", "server.id"], ondelete="CASCADE"),
 )
 """`enriched` is the text that is embedded, `content_hash` its SHA-256; `definition_hash` is that of the original
 without its server's name; `tokens`: what the definition costs a model that reads it in full;
-`line`: signature and first sentence.
+`line`: signature and first sentence. `held`: why a person has to approve the tool before it can be used (`changed`,
+`poisoned`), empty when nobody has to; `pending`: the definition that waits for approval, while the others keep the
+last approved one; `findings`: what the scanner says of the newest definition; `approved_hash`: the `definition_hash`
+that a person has approved.
 The schemas are JSON and not JSONB, which would forget the order in which the server names its parameters."""
 
 discovery = tenant_table(
@@ -82,7 +91,43 @@ discovery = tenant_table(
     Column("degraded", Text, nullable=False, server_default=""),
     Column("duration_ms", Float, nullable=False),
     Column("embedding_ms", Float, nullable=False),
+    Column("client", Text, nullable=False, server_default=""),
+    Column("selection", Text, nullable=False, server_default="on"),
+    Column("message", Text, nullable=True),
 )
-"""One row for each `find_tools`: ids, scores and times, never the text of the message."""
+"""One row for each `find_tools`: ids, scores and times; `message` is its text where `THRESHER_LOG_TEXT` is on;
+`client`: the connection that asked."""
 
 Index("discovery_tenant_id_at_idx", discovery.c.tenant_id, discovery.c.at)
+
+invocation = tenant_table(
+    "invocation",
+    row_id(),
+    Column("at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("owner", Text, nullable=True),
+    Column("client", Text, nullable=False, server_default=""),
+    Column("trace_id", Text, nullable=False),
+    Column("tool_id", BigInteger, nullable=True),
+    Column("name", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("duration_ms", Float, nullable=False),
+    Column("rank", Integer, nullable=True),
+)
+"""One row for each call of an upstream tool, without its arguments. `rank`: the tool's place, from 1, in that client's
+last discovery; 0 when it was not chosen; null when the client had not asked."""
+
+Index("invocation_tenant_id_at_idx", invocation.c.tenant_id, invocation.c.at)
+
+component = tenant_table(
+    "component",
+    row_id(),
+    Column("server_id", BigInteger, nullable=False),
+    Column("owner", Text, nullable=True),
+    Column("kind", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("definition", JSON, nullable=False),
+    UniqueConstraint("tenant_id", "server_id", "kind", "key"),
+    ForeignKeyConstraint(["tenant_id", "server_id"], ["server.tenant_id", "server.id"], ondelete="CASCADE"),
+)
+"""Resources, resource templates and prompts of the last good listing; `kind` is `resource`, `template` or `prompt`,
+`key` the URI, URI template or name, `definition` what the server listed."""

@@ -1,7 +1,6 @@
-"""All SQL of the tools kind.
+"""Servers and tools: the catalogue's rows.
 
-Invariant: every statement runs inside `Database.transaction(tenant)`; the tenant in each WHERE is for the planner, the
-row-level policy keeps tenants apart even without it.
+Invariant: whatever changes what a snapshot shows also counts the change (`raise_version`).
 """
 
 from __future__ import annotations
@@ -9,9 +8,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-from psycopg.errors import ForeignKeyViolation
 from sqlalchemy import bindparam, case, delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -19,7 +17,6 @@ from sqlalchemy.types import BigInteger, LargeBinary
 
 from thresher.core import JSON, Caller, Tenant, Tool
 from thresher.knowledge.tools.formatting import compact
-from thresher.store import Database
 from thresher.store.tables import collection, server, tool
 
 _CATALOGUE = "catalogue"
@@ -79,22 +76,6 @@ class StoredTool:
     server_id: int
     tool: Tool
     enabled: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Discovery:
-    """A row of `discovery`."""
-
-    trace_id: str
-    source: str
-    clauses: int
-    searched: int
-    chosen: Sequence[int]
-    scores: Sequence[float]
-    abstained: bool
-    degraded: str
-    duration_ms: float
-    embedding_ms: float
 
 
 def _visible(caller: Caller, table: Any) -> Any:
@@ -193,7 +174,7 @@ _UPSERT = text(
     SET title = excluded.title, description = excluded.description, input_schema = excluded.input_schema,
         output_schema = excluded.output_schema, annotations = excluded.annotations, enriched = excluded.enriched,
         content_hash = excluded.content_hash, definition_hash = excluded.definition_hash, tokens = excluded.tokens,
-        line = excluded.line,        updated_at = now()
+        line = excluded.line, updated_at = now()
     WHERE t.content_hash <> excluded.content_hash OR t.definition_hash <> excluded.definition_hash
     """
 ).bindparams(bindparam("hashes", type_=ARRAY(LargeBinary)), bindparam("digests", type_=ARRAY(LargeBinary)))
@@ -374,27 +355,3 @@ async def enabled_ids(connection: AsyncConnection, tenant: Tenant, server_ids: I
 
 def _any(ids: Iterable[int]) -> Any:
     return func.any(bindparam(None, list(ids), type_=ARRAY(BigInteger)))
-
-
-# Runs for every search, so it goes to the driver itself. A log row is not worth a wait for the disk; after a crash of
-# the server the last ones may be missing.
-_LOG: Final = """
-    with logged as (
-      insert into discovery (tenant_id, owner, trace_id, source, clauses, searched, chosen, scores, abstained, degraded,
-                             duration_ms, embedding_ms)
-      values (%(tenant)s, %(owner)s, %(trace_id)s, %(source)s, %(clauses)s, %(searched)s, %(chosen)s::bigint[],
-              %(scores)s::float8[], %(abstained)s, %(degraded)s, %(duration_ms)s, %(embedding_ms)s)
-    )
-    select set_config('synchronous_commit', 'off', true),
-           (select version from collection where tenant_id = %(tenant)s and kind = 'catalogue')"""
-
-
-async def log_discovery(database: Database, caller: Caller, record: Discovery) -> int | None:
-    """Write a discovery; returns the catalogue's version, or None when the tenant is gone."""
-    values: dict[str, Any] = {name: getattr(record, name) for name in Discovery.__slots__}
-    values |= {"tenant": caller.tenant.id, "owner": caller.user}
-    try:
-        rows = await database.once(caller.tenant, lambda driver: driver.execute(_LOG, values, prepare=True))
-    except ForeignKeyViolation:
-        return None
-    return rows[0][1] or 0
