@@ -260,14 +260,18 @@ async def test_a_live_server_is_listed_described_and_resolved(
     await tools.add_server(caller, server.config)
 
     done = await tools.refresh(caller)
-    config, tool = await tools.resolve(caller, "box_open_box")
+    resolved = await tools.resolve(caller, "box_open_box")
 
     info = (await tools.list_servers(caller))[0]
     assert done.embedded + done.kept == 2
     assert (info.state, info.tools, info.error) == ("ready", 2, "")
     assert info.description == "Keeps a list. More words."
-    assert config.connection == server.config.connection
-    assert tool == Tool("box", "open_box", description="Open a box.", input_schema={"type": "object", "properties": {}})
+    assert resolved.config.connection == server.config.connection
+    assert resolved.config.tenant == caller.tenant.id
+    assert not resolved.read_only
+    assert resolved.tool == Tool(
+        "box", "open_box", description="Open a box.", input_schema={"type": "object", "properties": {}}
+    )
 
 
 async def test_tools_go_only_by_a_good_listing(tools: ToolService, caller: Caller, tmp_path: Path) -> None:
@@ -418,7 +422,7 @@ async def test_secrets_are_stored_sealed_and_never_shown(
     async with services.database.transaction(caller.tenant) as connection:
         stored = await connection.exec_driver_sql("select config::text, encode(sealed, 'escape') from server")
         row = str(stored.one())
-    resolved, _ = await tools.resolve(caller, "box_open_box")
+    resolved = (await tools.resolve(caller, "box_open_box")).config
 
     assert SECRET not in row
     assert SECRET not in repr(await tools.list_servers(caller))

@@ -95,11 +95,12 @@ async def call(services: Services, name: str, arguments: JSON) -> ToolResult:
 
 
 async def _call(services: Services, name: str, arguments: JSON) -> CallOutcome:
-    config, tool = await services.tools.resolve(services.caller, name)
+    resolved = await services.tools.resolve(services.caller, name)
+    tool = resolved.tool
     fitted = coerce(arguments, tool.input_schema)
     event(logger, "call_arguments", level=logging.DEBUG, tool=name, arguments=mask(fitted))
     check(fitted, tool.input_schema, line(name, tool).partition(" - ")[0])
-    return await services.upstreams.call_tool(config, tool.name, fitted)
+    return await services.upstreams.call_tool(resolved.config, tool.name, fitted)
 
 
 def _output_schema(schema: JSON | None) -> dict[str, Any] | None:

@@ -15,6 +15,7 @@ from thresher.knowledge.tools.models import (
     FindResult,
     FoundTool,
     Refreshed,
+    Resolved,
     ServerInfo,
 )
 from thresher.knowledge.tools.service import ToolService
@@ -28,6 +29,7 @@ __all__ = [
     "FindResult",
     "FoundTool",
     "Refreshed",
+    "Resolved",
     "ServerInfo",
     "ToolService",
     "compact",

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from thresher.core import Scored, Tool, Why
+from thresher.upstream import ServerConfig
 
 KIND = "tool"
 """The search index's name for this kind."""
@@ -75,6 +76,7 @@ class FindResult:
         trace_id: What the log line and any error carry.
         tokens_sent: What the lines of `tools` cost a model.
         tokens_all: What the definitions of all enabled tools would cost it.
+        held_back: Names of tools that would have been chosen, were they not waiting for a person's approval.
     """
 
     tools: tuple[FoundTool, ...]
@@ -89,6 +91,7 @@ class FindResult:
     trace_id: str
     tokens_sent: int
     tokens_all: int
+    held_back: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,23 @@ class Definition:
     enabled: bool = True
     core: bool = False
     tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What a call of one tool needs.
+
+    Attributes:
+        id: The tool's row.
+        config: How to reach its server, secrets opened, for this tenant and identity.
+        tool: The approved definition, under the server's own name for it.
+        read_only: The tool says that it changes nothing; what says nothing counts as writing.
+    """
+
+    id: int
+    config: ServerConfig
+    tool: Tool
+    read_only: bool
 
 
 @dataclass(frozen=True, slots=True)

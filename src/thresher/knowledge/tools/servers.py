@@ -75,7 +75,7 @@ class Servers:
                 hint="Use at most 64 letters, digits, '_', '.' and '-', with a letter or digit first.",
             )
         held = (await self._catalogues.current(caller)).servers.get(config.name)
-        if held is not None and self._same(held, config):
+        if held is not None and self._same(caller, held, config):
             return _info(held)
         if held is not None and not replace:
             raise Conflict(
@@ -95,16 +95,17 @@ class Servers:
             await self._withdraw(caller, held)
         return _info((await self._catalogues.current(caller)).server(config.name))
 
-    def config(self, server: ServerRow) -> ServerConfig:
-        """How to reach a stored server, secrets opened.
+    def config(self, caller: Caller, server: ServerRow) -> ServerConfig:
+        """How to reach a stored server, secrets opened, with the sessions of its tenant and owner alone.
 
         Raises:
             InvalidInput: It is a catalogue without a live server.
         """
         sealed: JSON = json.loads(self._secrets.open(server.sealed)) if server.sealed else {}
-        return restore_config(
+        config = restore_config(
             server.name, server.config, sealed, enabled=server.enabled, description=server.description
         )
+        return replace(config, tenant=caller.tenant.id, identity=server.owner or "")
 
     async def remove(self, caller: Caller, name: str) -> None:
         """Remove a server with its tools, and end its session.
@@ -224,11 +225,11 @@ class Servers:
         )
         self._catalogues.changed(caller.tenant.id)
 
-    def _same(self, held: ServerRow, config: ServerConfig) -> bool:
+    def _same(self, caller: Caller, held: ServerRow, config: ServerConfig) -> bool:
         if held.config.get("transport") == STATIC:
             return False
         try:
-            stored = self.config(held)
+            stored = self.config(caller, held)
         except ConfigurationError:
             return False  # sealed with a key that is gone: adding the server again is the way out
         description = config.description[:_DESCRIPTION_CHARACTERS] or stored.description
@@ -243,7 +244,7 @@ class Servers:
             removed, error = 0, ""
             if server.config.get("transport") != STATIC:
                 try:
-                    listing = _usable(server, await self._upstreams.list_tools(self.config(server)))
+                    listing = _usable(server, await self._upstreams.list_tools(self.config(caller, server)))
                     server = replace(server, description=server.description or _described(listing))
                     removed = await self._indexer.store(
                         caller, server, listing.tools, only=only, description=server.description

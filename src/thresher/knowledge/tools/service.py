@@ -13,7 +13,15 @@ from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, NamedTool
 from thresher.knowledge.tools.finder import Finder
 from thresher.knowledge.tools.indexer import Indexer
-from thresher.knowledge.tools.models import STATIC, Definition, Descriptions, FindResult, Refreshed, ServerInfo
+from thresher.knowledge.tools.models import (
+    STATIC,
+    Definition,
+    Descriptions,
+    FindResult,
+    Refreshed,
+    Resolved,
+    ServerInfo,
+)
 from thresher.knowledge.tools.naming import did_you_mean
 from thresher.knowledge.tools.queries import StoredTool
 from thresher.knowledge.tools.question import ask
@@ -98,7 +106,7 @@ class ToolService:
         stored = await self._definitions(caller, catalogue, known)
         return Descriptions(tuple(_definition(tool, stored) for tool in known if tool.row.id in stored), unknown)
 
-    async def resolve(self, caller: Caller, name: str) -> tuple[ServerConfig, Tool]:
+    async def resolve(self, caller: Caller, name: str) -> Resolved:
         """What a call needs: how to reach the server, and the tool under its own name. No enumeration.
 
         Raises:
@@ -117,7 +125,9 @@ class ToolService:
         stored = await self._definitions(caller, catalogue, [found])
         if found.row.id not in stored:
             raise NotFound(f"The tool '{name}' was removed just now.", hint="Call find_tools again.")
-        return self._servers.config(server), stored[found.row.id].tool
+        tool = stored[found.row.id].tool
+        config = self._servers.config(caller, server)
+        return Resolved(found.row.id, config, tool, tool.annotations.get("readOnlyHint") is True)
 
     async def core_tools(self, caller: Caller) -> tuple[Definition, ...]:
         """The core tools in full, by name."""
