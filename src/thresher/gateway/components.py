@@ -17,6 +17,7 @@ from mcp_types import Tool as MCPTool
 from pydantic import PrivateAttr, ValidationError
 
 from thresher.core import JSON, event, mask
+from thresher.gateway.callers import current_caller
 from thresher.gateway.coerce import check, coerce
 from thresher.gateway.errors import explained
 from thresher.knowledge.tools import Definition, line
@@ -82,7 +83,7 @@ async def call(services: Services, name: str, arguments: JSON) -> ToolResult:
         state = "tool error" if outcome.is_error else "ok"
     finally:
         milliseconds = round((time.perf_counter() - started) * 1000, 2)
-        event(logger, "call_tool", tenant=services.caller.tenant.id, tool=name, state=state, ms=milliseconds)
+        event(logger, "call_tool", tenant=current_caller(services).tenant.id, tool=name, state=state, ms=milliseconds)
     structured = cast("dict[str, Any]", outcome.structured) if isinstance(outcome.structured, dict) else None
     return ToolResult.from_mcp_result(
         CallToolResult(
@@ -95,7 +96,7 @@ async def call(services: Services, name: str, arguments: JSON) -> ToolResult:
 
 
 async def _call(services: Services, name: str, arguments: JSON) -> CallOutcome:
-    resolved = await services.tools.resolve(services.caller, name)
+    resolved = await services.tools.resolve(current_caller(services), name)
     tool = resolved.tool
     fitted = coerce(arguments, tool.input_schema)
     event(logger, "call_arguments", level=logging.DEBUG, tool=name, arguments=mask(fitted))

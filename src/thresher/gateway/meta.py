@@ -13,6 +13,7 @@ from fastmcp.tools.base import ToolResult
 from mcp_types import TextContent, ToolAnnotations
 
 from thresher.core import InvalidInput
+from thresher.gateway.callers import current_caller
 from thresher.gateway.coerce import check, coerce
 from thresher.gateway.components import GatewayTool, call
 from thresher.gateway.render import describe_content, describe_text, find_content, find_text
@@ -96,7 +97,7 @@ def meta_tools(services: Services) -> list[GatewayTool]:
 def _find(services: Services) -> GatewayTool:
     async def work(arguments: dict[str, Any]) -> ToolResult:
         given = _fitted("find_tools", arguments, FIND_INPUT, lists=("queries", "history", "servers"))
-        result = await services.tools.find_tools(services.caller, **given)
+        result = await services.tools.find_tools(current_caller(services), **given)
         return ToolResult([TextContent(type="text", text=find_text(result))], find_content(result))
 
     return GatewayTool.of(
@@ -113,7 +114,7 @@ def _find(services: Services) -> GatewayTool:
 def _describe(services: Services) -> GatewayTool:
     async def work(arguments: dict[str, Any]) -> ToolResult:
         given = _fitted("describe_tools", arguments, DESCRIBE_INPUT, lists=("names",))
-        found = await services.tools.describe_tools(services.caller, given["names"])
+        found = await services.tools.describe_tools(current_caller(services), given["names"])
         return ToolResult([TextContent(type="text", text=describe_text(found))], describe_content(found))
 
     return GatewayTool.of(

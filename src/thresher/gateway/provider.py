@@ -13,6 +13,8 @@ from fastmcp.tools import Tool
 from fastmcp.utilities.components import FastMCPComponent
 from fastmcp.utilities.versions import VersionSpec
 
+from thresher.core import Caller
+from thresher.gateway.callers import current_caller
 from thresher.gateway.components import GatewayTool, upstream_tool
 from thresher.gateway.meta import meta_tools
 from thresher.services import Services
@@ -33,23 +35,26 @@ class CatalogueProvider(Provider):
         self._services = services
         self._expose = expose
         self._meta = {tool.name: tool for tool in meta_tools(services)}
-        self._listed: tuple[int, list[Tool]] = (-1, [])
+        self._listed: dict[tuple[int, str | None], tuple[int, list[Tool]]] = {}
 
     async def _list_tools(self) -> Sequence[Tool]:
-        version = await self._services.tools.version(self._services.caller)
-        if self._listed[0] != version:
-            self._listed = (version, [*self._meta.values(), *await self._catalogue()])
-        return self._listed[1]
+        caller = current_caller(self._services)
+        owner = caller.tenant.id, caller.user
+        version = await self._services.tools.version(caller)
+        known = self._listed.get(owner)
+        if known is None or known[0] != version:
+            known = self._listed[owner] = (version, [*self._meta.values(), *await self._catalogue(caller)])
+        return known[1]
 
-    async def _catalogue(self) -> list[GatewayTool]:
-        tools, caller = self._services.tools, self._services.caller
+    async def _catalogue(self, caller: Caller) -> list[GatewayTool]:
+        tools = self._services.tools
         shown = await tools.core_tools(caller) if self._expose == "meta" else await tools.all_tools(caller)
         return [upstream_tool(self._services, definition) for definition in shown]
 
     async def _get_tool(self, name: str, version: VersionSpec | None = None) -> Tool | None:  # noqa: ARG002 - the library's signature
         if (meta := self._meta.get(name)) is not None:
             return meta
-        found = await self._services.tools.describe_tools(self._services.caller, [name])
+        found = await self._services.tools.describe_tools(current_caller(self._services), [name])
         return upstream_tool(self._services, found.tools[0])
 
     async def get_tasks(self) -> Sequence[FastMCPComponent]:

@@ -13,6 +13,7 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from mcp_types import DiscoverRequest, DiscoverResult, InitializeRequest, InitializeResult
 
 from thresher import __version__
+from thresher.gateway.callers import Identified, current_caller
 from thresher.gateway.errors import ErrorBoundary
 from thresher.gateway.provider import CatalogueProvider, Expose
 from thresher.services import Services
@@ -39,6 +40,7 @@ def build_gateway(services: Services, *, expose: Expose = "meta") -> FastMCP[Any
         mask_error_details=True,
         dereference_schemas=False,  # upstream schemas pass as they are
     )
+    server._mcp_server.middleware.insert(0, Identified(services))  # pyright: ignore[reportPrivateUsage]
     # The default swallows a provider's error and lists nothing: the client would believe that all tools are gone.
     server.provider_error_strategy = "raise"
     return server
@@ -78,7 +80,7 @@ class Instructions(Middleware):
         return await self._instructed(result) if isinstance(result, DiscoverResult) else result
 
     async def _instructed(self, result: R) -> R:
-        overview = await self._services.tools.overview(self._services.caller)
+        overview = await self._services.tools.overview(current_caller(self._services))
         return result.model_copy(update={"instructions": instructions(overview)})
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import anyio
 from anyio.abc import TaskGroup
@@ -19,7 +21,8 @@ from fastmcp.server.context import reset_transport, set_transport
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
-from thresher.core import InvalidInput, event
+from thresher.core import Caller, InvalidInput, event
+from thresher.gateway.callers import acting_for
 
 logger = logging.getLogger("thresher.gateway")
 
@@ -66,7 +69,10 @@ class _Outstanding:
 
 
 async def serve_stream_session(
-    server: FastMCP[Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    server: FastMCP[Any],
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    caller: Caller | None = None,
 ) -> None:
     """Serve one client until its stream ends; many sessions may share the server.
 
@@ -74,10 +80,14 @@ async def serve_stream_session(
         server: The gateway, as `build_gateway` returns it.
         reader: Where the client's lines come from; its own line limit does not matter.
         writer: Where the answers go; closed when the session ends.
+        caller: Whom the stream speaks for; None for the local caller.
     """
     token = set_transport("stdio")
     try:
-        async with server._lifespan_manager():  # pyright: ignore[reportPrivateUsage] - no public way to own streams
+        async with AsyncExitStack() as stack:
+            if caller is not None:
+                stack.enter_context(acting_for(replace(caller, client=uuid4().hex)))
+            await stack.enter_async_context(server._lifespan_manager())  # pyright: ignore[reportPrivateUsage] - no public way to own streams
             await _session(server, reader, writer)
     finally:
         reset_transport(token)

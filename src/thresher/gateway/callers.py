@@ -1,0 +1,73 @@
+"""Says who asks: the caller of the request that is being served.
+
+Invariant: a request is served for the caller that its own door named - the HTTP request's, or the stream's - and never
+for that of another request on the same connection or server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any, cast
+from uuid import uuid4
+
+from mcp.server.connection import Connection
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from starlette.requests import Request
+
+from thresher.core import Caller
+from thresher.services import Services
+
+SCOPE_KEY = "thresher.caller"
+"""Where the ASGI door leaves the caller that it has checked."""
+
+_ID = "thresher.id"
+
+_current: ContextVar[Caller | None] = ContextVar("thresher_caller", default=None)
+
+
+def current_caller(services: Services) -> Caller:
+    """The caller of the request under way; outside of one, and over a connection inside this process, the local one."""
+    return _current.get() or services.caller
+
+
+@contextmanager
+def acting_for(caller: Caller) -> Generator[None]:
+    """Everything inside the block, and every task started there, is done for this caller."""
+    token = _current.set(caller)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def connection_of(context: ServerRequestContext[Any, Any]) -> Connection:
+    """The client's connection; the library hands handlers a session around it that says less."""
+    return context.session._connection  # pyright: ignore[reportPrivateUsage]
+
+
+def connection_id(context: ServerRequestContext[Any, Any]) -> str:
+    """Names the client's connection: the same for each request of a 2025-era session, empty in the stateless era."""
+    if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return ""
+    connection = connection_of(context)
+    known = connection.state.get(_ID)
+    return cast("str", known) if known else connection.state.setdefault(_ID, connection.session_id or uuid4().hex)
+
+
+class Identified:
+    """Server middleware: each message is served for the caller of its own HTTP request or stream."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Serve one message."""
+        caller = current_caller(self._services)
+        if (request := cast("Request | None", ctx.request)) is not None:
+            caller = request.scope.get(SCOPE_KEY) or self._services.caller
+        with acting_for(replace(caller, client=connection_id(ctx) or caller.client)):
+            return await call_next(ctx)
