@@ -23,7 +23,7 @@ class ServerConfig:
 
     Attributes:
         name: Letters, digits, `_`, `.` and `-`, at most 64 characters.
-        transport: `stdio` starts a child process, `http` speaks streamable HTTP.
+        transport: `stdio` starts a child process, `http` speaks streamable HTTP, `sse` its forerunner HTTP+SSE.
         command: The program of a stdio server, looked up on the PATH.
         args: Its arguments.
         env: Environment added to the safe base that every child gets; secret.
@@ -38,7 +38,7 @@ class ServerConfig:
     """
 
     name: str
-    transport: Literal["stdio", "http"]
+    transport: Literal["stdio", "http", "sse"]
     command: str = ""
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
@@ -70,13 +70,15 @@ def valid_name(name: str) -> bool:
 
 def public_config(config: ServerConfig) -> dict[str, Any]:
     """What may be stored and shown in clear: transport, and command with arguments or address, secrets as `***`."""
-    if config.transport == "http":
-        return {"transport": "http", "url": mask_address(config.url)}
+    own_names = {} if config.prefix else {"prefix": False}
+    if config.transport != "stdio":
+        return {"transport": config.transport, "url": mask_address(config.url), **own_names}
     return {
         "transport": "stdio",
         "command": config.command,
         "args": list(mask_arguments(config.args)),
         "cwd": config.cwd,
+        **own_names,
     }
 
 
@@ -95,16 +97,23 @@ def sealed_part(config: ServerConfig) -> dict[str, Any]:
 
 
 def restore_config(
-    name: str, public: JSON, sealed: JSON, *, enabled: bool = True, description: str = ""
+    name: str,
+    public: JSON,
+    sealed: JSON,
+    *,
+    enabled: bool = True,
+    description: str = "",
+    tenant: int = 0,
+    identity: str = "",
 ) -> ServerConfig:
-    """Join the two stored parts again.
+    """Join the two stored parts again; the rest says whose server it is and whose credentials are used.
 
     Raises:
         InvalidInput: The stored parts do not describe a server.
     """
     whole = {**public, **sealed}
     transport = whole.get("transport")
-    if transport not in ("stdio", "http"):
+    if transport not in ("stdio", "http", "sse"):
         raise InvalidInput(
             f"The stored configuration of server '{name}' has no known transport.",
             hint=f"Remove it and add it again: thresher servers remove {name}.",
@@ -120,4 +129,7 @@ def restore_config(
         headers=dict(whole.get("headers", {})),
         enabled=enabled,
         description=description,
+        prefix=whole.get("prefix") is not False,
+        tenant=tenant,
+        identity=identity,
     )

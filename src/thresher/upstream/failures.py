@@ -166,7 +166,7 @@ class Failures:
 
     def _how_to_test(self) -> str:
         shown = public_config(self._config)
-        if self._config.transport == "http":
+        if self._config.transport != "stdio":
             return f"Test it by hand: curl -i {shown['url']}"
         return f"Test it by hand: {' '.join([shown['command'], *shown['args']])}"
 

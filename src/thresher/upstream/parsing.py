@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from thresher.core import JSON, InvalidInput
@@ -20,13 +20,15 @@ MAX_DOCUMENT = 5_000_000
 """Characters; a real file has a few thousand."""
 _NOISE = re.compile(r'(?P<text>"(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.S)
 _TRAILING_COMMA = re.compile(r'(?P<text>"(?:\\.|[^"\\\n])*")|,(?=\s*[}\]])', re.S)
-_TYPES = {
+Transport: TypeAlias = Literal["stdio", "http", "sse"]
+_TYPES: Mapping[str, Transport] = {
     "stdio": "stdio",
     "local": "stdio",
     "http": "http",
     "streamable-http": "http",
     "streamableHttp": "http",
     "streamable_http": "http",
+    "sse": "sse",
 }
 
 
@@ -158,8 +160,10 @@ def _server(name: str, entry: object, variables: Mapping[str, str]) -> ServerCon
         "name": name,
         "enabled": not fields.flag("disabled", default=False) and fields.flag("enabled", default=True),
         "description": fields.text("description"),
+        "prefix": fields.flag("prefix", default=True),
     }
-    if fields.transport() == "stdio":
+    transport = fields.transport()
+    if transport == "stdio":
         return ServerConfig(
             **common,
             transport="stdio",
@@ -168,7 +172,7 @@ def _server(name: str, entry: object, variables: Mapping[str, str]) -> ServerCon
             env=fields.mapping("env"),
             cwd=fields.text("cwd"),
         )
-    return ServerConfig(**common, transport="http", url=fields.url(), headers=fields.headers())
+    return ServerConfig(**common, transport=transport, url=fields.url(), headers=fields.headers())
 
 
 def _suggested(name: str) -> str:
@@ -182,7 +186,7 @@ class _Fields:
         self._entry = entry
         self._variables = variables
 
-    def transport(self) -> str:
+    def transport(self) -> Transport:
         if "envFile" in self._entry:
             raise _BrokenEntry("'envFile' is not supported.", "Copy its lines into 'env'.")
         if "command" in self._entry and "url" in self._entry:
@@ -192,15 +196,10 @@ class _Fields:
         kind: object = self._entry.get("type", self._entry.get("transport"))
         if kind is None:
             return "stdio" if "command" in self._entry else "http"
-        if kind == "sse":
-            raise _BrokenEntry(
-                "the transport 'sse' is not yet supported.",
-                'Most such servers also speak streamable HTTP, often at /mcp: try "type": "http" with that address.',
-            )
         transport = _TYPES.get(str(kind))
         if transport is None or (transport == "stdio") != ("command" in self._entry):
             raise _BrokenEntry(
-                f"its type {str(kind)!r} does not fit.", "Use 'stdio' with a command, 'http' with a url."
+                f"its type {str(kind)!r} does not fit.", "Use 'stdio' with a command, 'http' or 'sse' with a url."
             )
         return transport
 

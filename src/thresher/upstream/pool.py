@@ -6,26 +6,40 @@ Invariant: servers never wait for one another; after `close` no child process is
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
-from mcp.shared.dispatcher import ProgressFnT
+from mcp_types import CompleteRequestParams, CompleteResult, GetPromptResult, ReadResourceResult
 
 from thresher.core import JSON, Settings, UpstreamError
 from thresher.upstream.config import ServerConfig
-from thresher.upstream.records import CallOutcome, Listing, ServerState
+from thresher.upstream.peer import Peer
+from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState
 from thresher.upstream.session import Session
+
+Key: TypeAlias = tuple[int, str, str]
+"""Tenant, identity, name: sessions are never shared beyond."""
 
 
 class Upstreams:
     """Sessions with upstream servers, opened at their first use. One per process, on one event loop."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        credentials: Any = None,
+        changed: Callable[[ServerConfig, Changed], None] | None = None,
+    ) -> None:
         self._settings = settings
-        self._sessions: dict[str, Session] = {}
+        self._credentials = credentials
+        self._changed = changed
+        self._sessions: dict[Key, Session] = {}
         self._leaving: dict[asyncio.Task[None], Session] = {}
         self._closed = False
 
     async def list_tools(self, config: ServerConfig) -> Listing:
-        """List a server's tools, connecting first if need be.
+        """List a server's tools, and what else it says it has, connecting first if need be.
 
         Raises:
             UpstreamError: The server cannot be started or reached, or its listing is unusable.
@@ -38,8 +52,8 @@ class Upstreams:
         name: str,
         arguments: JSON,
         *,
+        peer: Peer | None = None,
         timeout: float | None = None,
-        progress: ProgressFnT | None = None,
     ) -> CallOutcome:
         """Call a server's tool once; see `Session.call_tool`.
 
@@ -48,17 +62,47 @@ class Upstreams:
             UpstreamTimeout: No answer in time.
             UpstreamRefused: The server refused the call.
         """
-        return await self._session(config).call_tool(name, arguments, timeout=timeout, progress=progress)
+        return await self._session(config).call_tool(name, arguments, peer=peer, timeout=timeout)
+
+    async def read_resource(self, config: ServerConfig, uri: str, *, peer: Peer | None = None) -> ReadResourceResult:
+        """Read a resource; errors as `call_tool`."""
+        return await self._session(config).read_resource(uri, peer=peer)
+
+    async def get_prompt(
+        self, config: ServerConfig, name: str, arguments: Mapping[str, str] | None, *, peer: Peer | None = None
+    ) -> GetPromptResult:
+        """Fill in a prompt; errors as `call_tool`."""
+        return await self._session(config).get_prompt(name, arguments, peer=peer)
+
+    async def complete(self, config: ServerConfig, params: CompleteRequestParams) -> CompleteResult:
+        """Complete an argument of a prompt or a resource template; errors as `call_tool`."""
+        return await self._session(config).complete(params)
+
+    async def subscribe(self, config: ServerConfig, uri: str, on_update: Callable[[str], None]) -> None:
+        """Call `on_update` with the address whenever the server says that the resource has changed.
+
+        Outlives a reconnect; the same function twice is one subscription. Errors as `call_tool`.
+        """
+        await self._session(config).subscribe(uri, on_update)
+
+    async def unsubscribe(self, config: ServerConfig, uri: str, on_update: Callable[[str], None]) -> None:
+        """End one subscription; does nothing when there is none."""
+        await self._session(config).unsubscribe(uri, on_update)
+
+    async def release(self, peer_id: str) -> None:
+        """End the sessions that were leased for a client which has gone."""
+        await asyncio.gather(*(session.release(peer_id) for session in self._sessions.values()))
 
     def _session(self, config: ServerConfig) -> Session:
         if self._closed:
             raise UpstreamError("Thresher is stopping.", hint="Try again once it runs.")
-        held = self._sessions.get(config.name)
+        key = _key(config)
+        held = self._sessions.get(key)
         if held is not None and held.config.connection == config.connection:
             return held
         if held is not None:
             self._retire(held)
-        session = self._sessions[config.name] = Session(config, self._settings)
+        session = self._sessions[key] = Session(config, self._settings)
         return session
 
     def _retire(self, session: Session) -> None:
@@ -69,18 +113,25 @@ class Upstreams:
 
     def states(self) -> list[ServerState]:
         """The state of every server that was used, by name."""
-        return [session.state for _, session in sorted(self._sessions.items())]
+        return [session.state for _, session in sorted(self._sessions.items(), key=lambda item: item[0][::-1])]
 
-    def log(self, name: str) -> tuple[str, ...]:
+    def log(self, server: ServerConfig | str) -> tuple[str, ...]:
         """The last lines that a server wrote to its stderr, oldest first, secrets hidden; empty if never used."""
-        session = self._sessions.get(name)
-        return session.log() if session else ()
+        return tuple(
+            line
+            for key, session in self._sessions.items()
+            if key[2] == server or (isinstance(server, ServerConfig) and key == _key(server))
+            for line in session.log()
+        )
 
-    async def disconnect(self, name: str) -> None:
-        """End the session with a server, if there is one; the next use opens a new one."""
-        session = self._sessions.pop(name, None)
-        if session is not None:
-            await session.close()
+    async def disconnect(self, tenant_id: int | str, name: str | None = None) -> None:
+        """End all sessions with a tenant's server, whoever's credentials they use; the next use opens new ones."""
+        ending = [
+            key
+            for key in self._sessions
+            if (key[0], key[2]) == (tenant_id, name) or (name is None and key[2] == tenant_id)
+        ]
+        await asyncio.gather(*(self._sessions.pop(key).close() for key in ending))
 
     async def close(self) -> None:
         """End all sessions at once; returns within a few seconds, whatever the servers do."""
@@ -88,3 +139,7 @@ class Upstreams:
         sessions = [*self._sessions.values(), *self._leaving.values()]
         self._sessions.clear()
         await asyncio.gather(*(session.close() for session in sessions))
+
+
+def _key(config: ServerConfig) -> Key:
+    return (config.tenant, config.identity, config.name)

@@ -8,13 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import Any, TypeVar
 
 from mcp.client import ClientSession
-from mcp.shared.dispatcher import ProgressFnT
-from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
+from mcp_types import (
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    CompleteRequest,
+    CompleteRequestParams,
+    CompleteResult,
+    GetPromptRequest,
+    GetPromptRequestParams,
+    GetPromptResult,
+    InputRequiredResult,
+    ReadResourceRequest,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+)
 from pydantic import TypeAdapter
 
 from thresher.core import JSON, Settings, UpstreamError, UpstreamRefused, UpstreamTimeout, event
@@ -24,6 +37,7 @@ from thresher.upstream.failures import Failures, NotCarriedOut, SessionLost, Sta
 from thresher.upstream.listing import read_listing
 from thresher.upstream.log import ServerLog
 from thresher.upstream.masking import Redactor, mask_arguments
+from thresher.upstream.peer import Peer
 from thresher.upstream.records import CallOutcome, Listing, ServerState
 
 _logger = logging.getLogger("thresher.upstream")
@@ -88,7 +102,7 @@ class Session:
             ) from None
 
     async def call_tool(
-        self, name: str, arguments: JSON, *, timeout: float | None = None, progress: ProgressFnT | None = None
+        self, name: str, arguments: JSON, *, timeout: float | None = None, peer: Peer | None = None
     ) -> CallOutcome:
         """Call a tool once.
 
@@ -96,7 +110,7 @@ class Session:
             name: As the server lists it.
             arguments: As the tool's schema wants them; not checked here.
             timeout: Seconds for the answer; None for the setting.
-            progress: Awaited with (progress, total, message) for each report of the server.
+            peer: Who is told of the progress.
 
         Raises:
             UpstreamTimeout: No answer in time; the server is told to cancel.
@@ -113,7 +127,7 @@ class Session:
                 CallToolRequest(params=params),
                 _CallAnswer,
                 request_read_timeout_seconds=seconds,
-                progress_callback=progress,
+                progress_callback=peer.progress if peer else None,
             )
 
         async def call(connection: Connection) -> CallToolResult | InputRequiredResult:
@@ -125,6 +139,39 @@ class Session:
                 return await connection.request(_CALL, send, seconds)
 
         return self._outcome(name, await self._use(call, repeat=(NotCarriedOut,)))
+
+    async def read_resource(self, uri: str, *, peer: Peer | None = None) -> ReadResourceResult:
+        """Read a resource; errors as `call_tool`."""
+        request = ReadResourceRequest(params=ReadResourceRequestParams(uri=uri))
+        return await self._ask("resources/read", request, ReadResourceResult)
+
+    async def get_prompt(
+        self, name: str, arguments: Mapping[str, str] | None, *, peer: Peer | None = None
+    ) -> GetPromptResult:
+        """Fill in a prompt; errors as `call_tool`."""
+        given = dict(arguments) if arguments is not None else None
+        request = GetPromptRequest(params=GetPromptRequestParams(name=name, arguments=given))
+        return await self._ask("prompts/get", request, GetPromptResult)
+
+    async def complete(self, params: CompleteRequestParams) -> CompleteResult:
+        """Complete an argument; errors as `call_tool`."""
+        return await self._ask("completion/complete", CompleteRequest(params=params), CompleteResult)
+
+    async def _ask(self, method: str, request: Any, kind: Any) -> Any:
+        seconds = self._settings.upstream_call_seconds
+        return await self._use(
+            lambda connection: connection.request(method, lambda session: session.send_request(request, kind), seconds),
+            repeat=(NotCarriedOut, SessionLost),
+        )
+
+    async def subscribe(self, uri: str, on_update: Callable[[str], None]) -> None:
+        """See `Upstreams.subscribe`."""
+
+    async def unsubscribe(self, uri: str, on_update: Callable[[str], None]) -> None:
+        """See `Upstreams.unsubscribe`."""
+
+    async def release(self, peer_id: str) -> None:
+        """See `Upstreams.release`."""
 
     def _outcome(self, name: str, answer: CallToolResult | InputRequiredResult) -> CallOutcome:
         if isinstance(answer, InputRequiredResult):
