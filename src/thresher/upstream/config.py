@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from thresher.core import JSON, InvalidInput
 from thresher.upstream.masking import MASK, mask_address, mask_arguments
+from thresher.upstream.oauth_client import OAuthClient, read_oauth
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
@@ -35,6 +36,7 @@ class ServerConfig:
         prefix: Whether the server's name goes before the names of its tools; without it they keep their own names.
         tenant: Id of the tenant whose server it is; sessions are never shared between tenants.
         identity: Whose credentials the session uses: a user's name, or empty for those of the tenant as a whole.
+        oauth: The OAuth client that the owner has registered; None to register ourselves when a sign-in is needed.
     """
 
     name: str
@@ -50,6 +52,7 @@ class ServerConfig:
     prefix: bool = True
     tenant: int = 0
     identity: str = ""
+    oauth: OAuthClient | None = None
 
     def __repr__(self) -> str:
         shown = " ".join(f"{name}={value!r}" for name, value in public_config(self).items())
@@ -60,7 +63,16 @@ class ServerConfig:
     @property
     def connection(self) -> tuple[object, ...]:
         """The part that decides whether a live session still fits."""
-        return (self.transport, self.command, self.args, dict(self.env), self.cwd, self.url, dict(self.headers))
+        return (
+            self.transport,
+            self.command,
+            self.args,
+            dict(self.env),
+            self.cwd,
+            self.url,
+            dict(self.headers),
+            self.oauth,
+        )
 
 
 def valid_name(name: str) -> bool:
@@ -72,7 +84,8 @@ def public_config(config: ServerConfig) -> dict[str, Any]:
     """What may be stored and shown in clear: transport, and command with arguments or address, secrets as `***`."""
     own_names = {} if config.prefix else {"prefix": False}
     if config.transport != "stdio":
-        return {"transport": config.transport, "url": mask_address(config.url), **own_names}
+        oauth = {} if config.oauth is None else {"oauth": config.oauth.public()}
+        return {"transport": config.transport, "url": mask_address(config.url), **oauth, **own_names}
     return {
         "transport": "stdio",
         "command": config.command,
@@ -83,7 +96,7 @@ def public_config(config: ServerConfig) -> dict[str, Any]:
 
 
 def sealed_part(config: ServerConfig) -> dict[str, Any]:
-    """What must be encrypted: environment, headers, and arguments or address when these hold a secret.
+    """What must be encrypted: environment, headers, client secret, and arguments or address that hold a secret.
 
     Returns:
         A JSON object without empty entries; empty when the server has no secret.
@@ -93,6 +106,8 @@ def sealed_part(config: ServerConfig) -> dict[str, Any]:
         sealed["args"] = list(config.args)
     if mask_address(config.url) != config.url:
         sealed["url"] = config.url
+    if config.oauth is not None:
+        sealed["client_secret"] = config.oauth.client_secret
     return {name: value for name, value in sealed.items() if value}
 
 
@@ -132,4 +147,10 @@ def restore_config(
         prefix=whole.get("prefix") is not False,
         tenant=tenant,
         identity=identity,
+        oauth=_restored_oauth(whole),
     )
+
+
+def _restored_oauth(whole: JSON) -> OAuthClient | None:
+    oauth: JSON | None = whole.get("oauth")
+    return None if oauth is None else read_oauth({**oauth, "clientSecret": whole.get("client_secret", "")})

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from thresher.core import JSON, InvalidInput
 from thresher.upstream.config import ServerConfig, valid_name
+from thresher.upstream.oauth_client import OAuthClient, read_oauth
 from thresher.upstream.variables import Unresolved, expand
 
 MAX_DOCUMENT = 5_000_000
@@ -172,7 +173,7 @@ def _server(name: str, entry: object, variables: Mapping[str, str]) -> ServerCon
             env=fields.mapping("env"),
             cwd=fields.text("cwd"),
         )
-    return ServerConfig(**common, transport=transport, url=fields.url(), headers=fields.headers())
+    return ServerConfig(**common, transport=transport, url=fields.url(), headers=fields.headers(), oauth=fields.oauth())
 
 
 def _suggested(name: str) -> str:
@@ -233,6 +234,19 @@ class _Fields:
             if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or re.search(r"[\r\n]", value):
                 raise _BrokenEntry(f"the header {name!r} is not a valid HTTP header.")
         return headers
+
+    def oauth(self) -> OAuthClient | None:
+        entry: object = self._entry.get("oauth", self._entry.get("auth"))
+        if isinstance(entry, Mapping):
+            given = cast("Mapping[str, object]", entry)
+            entry = {
+                name: self._expanded(value, f"'oauth.{name}'") if isinstance(value, str) else value
+                for name, value in given.items()
+            }
+        try:
+            return read_oauth(entry)
+        except InvalidInput as error:
+            raise _BrokenEntry(error.message, error.hint) from None
 
     def command(self) -> str:
         command = self.text("command").strip()
