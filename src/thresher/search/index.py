@@ -200,6 +200,7 @@ class SearchIndex:
             plan.phrases,
             embedded.milliseconds,
             max(total - embedded.milliseconds, 0.0),
+            embedded.matrix is not None,
         )
 
     @property

@@ -95,6 +95,7 @@ class SearchResult:
         clauses: The phrases that were searched, in order.
         embedding_ms: Time spent on embedding them.
         search_ms: All other time.
+        embedded: Whether the encoder gave vectors for them.
     """
 
     hits: tuple[Hit, ...]
@@ -105,3 +106,4 @@ class SearchResult:
     clauses: tuple[str, ...]
     embedding_ms: float
     search_ms: float
+    embedded: bool = False

@@ -1,7 +1,7 @@
 """Answers `find_tools`: search, choose, log.
 
 Invariant: besides the search itself an answer waits for nothing; its log row is written behind it, and tells on the way
-whether the snapshot is still the newest.
+whether the snapshot is still the newest. Whether tools are chosen at all is one setting, and each answer names it.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from thresher.core import Caller, Scored, ThresherError, Tool, event, traced
+from thresher.core import Caller, Scored, Settings, ThresherError, Tool, Why, event, traced
 from thresher.embedding import count_tokens
-from thresher.knowledge.tools.catalogue import Catalogue, Catalogues
+from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, NamedTool
 from thresher.knowledge.tools.choice import Choice, choose, fall_back
-from thresher.knowledge.tools.log import DiscoveryLog
-from thresher.knowledge.tools.models import KIND, FindResult, FoundTool
+from thresher.knowledge.tools.log import ToolLog, clean, message_of, now
+from thresher.knowledge.tools.models import KIND, UNCHOSEN_CAP, FindResult, FoundTool
 from thresher.knowledge.tools.queries import Discovery
 from thresher.knowledge.tools.question import Question
 from thresher.search import Filter, SearchIndex, SearchResult
-from thresher.store import Database
 
 logger = logging.getLogger("thresher.knowledge")
 
+_OFF = "Selection is off (THRESHER_SELECTION): nothing was searched; tools/list shows every tool."
 _SPARE = 4
 """Hits asked for beyond the limit, so that duplicates across servers do not shorten the answer."""
 
@@ -39,32 +39,53 @@ class _Answer:
 class Finder:
     """Finds tools for one catalogue."""
 
-    def __init__(self, database: Database, index: SearchIndex, catalogues: Catalogues) -> None:
-        self.log = DiscoveryLog(database, catalogues)
-        self._database = database
+    def __init__(self, index: SearchIndex, catalogues: Catalogues, log: ToolLog, settings: Settings) -> None:
         self._index = index
         self._catalogues = catalogues
+        self._log = log
+        self._settings = settings
 
     async def find(
-        self, caller: Caller, question: Question, servers: Sequence[str] | None, *, core: bool
+        self, caller: Caller, question: Question, servers: Sequence[str] | None, *, core: bool, unchosen: bool = False
     ) -> FindResult:
         """Answer one question.
+
+        Args:
+            caller: Who asks.
+            question: What it asks.
+            servers: Only tools of these servers.
+            core: Whether core tools are always part of the answer.
+            unchosen: Whether the answer shows, where clients see all tools, those that were not chosen too.
 
         Raises:
             NotFound: A server of the filter does not exist.
             StoreUnavailable: The database cannot be reached.
         """
         started = time.perf_counter()
+        selection = self._settings.selection
         with traced() as trace:
             catalogue = await self._catalogues.current(caller)
             scope = catalogue.scope(servers)
-            search = await self._search(caller, question, scope)
-            answer = self._choose(catalogue, search, question, scope, core=core)
-            result = replace(_result(catalogue, answer, trace), duration_ms=_since(started))
-            record = _record(trace, answer, result.duration_ms)
-            await self.log.add(caller, catalogue, record)
-            _report(caller, record, result)
+            if selection == "off":
+                answer = _Answer(_nothing(question, _OFF), (), fallback=False, searched=0)
+            else:
+                search = await self._search(caller, question, scope)
+                answer = self._choose(catalogue, search, question, scope, core=core)
+            result = _result(catalogue, answer, trace, selection)
+            if unchosen and selection != "on":
+                result = _with_unchosen(result, catalogue.inside(scope))
+            result = replace(result, duration_ms=_since(started))
+            self._note(caller, catalogue, question, answer, result)
         return result
+
+    def _note(
+        self, caller: Caller, catalogue: Catalogue, question: Question, answer: _Answer, result: FindResult
+    ) -> None:
+        source = _source(answer)
+        if result.selection != "off":
+            row = _row(caller, answer, result, source, message_of(question.texts, self._settings))
+            self._log.add(caller, catalogue, row, result.tools)
+        _report(caller, source, result)
 
     async def _search(
         self, caller: Caller, question: Question, scope: Collection[int] | None
@@ -119,21 +140,27 @@ def _nothing(question: Question, reason: str) -> SearchResult:
         clauses=question.texts,
         embedding_ms=0.0,
         search_ms=0.0,
+        embedded=False,
     )
 
 
-def _record(trace: str, answer: _Answer, duration_ms: float) -> Discovery:
+def _row(caller: Caller, answer: _Answer, result: FindResult, source: str, message: str | None) -> Discovery:
     return Discovery(
-        trace_id=trace,
-        source=_source(answer),
-        clauses=len(answer.search.clauses),
-        searched=answer.searched,
+        at=now(),
+        owner=caller.user,
+        client=clean(caller.client),
+        trace_id=result.trace_id,
+        selection=result.selection,
+        source=source,
+        clauses=len(result.clauses),
+        searched=result.total_searched,
         chosen=[choice.tool.row.id for choice in answer.chosen],
         scores=[choice.score for choice in answer.chosen],
-        abstained=answer.search.abstained,
-        degraded=answer.search.degraded,
-        duration_ms=duration_ms,
-        embedding_ms=answer.search.embedding_ms,
+        abstained=result.abstained,
+        degraded=clean(result.degraded),
+        duration_ms=result.duration_ms,
+        embedding_ms=result.embedding_ms,
+        message=message,
     )
 
 
@@ -146,7 +173,7 @@ def _source(answer: _Answer) -> str:
     return sources.pop() if len(sources) == 1 else "hybrid"
 
 
-def _result(catalogue: Catalogue, answer: _Answer, trace: str) -> FindResult:
+def _result(catalogue: Catalogue, answer: _Answer, trace: str, selection: str) -> FindResult:
     tools = tuple(_found(choice) for choice in answer.chosen)
     return FindResult(
         tools=tools,
@@ -161,7 +188,18 @@ def _result(catalogue: Catalogue, answer: _Answer, trace: str) -> FindResult:
         trace_id=trace,
         tokens_sent=sum(tool.tokens for tool in tools),
         tokens_all=catalogue.tokens_all,
+        selection=selection,
+        embedding_generated=answer.search.embedded,
     )
+
+
+def _with_unchosen(result: FindResult, tools: Sequence[NamedTool]) -> FindResult:
+    """The answer with all other tools that the client sees, up to a bound."""
+    chosen = {tool.name for tool in result.tools}
+    others = [tool for tool in tools if tool.name not in chosen]
+    why = Why("shadow" if result.selection == "shadow" else "off")
+    shown = tuple(_found(Choice(tool, 0.0, why)) for tool in others[:UNCHOSEN_CAP])
+    return replace(result, unchosen=shown, left_out=len(others) - len(shown))
 
 
 def _found(choice: Choice) -> FoundTool:
@@ -171,18 +209,20 @@ def _found(choice: Choice) -> FoundTool:
     return FoundTool(choice.tool.name, scored, text, count_tokens(text), choice.also)
 
 
-def _report(caller: Caller, record: Discovery, result: FindResult) -> None:
+def _report(caller: Caller, source: str, result: FindResult) -> None:
     event(
         logger,
         "find_tools",
         tenant=caller.tenant.id,
         user=caller.user,
-        source=record.source,
-        clauses=record.clauses,
-        searched=record.searched,
+        selection=result.selection,
+        source=source,
+        clauses=len(result.clauses),
+        searched=result.total_searched,
         chosen=[tool.name for tool in result.tools],
         scores=[round(tool.score, 3) for tool in result.tools],
         abstained=result.abstained,
+        fallback=result.fallback,
         degraded=result.degraded,
         ms=round(result.duration_ms, 2),
         embedding_ms=round(result.embedding_ms, 2),

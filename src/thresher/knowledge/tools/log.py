@@ -1,56 +1,168 @@
-"""Writes the log of discoveries behind the answers.
+"""The logs of discoveries and calls: who asked and called what, how long it took, and whether the two met.
 
-Invariant: an answer never waits for its log row, unless very many are under way; `settle` returns when all are written.
+Invariant: no answer and no call waits for its row. The text of a message is in a row only where the setting says so,
+without its secrets.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
+import datetime as dt
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from thresher.core import Caller, ThresherError, event
+from thresher.core import Caller, Settings, Tenant, mask_text
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.catalogue import Catalogue, Catalogues
-from thresher.knowledge.tools.queries import Discovery
+from thresher.knowledge.tools.journal import Journal
+from thresher.knowledge.tools.models import FoundTool
+from thresher.knowledge.tools.queries import Discovery, Invocation
 from thresher.store import Database
 
-logger = logging.getLogger("thresher.knowledge")
+_CLIENTS = 4_096
+"""Clients whose last discovery is remembered: the least recently used one is forgotten first."""
+_TEXT = 4_000
+"""Characters of a message that are kept: rows wait in memory."""
 
-_MOST = 64
-"""Rows under way before answers wait for one: a burst stays within this memory, and within the pool's patience."""
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A discovery on its way, with the snapshot that its writing confirms."""
+
+    caller: Caller
+    catalogue: Catalogue
+    row: Discovery
 
 
-class DiscoveryLog:
-    """One row for each `find_tools`; each also tells whether the caller's snapshot is still the newest."""
+class ToolLog:
+    """Both logs of one process."""
 
-    def __init__(self, database: Database, catalogues: Catalogues) -> None:
+    def __init__(self, database: Database, catalogues: Catalogues, settings: Settings) -> None:
         self._database = database
         self._catalogues = catalogues
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._journal: Journal[_Asked | Invocation] = Journal(self._write)
+        self._last = LastDiscoveries()
+        self.calls = CallLog(self._journal, self._last, settings.selection)
 
-    async def add(self, caller: Caller, catalogue: Catalogue, record: Discovery) -> None:
-        """Have a row written."""
-        while len(self._under_way) >= _MOST:
-            await asyncio.wait(self._under_way, return_when=asyncio.FIRST_COMPLETED)
-        task = asyncio.create_task(self._write(caller, catalogue, record))
-        self._under_way.add(task)
-        task.add_done_callback(self._written)
+    @property
+    def lost(self) -> int:
+        """Rows that this process could not write."""
+        return self._journal.lost
+
+    def add(self, caller: Caller, catalogue: Catalogue, row: Discovery, chosen: Sequence[FoundTool]) -> None:
+        """Note a discovery."""
+        self._last.remember(caller, chosen)
+        self._journal.add(caller.tenant, _Asked(caller, catalogue, row))
 
     async def settle(self) -> None:
         """Wait until every row is written, or given up with a warning."""
-        while self._under_way:
-            await asyncio.wait(self._under_way)
+        await self._journal.settle()
 
-    def _written(self, task: asyncio.Task[None]) -> None:
-        self._under_way.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            logger.error("discovery_not_logged", exc_info=error)
-
-    async def _write(self, caller: Caller, catalogue: Catalogue, record: Discovery) -> None:
-        try:
-            version = await queries.log_discovery(self._database, caller, record)
-        except ThresherError as error:
-            event(logger, "discovery_not_logged", level=logging.WARNING, reason=error.message)
-            return
+    async def _write(self, tenant: Tenant, rows: Sequence[_Asked | Invocation]) -> None:
+        asked = [row for row in rows if isinstance(row, _Asked)]
+        calls = [row for row in rows if isinstance(row, Invocation)]
+        version = await queries.write_logs(self._database, tenant, [row.row for row in asked], calls)
         if version is not None:
-            self._catalogues.confirm(caller, catalogue, version)
+            for row in asked:
+                self._catalogues.confirm(row.caller, row.catalogue, version)
+
+
+class CallLog:
+    """The log of calls of upstream tools."""
+
+    def __init__(self, journal: Journal[_Asked | Invocation], last: LastDiscoveries, selection: str) -> None:
+        self._journal = journal
+        self._last = last
+        self._selection = selection
+
+    def add(
+        self,
+        caller: Caller,
+        *,
+        name: str,
+        tool_id: int | None,
+        state: str,
+        duration_ms: float,
+        trace_id: str,
+    ) -> None:
+        """Note a call, without its arguments; never waits.
+
+        Args:
+            caller: Who called.
+            name: The name that it called.
+            tool_id: The tool's row; None where no tool has the name.
+            state: How it ended: `ok`, `tool error`, `failed`, ...
+            duration_ms: How long it took, from the arguments to the answer.
+            trace_id: What the log lines of the call carry.
+        """
+        row = Invocation(
+            at=now(),
+            owner=caller.user,
+            client=clean(caller.client),
+            trace_id=trace_id,
+            selection=self._selection,
+            tool_id=tool_id,
+            name=clean(name),
+            state=state,
+            duration_ms=duration_ms,
+            rank=self._last.rank(caller, name),
+        )
+        self._journal.add(caller.tenant, row)
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """What a discovery offered: which one it was, and of each tool the names, those of exact duplicates too."""
+
+    number: int
+    names: tuple[tuple[str, ...], ...]
+
+
+class LastDiscoveries:
+    """What each client was last offered, so that a call can tell its tool's place in it.
+
+    Connections are told apart by `Caller.client`. Where there is none (a request without a session) the user is all
+    that is known, so such a discovery counts for every connection of that user that has not asked since.
+    """
+
+    def __init__(self, clients: int = _CLIENTS) -> None:
+        self._clients = clients
+        self._count = 0
+        self._offers: OrderedDict[tuple[int, str | None, str], _Offer] = OrderedDict()
+
+    def remember(self, caller: Caller, chosen: Sequence[FoundTool]) -> None:
+        """Note what a client was offered; what it was offered before no longer counts."""
+        self._count += 1
+        key = (caller.tenant.id, caller.user, caller.client)
+        self._offers[key] = _Offer(self._count, tuple((tool.name, *tool.also) for tool in chosen))
+        self._offers.move_to_end(key)
+        if len(self._offers) > self._clients:
+            self._offers.popitem(last=False)
+
+    def rank(self, caller: Caller, name: str) -> int | None:
+        """The place of a tool, from 1, in the client's last discovery; 0 outside it, None when there was none."""
+        keys = {(caller.tenant.id, caller.user, client) for client in (caller.client, "")}
+        offers = [offer for key in keys if (offer := self._offers.get(key)) is not None]
+        if not offers:
+            return None
+        newest = max(offers, key=lambda offer: offer.number)
+        return next((place for place, names in enumerate(newest.names, 1) if name in names), 0)
+
+
+def message_of(texts: Sequence[str], settings: Settings) -> str | None:
+    """What a row holds of the words that were asked: nothing, unless the setting says so; never a secret."""
+    if settings.log_text == "off":
+        return None
+    # Masked before the cut, since half a secret is one still; and only so much, for that is work.
+    text = mask_text(clean("\n".join(texts)[: 2 * _TEXT]))
+    return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
+
+
+def clean(text: str) -> str:
+    """The text without what PostgreSQL cannot hold."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def now() -> dt.datetime:
+    """The moment, with its zone."""
+    return dt.datetime.now(dt.UTC)

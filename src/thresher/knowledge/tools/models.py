@@ -24,6 +24,9 @@ STATIC = "static"
 LIMIT_CAP = 10
 """The most tools that one answer holds, core tools included."""
 
+UNCHOSEN_CAP = 1_000
+"""The most tools that an answer shows beside the chosen ones."""
+
 
 @dataclass(frozen=True, slots=True)
 class FoundTool:
@@ -77,6 +80,11 @@ class FindResult:
         tokens_sent: What the lines of `tools` cost a model.
         tokens_all: What the definitions of all enabled tools would cost it.
         held_back: Names of tools that would have been chosen, were they not waiting for a person's approval.
+        selection: `on`; `shadow`: clients see all tools, and the choice is recorded; `off`: nothing was chosen.
+        embedding_generated: Whether the search went by meaning too, with an embedding of the question.
+        unchosen: Where it was asked for and clients see all tools: those inside the filter that were not chosen, oldest
+            first, up to `UNCHOSEN_CAP`.
+        left_out: How many more of them there are.
     """
 
     tools: tuple[FoundTool, ...]
@@ -92,6 +100,10 @@ class FindResult:
     tokens_sent: int
     tokens_all: int
     held_back: tuple[str, ...] = ()
+    selection: str = "on"
+    embedding_generated: bool = False
+    unchosen: tuple[FoundTool, ...] = ()
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, NamedTool
 from thresher.knowledge.tools.finder import Finder
 from thresher.knowledge.tools.indexer import Indexer
+from thresher.knowledge.tools.log import ToolLog
 from thresher.knowledge.tools.models import (
     STATIC,
     Definition,
@@ -48,7 +49,9 @@ class ToolService:
         self._database = database
         self._settings = settings
         self._catalogues = Catalogues(database)
-        self._finder = Finder(database, index, self._catalogues)
+        self._log = ToolLog(database, self._catalogues, settings)
+        self._finder = Finder(index, self._catalogues, self._log, settings)
+        self.calls = self._log.calls
         self._indexer = Indexer(database, index, self._catalogues)
         self._servers = Servers(database, self._indexer, self._catalogues, upstreams, secrets)
 
@@ -63,6 +66,7 @@ class ToolService:
         limit: int | None = None,
         threshold: float | None = None,
         include_core_tools: bool = True,
+        include_unchosen: bool = False,
     ) -> FindResult:
         """Pick the tools that fit.
 
@@ -75,17 +79,18 @@ class ToolService:
             limit: At most so many tools, core tools included; 8 unless told, never above 10.
             threshold: The least probability, 0 to 1, that anything fits; the fitted one unless told.
             include_core_tools: Whether core tools are always part of the answer.
+            include_unchosen: Whether the answer shows, where clients see all tools, those that were not chosen too.
 
         Raises:
             InvalidInput: An argument is out of bounds.
             NotFound: A server of the filter does not exist.
         """
         question = ask(queries, message, history, self._settings.find_limit if limit is None else limit, threshold)
-        return await self._finder.find(caller, question, servers, core=include_core_tools)
+        return await self._finder.find(caller, question, servers, core=include_core_tools, unchosen=include_unchosen)
 
     async def settle(self) -> None:
-        """Wait until the log rows of all answers are written; before the database closes, or is looked at."""
-        await self._finder.log.settle()
+        """Wait until the log rows of all answers and calls are written; before the database closes, or is looked at."""
+        await self._log.settle()
 
     async def describe_tools(self, caller: Caller, names: Sequence[str] | str) -> Descriptions:
         """Definitions in full, in the order asked; unknown names come back with the nearest known ones.

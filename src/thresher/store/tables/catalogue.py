@@ -107,6 +107,7 @@ invocation = tenant_table(
     Column("owner", Text, nullable=True),
     Column("client", Text, nullable=False, server_default=""),
     Column("trace_id", Text, nullable=False),
+    Column("selection", Text, nullable=False, server_default="on"),
     Column("tool_id", BigInteger, nullable=True),
     Column("name", Text, nullable=False),
     Column("state", Text, nullable=False),

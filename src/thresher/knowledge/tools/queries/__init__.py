@@ -26,10 +26,11 @@ from thresher.knowledge.tools.queries.catalogue import (
     version,
     write_listing,
 )
-from thresher.knowledge.tools.queries.log import Discovery, log_discovery
+from thresher.knowledge.tools.queries.log import Discovery, Invocation, write_logs
 
 __all__ = [
     "Discovery",
+    "Invocation",
     "NameRow",
     "ServerRow",
     "StoredTool",
@@ -38,7 +39,6 @@ __all__ = [
     "delete_tools",
     "enabled_ids",
     "lock_server",
-    "log_discovery",
     "mark_failed",
     "names",
     "put_server",
@@ -51,4 +51,5 @@ __all__ = [
     "tools",
     "version",
     "write_listing",
+    "write_logs",
 ]

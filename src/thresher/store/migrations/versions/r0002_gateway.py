@@ -82,6 +82,7 @@ def _log() -> None:
         sa.Column("owner", sa.Text(), nullable=True),
         sa.Column("client", sa.Text(), server_default="", nullable=False),
         sa.Column("trace_id", sa.Text(), nullable=False),
+        sa.Column("selection", sa.Text(), server_default="on", nullable=False),
         sa.Column("tool_id", sa.BigInteger(), nullable=True),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),

@@ -1,0 +1,176 @@
+"""Carries log rows to the database in batches, behind the answers that they tell of.
+
+Invariant: giving a row to the journal never waits and never fails. What waits to be written is bounded: of rows that
+the database does not take in time the oldest go, and how many did is counted and said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+from thresher.core import Tenant, ThresherError, event
+
+logger = logging.getLogger("thresher.knowledge")
+
+Row = TypeVar("Row")
+
+PAUSE_SECONDS = 0.1
+"""How long a row waits for others: far below the time for which a snapshot of the catalogue counts as fresh."""
+BATCH = 500
+"""Rows in one statement; so many do not wait for others."""
+MOST = 10_000
+"""Rows that wait at most: minutes of a hung database, and some 10 MB."""
+PATIENCE_SECONDS = 5.0
+"""How long one batch may take before it counts as not written."""
+_LONGEST_BACKOFF = 10.0
+
+
+class Journal(Generic[Row]):
+    """A bounded queue of rows of many tenants, and the one task that empties it.
+
+    The task lives for as long as there are rows. A batch whose fate is unknown, since the connection was lost on the
+    way, is written again: a row may then be there twice.
+
+    Args:
+        write: Writes rows of one tenant in one statement.
+        most: Rows that wait at most.
+        patience: Seconds that one batch may take.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[Tenant, Sequence[Row]], Awaitable[None]],
+        *,
+        most: int = MOST,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
+        self._write = write
+        self._most = most
+        self._patience = patience
+        self._rows: deque[tuple[Tenant, Row]] = deque()
+        self._added = 0
+        self._done = 0
+        self._under_way = 0
+        self._lost = 0
+        self._unsaid = 0
+        self._settling = 0
+        self._failures = 0
+        self._hurry = asyncio.Event()
+        self._round = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def lost(self) -> int:
+        """Rows that this process could not write."""
+        return self._lost
+
+    def add(self, tenant: Tenant, row: Row) -> None:
+        """Have a row written soon."""
+        self._rows.append((tenant, row))
+        self._added += 1
+        self._bound()
+        if len(self._rows) >= BATCH and not self._failures:
+            self._hurry.set()
+        self._work()
+
+    async def settle(self) -> None:
+        """Wait until every row given so far is written; what the database does not take now is given up."""
+        wanted = self._added
+        self._settling += 1
+        try:
+            while self._done < wanted and self._task is not None:
+                self._hurry.set()
+                await self._round.wait()
+        finally:
+            self._settling -= 1
+
+    def _work(self) -> None:
+        if self._task is None:
+            # Without the trace of whoever happens to be first: the rows of a batch have many.
+            self._task = asyncio.create_task(self._empty(), context=contextvars.Context())
+            self._task.add_done_callback(self._ended)
+
+    async def _empty(self) -> None:
+        while self._rows:
+            await self._ripen()
+            batch = [self._rows.popleft() for _ in range(min(BATCH, len(self._rows)))]
+            self._under_way = len(batch)
+            await self._put(batch)
+            self._under_way = 0
+            self._next_round()
+
+    async def _ripen(self) -> None:
+        """Wait until a batch is full, its time has come, or somebody waits for it."""
+        if not self._settling and (len(self._rows) < BATCH or self._failures):
+            pause = min(PAUSE_SECONDS * 2**self._failures, _LONGEST_BACKOFF)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._hurry.wait()
+        self._hurry.clear()
+
+    async def _put(self, batch: Sequence[tuple[Tenant, Row]]) -> None:
+        rest = list(_by_tenant(batch))
+        try:
+            while rest:
+                async with asyncio.timeout(self._patience):
+                    await self._write(*rest[0])
+                self._done += len(rest.pop(0)[1])
+        except (ThresherError, TimeoutError) as error:
+            self._delayed([(tenant, row) for tenant, rows in rest for row in rows], error)
+        else:
+            self._failures = 0
+            self._say_lost()
+
+    def _delayed(self, batch: Sequence[tuple[Tenant, Row]], error: Exception) -> None:
+        if not self._failures:
+            reason = error.message if isinstance(error, ThresherError) else "no answer in time"
+            event(logger, "log rows wait", level=logging.WARNING, reason=reason)
+        self._failures += 1
+        if self._settling:
+            self._lose(len(batch))
+            self._say_lost()
+        else:
+            self._rows.extendleft(reversed(batch))
+            self._bound()
+
+    def _bound(self) -> None:
+        while len(self._rows) > self._most:
+            self._rows.popleft()
+            self._lose(1)
+
+    def _lose(self, count: int) -> None:
+        self._lost += count
+        self._unsaid += count
+        self._done += count
+
+    def _say_lost(self) -> None:
+        if self._unsaid:
+            event(logger, "log rows lost", level=logging.WARNING, rows=self._unsaid)
+            self._unsaid = 0
+
+    def _next_round(self) -> None:
+        self._round.set()
+        self._round = asyncio.Event()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._task = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("log rows not written", exc_info=error)
+            self._lose(self._under_way)  # the database refused them: it would do so again
+            self._say_lost()
+            if self._rows:
+                self._work()
+        self._next_round()
+
+
+def _by_tenant(batch: Iterable[tuple[Tenant, Row]]) -> Iterable[tuple[Tenant, list[Row]]]:
+    tenants: dict[Tenant, list[Row]] = {}
+    for tenant, row in batch:
+        tenants.setdefault(tenant, []).append(row)
+    return tenants.items()
