@@ -117,6 +117,7 @@ async def test_functions_of_the_owner_are_closed_to_the_public(databases: Databa
         "key_holder",
         "keys_exist",
         "purge_logs",
+        "prune_embeddings",
     }
     for function, definer, configuration, public, application in rows:
         assert (definer, public, application) == (True, False, True), function

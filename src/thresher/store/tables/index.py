@@ -10,6 +10,7 @@ from pgvector.sqlalchemy import VECTOR
 from sqlalchemy import (
     BigInteger,
     Column,
+    DateTime,
     Double,
     ForeignKeyConstraint,
     Integer,
@@ -33,7 +34,9 @@ embedding = Table(
     Column("model", Text, primary_key=True),
     Column("hash", LargeBinary, primary_key=True),
     Column("vector", VECTOR(), nullable=False),
+    Column("unused_since", DateTime(timezone=True), nullable=True),
 )
+"""`unused_since`: when a sweep first found no index row of any tenant with this vector; null while there is one."""
 
 collection = tenant_table(
     "collection",

@@ -22,6 +22,16 @@ create policy tenant_rows on "{table}"
   with check (tenant_id = current_setting('app.tenant')::int);
 """
 
+# The functions below look across tenants, and forced row-level security holds their owner too: what they need is allowed
+# to it by name. The application role is never a member of the owner; the start checks that.
+_OWNER_POLICIES = """
+create policy owner_reads on access_key for select to current_user using (true);
+create policy owner_reads on discovery for select to current_user using (true);
+create policy owner_removes on discovery for delete to current_user using (true);
+create policy owner_reads on invocation for select to current_user using (true);
+create policy owner_removes on invocation for delete to current_user using (true);
+"""
+
 _FUNCTIONS = """
 create function key_holder(hash bytea)
 returns table (id bigint, tenant_id integer, tenant_name text, owner text)
@@ -34,18 +44,71 @@ comment on function key_holder(bytea) is 'Who holds a key, found by those alone 
 
 create function keys_exist() returns boolean
 language sql stable security definer set search_path = pg_catalog, {schema}, pg_temp as $$
-  select exists (select from access_key where access_key.revoked_at is null)
+  select exists (select from access_key)
 $$;
+comment on function keys_exist() is 'Whether callers need a key: revoking the last one opens no door.';
 
 create function purge_logs(before timestamptz) returns bigint
-language sql security definer set search_path = pg_catalog, {schema}, pg_temp as $$
-  with discoveries as (delete from discovery where discovery.at < purge_logs.before returning 1),
-       invocations as (delete from invocation where invocation.at < purge_logs.before returning 1)
-  select (select count(*) from discoveries) + (select count(*) from invocations)
-$$;
-comment on function purge_logs(timestamptz) is 'Removes old log rows of all tenants.';
+language plpgsql security definer set search_path = pg_catalog, {schema}, pg_temp as $$
+declare
+  caller constant text := current_setting('app.tenant');
+  whose integer;
+  removed bigint;
+  total bigint := 0;
+begin
+  for whose in select tenant.id from tenant loop
+    perform set_config('app.tenant', whose::text, true);
+    with discoveries as (
+           delete from discovery where (tenant_id, id) in (
+             select o.tenant_id, o.id from discovery o
+             where o.tenant_id = whose and o.at <= purge_logs.before limit 20000)
+           returning 1),
+         invocations as (
+           delete from invocation where (tenant_id, id) in (
+             select o.tenant_id, o.id from invocation o
+             where o.tenant_id = whose and o.at <= purge_logs.before limit 20000)
+           returning 1)
+    select (select count(*) from discoveries) + (select count(*) from invocations) into removed;
+    total := total + removed;
+  end loop;
+  perform set_config('app.tenant', caller, true);
+  return total;
+end $$;
+comment on function purge_logs(timestamptz) is
+  'Removes old log rows of all tenants, some 10,000 of each at a time; 0 when none is left.';
 
-revoke all on function key_holder(bytea), keys_exist(), purge_logs(timestamptz) from public;
+create function prune_embeddings(before timestamptz) returns bigint
+language plpgsql security definer set search_path = pg_catalog, {schema}, pg_temp as $$
+declare
+  caller constant text := current_setting('app.tenant');
+  whose integer;
+  models text[] := '{{}}';
+  hashes bytea[] := '{{}}';
+  removed bigint;
+begin
+  for whose in select tenant.id from tenant loop
+    perform set_config('app.tenant', whose::text, true);
+    select models || coalesce(array_agg(used.model), '{{}}'), hashes || coalesce(array_agg(used.hash), '{{}}')
+    into models, hashes
+    from (select distinct v.model, v.hash from item_vector v where v.tenant_id = whose) used;
+  end loop;
+  perform set_config('app.tenant', caller, true);
+  update embedding set unused_since = null
+  from unnest(models, hashes) as used (model, hash)
+  where embedding.model = used.model and embedding.hash = used.hash and embedding.unused_since is not null;
+  update embedding set unused_since = now()
+  where embedding.unused_since is null
+    and not exists (select from unnest(models, hashes) as used (model, hash)
+                    where embedding.model = used.model and embedding.hash = used.hash);
+  delete from embedding where embedding.unused_since <= prune_embeddings.before;
+  get diagnostics removed = row_count;
+  return removed;
+end $$;
+comment on function prune_embeddings(timestamptz) is
+  'Marks vectors that no tenant''s index uses, and removes those that were found unused before.';
+
+revoke all on function key_holder(bytea), keys_exist(), purge_logs(timestamptz), prune_embeddings(timestamptz)
+  from public;
 """
 
 
@@ -57,6 +120,7 @@ def upgrade() -> None:
     _access()
     for table in _TENANT_TABLES:
         op.execute(_POLICY.format(table=table))
+    op.execute(_OWNER_POLICIES)
     schema = op.get_bind().exec_driver_sql("select quote_ident(current_schema())").scalar_one()
     op.get_bind().exec_driver_sql(_FUNCTIONS.format(schema=schema))
 
@@ -68,6 +132,7 @@ def _columns() -> None:
     op.add_column("tool", sa.Column("pending", postgresql.JSON(), nullable=True))
     op.add_column("tool", sa.Column("findings", postgresql.JSONB(), server_default="[]", nullable=False))
     op.add_column("tool", sa.Column("approved_hash", sa.LargeBinary(), nullable=True))
+    op.add_column("embedding", sa.Column("unused_since", sa.DateTime(timezone=True), nullable=True))
     op.add_column("discovery", sa.Column("client", sa.Text(), server_default="", nullable=False))
     op.add_column("discovery", sa.Column("selection", sa.Text(), server_default="on", nullable=False))
     op.add_column("discovery", sa.Column("message", sa.Text(), nullable=True))
