@@ -10,7 +10,7 @@ from thresher.core import Tenant
 from thresher.store import Database
 from thresher.store.tables import TENANT_TABLES, metadata
 
-_SAMPLES = {"ARRAY": [], "VECTOR": [1.0], "JSON": {}, "BINARY": b"x", "TEXT": "x", "BOOLEAN": True}
+_SAMPLES = {"ARRAY": [], "VECTOR": [1.0], "JSON": {}, "TEXT": "x", "BOOLEAN": True}
 
 
 def sample_row(table: Table, tenant: Tenant) -> dict[str, Any]:
@@ -19,7 +19,8 @@ def sample_row(table: Table, tenant: Tenant) -> dict[str, Any]:
     for column in table.columns:
         if not column.nullable and column.server_default is None and column.name not in values:
             kind = repr(column.type).upper()
-            values[column.name] = next((sample for part, sample in _SAMPLES.items() if part in kind), 1)
+            samples = _SAMPLES | {"BINARY": str(tenant.id).encode()}  # a key's hash exists once in all tenants
+            values[column.name] = next((sample for part, sample in samples.items() if part in kind), 1)
     return values
 
 
