@@ -22,15 +22,9 @@ create policy tenant_rows on "{table}"
   with check (tenant_id = current_setting('app.tenant')::int);
 """
 
-# The functions below look across tenants, and forced row-level security holds their owner too: what they need is allowed
-# to it by name. The application role is never a member of the owner; the start checks that.
-_OWNER_POLICIES = """
-create policy owner_reads on access_key for select to current_user using (true);
-create policy owner_reads on discovery for select to current_user using (true);
-create policy owner_removes on discovery for delete to current_user using (true);
-create policy owner_reads on invocation for select to current_user using (true);
-create policy owner_removes on invocation for delete to current_user using (true);
-"""
+# Who holds a key is asked before any tenant is known, and forced row-level security holds the functions' owner too. The
+# application role is never a member of the owner; the start checks that.
+_KEY_POLICY = "create policy owner_reads on access_key for select to current_user using (true)"
 
 _FUNCTIONS = """
 create function key_holder(hash bytea)
@@ -120,7 +114,7 @@ def upgrade() -> None:
     _access()
     for table in _TENANT_TABLES:
         op.execute(_POLICY.format(table=table))
-    op.execute(_OWNER_POLICIES)
+    op.execute(_KEY_POLICY)
     schema = op.get_bind().exec_driver_sql("select quote_ident(current_schema())").scalar_one()
     op.get_bind().exec_driver_sql(_FUNCTIONS.format(schema=schema))
 
