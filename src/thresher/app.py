@@ -22,7 +22,7 @@ from thresher.gateway import MCP_PATH, Expose, build_gateway, http_app, serve_st
 from thresher.knowledge.tools import ToolService
 from thresher.search import SearchIndex
 from thresher.services import Services
-from thresher.store import SecretBox, open_store
+from thresher.store import Keys, SecretBox, open_store
 from thresher.upstream import ServerConfig, ServerFile, Upstreams, parse_servers
 
 logger = logging.getLogger("thresher.app")
@@ -42,13 +42,13 @@ class App:
     Attributes:
         services: What the faces call.
         asgi: The HTTP face; its lifespan is already running.
-        serve_stream: Serves one MCP session over a pair of byte streams.
+        serve_stream: Serves one MCP session over a pair of byte streams, for a caller; None: the owner of this process.
         indexing: Ends when every server that was known at the start has been listed, or has failed.
     """
 
     services: Services
     asgi: ASGI
-    serve_stream: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+    serve_stream: Callable[[asyncio.StreamReader, asyncio.StreamWriter, Caller | None], Awaitable[None]]
     indexing: asyncio.Task[None]
 
 
@@ -79,6 +79,8 @@ async def open_app(
 
 async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
     database = await stack.enter_async_context(open_store(settings))
+    keys = Keys(database)
+    stack.push_async_callback(keys.settle)
     secrets = SecretBox.from_settings(settings)
     encoder = open_encoder(settings)
     stack.push_async_callback(encoder.close)
@@ -100,6 +102,7 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
         tools=tools,
         secrets=secrets,
         caller=Caller(await database.tenant(LOCAL_TENANT)),
+        keys=keys,
     )
 
 

@@ -13,7 +13,7 @@ from thresher.core import Caller, Settings
 from thresher.embedding import Encoder
 from thresher.knowledge.tools import ToolService
 from thresher.search import SearchIndex
-from thresher.store import Database, SecretBox
+from thresher.store import Database, Keys, SecretBox
 from thresher.upstream import Upstreams
 
 
@@ -29,7 +29,8 @@ class Services:
         upstreams: Warm sessions with other MCP servers.
         tools: The tools kind.
         secrets: Seals what must not be stored in clear.
-        caller: Who asks on faces that do not tell callers apart.
+        caller: The owner of this process: who asks over the local socket, or over loopback while no key was made.
+        keys: Who else may ask, and for whom.
     """
 
     settings: Settings
@@ -40,3 +41,4 @@ class Services:
     tools: ToolService
     secrets: SecretBox
     caller: Caller
+    keys: Keys

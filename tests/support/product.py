@@ -17,7 +17,7 @@ from thresher.embedding import Encoder
 from thresher.knowledge.tools import ToolService
 from thresher.search import SearchIndex
 from thresher.services import Services
-from thresher.store import Database, SecretBox
+from thresher.store import Database, Keys, SecretBox
 from thresher.upstream import ServerConfig, Upstreams
 
 LISTED = Path(__file__).parent.parent / "fakes" / "listed_server.py"
@@ -31,7 +31,7 @@ async def opened(database: Database, tenant: Tenant, settings: Settings, encoder
     upstreams = Upstreams(settings)
     tools = ToolService(database, index, upstreams, secrets, settings)
     try:
-        yield Services(settings, database, encoder, index, upstreams, tools, secrets, Caller(tenant))
+        yield Services(settings, database, encoder, index, upstreams, tools, secrets, Caller(tenant), Keys(database))
     finally:
         await tools.settle()
         await upstreams.close()

@@ -7,11 +7,14 @@ Uses: nothing.
 
 from thresher.core.encoding import dumps, plain
 from thresher.core.errors import (
+    AccessDenied,
     ConfigurationError,
     Conflict,
     DaemonError,
     EncoderError,
+    HeldBack,
     InvalidInput,
+    NotAllowed,
     NotFound,
     SchemaMismatch,
     StoreError,
@@ -28,13 +31,16 @@ from thresher.core.settings import Settings, environment, load_settings
 
 __all__ = [
     "JSON",
+    "AccessDenied",
     "Arm",
     "Caller",
     "ConfigurationError",
     "Conflict",
     "DaemonError",
     "EncoderError",
+    "HeldBack",
     "InvalidInput",
+    "NotAllowed",
     "NotFound",
     "SchemaMismatch",
     "Scored",

@@ -4,6 +4,9 @@
     |-- InvalidInput          the caller's argument or file is wrong
     |-- NotFound              a named tool, server or file does not exist
     |-- Conflict              the name or the resource is taken
+    |   `-- HeldBack          a tool waits for a person's approval
+    |-- NotAllowed            it belongs to others
+    |-- AccessDenied          a key is missing, unknown or revoked
     |-- ConfigurationError    a setting, file or environment variable must change
     |-- StoreError            the database cannot do what was asked
     |   |-- StoreUnavailable  it cannot be reached (worth a retry)
@@ -62,6 +65,26 @@ class Conflict(ThresherError):
 
     code = "conflict"
     exit_code = 4
+
+
+class HeldBack(Conflict):
+    """A tool's definition waits for a person's approval."""
+
+    code = "held_back"
+
+
+class NotAllowed(ThresherError):
+    """The caller may see it, but it belongs to others."""
+
+    code = "not_allowed"
+    exit_code = 10
+
+
+class AccessDenied(ThresherError):
+    """A key is missing, unknown or revoked."""
+
+    code = "access_denied"
+    exit_code = 10
 
 
 class ConfigurationError(ThresherError):

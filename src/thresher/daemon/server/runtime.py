@@ -190,7 +190,7 @@ async def _open_doors(
     presence = Presence(settings.idle_exit_seconds if options.started_by == "client" else 0.0, lambda: listener.leave())
     url = address_of(door) if door is not None else ""
     verbs = build_verbs(app, presence, {"data_dir": place.folder, "url": url, "started_by": options.started_by})
-    sessions = {"mcp": app.serve_stream, "control": partial(serve_control, verbs)}
+    sessions = {"mcp": lambda reader, writer: app.serve_stream(reader, writer, None), "control": partial(serve_control, verbs)}
     listener = Listener(place, identity, presence, sessions, life.end)
     async with AsyncExitStack() as stack:
         if door is not None:

@@ -1,0 +1,271 @@
+"""Keys of callers: who holds one speaks for a tenant, and for a user inside it.
+
+Invariant: the text of a key exists in the moment of its making and in its holder's hands alone; the database and this
+process know its SHA-256. A key has 256 random bits, so a plain hash cannot be searched and comparing hashes tells
+nothing by its duration. A revoked key is refused at once by the process that revoked it, and within `FRESH_SECONDS` by
+any other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import hashlib
+import logging
+import re
+import secrets
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+from sqlalchemy import Row, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
+
+from thresher.core import Caller, Conflict, InvalidInput, NotFound, StoreUnavailable, Tenant, ThresherError, event
+from thresher.store.engine import Database
+from thresher.store.tables import access_key
+
+_logger = logging.getLogger("thresher.store")
+
+FRESH_SECONDS = 2.0
+"""How long an answer of the database about a key holds."""
+USE_SECONDS = 60.0
+"""The last use of a key is written this often at most."""
+LOOKUPS = 2
+"""Lookups at once: a flood of unknown keys never takes more of the connections than these."""
+WAITING = 64
+"""Lookups that may wait for their turn; the next one is refused without one."""
+KNOWN = 10_000
+"""Keys kept in memory between two uses."""
+
+_FORM = re.compile(r"thr_[A-Za-z0-9_-]{43}")
+_CONTROL = r"\x00-\x1f\x7f\ud800-\udfff"
+_NAME = re.compile(rf"[^\s{_CONTROL}](?:[^{_CONTROL}]{{0,98}}[^\s{_CONTROL}])?")
+_NOBODY: Final = Tenant(0, "")
+_HOLDER = "select id, tenant_id, tenant_name, owner from key_holder(%s)"
+_EXIST = "select keys_exist()"
+_USED = "update access_key set used_at = now() where tenant_id = %s and id = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyInfo:
+    """A key as people may see it.
+
+    Attributes:
+        name: Its name inside the tenant.
+        user: The user whom it stands for; None: the tenant as a whole.
+        hint: Its first characters, to tell keys apart.
+        created_at: When it was made.
+        used_at: When it was last seen, to the minute; None: never.
+        revoked_at: Since when it is refused; None: it is good.
+    """
+
+    name: str
+    user: str | None
+    hint: str
+    created_at: dt.datetime
+    used_at: dt.datetime | None
+    revoked_at: dt.datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the database said of a key, and how long that holds."""
+
+    caller: Caller
+    until: float
+
+
+class Keys:
+    """The keys of all tenants. One per process.
+
+    Args:
+        database: Where they are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: dict[bytes, _Known] = {}
+        self._turns = asyncio.Semaphore(LOOKUPS)
+        self._waiting = 0
+        self._any: tuple[bool, float] = (True, 0.0)
+        self._revocations = 0
+        self._used: dict[int, float] = {}
+        self._writing: set[asyncio.Task[None]] = set()
+        self._watched: dict[bytes, set[Callable[[], None]]] = {}
+
+    async def add(self, tenant: Tenant, name: str, user: str | None = None) -> tuple[str, KeyInfo]:
+        """Make a key; the name of a revoked one may be used again.
+
+        Returns:
+            The key's text, which nobody can tell again, and what is kept of it.
+
+        Raises:
+            InvalidInput: The name or the user is empty, long or not printable.
+            Conflict: A good key has this name.
+        """
+        for what, given in (("A key's name", name), ("A user's name", user)):
+            if given is not None and not _NAME.fullmatch(given):
+                raise InvalidInput(f"{what} has 1 to 100 printable characters.", hint="Choose another.")
+        text = f"thr_{secrets.token_urlsafe(32)}"
+        values = {"owner": user, "hash": _hash(text), "hint": f"{text[:8]}…"}
+        fresh = {"created_at": dt.datetime.now(dt.UTC), "used_at": None, "revoked_at": None}
+        adding = (
+            insert(access_key)
+            .values(tenant_id=tenant.id, name=name, **values)
+            .on_conflict_do_update(
+                index_elements=["tenant_id", "name"],
+                set_=values | fresh,
+                where=access_key.c.revoked_at.is_not(None),
+            )
+            .returning(access_key)
+        )
+        row = await self._change(tenant, adding)
+        if row is None:
+            raise Conflict(f"There is a key '{name}' already.", hint="Choose another name, or revoke that one first.")
+        self._any = (True, 0.0)
+        return text, _info(row)
+
+    async def list(self, tenant: Tenant) -> tuple[KeyInfo, ...]:
+        """The tenant's keys by name, revoked ones included."""
+        await self.settle()
+        async with self._database.transaction(tenant) as connection:
+            found = await connection.execute(
+                select(access_key).where(access_key.c.tenant_id == tenant.id).order_by(access_key.c.name)
+            )
+            return tuple(_info(row) for row in found)
+
+    async def revoke(self, tenant: Tenant, name: str) -> KeyInfo:
+        """Refuse a key from now on, and end what is open with it; again is fine.
+
+        Raises:
+            NotFound: The tenant has no such key.
+        """
+        revoking = (
+            update(access_key)
+            .where(access_key.c.tenant_id == tenant.id, access_key.c.name == name)
+            .values(revoked_at=func.coalesce(access_key.c.revoked_at, func.now()))
+            .returning(access_key)
+        )
+        row = await self._change(tenant, revoking)
+        if row is None:
+            raise NotFound(f"There is no key '{name}'.", hint="See: thresher keys list.")
+        self._revocations += 1
+        self._known.pop(row.hash, None)
+        self._end(row.hash)
+        return _info(row)
+
+    async def exist(self) -> bool:
+        """Whether any key was ever made: then callers need one. A revoked key counts, so revoking opens no door."""
+        answer, until = self._any
+        if time.monotonic() >= until:
+            rows = await self._database.once(_NOBODY, lambda driver: driver.execute(_EXIST, prepare=True))
+            answer = bool(rows[0][0])
+            self._any = (answer, time.monotonic() + FRESH_SECONDS)
+        return answer
+
+    async def holder(self, text: str) -> Caller | None:
+        """Whom the holder of a key speaks for; None when nobody knows the key, or it was revoked.
+
+        Raises:
+            StoreUnavailable: The database does not answer, or too many unknown keys are being looked up.
+        """
+        if not _FORM.fullmatch(text):
+            return None
+        digest = _hash(text)
+        known = self._known.get(digest)
+        if known is None or time.monotonic() >= known.until:
+            known = await self._look_up(digest)
+        return known and known.caller
+
+    @contextmanager
+    def watched(self, text: str, end: Callable[[], None]) -> Generator[None]:
+        """Have `end` called once if the key is revoked while the block is under way."""
+        digest = _hash(text)
+        self._watched.setdefault(digest, set()).add(end)
+        try:
+            yield
+        finally:
+            callbacks = self._watched.get(digest, set())
+            callbacks.discard(end)
+            if not callbacks:
+                self._watched.pop(digest, None)
+
+    async def patrol(self) -> NoReturn:
+        """End, for ever, what is open with keys that another process revoked; a database that is away ends nothing."""
+        while True:
+            await asyncio.sleep(FRESH_SECONDS / 2)
+            for digest in [*self._watched]:
+                with suppress(ThresherError):
+                    if await self._look_up(digest) is None:
+                        self._end(digest)
+
+    async def settle(self) -> None:
+        """Wait until the last uses are written; before the database closes, or is looked at."""
+        while self._writing:
+            await asyncio.wait(self._writing)
+
+    async def _look_up(self, digest: bytes) -> _Known | None:
+        rows = await self._asked(digest)
+        if not rows:
+            self._known.pop(digest, None)
+            return None
+        row, tenant_id, tenant_name, owner = rows[0]
+        tenant = Tenant(tenant_id, tenant_name)
+        self._note_use(tenant, row)
+        if len(self._known) >= KNOWN:
+            self._known.clear()
+        known = self._known[digest] = _Known(Caller(tenant, owner), time.monotonic() + FRESH_SECONDS)
+        return known
+
+    async def _asked(self, digest: bytes) -> Sequence[tuple[Any, ...]]:
+        """What the database says of a key, asked again when a key was revoked meanwhile."""
+        if self._waiting >= WAITING:
+            raise StoreUnavailable("Too many unknown keys are being looked up.", hint="Try again in a second.")
+        self._waiting += 1
+        try:
+            while True:
+                before = self._revocations
+                async with self._turns:
+                    rows = await self._database.once(
+                        _NOBODY, lambda driver: driver.execute(_HOLDER, (digest,), prepare=True)
+                    )
+                if before == self._revocations:
+                    return rows
+        finally:
+            self._waiting -= 1
+
+    def _note_use(self, tenant: Tenant, row: int) -> None:
+        """Have the use of a key written behind the answer, now and then."""
+        now = time.monotonic()
+        if now < self._used.get(row, now):
+            return
+        self._used[row] = now + USE_SECONDS
+        task = asyncio.create_task(self._write_use(tenant, row))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+
+    async def _write_use(self, tenant: Tenant, row: int) -> None:
+        try:
+            await self._database.once(tenant, lambda driver: driver.execute(_USED, (tenant.id, row), prepare=True))
+        except ThresherError as error:
+            event(_logger, "use of a key not written", level=logging.WARNING, reason=error.message)
+
+    async def _change(self, tenant: Tenant, statement: ReturningInsert[Any] | ReturningUpdate[Any]) -> Row[Any] | None:
+        async with self._database.transaction(tenant) as connection:
+            return (await connection.execute(statement)).one_or_none()
+
+    def _end(self, digest: bytes) -> None:
+        for end in self._watched.pop(digest, set()):
+            end()
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+def _info(row: Row[Any]) -> KeyInfo:
+    return KeyInfo(row.name, row.owner, row.hint, row.created_at, row.used_at, row.revoked_at)
