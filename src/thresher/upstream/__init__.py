@@ -6,6 +6,17 @@ Uses: core.
 """
 
 from thresher.upstream.config import ServerConfig, public_config, restore_config, sealed_part, valid_name
+from thresher.upstream.oauth import (
+    Credentials,
+    SignedIn,
+    SignInNeeded,
+    auth_for,
+    open_sign_in,
+    settle,
+    sign_in_state,
+    sign_out,
+)
+from thresher.upstream.oauth_client import OAuthClient
 from thresher.upstream.parsing import ServerFile, ServerProblem, parse_servers
 from thresher.upstream.peer import Peer, Question
 from thresher.upstream.pool import Upstreams
@@ -14,17 +25,26 @@ from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState
 __all__ = [
     "CallOutcome",
     "Changed",
+    "Credentials",
     "Listing",
+    "OAuthClient",
     "Peer",
     "Question",
     "ServerConfig",
     "ServerFile",
     "ServerProblem",
     "ServerState",
+    "SignInNeeded",
+    "SignedIn",
     "Upstreams",
+    "auth_for",
+    "open_sign_in",
     "parse_servers",
     "public_config",
     "restore_config",
     "sealed_part",
+    "settle",
+    "sign_in_state",
+    "sign_out",
     "valid_name",
 ]

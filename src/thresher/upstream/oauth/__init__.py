@@ -1,0 +1,24 @@
+"""Stored sign-ins (OAuth 2.1) at upstream servers: obtaining, using, renewing and ending them.
+
+Invariant: a token is stored before it is used; only a person's sign-out, or the removal of the server, deletes one;
+and no secret shows in a message, a log line or a `repr`.
+"""
+
+from thresher.upstream.oauth.auth import auth_for
+from thresher.upstream.oauth.credential import Credentials
+from thresher.upstream.oauth.failures import SignInNeeded
+from thresher.upstream.oauth.keeper import settle
+from thresher.upstream.oauth.sign_in import SIGN_IN_SECONDS, SignedIn, SignIn, open_sign_in, sign_in_state, sign_out
+
+__all__ = [
+    "SIGN_IN_SECONDS",
+    "Credentials",
+    "SignIn",
+    "SignInNeeded",
+    "SignedIn",
+    "auth_for",
+    "open_sign_in",
+    "settle",
+    "sign_in_state",
+    "sign_out",
+]

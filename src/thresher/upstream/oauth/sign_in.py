@@ -1,0 +1,264 @@
+"""Signing a person in at a server, and out again.
+
+Invariant: nothing is stored before the sign-in has succeeded, so that one which is given up leaves the former as it
+was; a sign-out forgets first and tells the authorization server after.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Literal
+from urllib.parse import parse_qs, urlsplit
+
+import httpx2
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
+from mcp.client.auth.utils import is_valid_client_metadata_url
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
+from pydantic import AnyUrl
+
+from thresher.core import JSON, InvalidInput, UpstreamError, UpstreamRefused, UpstreamTimeout, event
+from thresher.upstream.config import ServerConfig
+from thresher.upstream.oauth.credential import Credential, Credentials, read_credential, shown_address
+from thresher.upstream.oauth.endpoint import Endpoint, check_address, open_endpoint
+from thresher.upstream.oauth.flow import Memory, challenge, run_flow, settle_method
+from thresher.upstream.oauth.grants import PROTOCOL, authenticated, machine_client, obtain
+from thresher.upstream.oauth.keeper import forget
+from thresher.upstream.oauth.loopback import Loopback, open_loopback
+from thresher.upstream.oauth_client import OAuthClient
+
+_logger = logging.getLogger("thresher.upstream")
+SIGN_IN_SECONDS = 300.0
+"""How long a person may take."""
+_PROBE_SECONDS = 20.0
+_PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+State = Literal["", "done", "needed"]
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """What a sign-in obtained.
+
+    Attributes:
+        issuer: The authorization server; empty for an old one that does not say.
+        scope: What was granted; empty when nobody said.
+        expires_at: When the first access token ends, in seconds of the epoch; None when nobody said.
+        renewable: Whether it can be renewed without another sign-in.
+    """
+
+    issuer: str
+    scope: str
+    expires_at: float | None
+    renewable: bool
+
+
+class SignIn:
+    """One sign-in, from the address to open to the stored token; see `open_sign_in`."""
+
+    def __init__(self, config: ServerConfig, credentials: Credentials, loopback: Loopback, scopes: tuple[str, ...]):
+        self._config = config
+        self._credentials = credentials
+        self._loopback = loopback
+        self._client = config.oauth or OAuthClient()
+        self._scopes = scopes or self._client.scopes
+
+    async def run(self, show: Callable[[str], None], *, seconds: float = SIGN_IN_SECONDS) -> SignedIn:
+        """Sign in.
+
+        Args:
+            show: Called with the address that a person has to open.
+            seconds: How long to wait for the person.
+
+        Raises:
+            UpstreamTimeout: Nobody has signed in in time.
+            UpstreamRefused: The server offers no sign-in, or the person or the authorization server refuses.
+            UpstreamError: One of the servers cannot be reached.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                credential = await self._obtain(show)
+        except TimeoutError:
+            raise UpstreamTimeout(
+                f"Nobody has signed in at server '{self._config.name}' within {seconds:g} s.",
+                hint="Run the command again; --no-browser only prints the address.",
+            ) from None
+        return await keep(self._config, self._credentials, credential)
+
+    def take(self, address: str) -> None:
+        """Take the address that the browser shows at the end, where it cannot reach this machine.
+
+        Raises:
+            InvalidInput: It is not that of this sign-in.
+        """
+        self._loopback.take(address)
+
+    async def _obtain(self, show: Callable[[str], None]) -> Credential:
+        async with open_endpoint(self._config) as endpoint:
+            if machine_client(self._config) is not None:
+                return await obtain(self._config, None)
+            return await self._let_sign_in(endpoint, show)
+
+    async def _let_sign_in(self, endpoint: Endpoint, show: Callable[[str], None]) -> Credential:
+        request, answer = await _asked(self._config)
+        memory = Memory(_preset(self._client))
+        provider = self._provider(memory, show)
+        try:
+            found = challenge(request, answer, self._scopes)
+            return await run_flow(self._config, provider, endpoint, request, found)
+        except UpstreamRefused:
+            nothing_found = provider.context.oauth_metadata is None and provider.context.auth_server_url is None
+            if nothing_found and answer.status_code != HTTPStatus.UNAUTHORIZED:
+                raise UpstreamRefused(
+                    f"Server '{self._config.name}' offers no sign-in (HTTP status {answer.status_code} without one).",
+                    hint=f"Try it as it is: thresher servers refresh {self._config.name}.",
+                ) from None
+            raise
+
+    def _provider(self, memory: Memory, show: Callable[[str], None]) -> OAuthClientProvider:
+        metadata = OAuthClientMetadata(
+            redirect_uris=[AnyUrl(self._loopback.address)],
+            client_name="Thresher",
+            scope=" ".join(self._scopes) or None,
+        )
+
+        async def redirect(address: str) -> None:
+            context = provider.context
+            if context.client_info is not None:
+                self._check_client(context.client_info)
+                context.client_info = settle_method(context.client_info, context.oauth_metadata)
+            check_address(self._config, address)
+            self._loopback.expect(parse_qs(urlsplit(address).query)["state"][0])
+            show(address)
+
+        async def callback() -> AuthorizationCodeResult:
+            return await self._loopback.answer()
+
+        document = self._client.client_id if _is_document(self._client) else None
+        provider = OAuthClientProvider(self._config.url, metadata, memory, redirect, callback, document)
+        return provider
+
+    def _check_client(self, used: OAuthClientInformationFull) -> None:
+        """A configured client must not be exchanged for another, nor its secret shown to another server."""
+        configured = self._client.client_id
+        if configured and not _is_document(self._client) and used.client_id != configured:
+            raise UpstreamRefused(
+                f"Server '{self._config.name}' names another authorization server than '{self._client.issuer}'.",
+                hint="Correct 'issuer' in its definition, or leave it out if the server may be believed.",
+            )
+
+
+@asynccontextmanager
+async def open_sign_in(
+    config: ServerConfig, credentials: Credentials, *, scopes: tuple[str, ...] = ()
+) -> AsyncGenerator[SignIn]:
+    """Prepare a sign-in; everything that it opens is closed with the block.
+
+    Args:
+        config: The server, and for whom.
+        credentials: Where the sign-in will be stored.
+        scopes: What to ask for in place of what the definition or the server says.
+
+    Raises:
+        InvalidInput: This server takes no sign-in, or the configured port is taken.
+    """
+    if config.transport == "stdio":
+        raise InvalidInput(
+            f"Server '{config.name}' is a program on this machine; it signs in by itself.",
+            hint="Give it what it needs in its environment.",
+        )
+    if any(name.lower() == "authorization" for name in config.headers):
+        raise InvalidInput(
+            f"Server '{config.name}' has an 'Authorization' header in its definition, which is used.",
+            hint="Add the server again without it to sign in.",
+        )
+    async with open_loopback(config, config.oauth.callback_port if config.oauth is not None else 0) as loopback:
+        yield SignIn(config, credentials, loopback, scopes)
+
+
+async def keep(config: ServerConfig, credentials: Credentials, credential: Credential) -> SignedIn:
+    """Store a sign-in, and let every connection of this process see it."""
+    await credentials.save(config, credential.dump())
+    forget(config, credentials)
+    event(_logger, "signed_in", server=config.name, issuer=credential.issuer, expires_at=credential.expires_at)
+    return SignedIn(credential.issuer, credential.scope or "", credential.expires_at, bool(credential.refresh))
+
+
+async def sign_out(config: ServerConfig, credentials: Credentials) -> bool:
+    """Forget a sign-in, then ask the authorization server to end it.
+
+    Returns:
+        Whether the authorization server says that it has; it need not offer that.
+    """
+    held = read_credential(config, await credentials.load(config))
+    await credentials.clear(config)
+    forget(config, credentials)
+    event(_logger, "signed_out", server=config.name)
+    if held is None or held.tokens is None or not held.revocation_endpoint:
+        return False
+    try:
+        async with open_endpoint(config) as endpoint:
+            # The refresh token ends the access tokens with it (RFC 7009, section 2.1), as far as the server can.
+            form = {"token": held.refresh or held.access}
+            answer = await endpoint.send(authenticated(config, held, held.revocation_endpoint, form))
+    except UpstreamError as error:
+        event(_logger, "sign_in_not_revoked", level=logging.WARNING, server=config.name, reason=error.message)
+        return False
+    return answer.is_success
+
+
+def sign_in_state(config: ServerConfig, value: JSON | None) -> State:
+    """Whether somebody is signed in at a server, or has to.
+
+    Args:
+        config: The server.
+        value: What is stored.
+
+    Returns:
+        `done`, `needed`, or empty where nobody knows of a need.
+    """
+    credential = read_credential(config, value)
+    if credential is None:
+        return ""
+    if credential.problem:
+        return "needed"
+    return "done" if credential.tokens is not None else ""
+
+
+async def _asked(config: ServerConfig) -> tuple[httpx2.Request, httpx2.Response]:
+    """Ask the server for something harmless, to see how it wants to be signed in at."""
+    headers = {**config.headers, "Accept": "application/json, text/event-stream", MCP_PROTOCOL_VERSION_HEADER: PROTOCOL}
+    async with httpx2.AsyncClient(timeout=httpx2.Timeout(_PROBE_SECONDS)) as client:
+        method, body = ("GET", None) if config.transport == "sse" else ("POST", _PING)
+        request = client.build_request(method, config.url, headers=headers, json=body)
+        try:
+            async with asyncio.timeout(_PROBE_SECONDS):
+                answer = await client.send(request, stream=True)  # an open event stream has no end to wait for
+                await answer.aclose()
+        except (httpx2.TransportError, TimeoutError) as error:
+            raise UpstreamError(
+                f"Server '{config.name}' cannot be reached at {shown_address(config.url)} ({type(error).__name__}).",
+                hint="Is it running? Check the address.",
+            ) from None
+    return request, answer
+
+
+def _is_document(client: OAuthClient) -> bool:
+    return not client.client_secret and is_valid_client_metadata_url(client.client_id)
+
+
+def _preset(client: OAuthClient) -> OAuthClientInformationFull | None:
+    """The registration that the owner has made; None to make one."""
+    if not client.client_id or _is_document(client):
+        return None
+    method = None if client.client_secret else "none"
+    return OAuthClientInformationFull(
+        client_id=client.client_id,
+        client_secret=client.client_secret or None,
+        token_endpoint_auth_method=method,
+        issuer=client.issuer or None,
+    )
