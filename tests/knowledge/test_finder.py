@@ -22,13 +22,13 @@ from thresher.store import Database
 
 def server(number: int) -> ServerRow:
     """A server of the snapshot."""
-    return ServerRow(number, None, f"s{number}", {}, None, "", True, "ready", "", None, 0)
+    return ServerRow(number, None, f"s{number}", {}, None, "", True, "ready", "", None, auto_approve=False, tools=0, held=0)
 
 
 def row(number: int, *, core: bool = False, enabled: bool = True, server_id: int = 1, digest: bytes = b"") -> NameRow:
     """A tool of the snapshot."""
     name = "twin" if digest else f"t{number}"
-    return NameRow(number, server_id, f"s{server_id}", name, enabled, core, 10, digest or bytes([number]), "()")
+    return NameRow(number, server_id, f"s{server_id}", name, enabled, core, 10, digest or bytes([number]), "()", "")
 
 
 def hits(*ids: int) -> list[Hit]:

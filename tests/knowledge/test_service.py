@@ -303,7 +303,7 @@ async def test_a_changed_tool_is_embedded_anew_and_keeps_its_switches(
 ) -> None:
     """Only what changed is embedded; a person's choice stays."""
     server = ListedServer.at(tmp_path, "box", listed("open_box"), listed("close_box"))
-    await tools.add_server(caller, server.config)
+    await tools.add_server(caller, server.config, auto_approve=True)
     await tools.refresh(caller)
     await tools.set_tool(caller, "box_open_box", core=True)
 
@@ -317,7 +317,7 @@ async def test_a_changed_tool_is_embedded_anew_and_keeps_its_switches(
 async def test_one_tool_is_refreshed_alone(tools: ToolService, caller: Caller, tmp_path: Path) -> None:
     """Its neighbours stay as they were; gone from a good listing, it goes."""
     server = ListedServer.at(tmp_path, "box", listed("open_box"), listed("close_box"))
-    await tools.add_server(caller, server.config)
+    await tools.add_server(caller, server.config, auto_approve=True)
     await tools.refresh(caller)
 
     server.lists(listed("open_box", "New words."), listed("close_box", "Newer words."))

@@ -72,6 +72,9 @@ class Settings(BaseSettings):
     selection: Literal["on", "shadow", "off"] = "on"
     """`on`: clients see the meta-tools and core tools. `shadow`: they see all tools, and what would have been chosen is
     recorded. `off`: they see all tools, and nothing is chosen."""
+    auto_approve: Literal["none", "clean", "all"] = "none"
+    """Which changed tools are taken over without a person: none, those without any finding of the scanner, or all,
+    dangerous ones included. A server can be trusted by itself."""
     log_text: Literal["off", "on"] = "off"
     """Whether logs, files and tables alike, hold the text of messages."""
     log_days: int = Field(default=90, ge=1)

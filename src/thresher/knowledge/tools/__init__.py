@@ -1,6 +1,6 @@
 """The tools kind: servers, their tools, and the choice of the right ones for a message.
 
-Invariant: enabled tools of the caller's tenant, and no others, are found, described or resolved.
+Invariant: enabled, approved tools that the caller may see, and no others, are found, described or resolved.
 
 Uses: core, embedding, search, store, upstream.
 """
@@ -14,10 +14,12 @@ from thresher.knowledge.tools.models import (
     Descriptions,
     FindResult,
     FoundTool,
+    HeldTool,
     Refreshed,
     Resolved,
     ServerInfo,
 )
+from thresher.knowledge.tools.scanner import Finding
 from thresher.knowledge.tools.service import ToolService
 
 __all__ = [
@@ -27,7 +29,9 @@ __all__ = [
     "Definition",
     "Descriptions",
     "FindResult",
+    "Finding",
     "FoundTool",
+    "HeldTool",
     "Refreshed",
     "Resolved",
     "ServerInfo",

@@ -1,7 +1,8 @@
 """The snapshot of names: which tools a caller may see, under which names, without their definitions.
 
 Invariant: a snapshot belongs to one tenant and one user and never changes; it is replaced when the catalogue's version
-in the database has moved. What is disabled cannot be found by name through `find`.
+in the database has moved. What is disabled or held back cannot be found by name through `find`, and where a user and
+the tenant have a server of one name, that user sees the own one alone.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from thresher.core import Caller, NotFound, StoreUnavailable
+from thresher.core import Caller, HeldBack, NotFound, StoreUnavailable
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.models import META_TOOLS
+from thresher.knowledge.tools.facets import facets_of
+from thresher.knowledge.tools.models import META_TOOLS, Resolved
 from thresher.knowledge.tools.naming import did_you_mean, expose, nearest
 from thresher.knowledge.tools.queries import NameRow, ServerRow, StoredTool
+from thresher.knowledge.tools.trust import GONE, POISONED, REJECTED, WAITING
 from thresher.store import Database
 
 FRESH_SECONDS = 2.0
@@ -42,13 +45,17 @@ class Catalogue:
     Attributes:
         version: The change count that it was read at.
         servers: All visible servers by name.
-        tools: All visible tools, disabled ones included, in the order of their ids.
+        tools: All visible tools, disabled ones included, held ones not, in the order of their ids.
         by_name: The same by exposed name.
         by_id: Enabled tools by id.
+        held: Tools that wait for approval, by exposed name.
         core: Enabled core tools, by name.
         tokens_all: What the definitions of all enabled tools cost a model.
         server_names: Names of the servers by id.
+        shadowed: Whether the index holds tools that this caller must not find: held ones, or those of a server that
+            the caller's own one of the same name hides.
         definitions: Definitions already read at this version; a bounded cache.
+        resolved: What calls needed at this version; a bounded cache.
     """
 
     version: int
@@ -56,21 +63,41 @@ class Catalogue:
     tools: tuple[NamedTool, ...]
     by_name: Mapping[str, NamedTool]
     by_id: Mapping[int, NamedTool]
+    held: Mapping[str, NamedTool]
     core: tuple[NamedTool, ...]
     tokens_all: int
     server_names: Mapping[int, str]
+    shadowed: bool
     definitions: OrderedDict[int, StoredTool] = field(default_factory=OrderedDict[int, StoredTool])
+    resolved: OrderedDict[int, Resolved] = field(default_factory=OrderedDict[int, Resolved])
 
-    def remember(self, stored: Iterable[StoredTool]) -> None:
-        """Keep definitions read at this version; the oldest leave when there are too many."""
+    def remember(self, stored: Iterable[StoredTool], resolved: Resolved | None = None) -> None:
+        """Keep what was read at this version; the oldest leave when there is too much."""
         self.definitions.update((tool.id, tool) for tool in stored if tool.id in self.by_id)
-        while len(self.definitions) > _DEFINITIONS:
-            self.definitions.popitem(last=False)
+        if resolved is not None:
+            self.resolved[resolved.id] = resolved
+        for kept in (self.definitions, self.resolved):
+            while len(kept) > _DEFINITIONS:
+                kept.popitem(last=False)
 
     def find(self, name: str) -> NamedTool | None:
         """An enabled tool by exposed name."""
         found = self.by_name.get(name)
         return found if found is not None and found.row.enabled else None
+
+    def known(self, name: str, *, enabled: bool = False) -> NamedTool:
+        """A tool by exposed name, or why there is none.
+
+        Raises:
+            HeldBack: It waits for approval.
+            NotFound: None has this name, or it is disabled and only enabled ones were asked for.
+        """
+        found = self.find(name) if enabled else self.by_name.get(name)
+        if found is not None:
+            return found
+        if (waiting := self.held.get(name)) is not None:
+            raise _held_back(waiting)
+        raise NotFound(f"There is no tool '{name}'.", hint=did_you_mean(self.near(name)) or "Call find_tools.")
 
     def near(self, name: str) -> tuple[str, ...]:
         """Enabled tools with names near to this one."""
@@ -91,6 +118,12 @@ class Catalogue:
         """The ids of the named servers; None when there is no filter."""
         return None if servers is None else frozenset(self.server(name).id for name in servers)
 
+    def facets(self, scope: Collection[int] | None) -> frozenset[str] | None:
+        """The labels to search under for what this caller may use and no more; None where the index holds no more."""
+        if scope is None and not self.shadowed:
+            return None
+        return facets_of(self.server_names if scope is None else scope)
+
     def inside(self, scope: Collection[int] | None) -> list[NamedTool]:
         """The enabled tools of these servers, oldest first."""
         return [tool for tool in self.by_id.values() if scope is None or tool.row.server_id in scope]
@@ -98,18 +131,36 @@ class Catalogue:
 
 def snapshot(version: int, servers: Sequence[ServerRow], rows: Sequence[NameRow]) -> Catalogue:
     """Build a snapshot from rows in the order of their ids, so that a newcomer never renames an older tool."""
+    by_name = {
+        server.name: server for server in sorted(servers, key=lambda server: (server.owner is not None, server.id))
+    }
+    seen = {server.id: server.name for server in by_name.values()}
+    rows = [row for row in rows if row.server_id in seen]
     exposed = expose(((row.server, row.name) for row in rows), META_TOOLS)
-    tools = tuple(NamedTool(name, row) for name, row in zip(exposed, rows, strict=True))
+    named = [NamedTool(name, row) for name, row in zip(exposed, rows, strict=True) if row.held != GONE]
+    tools = tuple(tool for tool in named if not tool.row.held)
     enabled = {tool.row.id: tool for tool in tools if tool.row.enabled}
     return Catalogue(
         version=version,
-        servers={server.name: server for server in servers},
+        servers=by_name,
         tools=tools,
         by_name={tool.name: tool for tool in tools},
         by_id=enabled,
+        held={tool.name: tool for tool in named if tool.row.held in WAITING},
         core=tuple(sorted((tool for tool in enabled.values() if tool.row.core), key=lambda tool: tool.name)),
         tokens_all=sum(tool.row.tokens for tool in enabled.values()),
-        server_names={server.id: server.name for server in servers},
+        server_names=seen,
+        shadowed=len(seen) < len(servers) or len(tools) < len(named),
+    )
+
+
+def _held_back(tool: NamedTool) -> HeldBack:
+    why = "looks poisoned" if tool.row.held == POISONED else "has another definition than the approved one"
+    if tool.row.held == REJECTED:
+        why = "was rejected"
+    return HeldBack(
+        f"The tool '{tool.name}' is held back: it {why}.",
+        hint=f"A person can look at it and decide: thresher tools held, then thresher tools approve {tool.name}.",
     )
 
 

@@ -19,6 +19,7 @@ from thresher.knowledge.tools.log import ToolLog, clean, message_of, now
 from thresher.knowledge.tools.models import KIND, UNCHOSEN_CAP, FindResult, FoundTool
 from thresher.knowledge.tools.queries import Discovery
 from thresher.knowledge.tools.question import Question
+from thresher.knowledge.tools.withheld import withheld
 from thresher.search import Filter, SearchIndex, SearchResult
 
 logger = logging.getLogger("thresher.knowledge")
@@ -69,9 +70,12 @@ class Finder:
             if selection == "off":
                 answer = _Answer(_nothing(question, _OFF), (), fallback=False, searched=0)
             else:
-                search = await self._search(caller, question, scope)
+                search = await self._search(caller, catalogue, question, scope)
                 answer = self._choose(catalogue, search, question, scope, core=core)
             result = _result(catalogue, answer, trace, selection)
+            if catalogue.held and selection != "off":
+                held = await withheld(self._index, caller, catalogue, question, scope, answer.chosen)
+                result = replace(result, held_back=held)
             if unchosen and selection != "on":
                 result = _with_unchosen(result, catalogue.inside(scope))
             result = replace(result, duration_ms=_since(started))
@@ -88,16 +92,15 @@ class Finder:
         _report(caller, source, result)
 
     async def _search(
-        self, caller: Caller, question: Question, scope: Collection[int] | None
+        self, caller: Caller, catalogue: Catalogue, question: Question, scope: Collection[int] | None
     ) -> SearchResult | ThresherError:
-        facets = None if scope is None else frozenset(server_facet(server) for server in scope)
         try:
             return await self._index.search(
                 caller,
                 KIND,
                 question.texts,
                 limit=question.limit + _SPARE,
-                filter=Filter(facets=facets),
+                filter=Filter(facets=catalogue.facets(scope)),
                 threshold=question.threshold,
                 split=question.split,
             )
@@ -123,11 +126,6 @@ class Finder:
             chosen = choose(catalogue, hits, scope=scope, limit=question.limit, core=core)
             return _Answer(search, chosen, fallback=False, searched=search.searched)
         return _Answer(search, fall_back(catalogue, scope=scope, core=core), fallback=True, searched=enabled)
-
-
-def server_facet(server_id: int) -> str:
-    """The facet that the index files a server's tools under."""
-    return f"server:{server_id}"
 
 
 def _nothing(question: Question, reason: str) -> SearchResult:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from thresher.core import Scored, Tool, Why
+from thresher.knowledge.tools.scanner import Finding
 from thresher.upstream import ServerConfig
 
 KIND = "tool"
@@ -152,7 +153,10 @@ class ServerInfo:
         target: Command line or address, secrets masked.
         state: `new`, `ready`, `stale` (last good list kept) or `failed` (never listed).
         error: What went wrong last; empty after a good listing.
-        tools: How many tools it has, disabled ones included.
+        tools: How many tools it has, disabled and held ones included.
+        held: How many of them wait for a person's approval.
+        auto_approve: Whether changes of its tools are taken over without approval.
+        shared: Whether all users of the tenant see it; else it is one user's own.
     """
 
     name: str
@@ -164,6 +168,36 @@ class ServerInfo:
     error: str
     tools: int
     listed_at: dt.datetime | None
+    held: int = 0
+    auto_approve: bool = False
+    shared: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTool:
+    """A tool that waits for a person.
+
+    Attributes:
+        name: Its exposed name.
+        server: Its server.
+        reason: `changed` (another definition than the one in use), `poisoned` (a dangerous finding) or `rejected`.
+        digest: The beginning of the pending definition's hash; a decision names it.
+        since: When it was held.
+        findings: What the scanner says of the pending definition.
+        approved: The definition that was in use; None for a tool that never was.
+        pending: The definition that waits.
+        difference: Lines of a unified diff, hidden characters written out.
+    """
+
+    name: str
+    server: str
+    reason: str
+    digest: str
+    since: dt.datetime
+    findings: tuple[Finding, ...]
+    approved: Tool | None
+    pending: Tool
+    difference: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

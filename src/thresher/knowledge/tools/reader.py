@@ -11,9 +11,11 @@ from typing import Any, cast
 
 from thresher.core import Tool
 from thresher.embedding import count_tokens
+from thresher.knowledge.tools.definitions import definition_hash
 from thresher.knowledge.tools.enrichment import enrich
-from thresher.knowledge.tools.formatting import compact, definition_text, line
+from thresher.knowledge.tools.formatting import definition_text, line
 from thresher.knowledge.tools.queries import ToolWrite
+from thresher.knowledge.tools.scanner import ALONE, Peers, scan
 
 _DEPTH = 100
 
@@ -57,8 +59,14 @@ def _value(value: Any, depth: int) -> Any:
     return value
 
 
-def write_of(tool: Tool, server_description: str) -> ToolWrite:
-    """What is stored of a tool: the enriched text and its hash, the definition's hash without the server, its cost."""
+def write_of(tool: Tool, server_description: str, peers: Peers | None = ALONE) -> ToolWrite:
+    """What is stored of a tool: the enriched text and its hash, the definition's hash without the server, its cost.
+
+    Args:
+        tool: A cleaned tool.
+        server_description: What its server is for.
+        peers: The tools of other servers that the scanner compares with; None to leave the scan out.
+    """
     text = enrich(tool, server_description)
     enriched = "\n".join((*text.texts, text.lexical))
     return ToolWrite(
@@ -68,10 +76,5 @@ def write_of(tool: Tool, server_description: str) -> ToolWrite:
         definition_hash=definition_hash(tool),
         tokens=count_tokens(definition_text(tool.name, tool)),
         line=line("", tool),
+        findings=() if peers is None else scan(tool, peers),
     )
-
-
-def definition_hash(tool: Tool) -> bytes:
-    """SHA-256 of the definition; equal for the same tool on two servers."""
-    parts = [tool.name, tool.title, tool.description, tool.input_schema, tool.output_schema, tool.annotations]
-    return hashlib.sha256(compact(parts).encode()).digest()

@@ -1,6 +1,7 @@
 """The verbs of the tools kind; every face calls these, with the same names and arguments.
 
-Invariant: what is disabled cannot be found, described or called; a name is resolved without a walk over the catalogue.
+Invariant: what is disabled or waits for approval cannot be found, described or called; a name is resolved without a
+walk over the catalogue.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from thresher.core import Caller, InvalidInput, NotFound, Settings, Tool, UpstreamError
 from thresher.knowledge.tools import queries
+from thresher.knowledge.tools.approval import Approvals
 from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, NamedTool
 from thresher.knowledge.tools.finder import Finder
 from thresher.knowledge.tools.indexer import Indexer
@@ -19,14 +21,15 @@ from thresher.knowledge.tools.models import (
     Definition,
     Descriptions,
     FindResult,
+    HeldTool,
     Refreshed,
     Resolved,
     ServerInfo,
 )
-from thresher.knowledge.tools.naming import did_you_mean
 from thresher.knowledge.tools.queries import StoredTool
 from thresher.knowledge.tools.question import ask
-from thresher.knowledge.tools.servers import Servers
+from thresher.knowledge.tools.refreshing import Refresher
+from thresher.knowledge.tools.servers import Servers, own
 from thresher.search import Progress, PutCounts, SearchIndex
 from thresher.store import Database, SecretBox, run_retrying
 from thresher.upstream import ServerConfig, Upstreams
@@ -54,6 +57,10 @@ class ToolService:
         self.calls = self._log.calls
         self._indexer = Indexer(database, index, self._catalogues)
         self._servers = Servers(database, self._indexer, self._catalogues, upstreams, secrets)
+        self._refresher = Refresher(
+            database, self._indexer, self._catalogues, upstreams, self._servers, settings.auto_approve
+        )
+        self._approvals = Approvals(database, self._indexer, self._catalogues)
 
     async def find_tools(
         self,
@@ -98,6 +105,7 @@ class ToolService:
         Raises:
             InvalidInput: No name was given, or more than `MAX_NAMES`.
             NotFound: None of the names is known.
+            HeldBack: None is, and the first one waits for approval.
         """
         wanted = list(dict.fromkeys([names] if isinstance(names, str) else names))
         if not 0 < len(wanted) <= MAX_NAMES:
@@ -106,8 +114,7 @@ class ToolService:
         known = [tool for name in wanted if (tool := catalogue.find(name)) is not None]
         unknown = {name: catalogue.near(name) for name in wanted if catalogue.find(name) is None}
         if not known:
-            first = next(iter(unknown))
-            raise NotFound(f"There is no tool '{first}'.", hint=did_you_mean(unknown[first]) or "Call find_tools.")
+            catalogue.known(wanted[0], enabled=True)
         stored = await self._definitions(caller, catalogue, known)
         return Descriptions(tuple(_definition(tool, stored) for tool in known if tool.row.id in stored), unknown)
 
@@ -116,11 +123,13 @@ class ToolService:
 
         Raises:
             NotFound: No enabled tool has this name; the hint offers near ones.
+            HeldBack: The tool waits for approval.
             UpstreamError: The tool belongs to a catalogue without a live server.
         """
         catalogue = await self._catalogues.current(caller)
-        if (found := catalogue.find(name)) is None:
-            raise NotFound(f"There is no tool '{name}'.", hint=did_you_mean(catalogue.near(name)) or "Call find_tools.")
+        found = catalogue.known(name, enabled=True)
+        if (resolved := catalogue.resolved.get(found.row.id)) is not None:
+            return resolved
         server = catalogue.servers[found.row.server]
         if server.config.get("transport") == STATIC:
             raise UpstreamError(
@@ -132,7 +141,9 @@ class ToolService:
             raise NotFound(f"The tool '{name}' was removed just now.", hint="Call find_tools again.")
         tool = stored[found.row.id].tool
         config = self._servers.config(caller, server)
-        return Resolved(found.row.id, config, tool, tool.annotations.get("readOnlyHint") is True)
+        resolved = Resolved(found.row.id, config, tool, tool.annotations.get("readOnlyHint") is True)
+        catalogue.remember((), resolved)
+        return resolved
 
     async def core_tools(self, caller: Caller) -> tuple[Definition, ...]:
         """The core tools in full, by name."""
@@ -174,10 +185,12 @@ class ToolService:
 
         Raises:
             NotFound: No tool has this name.
+            HeldBack: It waits for approval.
+            NotAllowed: Its server is the tenant's, and the caller one of its users.
         """
         catalogue = await self._catalogues.current(caller)
-        if (found := catalogue.by_name.get(name)) is None:
-            raise NotFound(f"There is no tool '{name}'.", hint=did_you_mean(catalogue.near(name)))
+        found = catalogue.known(name)
+        server = own(caller, catalogue.servers[found.row.server])
         values = {key: value for key, value in (("enabled", enabled), ("core", core)) if value is not None}
         if values:
             await run_retrying(
@@ -189,12 +202,14 @@ class ToolService:
         if enabled is False:
             await self._indexer.withdraw(caller, [found.row.id])
         elif enabled:
-            await self._indexer.index(caller, [catalogue.servers[found.row.server]])
+            await self._indexer.index(caller, [server])
         return _bare((await self._catalogues.current(caller)).by_name[name])
 
-    async def add_server(self, caller: Caller, config: ServerConfig, *, replace: bool = False) -> ServerInfo:
+    async def add_server(
+        self, caller: Caller, config: ServerConfig, *, replace: bool = False, auto_approve: bool | None = None
+    ) -> ServerInfo:
         """Add a server, without connecting to it: `refresh` lists it. See `Servers.add`."""
-        return await self._servers.add(caller, config, replace=replace)
+        return await self._servers.add(caller, config, replace=replace, auto_approve=auto_approve)
 
     async def remove_server(self, caller: Caller, name: str) -> None:
         """Remove a server with its tools and end its session."""
@@ -202,7 +217,23 @@ class ToolService:
 
     async def set_server_enabled(self, caller: Caller, name: str, enabled: bool) -> ServerInfo:
         """Switch a server on or off; its tools and their vectors are kept."""
-        return await self._servers.set_enabled(caller, name, enabled)
+        return await self._servers.switch(caller, name, enabled=enabled)
+
+    async def set_server_auto_approve(self, caller: Caller, name: str, auto_approve: bool) -> ServerInfo:
+        """Say whether changes of a server's tools are taken over without approval, from its next refresh on."""
+        return await self._servers.switch(caller, name, auto_approve=auto_approve)
+
+    async def held_tools(self, caller: Caller, server: str | None = None) -> tuple[HeldTool, ...]:
+        """The tools that wait for approval, with what changed and what the scanner says."""
+        return await self._approvals.held(caller, server)
+
+    async def approve_tools(self, caller: Caller, definitions: Mapping[str, str]) -> tuple[str, ...]:
+        """Put definitions that were seen into use: exposed name to `HeldTool.digest`. See `Approvals.decide`."""
+        return await self._approvals.decide(caller, definitions, approve=True)
+
+    async def reject_tools(self, caller: Caller, definitions: Mapping[str, str]) -> tuple[str, ...]:
+        """Keep definitions that were seen out of use: exposed name to `HeldTool.digest`. See `Approvals.decide`."""
+        return await self._approvals.decide(caller, definitions, approve=False)
 
     async def list_servers(self, caller: Caller) -> tuple[ServerInfo, ...]:
         """The servers in the order in which they were added; no secrets."""
@@ -215,14 +246,13 @@ class ToolService:
         tool: str | None = None,
         progress: Progress | None = None,
     ) -> Refreshed:
-        """List again and index what changed: one tool (by exposed name), one server, or all. See `Servers.refresh`."""
+        """List again and index what changed: one tool (by exposed name), one server, or all: `Refresher.refresh`."""
         only = None
         if tool is not None:
             catalogue = await self._catalogues.current(caller)
-            if (found := catalogue.by_name.get(tool)) is None:
-                raise NotFound(f"There is no tool '{tool}'.", hint=did_you_mean(catalogue.near(tool)))
+            found = catalogue.held.get(tool) or catalogue.known(tool)
             server, only = found.row.server, found.row.name
-        return await self._servers.refresh(caller, server, only=only, progress=progress)
+        return await self._refresher.refresh(caller, server, only=only, progress=progress)
 
     async def import_tools(
         self,
@@ -231,8 +261,8 @@ class ToolService:
         server_descriptions: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> PutCounts:
-        """Take a ready-made catalogue in: its tools can be found and described, not called. See `Servers.take`."""
-        return await self._servers.take(caller, tools, server_descriptions or {}, progress)
+        """Take a ready-made catalogue in: its tools can be found and described, not called. See `Refresher.take`."""
+        return await self._refresher.take(caller, tools, server_descriptions or {}, progress)
 
     async def _definitions(
         self, caller: Caller, catalogue: Catalogue, tools: Sequence[NamedTool]

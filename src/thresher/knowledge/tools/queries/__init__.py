@@ -4,52 +4,50 @@ Invariant: every statement runs inside `Database.transaction(tenant)`; the tenan
 row-level policy keeps tenants apart even without it.
 """
 
-from thresher.knowledge.tools.queries.catalogue import (
-    NameRow,
+from thresher.knowledge.tools.queries.approval import HeldRow, approve, held_tools, reject
+from thresher.knowledge.tools.queries.catalogue import NameRow, StoredTool, findable, names, set_tool, tools
+from thresher.knowledge.tools.queries.listing import Judge, ListingWrite, ToolWrite, Written, write_listing
+from thresher.knowledge.tools.queries.log import Discovery, Invocation, write_logs
+from thresher.knowledge.tools.queries.servers import (
     ServerRow,
-    StoredTool,
-    ToolWrite,
     delete_server,
-    delete_tools,
-    enabled_ids,
     lock_server,
     mark_failed,
-    names,
     put_server,
-    put_tools,
-    raise_version,
     servers,
     set_server,
-    set_tool,
     switch_server,
-    tools,
-    version,
-    write_listing,
 )
-from thresher.knowledge.tools.queries.log import Discovery, Invocation, write_logs
+from thresher.knowledge.tools.queries.versions import raise_version, version, visible
 
 __all__ = [
     "Discovery",
+    "HeldRow",
     "Invocation",
+    "Judge",
+    "ListingWrite",
     "NameRow",
     "ServerRow",
     "StoredTool",
     "ToolWrite",
+    "Written",
+    "approve",
     "delete_server",
-    "delete_tools",
-    "enabled_ids",
+    "findable",
+    "held_tools",
     "lock_server",
     "mark_failed",
     "names",
     "put_server",
-    "put_tools",
     "raise_version",
+    "reject",
     "servers",
     "set_server",
     "set_tool",
     "switch_server",
     "tools",
     "version",
+    "visible",
     "write_listing",
     "write_logs",
 ]

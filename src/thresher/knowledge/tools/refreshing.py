@@ -1,0 +1,208 @@
+"""Lists servers again and stores what they say.
+
+Invariant: a tool goes only when its server says so in a good, non-empty listing, or when a person removes the server.
+What has changed waits for approval. No server waits for another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from thresher.core import Caller, Conflict, InvalidInput, NotFound, ThresherError, Tool, event, mask_text
+from thresher.knowledge.tools import queries
+from thresher.knowledge.tools.catalogue import Catalogue, Catalogues
+from thresher.knowledge.tools.indexer import Indexer
+from thresher.knowledge.tools.models import STATIC, Refreshed
+from thresher.knowledge.tools.queries import ServerRow
+from thresher.knowledge.tools.scanner import Peer, Peers, scan_text
+from thresher.knowledge.tools.servers import DESCRIPTION_CHARACTERS, Servers
+from thresher.knowledge.tools.trust import AutoApproveSetting, policy_of
+from thresher.search import Progress, PutCounts
+from thresher.store import Database, run_retrying
+from thresher.upstream import Listing, Upstreams
+
+logger = logging.getLogger("thresher.knowledge")
+
+_ERROR_CHARACTERS = 2_000
+
+
+class Refresher:
+    """Keeps the catalogue as its servers list it; one per process."""
+
+    def __init__(
+        self,
+        database: Database,
+        indexer: Indexer,
+        catalogues: Catalogues,
+        upstreams: Upstreams,
+        servers: Servers,
+        setting: AutoApproveSetting,
+    ) -> None:
+        self._database = database
+        self._indexer = indexer
+        self._catalogues = catalogues
+        self._upstreams = upstreams
+        self._servers = servers
+        self._setting: AutoApproveSetting = setting
+        self._busy: defaultdict[tuple[int, int], asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def refresh(
+        self, caller: Caller, name: str | None, *, only: str | None = None, progress: Progress | None = None
+    ) -> Refreshed:
+        """List servers again, all at once, and index what changed.
+
+        A server that cannot be listed, or that lists nothing where it had tools, keeps its last good list and is
+        marked stale; its error is in the answer. What is stored is put into the index either way.
+
+        Args:
+            caller: Whose servers.
+            name: One server; all enabled ones without it.
+            only: One tool of that server, by its own name.
+            progress: Called with tools done and tools known so far, over all servers.
+
+        Raises:
+            NotFound: No server has this name.
+            InvalidInput: The named server is disabled.
+        """
+        catalogue = await self._catalogues.current(caller)
+        if name is not None and not catalogue.server(name).enabled:
+            raise InvalidInput(f"Server '{name}' is disabled.", hint="Enable it first.")
+        servers = [s for s in catalogue.servers.values() if s.enabled] if name is None else [catalogue.server(name)]
+        reports = _Together(progress)
+        done = await asyncio.gather(
+            *(self._refresh(caller, server, only, reports.part(server.name)) for server in servers),
+            return_exceptions=True,
+        )
+        results: list[Refreshed] = []
+        for outcome in done:
+            if isinstance(outcome, BaseException):
+                raise outcome
+            results.append(outcome)
+        return Refreshed(
+            embedded=sum(result.embedded for result in results),
+            kept=sum(result.kept for result in results),
+            removed=sum(result.removed for result in results),
+            failures={name: error for result in results for name, error in result.failures.items()},
+        )
+
+    async def take(
+        self, caller: Caller, tools: Iterable[Tool], descriptions: Mapping[str, str], progress: Progress | None
+    ) -> PutCounts:
+        """Store tools of servers that are not live, replacing what these servers had, and index them in one batch.
+
+        A person who imports a catalogue vouches for it: nothing is scanned, and nothing held.
+
+        Raises:
+            Conflict: A live server has one of the names.
+        """
+        by_server: defaultdict[str, list[Tool]] = defaultdict(list)
+        for tool in tools:
+            by_server[tool.server].append(tool)
+        catalogue = await self._catalogues.current(caller)
+        for name in by_server:
+            if name in catalogue.servers and catalogue.servers[name].config.get("transport") != STATIC:
+                raise Conflict(f"There is a live server '{name}'.", hint="Give the imported server another name.")
+        for name in by_server:
+            description = descriptions.get(name, "")[:DESCRIPTION_CHARACTERS]
+            fixed = {"config": {"transport": STATIC}, "sealed": None, "enabled": True}
+            await self._servers.put(caller, name, description=description, **fixed)
+        servers = (await self._catalogues.current(caller)).servers
+        removed = 0
+        for name, listed in by_server.items():
+            removed += await self._indexer.store(caller, servers[name], listed, policy="all")
+        counts = await self._indexer.index(caller, [servers[name] for name in by_server], progress)
+        return replace(counts, removed=removed)
+
+    async def _refresh(
+        self, caller: Caller, server: ServerRow, only: str | None, progress: Progress | None
+    ) -> Refreshed:
+        async with self._busy[caller.tenant.id, server.id]:
+            catalogue = await self._catalogues.current(caller)
+            server = next((now for now in catalogue.servers.values() if now.id == server.id), server)
+            removed, error = 0, ""
+            if server.config.get("transport") != STATIC:
+                try:
+                    listing = _usable(server, await self._upstreams.list_tools(self._servers.config(caller, server)))
+                    server = replace(server, description=server.description or _described(listing))
+                    removed = await self._store(caller, catalogue, server, listing, only)
+                except ThresherError as failure:
+                    error = mask_text(str(failure))[:_ERROR_CHARACTERS]
+                    await self._mark_failed(caller, server, error)
+            counts = await self._indexer.index(caller, [server], progress)
+        event(
+            logger,
+            "server_refreshed",
+            tenant=caller.tenant.id,
+            server=server.name,
+            embedded=counts.embedded,
+            kept=counts.kept,
+            removed=removed,
+            problem=error,
+        )
+        return Refreshed(counts.embedded, counts.kept, removed, {server.name: error} if error else {})
+
+    async def _store(
+        self, caller: Caller, catalogue: Catalogue, server: ServerRow, listing: Listing, only: str | None
+    ) -> int:
+        return await self._indexer.store(
+            caller,
+            server,
+            listing.tools,
+            policy=policy_of(self._setting, trusted_server=server.auto_approve),
+            only=only,
+            peers=_peers(catalogue, server, listing),
+        )
+
+    async def _mark_failed(self, caller: Caller, server: ServerRow, error: str) -> None:
+        await run_retrying(
+            self._database,
+            caller.tenant,
+            lambda connection: queries.mark_failed(connection, caller.tenant, server.id, error),
+        )
+        self._catalogues.changed(caller.tenant.id)
+
+
+class _Together:
+    """Adds up the progress of servers that are indexed at the same time."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self._parts: dict[str, tuple[int, int]] = {}
+
+    def part(self, name: str) -> Progress | None:
+        """The callback of one server."""
+        progress = self._progress
+        if progress is None:
+            return None
+
+        def report(done: int, total: int) -> None:
+            self._parts[name] = (done, total)
+            progress(sum(part[0] for part in self._parts.values()), sum(part[1] for part in self._parts.values()))
+
+        return report
+
+
+def _usable(server: ServerRow, listing: Listing) -> Listing:
+    if not listing.tools and server.tools:
+        raise NotFound(
+            f"Server '{server.name}' listed no tools where it had {server.tools}; its last good list is kept.",
+            hint="If that is right, remove the server.",
+        )
+    return listing
+
+
+def _described(listing: Listing) -> str:
+    """What the server says of itself; models read it, so nothing where the scanner calls it dangerous."""
+    text = " ".join(listing.instructions.split())[:DESCRIPTION_CHARACTERS]
+    return "" if any(finding.severity == "danger" for finding in scan_text(text)) else text
+
+
+def _peers(catalogue: Catalogue, server: ServerRow, listing: Listing) -> Peers:
+    """The tools in use on the other servers, for the scanner to compare with."""
+    rows = (tool.row for tool in catalogue.tools if tool.row.server_id != server.id)
+    others = (Peer(row.server, row.name, row.line.partition(" - ")[2]) for row in rows)
+    return Peers.of(others, (tool.name for tool in listing.tools))
