@@ -1,7 +1,8 @@
 """Gives each tool the name that clients see, `server_tool`, and finds names near a mistyped one.
 
-Invariant: a name has at most 64 characters of `[A-Za-z0-9_.-]`, no two tools share one, and the same catalogue always
-gives the same names - a tool that comes later never renames an earlier one.
+Invariant: a name has at most 64 characters of `[A-Za-z0-9_.-]` (128 where a server's names go out unchanged), no two
+tools share one, and the same catalogue always gives the same names - a tool that comes later never renames an earlier
+one.
 """
 
 from __future__ import annotations
@@ -15,16 +16,23 @@ NAME_LIMIT = 64
 """Longest name that every known client accepts (the specification allows 128)."""
 
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9_.-]")
+_OWN = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _NEAR_POOL = 300
 
 
-def expose(tools: Iterable[tuple[str, str]], reserved: frozenset[str] = frozenset()) -> list[str]:
+def expose(
+    tools: Iterable[tuple[str, str]],
+    reserved: frozenset[str] = frozenset(),
+    *,
+    bare: frozenset[str] = frozenset(),
+) -> list[str]:
     """Name the tools of one catalogue.
 
     Args:
         tools: (server, tool) in the order in which the catalogue learnt of them.
         reserved: Names that no tool may take (the gateway's own).
+        bare: Servers whose tools keep their own names, where these are valid and still free.
 
     Returns:
         One name a tool, in the same order.
@@ -32,7 +40,8 @@ def expose(tools: Iterable[tuple[str, str]], reserved: frozenset[str] = frozense
     taken = set(reserved)
     names: list[str] = []
     for server, tool in tools:
-        name = _free(server, tool, taken)
+        own = server in bare and tool not in taken and _OWN.fullmatch(tool) is not None
+        name = tool if own else _free(server, tool, taken)
         taken.add(name)
         names.append(name)
     return names
