@@ -19,6 +19,7 @@ _KEYS = {
     "grant": "grant",
     "issuer": "issuer",
     "callback_port": "callbackPort",
+    "shared": "shared",
 }
 _ALIASES = {"CLIENT_ID": "clientId", "CLIENT_SECRET": "clientSecret", "scope": "scopes"}
 """What Cursor calls them, under `auth`, and how OAuth itself spells the scopes."""
@@ -36,6 +37,7 @@ class OAuthClient:
         grant: `authorization_code` lets a person sign in, `client_credentials` uses the client's own rights.
         issuer: The only authorization server that may see the secret; empty for the one that the server names.
         callback_port: The port of the registered redirect address; 0 for any free one.
+        shared: Whether one sign-in, that of the server's owner, serves all users of the tenant.
     """
 
     client_id: str = ""
@@ -44,6 +46,7 @@ class OAuthClient:
     grant: Grant = "authorization_code"
     issuer: str = ""
     callback_port: int = 0
+    shared: bool = False
 
     def public(self) -> dict[str, Any]:
         """All but the secret, under the names of the `mcpServers` file."""
@@ -75,6 +78,7 @@ def read_oauth(entry: object) -> OAuthClient | None:
         grant=_grant(_text(given, "grant") or "authorization_code"),
         issuer=_text(given, "issuer"),
         callback_port=_port(given.get("callbackPort", 0)),
+        shared=_flag(given, "shared"),
     )
     if client.grant == "client_credentials" and not (client.client_id and client.client_secret):
         raise InvalidInput("Client credentials need both 'clientId' and 'clientSecret'.")
@@ -88,6 +92,13 @@ def _text(given: Mapping[str, Any], name: str) -> str:
     if not isinstance(value, str) or "\0" in value:
         raise InvalidInput(f"'oauth.{name}' must be a text.")
     return value.strip()
+
+
+def _flag(given: Mapping[str, Any], name: str) -> bool:
+    value = given.get(name, False)
+    if not isinstance(value, bool):
+        raise InvalidInput(f"'oauth.{name}' must be true or false.")
+    return value
 
 
 def _scopes(value: object) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ Invariant: enabled, approved tools that the caller may see, and no others, are f
 Uses: core, embedding, search, store, upstream.
 """
 
+from thresher.knowledge.tools.credentials import CredentialStore
 from thresher.knowledge.tools.formatting import compact, definition_text, line
 from thresher.knowledge.tools.models import (
     KIND,
@@ -26,6 +27,7 @@ __all__ = [
     "KIND",
     "LIMIT_CAP",
     "META_TOOLS",
+    "CredentialStore",
     "Definition",
     "Descriptions",
     "FindResult",

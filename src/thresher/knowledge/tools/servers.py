@@ -28,7 +28,15 @@ from thresher.knowledge.tools.indexer import Indexer
 from thresher.knowledge.tools.models import STATIC, ServerInfo
 from thresher.knowledge.tools.queries import ServerRow
 from thresher.store import Database, SecretBox, run_retrying
-from thresher.upstream import ServerConfig, Upstreams, public_config, restore_config, sealed_part, valid_name
+from thresher.upstream import (
+    ServerConfig,
+    Upstreams,
+    identity_for,
+    public_config,
+    restore_config,
+    sealed_part,
+    valid_name,
+)
 
 logger = logging.getLogger("thresher.knowledge")
 
@@ -106,7 +114,7 @@ class Servers:
         self._catalogues.changed(caller.tenant.id)
 
     def config(self, caller: Caller, server: ServerRow) -> ServerConfig:
-        """How to reach a stored server, secrets opened, with the sessions of its tenant and owner alone.
+        """How to reach a stored server, secrets opened, with the sessions and credentials that the caller may use.
 
         Raises:
             InvalidInput: It is a catalogue without a live server.
@@ -116,7 +124,12 @@ class Servers:
             server.name, server.config, sealed, enabled=server.enabled, description=server.description
         )
         prefix = server.config.get("prefix") is not False
-        return replace(config, prefix=prefix, tenant=caller.tenant.id, identity=server.owner or "")
+        return replace(
+            config,
+            prefix=prefix,
+            tenant=caller.tenant.id,
+            identity=identity_for(config, owner=server.owner, user=caller.user),
+        )
 
     async def remove(self, caller: Caller, name: str) -> None:
         """Remove a server with its tools, and end its session.

@@ -4,7 +4,7 @@ Invariant: a token is stored before it is used; only a person's sign-out, or the
 and no secret shows in a message, a log line or a `repr`.
 """
 
-from thresher.upstream.oauth.auth import auth_for
+from thresher.upstream.oauth.auth import auth_for, identity_for
 from thresher.upstream.oauth.credential import Credentials
 from thresher.upstream.oauth.failures import SignInNeeded
 from thresher.upstream.oauth.keeper import settle
@@ -17,6 +17,7 @@ __all__ = [
     "SignInNeeded",
     "SignedIn",
     "auth_for",
+    "identity_for",
     "open_sign_in",
     "settle",
     "sign_in_state",

@@ -15,6 +15,7 @@ from mcp.client.auth.utils import extract_field_from_www_auth
 from thresher.upstream.config import ServerConfig
 from thresher.upstream.oauth.credential import Credentials
 from thresher.upstream.oauth.failures import sign_in_needed
+from thresher.upstream.oauth.grants import machine_client
 from thresher.upstream.oauth.keeper import Keeper, keeper_of
 
 _AUTHORIZATION = "Authorization"
@@ -31,11 +32,30 @@ def auth_for(config: ServerConfig, credentials: Credentials | None) -> httpx2.Au
         Authorization by the stored sign-in; None where there can be none: a child process, or a server whose owner
         has configured an `Authorization` header.
     """
-    if credentials is None or config.transport == "stdio":
-        return None
-    if any(name.lower() == _AUTHORIZATION.lower() for name in config.headers):
+    if credentials is None or not _takes_tokens(config):
         return None
     return StoredTokens(config, keeper_of(config, credentials))
+
+
+def identity_for(config: ServerConfig, *, owner: str | None, user: str | None) -> str:
+    """Whose credentials a caller uses at a server.
+
+    Args:
+        config: The server.
+        owner: The user who has added it; None for the tenant as a whole.
+        user: The caller.
+
+    Returns:
+        The caller where each person signs in for himself, else the owner; empty for the tenant as a whole.
+    """
+    shared = config.oauth is not None and config.oauth.shared
+    personal = _takes_tokens(config) and machine_client(config) is None and not shared
+    return (user if personal else owner) or ""
+
+
+def _takes_tokens(config: ServerConfig) -> bool:
+    headers = {name.lower() for name in config.headers}
+    return config.transport != "stdio" and _AUTHORIZATION.lower() not in headers
 
 
 class StoredTokens(httpx2.Auth):

@@ -26,6 +26,8 @@ from thresher.upstream.oauth.grants import check_renewable, machine_client, obta
 
 _logger = logging.getLogger("thresher.upstream")
 _POLL_SECONDS = 0.1
+_MOST_LOST = 20
+"""Races against other processes and people; more are none."""
 _RENEWAL_SECONDS = CLAIM_SECONDS - 5.0
 """The rest is for storing the result before another process takes the claim over."""
 _STORE_SECONDS = 600.0
@@ -49,7 +51,8 @@ async def renew(config: ServerConfig, credentials: Credentials, unfit: str) -> C
         UpstreamError: Not for the moment; nothing is lost.
         StoreError: The database is away.
     """
-    while True:
+    lost = 0
+    while lost < _MOST_LOST:
         value = await credentials.load(config)
         held = read_credential(config, value)
         now = time.time()
@@ -65,6 +68,11 @@ async def renew(config: ServerConfig, credentials: Credentials, unfit: str) -> C
             renewed = await _renew_claimed(config, credentials, claimed)
             if renewed is not None:
                 return renewed
+        lost += 1
+    raise UpstreamError(
+        f"The sign-in at server '{config.name}' cannot be stored: it changes all the time, or the server is removed.",
+        hint="Look at thresher servers list.",
+    )
 
 
 async def _renew_claimed(config: ServerConfig, credentials: Credentials, claimed: Credential) -> Credential | None:

@@ -6,6 +6,12 @@ row-level policy keeps tenants apart even without it.
 
 from thresher.knowledge.tools.queries.approval import HeldRow, approve, held_tools, reject
 from thresher.knowledge.tools.queries.catalogue import NameRow, StoredTool, findable, names, set_tool, tools
+from thresher.knowledge.tools.queries.credentials import (
+    delete_credential,
+    exchange_credential,
+    put_credential,
+    read_credential,
+)
 from thresher.knowledge.tools.queries.listing import Judge, ListingWrite, ToolWrite, Written, write_listing
 from thresher.knowledge.tools.queries.log import Discovery, Invocation, write_logs
 from thresher.knowledge.tools.queries.servers import (
@@ -32,14 +38,18 @@ __all__ = [
     "ToolWrite",
     "Written",
     "approve",
+    "delete_credential",
     "delete_server",
+    "exchange_credential",
     "findable",
     "held_tools",
     "lock_server",
     "mark_failed",
     "names",
+    "put_credential",
     "put_server",
     "raise_version",
+    "read_credential",
     "reject",
     "servers",
     "set_server",
