@@ -25,7 +25,7 @@ from thresher.core.errors import (
     UpstreamRefused,
     UpstreamTimeout,
 )
-from thresher.core.log import configure_logging, current_trace, event, mask, mask_text, new_trace, traced
+from thresher.core.log import Said, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
 from thresher.core.records import JSON, Arm, Caller, Scored, Tenant, Tool, Why
 from thresher.core.settings import Settings, environment, load_settings
 
@@ -42,6 +42,7 @@ __all__ = [
     "InvalidInput",
     "NotAllowed",
     "NotFound",
+    "Said",
     "SchemaMismatch",
     "Scored",
     "Settings",

@@ -1,6 +1,8 @@
 """Structured logging: one JSON object a line on stderr, a trace id in each, secrets masked.
 
-Invariant: no value under a secret-looking key, and no credential inside an address, reaches a handler unmasked.
+Invariant: no value under a secret-looking key, and nothing that shows by its form that it is a credential, reaches a
+handler unmasked. What callers said - messages, arguments, errors that may quote them - reaches it only where the
+setting `THRESHER_LOG_TEXT` is on. Libraries log through the same handler, from warnings upwards, under the same rules.
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ import logging
 import re
 import secrets
 import sys
+import traceback
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, TextIO, cast
 
 from thresher.core.encoding import dumps
@@ -25,12 +29,37 @@ _SECRET_KEY = re.compile(
 )
 _URL_CREDENTIAL = re.compile(r"(?P<scheme>\b[a-z][a-z0-9+.-]*://)[^/\s:@]*:[^/\s@]*@", re.I)
 _BEARER = re.compile(r"\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{6,}", re.I)
+_ASSIGNED = re.compile(
+    r"(?P<name>\b(?:[\w-]*[_-])?(?:token|password|passwd|secret|api[_-]?key|access[_-]?key|private[_-]?key)[\"']?\s*[:=]\s*)"
+    r"(?P<quote>[\"']?)[^\s\"',;&]{4,}",
+    re.I,
+)
+_KNOWN_TOKEN = re.compile(
+    # Published prefixes: our own, GitHub, GitLab, Slack, OpenAI/Anthropic, AWS, Google, Hugging Face, JSON Web Tokens.
+    r"\b(?:thr_[\w-]{20,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}|sk-[\w-]{16,}"
+    r"|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|hf_\w{20,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)",
+    re.S,
+)
 MASK = "***"
+WITHHELD = "not logged (THRESHER_LOG_TEXT is off)"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A field of an event that holds what a caller said, or may quote it; logged only where texts are.
+
+    Attributes:
+        value: The text, or a value of texts; secrets in it are masked like everywhere.
+    """
+
+    value: Any
 
 
 def mask_text(text: str) -> str:
-    """Hide credentials inside addresses and authorization values."""
-    return _BEARER.sub(rf"\1 {MASK}", _URL_CREDENTIAL.sub(rf"\g<scheme>{MASK}@", text))
+    """Hide credentials: inside addresses, after `Bearer` or `password=`, and those that are known by their form."""
+    shown = _BEARER.sub(rf"\1 {MASK}", _URL_CREDENTIAL.sub(rf"\g<scheme>{MASK}@", text))
+    return _KNOWN_TOKEN.sub(MASK, _ASSIGNED.sub(rf"\g<name>\g<quote>{MASK}", shown))
 
 
 def mask(value: Any) -> Any:
@@ -70,7 +99,15 @@ def traced(trace_id: str = "") -> Generator[str]:
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a record as one line of JSON; fields given by `event` stand beside the message."""
+    """Formats a record as one line of JSON; fields given by `event` stand beside the message.
+
+    Args:
+        text: Whether what callers said is part of it.
+    """
+
+    def __init__(self, *, text: bool = False) -> None:
+        super().__init__()
+        self._text = text
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record's line, without a line break inside."""
@@ -82,10 +119,39 @@ class JsonFormatter(logging.Formatter):
         }
         if trace := current_trace():
             line["trace"] = trace
-        line |= mask(getattr(record, "fields", {}))
-        if record.exc_info:
-            line["error"] = mask_text(self.formatException(record.exc_info))
+        line |= mask(self._allowed(getattr(record, "fields", {})))
+        if record.exc_info and (error := record.exc_info[1]) is not None:
+            # Whoever asked for the work may be quoted by what went wrong in it, and a library does not tell.
+            quoting = bool(trace) or not _is_ours(record)
+            told = self.formatException(record.exc_info) if self._text or not quoting else _without_words(error)
+            line["error"] = mask_text(told)
         return dumps(line)
+
+    def _allowed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: self._shown(value) if isinstance(value, Said) else value for name, value in fields.items()}
+
+    def _shown(self, said: Said) -> Any:
+        return said.value if self._text else WITHHELD
+
+
+def _without_words(error: BaseException) -> str:
+    """Where errors came from and of which type they are, the cause first; not what they say."""
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in chain:
+        chain.append(link)
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    parts = ["".join(traceback.format_tb(one.__traceback__)) + type(one).__qualname__ for one in reversed(chain)]
+    return "\n".join(parts)
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    return record.name.partition(".")[0] == "thresher"
+
+
+def _worth_a_line(record: logging.LogRecord) -> bool:
+    """Libraries below a warning tell of every message that passes, some with its text."""
+    return _is_ours(record) or record.levelno >= logging.WARNING
 
 
 def event(logger: logging.Logger, name: str, *, level: int = logging.INFO, **fields: Any) -> None:
@@ -94,17 +160,27 @@ def event(logger: logging.Logger, name: str, *, level: int = logging.INFO, **fie
 
 
 def configure_logging(
-    level: str = "INFO", stream: TextIO | None = None, *, handler: logging.Handler | None = None
+    level: str = "INFO", stream: TextIO | None = None, *, handler: logging.Handler | None = None, text: bool = False
 ) -> None:
-    """Send the `thresher` loggers as JSON lines to a stream (stderr unless told) or to a handler such as a file's.
+    """Send what the product and its libraries log as JSON lines to one place. Repeat calls replace it.
 
-    Repeat calls replace the handler.
+    Args:
+        level: The least level of our own lines.
+        stream: Where to; stderr unless told.
+        handler: Where to instead of a stream, such as a file's handler.
+        text: Whether what callers said is logged.
     """
-    root = logging.getLogger("thresher")
-    for former in list(root.handlers):
-        root.removeHandler(former)
     handler = handler or logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonFormatter())
-    root.addHandler(handler)
-    root.setLevel(level.upper())
-    root.propagate = False
+    handler.setFormatter(JsonFormatter(text=text))
+    handler.addFilter(_worth_a_line)
+    for name, logger in logging.root.manager.loggerDict.items():
+        if isinstance(logger, logging.Logger) and logger.handlers and name != "thresher":
+            logger.handlers.clear()  # a library's own would print past every rule
+            logger.propagate = True
+    ours = logging.getLogger("thresher")
+    for place in (ours, logging.root):
+        for former in [one for one in place.handlers if place is ours or isinstance(one.formatter, JsonFormatter)]:
+            place.removeHandler(former)
+        place.addHandler(handler)
+    ours.setLevel(level.upper())
+    ours.propagate = False

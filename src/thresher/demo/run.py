@@ -158,5 +158,5 @@ def _recorded(settings: Settings, catalogue: Catalogue, screen: Screen, *, fresh
             f"{place.root} cannot be used: {error.strerror}.", hint="Set THRESHER_DATA_DIR."
         ) from error
     with log:
-        configure_logging(settings.log_level, log)
+        configure_logging(settings.log_level, log, text=settings.log_text == "on")
         return asyncio.run(tour(settings, place, catalogue, screen))

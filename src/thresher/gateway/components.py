@@ -16,7 +16,7 @@ from mcp_types import CallToolResult, ToolAnnotations
 from mcp_types import Tool as MCPTool
 from pydantic import PrivateAttr, ValidationError
 
-from thresher.core import JSON, event, mask
+from thresher.core import JSON, Said, event
 from thresher.gateway.callers import current_caller
 from thresher.gateway.coerce import check, coerce
 from thresher.gateway.errors import explained
@@ -99,7 +99,7 @@ async def _call(services: Services, name: str, arguments: JSON) -> CallOutcome:
     resolved = await services.tools.resolve(current_caller(services), name)
     tool = resolved.tool
     fitted = coerce(arguments, tool.input_schema)
-    event(logger, "call_arguments", level=logging.DEBUG, tool=name, arguments=mask(fitted))
+    event(logger, "call_arguments", level=logging.DEBUG, tool=name, arguments=Said(fitted))
     check(fitted, tool.input_schema, line(name, tool).partition(" - ")[0])
     return await services.upstreams.call_tool(resolved.config, tool.name, fitted)
 

@@ -17,7 +17,7 @@ from fastmcp.tools.base import ToolResult
 from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, CallToolRequestParams, ListToolsRequest
 
-from thresher.core import ThresherError, current_trace, event, traced
+from thresher.core import Said, ThresherError, current_trace, event, traced
 
 logger = logging.getLogger("thresher.gateway")
 
@@ -29,7 +29,7 @@ def explained() -> Generator[None]:
         try:
             yield
         except ThresherError as error:
-            event(logger, "refused", code=error.code, message=error.message)
+            event(logger, "refused", code=error.code, message=Said(error.message))
             raise ToolError(f"{error} [trace {trace}]", log_level=logging.DEBUG) from error
         except (FastMCPError, MCPError, NotFoundError):
             raise

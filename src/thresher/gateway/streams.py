@@ -21,7 +21,7 @@ from fastmcp.server.context import reset_transport, set_transport
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
-from thresher.core import Caller, InvalidInput, event
+from thresher.core import Caller, InvalidInput, Said, event
 from thresher.gateway.callers import acting_for
 
 logger = logging.getLogger("thresher.gateway")
@@ -121,7 +121,7 @@ async def _receive(
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return  # the session ended first
         except (ConnectionError, InvalidInput) as error:
-            event(logger, "session_broken", level=logging.WARNING, reason=str(error))
+            event(logger, "session_broken", level=logging.WARNING, kind=type(error).__name__, reason=Said(str(error)))
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from thresher.core import InvalidInput, NotFound, ThresherError, dumps, event, traced
+from thresher.core import InvalidInput, NotFound, Said, ThresherError, dumps, event, traced
 
 logger = logging.getLogger("thresher.daemon")
 
@@ -58,7 +58,7 @@ async def _answer(verbs: Mapping[str, Verb], line: bytes, tell: Progress) -> dic
                 raise NotFound(f"The daemon knows no verb {verb!r}.", hint="Client and daemon may differ in version.")
             return {"result": await verbs[verb](arguments, tell)}
         except ThresherError as error:
-            event(logger, "command failed", level=logging.WARNING, code=error.code, message=error.message)
+            event(logger, "command failed", level=logging.WARNING, code=error.code, message=Said(error.message))
             return {"error": _error(error.code, error.message, error.hint, error.exit_code, trace)}
         except Exception:  # a face: whatever went wrong becomes one clear line
             logger.exception("command failed")

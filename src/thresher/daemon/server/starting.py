@@ -43,7 +43,7 @@ def run_started() -> int:
         place = here()
         place.prepare()
         settings = load_settings(data_dir=Path(place.folder))
-        _log_to_file(place, settings.log_level)
+        _log_to_file(place, settings)
         return run_daemon(settings, Options("client"), lambda ready: _tell({"ready": ready.pid}))
     except Taken:
         _tell({"taken": True})
@@ -73,11 +73,11 @@ def _bound_stderr() -> None:
     asyncio.get_running_loop().call_later(STDERR_CHECK_SECONDS, _bound_stderr)
 
 
-def _log_to_file(place: Place, level: str) -> None:
+def _log_to_file(place: Place, settings: Settings) -> None:
     handler = logging.handlers.RotatingFileHandler(
         place.log, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8", delay=True
     )
-    configure_logging(level, handler=handler)
+    configure_logging(settings.log_level, handler=handler, text=settings.log_text == "on")
 
 
 def serve_foreground(
@@ -105,7 +105,7 @@ def serve_foreground(
         DaemonFailure: The data folder cannot be used.
     """
     settings = load_settings(host=host, port=port)
-    configure_logging(settings.log_level)
+    configure_logging(settings.log_level, text=settings.log_text == "on")
     servers = read_servers(config) if config is not None else None
     for problem in servers.problems if servers is not None else ():
         sys.stderr.write(f"thresher: {config}: {problem}\n")
