@@ -20,8 +20,10 @@ from thresher.knowledge.tools.models import (
     Resolved,
     ServerInfo,
 )
+from thresher.knowledge.tools.retention import Purged, purge_logs
 from thresher.knowledge.tools.scanner import Finding
 from thresher.knowledge.tools.service import ToolService
+from thresher.knowledge.tools.statistics import Statistics
 
 __all__ = [
     "KIND",
@@ -34,11 +36,14 @@ __all__ = [
     "Finding",
     "FoundTool",
     "HeldTool",
+    "Purged",
     "Refreshed",
     "Resolved",
     "ServerInfo",
+    "Statistics",
     "ToolService",
     "compact",
     "definition_text",
     "line",
+    "purge_logs",
 ]

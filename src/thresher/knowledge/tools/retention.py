@@ -1,0 +1,73 @@
+"""Removes what has been kept for long enough: rows of both logs, and embeddings that nothing uses.
+
+Invariant: no transaction is long, whatever has gathered; a run that is cut off is finished by the next.
+
+An embedding is old enough when no index row of any tenant used it at any sweep for as long as logs are kept. Each sweep
+looks, and notes since when a vector has been found unused, so that neither searching nor indexing pays for a date of
+last use. A tool that left and comes back within that time is embedded from the cache.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Final
+
+from thresher.core import Caller, InvalidInput, Tenant
+from thresher.knowledge.tools.queries.statistics import prune_embeddings, purge_some, purge_some_of_all
+from thresher.store import Database
+
+LONGEST_DAYS = 36_500
+_NOBODY: Final = Tenant(0, "")
+"""Sees no tenant's rows; the sweep's functions go through all tenants themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """How much was removed.
+
+    Attributes:
+        rows: Log rows, discoveries and calls together.
+        embeddings: Vectors of the cache.
+    """
+
+    rows: int
+    embeddings: int
+
+
+async def purge(database: Database, caller: Caller, days: float) -> int:
+    """Remove the caller's log rows that are at least so many days old; returns how many.
+
+    Raises:
+        InvalidInput: The age is negative, or out of this world.
+    """
+    before, removed = _before(days), 0
+    while True:
+        async with database.transaction(caller.tenant) as connection:
+            some = sum(await purge_some(connection, caller, before))
+        removed += some
+        if not some:
+            return removed
+
+
+async def purge_logs(database: Database, days: float) -> Purged:
+    """The daily sweep: old log rows of all tenants, and embeddings unused for as long."""
+    before, removed = _before(days), 0
+    while True:
+        async with database.transaction(_NOBODY) as connection:
+            some = await purge_some_of_all(connection, before)
+        removed += some
+        if not some:
+            return Purged(removed, await prune(database, days))
+
+
+async def prune(database: Database, days: float) -> int:
+    """Note which embeddings are unused, and remove those that have been for so many days; returns how many."""
+    async with database.transaction(_NOBODY) as connection:
+        return await prune_embeddings(connection, _before(days))
+
+
+def _before(days: float) -> dt.datetime:
+    if not 0 <= days <= LONGEST_DAYS:
+        raise InvalidInput(f"{days:g} days is no age of log rows.", hint=f"Give 0 to {LONGEST_DAYS} days.")
+    return dt.datetime.now(dt.UTC) - dt.timedelta(days=days)
