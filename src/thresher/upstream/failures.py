@@ -19,6 +19,7 @@ from thresher.upstream.config import ServerConfig, public_config
 from thresher.upstream.http import Trouble
 from thresher.upstream.log import ServerLog
 from thresher.upstream.masking import Redactor
+from thresher.upstream.oauth import token_failure
 
 _MESSAGE_CHARS = 1_000
 _STATUS_HINTS = {
@@ -150,6 +151,8 @@ class Failures:
                     f"Server '{name}' {what}: its answer did not arrive whole ({message}).",
                     hint="The request may have been carried out. Look at the server's own log.",
                 )
+            case Trouble.TOKEN:
+                return token_failure(message, data)
             case Trouble.STATUS:
                 status = data if isinstance(data, int) else 0
                 hint = _STATUS_HINTS.get(

@@ -17,6 +17,7 @@ import httpx2
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 
+from thresher.core import ThresherError
 from thresher.upstream.config import ServerConfig
 from thresher.upstream.process import MAX_MESSAGE_BYTES
 
@@ -36,19 +37,23 @@ class Trouble(IntEnum):
     """The answer did not arrive whole: the request may have been carried out."""
     STATUS = -73004
     """An HTTP error status; `data` holds it."""
+    TOKEN = -73005
+    """No token for it: the server was not asked, or has refused; `data` holds the error's code and hint."""
 
 
-def http_transport(config: ServerConfig, connect_seconds: float) -> Transport:
+def http_transport(config: ServerConfig, connect_seconds: float, auth: httpx2.Auth | None = None) -> Transport:
     """Speak streamable HTTP with a server for the time of the returned context."""
-    return _http_transport(config, connect_seconds)
+    return _http_transport(config, connect_seconds, auth)
 
 
 @asynccontextmanager
-async def _http_transport(config: ServerConfig, connect_seconds: float) -> AsyncGenerator[Any]:
+async def _http_transport(
+    config: ServerConfig, connect_seconds: float, auth: httpx2.Auth | None
+) -> AsyncGenerator[Any]:
     # No limit on reading: each request carries its own, and a stream may be silent for long.
     timeout = httpx2.Timeout(connect=connect_seconds, read=None, write=_WRITE_SECONDS, pool=None)
     async with (
-        _Client(headers=dict(config.headers), timeout=timeout) as client,
+        _Client(headers=dict(config.headers), timeout=timeout, auth=auth) as client,
         streamable_http_client(config.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
     ):
         yield streams
@@ -65,6 +70,9 @@ class _Client(httpx2.AsyncClient):
             return _error(request, HTTPStatus.BAD_GATEWAY, Trouble.UNREACHABLE, _reason(error))
         except httpx2.TransportError as error:
             return _error(request, HTTPStatus.BAD_GATEWAY, Trouble.BROKEN, _reason(error))
+        except ThresherError as error:  # of the authorization
+            data = {"code": error.code, "hint": error.hint}
+            return _error(request, HTTPStatus.UNAUTHORIZED, Trouble.TOKEN, error.message, data)
         if request.method != "POST":
             return response
         if response.status_code >= HTTPStatus.BAD_REQUEST:
