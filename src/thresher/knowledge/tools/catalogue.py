@@ -136,7 +136,8 @@ def snapshot(version: int, servers: Sequence[ServerRow], rows: Sequence[NameRow]
     }
     seen = {server.id: server.name for server in by_name.values()}
     rows = [row for row in rows if row.server_id in seen]
-    exposed = expose(((row.server, row.name) for row in rows), META_TOOLS)
+    bare = frozenset(server.name for server in by_name.values() if server.config.get("prefix") is False)
+    exposed = expose(((row.server, row.name) for row in rows), META_TOOLS, bare=bare)
     named = [NamedTool(name, row) for name, row in zip(exposed, rows, strict=True) if row.held != GONE]
     tools = tuple(tool for tool in named if not tool.row.held)
     enabled = {tool.row.id: tool for tool in tools if tool.row.enabled}

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from thresher.core import Caller, Conflict, InvalidInput, NotFound, ThresherError, Tool, event, mask_text
-from thresher.knowledge.tools import queries
+from thresher.knowledge.tools import components, queries
 from thresher.knowledge.tools.catalogue import Catalogue, Catalogues
 from thresher.knowledge.tools.indexer import Indexer
 from thresher.knowledge.tools.models import STATIC, Refreshed
@@ -129,6 +129,8 @@ class Refresher:
                     listing = _usable(server, await self._upstreams.list_tools(self._servers.config(caller, server)))
                     server = replace(server, description=server.description or _described(listing))
                     removed = await self._store(caller, catalogue, server, listing, only)
+                    if only is None:
+                        await components.store(self._database, caller, server, listing)
                 except ThresherError as failure:
                     error = mask_text(str(failure))[:_ERROR_CHARACTERS]
                     await self._mark_failed(caller, server, error)
@@ -155,6 +157,7 @@ class Refresher:
             policy=policy_of(self._setting, trusted_server=server.auto_approve),
             only=only,
             peers=_peers(catalogue, server, listing),
+            problem=mask_text(" ".join(listing.problems))[:_ERROR_CHARACTERS],
         )
 
     async def _mark_failed(self, caller: Caller, server: ServerRow, error: str) -> None:

@@ -13,6 +13,7 @@ from thresher.core import Caller, InvalidInput, NotFound, Settings, Tool, Upstre
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.approval import Approvals
 from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, NamedTool
+from thresher.knowledge.tools.changes import Changes
 from thresher.knowledge.tools.finder import Finder
 from thresher.knowledge.tools.indexer import Indexer
 from thresher.knowledge.tools.log import ToolLog
@@ -29,10 +30,12 @@ from thresher.knowledge.tools.models import (
 from thresher.knowledge.tools.queries import StoredTool
 from thresher.knowledge.tools.question import ask
 from thresher.knowledge.tools.refreshing import Refresher
+from thresher.knowledge.tools.retention import Purged, prune, purge
 from thresher.knowledge.tools.servers import Servers, own
+from thresher.knowledge.tools.statistics import Statistics, measure
 from thresher.search import Progress, PutCounts, SearchIndex
 from thresher.store import Database, SecretBox, run_retrying
-from thresher.upstream import ServerConfig, Upstreams
+from thresher.upstream import Changed, ServerConfig, Upstreams
 
 MAX_NAMES = 50
 """Names in one `describe_tools`: enough for any answer of `find_tools`, far below what floods a model."""
@@ -60,6 +63,7 @@ class ToolService:
         self._refresher = Refresher(
             database, self._indexer, self._catalogues, upstreams, self._servers, settings.auto_approve
         )
+        self._changes = Changes(self._refresher.refresh)
         self._approvals = Approvals(database, self._indexer, self._catalogues)
 
     async def find_tools(
@@ -95,9 +99,40 @@ class ToolService:
         question = ask(queries, message, history, self._settings.find_limit if limit is None else limit, threshold)
         return await self._finder.find(caller, question, servers, core=include_core_tools, unchosen=include_unchosen)
 
+    def server_changed(self, config: ServerConfig, changed: Changed) -> None:
+        """Take a server's announcement that its lists changed: it is listed again soon, and nothing else is touched."""
+        self._changes.note(config, changed)
+
+    async def close(self) -> None:
+        """End what runs behind the answers; before the sessions and the database close."""
+        await self._changes.close()
+        await self.settle()
+
     async def settle(self) -> None:
         """Wait until the log rows of all answers and calls are written; before the database closes, or is looked at."""
         await self._log.settle()
+
+    async def stats(self, caller: Caller, days: float = 30) -> Statistics:
+        """What the logs say of the last days: times, failures, and whether the choice was right. See `Statistics`.
+
+        Raises:
+            InvalidInput: The number of days is out of bounds.
+        """
+        return await measure(self._database, caller, await self._catalogues.current(caller), days, self._log.lost)
+
+    async def purge(self, caller: Caller, older_than: float | None = None) -> Purged:
+        """Remove old log rows of the caller's tenant, and embeddings that no index has used for long.
+
+        Args:
+            caller: Whose rows.
+            older_than: Their age in days; that of the setting unless told.
+
+        Raises:
+            InvalidInput: The age is out of bounds.
+        """
+        kept = self._settings.log_days
+        removed = await purge(self._database, caller, kept if older_than is None else older_than)
+        return Purged(removed, await prune(self._database, kept))
 
     async def describe_tools(self, caller: Caller, names: Sequence[str] | str) -> Descriptions:
         """Definitions in full, in the order asked; unknown names come back with the nearest known ones.
@@ -238,6 +273,15 @@ class ToolService:
     async def list_servers(self, caller: Caller) -> tuple[ServerInfo, ...]:
         """The servers in the order in which they were added; no secrets."""
         return await self._servers.infos(caller)
+
+    async def server_config(self, caller: Caller, name: str) -> ServerConfig:
+        """How a server is reached for the caller, secrets opened; for use inside the process alone.
+
+        Raises:
+            NotFound: None has this name.
+            InvalidInput: It is a catalogue without a live server.
+        """
+        return self._servers.config(caller, (await self._catalogues.current(caller)).server(name))
 
     async def refresh(
         self,

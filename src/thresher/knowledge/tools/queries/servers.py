@@ -22,7 +22,12 @@ from thresher.store.tables import server, tool
 
 @dataclass(frozen=True, slots=True)
 class ServerRow:
-    """A row of `server`, and how many tools it has: `tools` in all, `held` of them waiting for approval."""
+    """A row of `server`, and what its tools amount to.
+
+    Attributes:
+        tools: How many tools it has.
+        held: How many of these wait for approval.
+    """
 
     id: int
     owner: str | None
