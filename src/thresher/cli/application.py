@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from thresher import __version__
-from thresher.cli import catalogue, evaluating, health, running, servers, tools
+from thresher.cli import catalogue, evaluating, health, logs, running, servers, tools
 from thresher.cli.output import BROKEN_PIPE, INTERRUPTED, ReaderGone, complain
 
 application = typer.Typer(
@@ -46,6 +46,7 @@ application.add_typer(servers.commands, name="servers")
 application.add_typer(catalogue.commands, name="index")
 application.add_typer(evaluating.commands, name="eval")
 health.register(application)
+logs.register(application, tools.commands)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from thresher import __version__
 from thresher.app import App
-from thresher.core import EncoderError, InvalidInput, plain
+from thresher.core import Caller, EncoderError, InvalidInput, plain
 from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.presence import Presence
 from thresher.evaluation import evaluate, read_pool, read_questions
@@ -40,7 +40,7 @@ def build_verbs(app: App, presence: Presence, facts: Mapping[str, Any]) -> Mappi
     verbs = _Verbs(app, presence, facts)
     named = (verbs.find_tools, verbs.describe_tools, verbs.list_tools, verbs.set_tool, verbs.list_servers)
     more = (verbs.add_server, verbs.import_servers, verbs.remove_server, verbs.set_server_enabled, verbs.refresh)
-    rest = (verbs.evaluate_tools, verbs.status, verbs.measure_encoder)
+    rest = (verbs.stats, verbs.purge, verbs.evaluate_tools, verbs.status, verbs.measure_encoder)
     return {verb.__name__: verb for verb in (*named, *more, *rest)}
 
 
@@ -123,6 +123,20 @@ class _Verbs:
             removed=sum(done.removed for done in refreshed),
             failures={name: error for done in refreshed for name, error in done.failures.items()},
         )
+
+    async def stats(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        caller, given = await self._of_tenant(arguments)
+        return plain(await self._tools.stats(caller, **given))
+
+    async def purge(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        caller, given = await self._of_tenant(arguments)
+        return plain(await self._tools.purge(caller, **given))
+
+    async def _of_tenant(self, arguments: Mapping[str, Any]) -> tuple[Caller, dict[str, Any]]:
+        """Whoever reaches the socket keeps this installation: any tenant's logs are in his care."""
+        given = dict(arguments)
+        name = given.pop("tenant", None)
+        return (self._caller if name is None else Caller(await self._services.database.tenant(name))), given
 
     async def evaluate_tools(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         pool = read_pool(Path(arguments["pool"]))
