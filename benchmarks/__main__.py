@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from benchmarks import processes, quality, speed, tokens
+from benchmarks import conformance, gateway, leaks, processes, quality, speed, starts, tokens
 
 BENCHMARKS = {
     "tokens": tokens.run,
@@ -14,6 +14,10 @@ BENCHMARKS = {
     "speed": speed.run,
     "quality": quality.run,
     "abstention": quality.run_abstention,
+    "gateway": gateway.run,
+    "leaks": leaks.run,
+    "starts": starts.run,
+    "conformance": conformance.run,
 }
 
 

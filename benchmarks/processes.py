@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,43 +33,66 @@ INITIALIZE = {
 }
 
 
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """The environment of a command that works in a data folder."""
+    return {**os.environ, "THRESHER_DATA_DIR": str(folder), **more}
+
+
 @dataclass(frozen=True, slots=True)
-class Daemon:
-    """A daemon that answers."""
+class Process:
+    """A server that listens."""
 
     pid: int
     url: str
 
 
-def _environment(folder: Path, **more: str) -> dict[str, str]:
-    return {**os.environ, "THRESHER_DATA_DIR": str(folder), **more}
+async def until(condition: Callable[[], Awaitable[object]], pause: float = 0.05) -> None:
+    """Wait until a condition holds; not for ever."""
+    async with asyncio.timeout(START_SECONDS):
+        while True:
+            if await condition():
+                return
+            await asyncio.sleep(pause)
+
+
+async def answers(client: Client[Any], name: str, arguments: dict[str, Any]) -> bool:
+    """Whether a tool answers without an error."""
+    return not (await client.call_tool_mcp(name, arguments)).is_error
 
 
 @asynccontextmanager
-async def serving(folder: Path, *options: str, **environment: str) -> AsyncGenerator[Daemon]:
-    """`thresher serve` on a free port, until the block ends."""
-    process = await asyncio.create_subprocess_exec(
-        THRESHER, "serve", "--port", "0", *options,
-        env=_environment(folder, **environment), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+async def starting(*command: str) -> AsyncGenerator[Process]:
+    """A server that prints its address as its first line, until the block ends."""
+    process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
     try:
-        yield Daemon(process.pid, await _address(folder))
+        async with asyncio.timeout(START_SECONDS):
+            url = (await process.stdout.readline()).decode().strip()
+        yield Process(process.pid, url)
     finally:
-        process.terminate()
+        if process.returncode is None:
+            process.kill()
         await process.wait()
 
 
-async def _address(folder: Path) -> str:
-    async with asyncio.timeout(START_SECONDS):
-        while True:
-            status = await asyncio.create_subprocess_exec(
-                THRESHER, "status", "--json",
-                env=_environment(folder), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
-            out, _ = await status.communicate()
-            if status.returncode == 0 and (url := json.loads(out).get("url")):
-                return str(url)
-            await asyncio.sleep(0.1)
+@asynccontextmanager
+async def serving(folder: Path, *options: str, **variables: str) -> AsyncGenerator[Process]:
+    """`thresher serve` on a free port, until the block ends."""
+    process = await asyncio.create_subprocess_exec(
+        THRESHER, "serve", "--port", "0", "--json", *options,
+        env=environment(folder, **variables), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            line = await process.stdout.readline()
+        if not line:
+            raise SystemExit(f"thresher serve ended at once; run it by hand to see why: {THRESHER} serve")
+        yield Process(process.pid, str(json.loads(line)["url"]))
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await process.wait()
 
 
 def _milliseconds(command: Sequence[str], environment: dict[str, str], text: str = "") -> float:
@@ -80,13 +103,13 @@ def _milliseconds(command: Sequence[str], environment: dict[str, str], text: str
 
 def _start_times(folder: Path) -> dict[str, Any]:
     """The whole life of a bridge that answers one `initialize`, against a Python that does nothing, in turn."""
-    environment = _environment(folder)
+    variables = environment(folder)
     message = json.dumps(INITIALIZE) + "\n"
     bridge: list[float] = []
     nothing: list[float] = []
     for _ in range(STARTS):
-        nothing.append(_milliseconds([sys.executable, "-c", "pass"], environment))
-        bridge.append(_milliseconds([THRESHER, "stdio"], environment, message))
+        nothing.append(_milliseconds([sys.executable, "-c", "pass"], variables))
+        bridge.append(_milliseconds([THRESHER, "stdio"], variables, message))
     return {
         "bridge_ms": round(median(bridge), 1),
         "python_ms": round(median(nothing), 1),
@@ -104,7 +127,7 @@ async def _ten_clients(folder: Path) -> dict[str, Any]:
     path = folder.parent / "mcp.json"
     path.write_text(json.dumps(servers), encoding="utf-8")
     async with serving(folder, "--config", str(path)) as daemon, AsyncExitStack() as stack:
-        transport = {"command": THRESHER, "args": ["stdio"], "env": _environment(folder)}
+        transport = {"command": THRESHER, "args": ["stdio"], "env": environment(folder)}
         clients = [
             await stack.enter_async_context(Client(StdioTransport(**transport, keep_alive=False)))
             for _ in range(CLIENTS)
@@ -124,9 +147,9 @@ async def _ten_clients(folder: Path) -> dict[str, Any]:
 
 def _first_answer(folder: Path) -> float:
     """Seconds until a client that finds no daemon has an answer; the daemon is ended afterwards."""
-    environment = _environment(folder, THRESHER_PORT="0")
-    taken = _milliseconds([THRESHER, "tools", "list", "--json"], environment) / 1000
-    subprocess.run([THRESHER, "stop"], env=environment, capture_output=True, check=True)
+    variables = environment(folder, THRESHER_PORT="0")
+    taken = _milliseconds([THRESHER, "tools", "list", "--json"], variables) / 1000
+    subprocess.run([THRESHER, "stop"], env=variables, capture_output=True, check=True)
     return round(taken, 2)
 
 

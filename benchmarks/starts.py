@@ -1,0 +1,96 @@
+"""A start with one of five servers hung, against a start with all well: the time to the first answer.
+
+Invariant: the two kinds of start take turns, each on a data folder that has been used before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from contextlib import AsyncExitStack, ExitStack
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from fastmcp import Client
+
+from benchmarks import machine, product
+from benchmarks.endpoints import endpoint
+from benchmarks.processes import answers, serving, until
+
+SERVERS = 5
+STARTS = 5
+CALL = {"name": "s0_echo", "arguments": {"text": "hello"}}
+LIMIT = 120.0
+FAKE = Path(__file__).resolve().parents[1] / "tests" / "fakes" / "stdio_server.py"
+KINDS = ("well", "hung child", "hung address")
+
+
+def entries(kind: str, upstream: str, silent: str) -> dict[str, Any]:
+    """Five servers: one over HTTP, the rest child processes; the last one hangs unless all is well."""
+    child = {"command": sys.executable, "args": [str(FAKE), "good"]}
+    servers: dict[str, Any] = {"s0": {"type": "http", "url": upstream}}
+    servers |= {f"s{number}": child for number in range(1, SERVERS)}
+    last = {
+        "well": child,
+        "hung child": {**child, "args": [str(FAKE), "hang"]},
+        "hung address": {"type": "http", "url": silent},
+    }
+    return {"mcpServers": servers | {f"s{SERVERS - 1}": last[kind]}}
+
+
+async def first_answers(folder: Path, config: Path) -> dict[str, float]:
+    """Seconds from the start of a daemon to its first listing, first search, and first answer of an upstream."""
+    started, taken = time.perf_counter(), dict[str, float]()
+    async with asyncio.timeout(LIMIT), serving(folder, "--config", str(config)) as daemon, Client(daemon.url) as client:
+        await client.list_tools()
+        taken["listing"] = time.perf_counter() - started
+        await client.call_tool("find_tools", {"message": "echo this text"})
+        taken["search"] = time.perf_counter() - started
+        await until(lambda: answers(client, "call_tool", CALL), pause=0.02)
+        taken["call"] = time.perf_counter() - started
+    return taken
+
+
+async def _starts(configs: dict[str, Path], used: Path | None) -> dict[str, list[dict[str, float]]]:
+    """The kinds by turns; on one data folder that was used before, or on an empty one each time."""
+    taken: dict[str, list[dict[str, float]]] = {kind: [] for kind in configs}
+    for _ in range(STARTS):
+        for kind, config in configs.items():
+            with ExitStack() as stack:
+                taken[kind].append(await first_answers(used or stack.enter_context(product.folder()), config))
+    return taken
+
+
+def _figures(taken: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
+    middle = {
+        kind: {what: median(start[what] for start in starts) for what in starts[0]} for kind, starts in taken.items()
+    }
+    return {
+        kind: {
+            what: {"seconds": round(value, 2), "times": round(value / middle["well"][what], 2)}
+            for what, value in row.items()
+        }
+        for kind, row in middle.items()
+    }
+
+
+async def run() -> dict[str, Any]:
+    """Measure and save."""
+    async with AsyncExitStack() as stack:
+        folder = stack.enter_context(product.folder())
+        upstream = await stack.enter_async_context(endpoint("upstream"))
+        silent = await stack.enter_async_context(endpoint("hung"))
+        configs: dict[str, Path] = {}
+        for kind in KINDS:
+            configs[kind] = folder.parent / f"{kind.replace(' ', '-')}.json"
+            configs[kind].write_text(json.dumps(entries(kind, upstream.url, silent.url)), encoding="utf-8")
+        await first_answers(folder, configs["well"])
+        figures: dict[str, Any] = {"servers": SERVERS, "starts": STARTS}
+        for name, used in (("used folder", folder), ("empty folder", None)):
+            figures[name] = _figures(await _starts(configs, used))
+            print(name, json.dumps(figures[name], indent=1), flush=True)
+    machine.save("starts", figures)
+    return figures
