@@ -2,23 +2,27 @@
 
 Invariant: what was opened is closed in the opposite order, however the block ends; no server delays the start.
 
-Uses: core, embedding, gateway, knowledge, search, services, store, upstream.
+Uses: api, core, embedding, gateway, knowledge, search, services, store, upstream.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
 
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from thresher.api import CALLER, KEY, Door, Origins, http_api, is_loopback
 from thresher.core import Caller, InvalidInput, Settings, ThresherError, environment, event
 from thresher.embedding import Encoder, open_encoder
-from thresher.gateway import MCP_PATH, Expose, build_gateway, http_app, serve_stream_session
+from thresher.gateway import Expose, build_gateway, http_app, serve_stream_session
 from thresher.knowledge.tools import ToolService
 from thresher.search import SearchIndex
 from thresher.services import Services
@@ -26,11 +30,6 @@ from thresher.store import Keys, SecretBox, open_store
 from thresher.upstream import ServerConfig, ServerFile, Upstreams, parse_servers
 
 logger = logging.getLogger("thresher.app")
-
-Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-ASGI: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOCAL_TENANT = "local"
 
@@ -41,13 +40,13 @@ class App:
 
     Attributes:
         services: What the faces call.
-        asgi: The HTTP face; its lifespan is already running.
+        asgi: The door to the HTTP faces; their lifespan is already running.
         serve_stream: Serves one MCP session over a pair of byte streams, for a caller; None: the owner of this process.
         indexing: Ends when every server that was known at the start has been listed, or has failed.
     """
 
     services: Services
-    asgi: ASGI
+    asgi: ASGIApp
     serve_stream: Callable[[asyncio.StreamReader, asyncio.StreamWriter, Caller | None], Awaitable[None]]
     indexing: asyncio.Task[None]
 
@@ -74,7 +73,8 @@ async def open_app(
         indexing = asyncio.create_task(_index(services, servers))
         indexing.add_done_callback(_report)
         stack.push_async_callback(_cancel, indexing)
-        yield App(services, _door(http), partial(serve_stream_session, gateway), indexing)
+        stack.push_async_callback(_cancel, asyncio.create_task(services.keys.patrol()))
+        yield App(services, _door(services, http), partial(serve_stream_session, gateway), indexing)
 
 
 async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
@@ -138,23 +138,24 @@ async def _cancel(task: asyncio.Task[None]) -> None:
     await asyncio.wait([task])
 
 
-def _door(mcp: ASGI) -> ASGI:
-    """One small door: /mcp and below is MCP, /healthz says that the process lives, the rest is not there."""
-
-    async def door(scope: Scope, receive: Receive, send: Send) -> None:
-        path = str(scope.get("path", ""))
-        if path == MCP_PATH or path.startswith(f"{MCP_PATH}/"):
-            await mcp(scope, receive, send)
-        elif scope["type"] == "http":
-            await _answer(send, *((200, b"ok\n") if path == "/healthz" else (404, b"MCP is at /mcp\n")))
-
-    return door
+def _door(services: Services, mcp: ASGIApp) -> Door:
+    """What the port is given to; only on a loopback address is anybody served without a key."""
+    settings = services.settings
+    owner = services.caller if is_loopback(settings.host) else None
+    origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)
+    return Door(_owned(mcp), http_api(services), services.keys, origins, owner)
 
 
-async def _answer(send: Send, status: int, body: bytes) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _owned(mcp: ASGIApp) -> ASGIApp:
+    """MCP whose sessions belong to the key that opened them: to any other key they are not there."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if key := scope.get(KEY):
+            subject = scope[CALLER].user
+            scope["user"] = AuthenticatedUser(AccessToken(token=key, client_id=key, scopes=[], subject=subject))
+        await mcp(scope, receive, send)
+
+    return serve
 
 
 def read_servers(path: Path) -> ServerFile:

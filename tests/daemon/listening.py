@@ -8,17 +8,17 @@ import threading
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from thresher import __version__
-from thresher.core import Conflict
+from thresher.core import Caller, Conflict
 from thresher.daemon.lock import FileLock
 from thresher.daemon.place import Place
 from thresher.daemon.server.control import Progress, serve_control
 from thresher.daemon.server.listener import Identity, Listener
 from thresher.daemon.server.presence import Presence
+from thresher.store import Keys
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Listening:
     cancelled: threading.Event = field(default_factory=threading.Event)
 
 
-async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None) -> None:
     """Send every chunk back until the client has said all."""
     while chunk := await reader.read(65536):
         writer.write(chunk)
@@ -88,9 +88,14 @@ async def listening(
     presence = Presence(idle_seconds, leave)
     token = secrets.token_hex(8)
     sessions: dict[str, Any] = {"mcp": echo}
-    listener = Listener(place, Identity(token, started_by, version), presence, sessions, leave)
+    keys = Keys(cast("Any", None))  # no client of these tests shows a key, so no database is asked
+    listener = Listener(place, Identity(token, started_by, version), presence, sessions, keys, leave)
     state = Listening(place, listener, presence, stopped, asyncio.get_running_loop(), asked_to_leave)
-    sessions["control"] = partial(serve_control, verbs(state))
+
+    async def control(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None) -> None:
+        await serve_control(verbs(state), reader, writer)
+
+    sessions["control"] = control
     address = await listener.open(unix=unix)
     place.write({"pid": 0, "version": version, "address": address, "token": token})
     presence.begin()

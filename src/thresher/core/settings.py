@@ -6,14 +6,15 @@ Every setting is a variable `THRESHER_<NAME>`. A wrong value stops the start wit
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 from platformdirs import user_data_path
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from thresher.core.errors import ConfigurationError
 
@@ -28,6 +29,23 @@ def default_data_dir() -> Path:
 def _number(value: object) -> object:
     """A variable is text, and pydantic compares the values of a `Literal` without converting them."""
     return int(value) if isinstance(value, str) and value.isdecimal() else value
+
+
+def _listed(value: object) -> object:
+    """A variable holds several values with commas between them."""
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _hosts(names: tuple[str, ...]) -> tuple[str, ...]:
+    if wrong := [name for name in names if not re.fullmatch(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:]+", name)]:
+        raise ValueError(f"{wrong[0]!r} is no host name; write names without scheme and port")
+    return names
+
+
+def _origins(origins: tuple[str, ...]) -> tuple[str, ...]:
+    if wrong := [origin for origin in origins if not re.fullmatch(r"https?://[^/?#@\s*]+", origin)]:
+        raise ValueError(f"{wrong[0]!r} is no origin; write https://chat.example.com, with a port if it has one")
+    return origins
 
 
 class Settings(BaseSettings):
@@ -63,8 +81,14 @@ class Settings(BaseSettings):
     vector_memory_mb: int = Field(default=256, ge=0)
     """Memory for read-only copies of index vectors in the process; 0 searches in PostgreSQL alone."""
 
+    key: SecretStr | None = None
+    """A client's setting: `thresher stdio` and the commands act as its holder. The daemon does not read it."""
     host: str = "127.0.0.1"
     port: int = Field(default=8642, ge=0, le=65535)
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_hosts)] = ()
+    """Names, besides loopback and the address itself, under which clients reach the HTTP door."""
+    allowed_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_origins)] = ()
+    """Origins of web pages that may use the HTTP door."""
     idle_exit_seconds: float = Field(default=600.0, ge=0)
     """A daemon that a client started leaves after this long without clients; 0 never."""
     upstream_connect_seconds: float = Field(default=30.0, gt=0)

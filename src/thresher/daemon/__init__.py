@@ -2,7 +2,7 @@
 
 Invariant: the standard library only on this side; the daemon itself is `thresher.daemon.server`.
 
-Uses: app, core, evaluation, gateway, knowledge, upstream.
+Uses: api, app, core, evaluation, gateway, knowledge, store, upstream.
 """
 
 from thresher.daemon.attach import attach

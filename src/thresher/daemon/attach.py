@@ -13,7 +13,7 @@ import time
 from thresher import __version__
 from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.lock import FileLock, is_free
-from thresher.daemon.place import Place, as_object
+from thresher.daemon.place import Place, as_object, own_key
 
 START_SECONDS = 90.0
 """The longest that a first start may take: creating and migrating the database on a slow disk."""
@@ -75,7 +75,7 @@ def _greet(place: Place, mode: str, version: str, deadline: float) -> socket.soc
     if card is None or link is None:
         return None
     try:
-        answer = _handshake(link, {"thresher": version, "token": card.get("token"), "mode": mode})
+        answer = _handshake(link, {"thresher": version, "token": card.get("token"), "mode": mode, "key": own_key()})
     except TimeoutError:
         link.close()
         raise DaemonFailure(

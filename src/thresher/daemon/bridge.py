@@ -25,7 +25,7 @@ def run_bridge(place: Place | None = None) -> int:
     the daemon closes. A daemon that ends first is an error.
 
     Returns:
-        The exit code: 0, 9 when the daemon is missing or ended, 130 after Ctrl-C.
+        The exit code: 0, 9 when the daemon is missing or ended, 10 without a good key, 130 after Ctrl-C.
     """
     place = place or here()
     _fill_standard_streams()
@@ -55,10 +55,20 @@ def _pump(link: socket.socket, place: Place) -> int:
             return 0  # the client no longer reads: it is gone
     if ended.is_set():
         return 0
+    _ask_why(place)
     raise DaemonFailure(
         "The daemon ended while this client was connected (stopped, killed or crashed).",
         hint=f"Start the client again: a new daemon comes up by itself. Its log: {place.log}",
     )
+
+
+def _ask_why(place: Place) -> None:
+    """Raise the reason for which a daemon that still runs has ended the session, such as a revoked key."""
+    try:
+        attach(place, "mcp", start=False).close()
+    except DaemonFailure as error:
+        if error.code == "access_denied":
+            raise
 
 
 def _receive(link: socket.socket) -> bytes:

@@ -25,6 +25,11 @@ def data_dir() -> str:
     return os.path.abspath(os.path.expanduser(given or _default_data_dir()))
 
 
+def own_key() -> str:
+    """The key of the caller as whom this client acts: `THRESHER_KEY`; empty: the owner of the data folder."""
+    return _variable("THRESHER_KEY")
+
+
 def _variable(name: str) -> str:
     return os.environ.get(name, "").strip()  # noqa: TID251 - core.settings costs more than Python's own start
 

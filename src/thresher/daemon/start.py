@@ -60,6 +60,7 @@ def _spawn(place: Place, errors: int) -> subprocess.Popen[bytes]:
     # -P: neither the client's folder nor the data folder may shadow a module.
     command = [sys.executable, "-P", "-m", "thresher", COMMAND]
     environment = dict(os.environ, THRESHER_DATA_DIR=place.folder)  # noqa: TID251 - handed on, not read
+    environment.pop("THRESHER_KEY", None)  # it is this client's alone
     if sys.platform == "win32":  # not run by the tests
         flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
         return subprocess.Popen(

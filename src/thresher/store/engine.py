@@ -67,14 +67,19 @@ class Database:
             SchemaMismatch: The schema is older or newer than this code.
         """
         engine = _engine(url, pool_size, pool_timeout)
+        database = cls(engine, pool_size)
         try:
-            with translated():
-                async with engine.connect() as connection:
-                    await connection.run_sync(check)
+            await database.check()
         except BaseException:
             await engine.dispose()
             raise
-        return cls(engine, pool_size)
+        return database
+
+    async def check(self) -> None:
+        """Check again what `open` has checked; raises as it does."""
+        with translated():
+            async with self._engine.connect() as connection:
+                await connection.run_sync(check)
 
     @asynccontextmanager
     async def transaction(self, tenant: Tenant) -> AsyncGenerator[AsyncConnection]:

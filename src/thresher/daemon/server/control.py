@@ -22,6 +22,10 @@ Progress = Callable[[Mapping[str, Any]], None]
 Verb = Callable[[Mapping[str, Any], Progress], Awaitable[Any]]
 
 
+REQUEST_LIMIT = 16 * 1024 * 1024
+"""Bytes of a request: an `mcpServers` file of thousands of servers fits."""
+
+
 async def serve_control(verbs: Mapping[str, Verb], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer one request.
 
@@ -30,7 +34,12 @@ async def serve_control(verbs: Mapping[str, Verb], reader: asyncio.StreamReader,
         reader: The client's bytes, past the handshake.
         writer: To the client.
     """
-    line = await reader.readline()
+    try:
+        line = await _request(reader)
+    except InvalidInput as error:
+        writer.write(_line({"error": _error(error.code, error.message, error.hint, error.exit_code, "")}))
+        await writer.drain()
+        return
     if not line:
         return
 
@@ -39,7 +48,7 @@ async def serve_control(verbs: Mapping[str, Verb], reader: asyncio.StreamReader,
             writer.write(_line({"progress": progress}))
 
     work = asyncio.create_task(_answer(verbs, line, tell))
-    gone = asyncio.create_task(reader.read())
+    gone = asyncio.create_task(_end_of(reader))
     await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
     gone.cancel()
     if not work.done():
@@ -48,6 +57,30 @@ async def serve_control(verbs: Mapping[str, Verb], reader: asyncio.StreamReader,
     if isinstance(answer, dict):
         writer.write(_line(answer))
         await writer.drain()
+
+
+async def _request(reader: asyncio.StreamReader) -> bytes:
+    """The first line; empty when the client closes before one."""
+    pieces: list[bytes] = []
+    size = 0
+    while size <= REQUEST_LIMIT:
+        try:
+            return b"".join([*pieces, await reader.readuntil(b"\n")])
+        except asyncio.IncompleteReadError:
+            return b""
+        except asyncio.LimitOverrunError as over:  # longer than the reader's own buffer
+            pieces.append(await reader.readexactly(over.consumed))
+            size += over.consumed
+    raise InvalidInput(f"The request is longer than {REQUEST_LIMIT} bytes.", hint="Send less at once.")
+
+
+async def _end_of(reader: asyncio.StreamReader) -> None:
+    """Wait until the client closes; what it says after its request is passed over, not kept."""
+    while await reader.read(_CHUNK):
+        pass
+
+
+_CHUNK = 64 * 1024
 
 
 async def _answer(verbs: Mapping[str, Verb], line: bytes, tell: Progress) -> dict[str, Any]:

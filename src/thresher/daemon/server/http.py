@@ -1,6 +1,6 @@
-"""The daemon's HTTP door: uvicorn on a loopback address.
+"""The daemon's HTTP port: uvicorn on an address of this machine.
 
-Invariant: the port is taken before anything else starts, and nothing but this machine can reach it.
+Invariant: the port is taken before anything else starts, and answers nobody before the product is open.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import uvicorn
+from starlette.types import ASGIApp
 
-from thresher.app import ASGI
 from thresher.core import ConfigurationError, Conflict
 
 GRACE_SECONDS = 3
@@ -25,24 +25,24 @@ GRACE_SECONDS = 3
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Take a loopback address.
+    """Take an address.
 
     Args:
-        host: `localhost`, or a loopback address of either family.
+        host: `localhost`, or an address of either family; `0.0.0.0` and `::` are all of this machine's.
         port: The port; 0 lets the system choose.
 
     Returns:
         The bound socket, not yet listening.
 
     Raises:
-        ConfigurationError: The address could be reached from elsewhere.
+        ConfigurationError: It is no address of this machine.
         Conflict: The port is taken.
     """
     address = "127.0.0.1" if host == "localhost" else host
-    if not _is_loopback(address):
+    if not _is_address(address):
         raise ConfigurationError(
-            f"Thresher does not listen on {host}: it has no authentication yet, so only this machine may reach it.",
-            hint="Use 127.0.0.1 or ::1, and a tunnel or a reverse proxy with authentication for other machines.",
+            f"Thresher listens on addresses, and {host!r} is none.",
+            hint="Use 127.0.0.1 for this machine alone, or 0.0.0.0 for every address of it.",
         )
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     # Naming the protocol matters: asyncio switches Nagle's delay (40 ms an answer) off for such sockets alone.
@@ -57,11 +57,12 @@ def bind(host: str, port: int) -> socket.socket:
     return door
 
 
-def _is_loopback(address: str) -> bool:
+def _is_address(text: str) -> bool:
     try:
-        return ipaddress.ip_address(address).is_loopback
+        ipaddress.ip_address(text)
     except ValueError:
         return False
+    return True
 
 
 def _explained(host: str, port: int, error: OSError) -> Exception:
@@ -76,9 +77,14 @@ def _explained(host: str, port: int, error: OSError) -> Exception:
 
 
 def address_of(door: socket.socket) -> str:
-    """The address for MCP clients, such as `http://127.0.0.1:8642/mcp`."""
+    """The address for MCP clients on this machine, such as `http://127.0.0.1:8642/mcp`."""
     host, port = door.getsockname()[:2]
+    host = str(_REACHED_BY.get(host, host))
     return f"http://[{host}]:{port}/mcp" if ":" in host else f"http://{host}:{port}/mcp"
+
+
+_REACHED_BY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
+"""What this machine calls a port that is open on every address."""
 
 
 class _Server(uvicorn.Server):
@@ -91,7 +97,7 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serving(application: ASGI, door: socket.socket) -> AsyncGenerator[None]:
+async def serving(application: ASGIApp, door: socket.socket) -> AsyncGenerator[None]:
     """Serve an application for as long as the block lasts; its lifespan is the caller's business.
 
     Args:
@@ -104,6 +110,7 @@ async def serving(application: ASGI, door: socket.socket) -> AsyncGenerator[None
         log_config=None,
         access_log=False,
         server_header=False,
+        ws="none",  # an upgrade is answered as any other request
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     server = _Server(config)

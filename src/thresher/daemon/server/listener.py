@@ -12,21 +12,26 @@ import json
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
+import anyio
+
 from thresher import __version__
-from thresher.core import dumps, event
+from thresher.core import AccessDenied, Caller, ThresherError, dumps, event
 from thresher.daemon.place import Place, has_unix_sockets
 from thresher.daemon.server.presence import Presence
+from thresher.store import Keys
 
 logger = logging.getLogger("thresher.daemon")
 
-Session = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+Session = Callable[[asyncio.StreamReader, asyncio.StreamWriter, Caller | None], Awaitable[None]]
+"""Serves a client for the holder of its key; None: the owner of the data folder, who needs none."""
 HANDSHAKE_SECONDS = 10.0
-LINE_LIMIT = 16 * 1024 * 1024
-"""Longest message of a client in bytes; it also bounds what one slow session may buffer."""
+LINE_LIMIT = 64 * 1024
+"""Longest greeting in bytes; it also bounds what one slow session may buffer."""
 CLOSE_SECONDS = 3.0
 
 
@@ -53,6 +58,7 @@ class Listener:
         identity: Token, origin and version.
         presence: Counts the clients.
         sessions: What serves each mode, `mcp` and `control`.
+        keys: Whom a client with a key speaks for.
         stop: Called when the daemon shall end.
     """
 
@@ -62,12 +68,14 @@ class Listener:
         identity: Identity,
         presence: Presence,
         sessions: Mapping[str, Session],
+        keys: Keys,
         stop: Callable[[], None],
     ) -> None:
         self._place = place
         self._identity = identity
         self._presence = presence
         self._sessions = sessions
+        self._keys = keys
         self._stop = stop
         self._leaving = False
         self._server: asyncio.Server | None = None
@@ -118,8 +126,14 @@ class Listener:
 
     async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         greeting = _decode(await asyncio.wait_for(reader.readline(), HANDSHAKE_SECONDS))
-        mode = str(greeting.get("mode", ""))
+        mode, key = str(greeting.get("mode", "")), str(greeting.get("key") or "")
         refusal = self._refusal(greeting, mode)
+        caller = None
+        if refusal is None and key and mode in self._sessions:
+            try:
+                caller = await self._holder(key)
+            except ThresherError as error:
+                refusal = _problem(error.code, error.message, error.hint, error.exit_code)
         if refusal is not None:
             event(logger, "client refused", mode=mode, code=refusal["code"], client_version=greeting.get("thresher"))
             await _say(writer, {"ok": False} | refusal)
@@ -130,7 +144,19 @@ class Listener:
             return
         with self._presence.entered(mode):
             event(logger, "client attached", mode=mode, clients=self._presence.clients)
-            await self._sessions[mode](reader, writer)
+            with anyio.CancelScope() as work, self._keys.watched(key, work.cancel) if key else nullcontext():
+                await self._sessions[mode](reader, writer, caller)
+            if work.cancelled_caught:
+                event(logger, "client ended", mode=mode, reason="its key was revoked")
+
+    async def _holder(self, key: str) -> Caller:
+        caller = await self._keys.holder(key)
+        if caller is None:
+            raise AccessDenied(
+                "Nobody knows the key in THRESHER_KEY, or it was revoked.",
+                hint="Ask for a new one (thresher keys add NAME), or unset THRESHER_KEY to act as yourself.",
+            )
+        return caller
 
     def _refusal(self, greeting: Mapping[str, Any], mode: str) -> dict[str, Any] | None:
         """Why this client is not served: `{code, message, hint, exit_code}`; None when it is."""

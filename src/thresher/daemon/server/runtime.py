@@ -13,6 +13,7 @@ import secrets
 import signal
 import socket
 import threading
+import time
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -21,15 +22,16 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from thresher import __version__
+from thresher.api import is_loopback
 from thresher.app import App, open_app
-from thresher.core import Settings, event
+from thresher.core import Caller, ConfigurationError, Settings, event
 from thresher.daemon.lock import FileLock
 from thresher.daemon.place import Place
 from thresher.daemon.server.control import serve_control
 from thresher.daemon.server.http import address_of, bind, serving
 from thresher.daemon.server.listener import Identity, Listener
 from thresher.daemon.server.presence import Presence
-from thresher.daemon.server.verbs import build_verbs
+from thresher.daemon.server.verbs import Facts, build_verbs
 from thresher.gateway import Expose
 from thresher.upstream import ServerConfig
 
@@ -189,11 +191,16 @@ async def _open_doors(
     identity = Identity(secrets.token_urlsafe(32), options.started_by)
     presence = Presence(settings.idle_exit_seconds if options.started_by == "client" else 0.0, lambda: listener.leave())
     url = address_of(door) if door is not None else ""
-    verbs = build_verbs(app, presence, {"data_dir": place.folder, "url": url, "started_by": options.started_by})
-    sessions = {"mcp": lambda reader, writer: app.serve_stream(reader, writer, None), "control": partial(serve_control, verbs)}
-    listener = Listener(place, identity, presence, sessions, life.end)
+    facts = Facts(place.folder, url, options.started_by, time.monotonic())
+
+    async def control(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None) -> None:
+        await serve_control(build_verbs(app, presence, facts, caller), reader, writer)
+
+    sessions = {"mcp": app.serve_stream, "control": control}
+    listener = Listener(place, identity, presence, sessions, app.services.keys, life.end)
     async with AsyncExitStack() as stack:
         if door is not None:
+            await _check_reach(app, settings.host)
             await stack.enter_async_context(serving(app.asgi, door))
         address = await listener.open()
         stack.push_async_callback(listener.close)
@@ -205,6 +212,15 @@ async def _open_doors(
         jobs = asyncio.create_task(_stay_for(presence, app.indexing))
         stack.callback(jobs.cancel)
         yield Ready(os.getpid(), address, url)
+
+
+async def _check_reach(app: App, host: str) -> None:
+    """Refuse an address that other machines reach for as long as nobody would have to show a key."""
+    if not is_loopback(host) and not await app.services.keys.exist():
+        raise ConfigurationError(
+            f"Thresher does not listen on {host} before there is a key: other machines could use it.",
+            hint="Make one first: thresher keys add NAME. Or stay on 127.0.0.1.",
+        )
 
 
 async def _stay_for(presence: Presence, job: asyncio.Task[None]) -> None:

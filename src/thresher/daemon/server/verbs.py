@@ -10,7 +10,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from thresher import __version__
 from thresher.app import App
-from thresher.core import Caller, EncoderError, InvalidInput, plain
+from thresher.core import Caller, EncoderError, InvalidInput, NotAllowed, Tenant, plain
 from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.presence import Presence
 from thresher.evaluation import evaluate, read_pool, read_questions
@@ -29,32 +29,52 @@ _SERVER = TypeAdapter(ServerConfig)
 _SPEED_TEXTS = [f"list the open issues of project {number}" for number in range(10)]
 
 
-def build_verbs(app: App, presence: Presence, facts: Mapping[str, Any]) -> Mapping[str, Verb]:
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What `status` tells of the daemon itself.
+
+    Attributes:
+        data_dir: The data folder.
+        url: The MCP address over HTTP; empty without the HTTP door.
+        started_by: `client` or `person`.
+        since: When it was ready, on the monotonic clock.
+    """
+
+    data_dir: str
+    url: str
+    started_by: str
+    since: float
+
+
+def build_verbs(app: App, presence: Presence, facts: Facts, caller: Caller | None) -> Mapping[str, Verb]:
     """The verbs by name.
 
     Args:
         app: The running product.
         presence: Who is attached.
-        facts: What `status` tells besides: data folder, address, who started it.
+        facts: What `status` tells besides.
+        caller: For whom they work; None: the owner of the data folder.
     """
-    verbs = _Verbs(app, presence, facts)
+    verbs = _Verbs(app, presence, facts, caller)
     named = (verbs.find_tools, verbs.describe_tools, verbs.list_tools, verbs.set_tool, verbs.list_servers)
     more = (verbs.add_server, verbs.import_servers, verbs.remove_server, verbs.set_server_enabled, verbs.refresh)
     rest = (verbs.stats, verbs.purge, verbs.evaluate_tools, verbs.status, verbs.measure_encoder)
-    return {verb.__name__: verb for verb in (*named, *more, *rest)}
+    keys = (verbs.add_key, verbs.list_keys, verbs.revoke_key)
+    return {verb.__name__: verb for verb in (*named, *more, *rest, *keys)}
 
 
 class _Verbs:
     """One method a verb: (arguments, progress) -> result."""
 
-    def __init__(self, app: App, presence: Presence, facts: Mapping[str, Any]) -> None:
+    def __init__(self, app: App, presence: Presence, facts: Facts, caller: Caller | None) -> None:
         self._app = app
         self._presence = presence
         self._facts = facts
-        self._since = time.monotonic()
         self._services = app.services
         self._tools = app.services.tools
-        self._caller = app.services.caller
+        self._keys = app.services.keys
+        self._is_owner = caller is None
+        self._caller = caller or app.services.caller
 
     async def find_tools(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         found = await self._tools.find_tools(self._caller, **arguments)
@@ -151,9 +171,13 @@ class _Verbs:
         states = Counter(state.state for state in self._services.upstreams.states())
         tools = await self._tools.list_tools(self._caller)
         return plain(
-            {"pid": os.getpid(), "version": __version__, **self._facts}
+            {"pid": os.getpid(), "version": __version__, "data_dir": self._facts.data_dir, "url": self._facts.url}
+            | {"started_by": self._facts.started_by, "tenant": self._caller.tenant.name, "user": self._caller.user}
             | {"clients": {"mcp": self._presence.count("mcp"), "control": self._presence.count("control")}}
-            | {"uptime_seconds": round(time.monotonic() - self._since, 1), "indexing": not self._app.indexing.done()}
+            | {
+                "uptime_seconds": round(time.monotonic() - self._facts.since, 1),
+                "indexing": not self._app.indexing.done(),
+            }
             | {"tools": len(tools), "upstreams": states, "model": self._model()}
         )
 
@@ -162,6 +186,27 @@ class _Verbs:
             return self._services.encoder.model.id
         except EncoderError as error:
             return f"none: {error.message}"
+
+    async def add_key(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        tenant = await self._tenant(arguments)
+        text, info = await self._keys.add(tenant, arguments["name"], arguments.get("user"))
+        return {"key": text, "tenant": tenant.name} | plain(info)
+
+    async def list_keys(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        tenant = await self._tenant(arguments)
+        return [{"tenant": tenant.name} | plain(info) for info in await self._keys.list(tenant)]
+
+    async def revoke_key(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        tenant = await self._tenant(arguments)
+        return {"tenant": tenant.name} | plain(await self._keys.revoke(tenant, arguments["name"]))
+
+    async def _tenant(self, arguments: Mapping[str, Any]) -> Tenant:
+        """Whose keys are meant; only who owns the data folder manages any."""
+        if not self._is_owner:
+            raise NotAllowed(
+                "The owner of the data folder manages keys, not their holders.", hint="Unset THRESHER_KEY."
+            )
+        return await self._services.database.tenant(arguments.get("tenant") or self._caller.tenant.name)
 
     async def measure_encoder(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
         """Time the encoder on short texts that no cache holds."""

@@ -1,0 +1,137 @@
+"""The door before everything that HTTP reaches: checks Host, Origin and key, then sends a request to its face.
+
+Invariant: a request goes on with a caller in its scope, or is refused; what goes on with a key ends when that key is
+revoked. Health is told to everybody who names this server rightly, and tells no secret.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import nullcontext
+
+import anyio
+from fastapi.responses import JSONResponse
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from thresher.api.errors import problem, refused, unforeseen
+from thresher.api.origins import Origins, was_forwarded
+from thresher.core import AccessDenied, Caller, ThresherError
+from thresher.store import Keys
+
+CALLER = "thresher.caller"
+"""Where the scope holds whom the request is served for."""
+KEY = "thresher.key"
+"""Where the scope names the key that it came with, by a fingerprint; absent without one."""
+
+OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+_WAY_IN = "Send a key as `Authorization: Bearer thr_...`; make one with: thresher keys add NAME."
+
+
+class Door:
+    """The one ASGI application that a port is given to.
+
+    Args:
+        mcp: Serves `/mcp`.
+        http: Serves every other path.
+        keys: Who may come in.
+        origins: Which Host and Origin headers are taken.
+        owner: For whom a request without a key is served while no key was ever made; None: for nobody.
+    """
+
+    def __init__(self, mcp: ASGIApp, http: ASGIApp, keys: Keys, origins: Origins, owner: Caller | None) -> None:
+        self._mcp = mcp
+        self._http = http
+        self._keys = keys
+        self._origins = origins
+        self._owner = owner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            return
+        answer = _Answer(send)
+        try:
+            await self._serve(scope, receive, answer)
+        except ThresherError as error:
+            await answer.instead(refused(error), scope, receive)
+        except Exception as error:  # noqa: BLE001 - a face: whatever went wrong becomes one clear answer
+            await answer.instead(unforeseen(error), scope, receive)
+
+    async def _serve(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        if (refusal := self._stranger(scope)) is not None:
+            await refusal(scope, receive, answer.send)
+        elif scope["path"] in OPEN_PATHS:
+            await self._http(scope, receive, answer.send)
+        else:
+            text = _key(scope)
+            caller = await self._caller(scope, text)
+            face = self._mcp if scope["path"] in ("/mcp", "/mcp/") else self._http
+            named = {CALLER: caller} | ({KEY: _fingerprint(text)} if text else {})
+            with anyio.CancelScope() as work, self._keys.watched(text, work.cancel) if text else nullcontext():
+                await face({**scope, **named}, receive, answer.send)
+            if work.cancelled_caught:
+                await answer.instead(refused(_REVOKED), scope, receive)
+
+    def _stranger(self, scope: Scope) -> JSONResponse | None:
+        """The refusal of a request that a web page was tricked into, or that is meant for another server."""
+        if not self._origins.knows_host(scope):
+            hint = "Use the address that Thresher printed, or add the name to THRESHER_ALLOWED_HOSTS."
+            return problem(421, "foreign_host", "This server does not go by the name in the header Host.", hint)
+        if not self._origins.knows_origin(scope):
+            hint = "If you trust the page, add its origin to THRESHER_ALLOWED_ORIGINS."
+            return problem(403, "foreign_origin", "Web pages of this origin may not use Thresher.", hint)
+        return None
+
+    async def _caller(self, scope: Scope, text: str) -> Caller:
+        if text:
+            if (caller := await self._keys.holder(text)) is None:
+                raise _REVOKED
+            return caller
+        if self._owner is None or was_forwarded(scope) or await self._keys.exist():
+            raise AccessDenied("A key is needed here.", hint=_WAY_IN)
+        return self._owner
+
+
+_REVOKED = AccessDenied("Nobody knows this key, or it was revoked.", hint=_WAY_IN)
+
+
+def _key(scope: Scope) -> str:
+    """The bearer token of a request; empty without one.
+
+    Raises:
+        AccessDenied: Another kind of authorization, or more than one.
+    """
+    given = Headers(scope=scope).getlist("authorization")
+    if not given:
+        return ""
+    scheme, _, token = given[0].strip().partition(" ")
+    if len(given) > 1 or scheme.lower() != "bearer" or not token.strip():
+        raise AccessDenied("The header Authorization holds no key.", hint=_WAY_IN)
+    return token.strip()
+
+
+def _fingerprint(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+class _Answer:
+    """What was sent of an answer, so that an end in its midst is an end and not a hung connection."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._begun = False
+        self._whole = False
+
+    async def send(self, message: Message) -> None:
+        """Pass a message on."""
+        self._begun = True
+        self._whole = message["type"] == "http.response.body" and not message.get("more_body", False)
+        await self._send(message)
+
+    async def instead(self, response: JSONResponse, scope: Scope, receive: Receive) -> None:
+        """Send another answer where none has begun; else end the one that has."""
+        if not self._begun:
+            await response(scope, receive, self._send)
+        elif not self._whole:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})

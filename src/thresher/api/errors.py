@@ -1,0 +1,150 @@
+"""Turns errors into problem documents (RFC 9457); no other module does so for HTTP.
+
+Invariant: a client reads what happened, what to do about it and a trace id; of an error that nobody foresaw it reads
+the trace id alone, and the log holds the rest.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from thresher.api.models import Problem, WrongField
+from thresher.core import (
+    AccessDenied,
+    Conflict,
+    EncoderError,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    Said,
+    StoreUnavailable,
+    ThresherError,
+    UpstreamError,
+    UpstreamTimeout,
+    event,
+    traced,
+)
+
+logger = logging.getLogger("thresher.api")
+
+MEDIA_TYPE = "application/problem+json"
+
+_STATUS: Mapping[type[ThresherError], HTTPStatus] = {
+    InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
+    AccessDenied: HTTPStatus.UNAUTHORIZED,
+    NotAllowed: HTTPStatus.FORBIDDEN,
+    NotFound: HTTPStatus.NOT_FOUND,
+    Conflict: HTTPStatus.CONFLICT,
+    StoreUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    EncoderError: HTTPStatus.SERVICE_UNAVAILABLE,
+    UpstreamTimeout: HTTPStatus.GATEWAY_TIMEOUT,
+    UpstreamError: HTTPStatus.BAD_GATEWAY,
+    ThresherError: HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+"""The nearest ancestor of an error decides."""
+
+_HEADERS: Mapping[int, Mapping[str, str]] = {
+    HTTPStatus.UNAUTHORIZED: {"www-authenticate": 'Bearer realm="thresher"'},
+    HTTPStatus.SERVICE_UNAVAILABLE: {"retry-after": "1"},
+}
+_HINTS: Mapping[int, str] = {
+    HTTPStatus.NOT_FOUND: "MCP is at /mcp; /v1/openapi.json describes the rest.",
+    HTTPStatus.METHOD_NOT_ALLOWED: "The header Allow says what is.",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Send less: a message, not a document.",
+}
+
+
+def problem(
+    status: int,
+    code: str,
+    detail: str,
+    hint: str = "",
+    *,
+    errors: Sequence[WrongField] = (),
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """A problem document.
+
+    Args:
+        status: The HTTP status.
+        code: The kind of problem; it ends the document's `type`.
+        detail: What happened.
+        hint: What the reader can do about it.
+        errors: The fields of the body that are wrong.
+        headers: Headers besides those that the status asks for.
+    """
+    with traced() as trace:
+        title = HTTPStatus(status).phrase
+        body = Problem(
+            type=f"urn:thresher:problem:{code}",
+            title=title,
+            status=status,
+            detail=detail,
+            hint=hint,
+            trace_id=trace,
+            errors=list(errors) or None,
+        )
+        content = body.model_dump(exclude_none=True)
+    return JSONResponse(content, status, {**_HEADERS.get(status, {}), **(headers or {})}, MEDIA_TYPE)
+
+
+def refused(error: ThresherError) -> JSONResponse:
+    """The answer to an error raised on purpose."""
+    with traced():
+        event(logger, "refused", code=error.code, message=Said(error.message))
+        status = next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
+        return problem(status, error.code, error.message, error.hint)
+
+
+def unforeseen(error: Exception) -> JSONResponse:
+    """The answer to an error that nobody foresaw."""
+    with traced():
+        logger.error("unforeseen", exc_info=error, extra={"fields": {"kind": type(error).__name__}})
+        return problem(500, "internal", "Something went wrong inside Thresher.", "Its log tells more under trace_id.")
+
+
+def explain_errors(application: FastAPI) -> None:
+    """Have every error of an application answered with a problem document."""
+    application.add_exception_handler(ThresherError, _of_ours)
+    application.add_exception_handler(HTTPException, _of_http)
+    application.add_exception_handler(RequestValidationError, _of_body)
+    application.add_exception_handler(Exception, _of_any)
+
+
+async def _of_ours(_request: Request, error: Any) -> JSONResponse:
+    return refused(error)
+
+
+async def _of_http(request: Request, error: Any) -> JSONResponse:
+    status = HTTPStatus(error.status_code)
+    named = request.url.path if status == HTTPStatus.NOT_FOUND else str(error.detail)
+    detail = f"There is nothing at {named}." if status == HTTPStatus.NOT_FOUND else f"{named.rstrip('.')}."
+    return problem(status, status.name.lower(), detail, _HINTS.get(status, ""), headers=error.headers)
+
+
+async def _of_body(_request: Request, error: Any) -> JSONResponse:
+    wrong = [WrongField(field=_path(entry["loc"]), message=str(entry["msg"])) for entry in error.errors()]
+    detail = f"The request does not fit: {'; '.join(f'{item.field}: {item.message}' for item in wrong[:_NAMED])}."
+    hint = "/v1/openapi.json describes it. Send JSON as application/json."
+    return problem(422, InvalidInput.code, detail, hint, errors=wrong[:_LISTED])
+
+
+async def _of_any(_request: Request, error: Exception) -> JSONResponse:
+    return unforeseen(error)
+
+
+_NAMED, _LISTED = 3, 20
+"""Wrong fields in the sentence, and in the list: a body of thousands needs no more."""
+
+
+def _path(location: Sequence[object]) -> str:
+    """`queries.1`, without the `body` that every field begins with."""
+    return ".".join(str(part) for part in location[1:]) or "body"

@@ -1,0 +1,91 @@
+"""Which Host and Origin headers are taken: a web page must not reach a server that only its reader's machine can reach.
+
+Invariant: pure. A Host is compared by name and never by pattern: DNS rebinding always shows a name that is not ours. A
+request without an Origin comes from a program and not from a page.
+
+Source: MCP 2025-11-25, transports, security warning; RFC 9110 on 421.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?")
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """What is allowed besides this machine's own names.
+
+    Attributes:
+        hosts: Names under which clients reach this server, lower case, without a port.
+        origins: Origins of web pages that may use it, such as `https://chat.example.com`.
+    """
+
+    hosts: frozenset[str] = frozenset()
+    origins: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, hosts: Sequence[str], origins: Sequence[str]) -> Origins:
+        """From settings."""
+        return cls(frozenset(name.lower() for name in hosts), frozenset(origin.lower() for origin in origins))
+
+    def knows_host(self, scope: Scope) -> bool:
+        """Whether the request names this server: a loopback name, the address it came in by, or an allowed host."""
+        given = Headers(scope=scope).getlist("host")
+        name = _name(given[0]) if len(given) == 1 else ""
+        if not name:
+            return False
+        return is_loopback(name) or name in self.hosts or name == _server(scope)
+
+    def knows_origin(self, scope: Scope) -> bool:
+        """Whether the page that sent it, if one did, is our own, one of this machine on this machine, or allowed."""
+        given = Headers(scope=scope).getlist("origin")
+        if not given:
+            return True
+        origin = given[0].lower() if len(given) == 1 else ""
+        if origin in self.origins:
+            return True
+        parts = urlsplit(origin) if _is_origin(origin) else None
+        host = Headers(scope=scope).get("host", "").lower()
+        if parts is None:
+            return False
+        page, ours = _name(parts.netloc), _name(host)
+        return (is_loopback(page) and is_loopback(ours)) or origin == f"{scope.get('scheme', 'http')}://{host}"
+
+
+def is_loopback(name: str) -> bool:
+    """Whether a name or an address means this machine alone."""
+    try:
+        return name == "localhost" or ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def was_forwarded(scope: Scope) -> bool:
+    """Whether a proxy says that it passed the request on: then it comes from elsewhere, whatever its address."""
+    headers = Headers(scope=scope)
+    return any(name in headers for name in _FORWARDED)
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, brackets and port removed; empty when it is not one."""
+    found = _HOST.fullmatch(host.strip().lower())
+    return found["name"].strip("[]") if found else ""
+
+
+def _server(scope: Scope) -> str:
+    server = scope.get("server")
+    return str(server[0]).lower() if server else ""
+
+
+def _is_origin(text: str) -> bool:
+    return re.fullmatch(r"https?://[^/?#@\s]+", text) is not None

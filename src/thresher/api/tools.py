@@ -1,0 +1,123 @@
+"""`/v1/tools`: the verbs of the tools kind, with the names and arguments that they have on every face."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+
+from thresher.api.door import CALLER
+from thresher.api.models import (
+    ArmScore,
+    FindRequest,
+    FindResponse,
+    FoundTool,
+    Problem,
+    Reasons,
+    RefreshRequest,
+    RefreshResponse,
+)
+from thresher.core import Arm, Caller, InvalidInput, NotFound, Tool
+from thresher.knowledge.tools import FindResult, Refreshed, ToolService
+from thresher.knowledge.tools import FoundTool as Found
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "content": {"application/problem+json": {}}, "description": text}
+    for status, text in {
+        401: "A key is needed, or nobody knows this one.",
+        403: "The Origin, or the caller, may not do this.",
+        404: "A named tool or server does not exist.",
+        413: "The body is too large.",
+        421: "The Host is not this server's.",
+        422: "The body does not fit.",
+        500: "Something went wrong inside.",
+        503: "The database does not answer.",
+    }.items()
+}
+
+
+def _caller(request: Request) -> Caller:
+    return request.scope[CALLER]
+
+
+Asking = Annotated[Caller, Depends(_caller)]
+
+
+def tools_router(tools: ToolService) -> APIRouter:
+    """The routes.
+
+    Args:
+        tools: Answers them.
+    """
+    router = APIRouter(prefix="/v1/tools", tags=["tools"], responses=PROBLEMS)
+
+    @router.post("/find")
+    async def find_tools(body: FindRequest, caller: Asking) -> FindResponse:  # pyright: ignore[reportUnusedFunction]
+        """Pick the tools that a message needs: `find_tools` of MCP, for programs that talk to the model themselves."""
+        found = await tools.find_tools(caller, **body.model_dump())
+        return _found(found, await _definitions(tools, caller, [tool.name for tool in found.tools]))
+
+    @router.post("/refresh")
+    async def refresh(body: RefreshRequest, caller: Asking) -> RefreshResponse:  # pyright: ignore[reportUnusedFunction]
+        """List servers again and index what changed; answers when that is done."""
+        if body.tool is not None and body.servers is not None:
+            raise InvalidInput("Give servers or tool, not both.", hint="A tool's server is known.")
+        if body.tool is not None:
+            return _refreshed(await tools.refresh(caller, tool=body.tool))
+        wanted: list[str | None] = list(dict.fromkeys(body.servers)) if body.servers is not None else [None]
+        return _refreshed(*await asyncio.gather(*(tools.refresh(caller, server) for server in wanted)))
+
+    return router
+
+
+async def _definitions(tools: ToolService, caller: Caller, names: list[str]) -> dict[str, Tool]:
+    try:
+        described = await tools.describe_tools(caller, names) if names else None
+    except NotFound:  # all were removed just now
+        described = None
+    return {item.name: item.tool for item in described.tools} if described else {}
+
+
+def _found(found: FindResult, definitions: dict[str, Tool]) -> FindResponse:
+    return FindResponse(
+        tools=[_tool(tool, definitions.get(tool.name)) for tool in found.tools],
+        total_searched=found.total_searched,
+        duration_ms=round(found.duration_ms, 3),
+        embedding_generated=found.embedding_ms > 0,
+        abstained=found.abstained,
+        probability=found.probability,
+        degraded=found.degraded,
+        fallback=found.fallback,
+        held_back=list(found.held_back),
+        trace_id=found.trace_id,
+    )
+
+
+def _tool(found: Found, definition: Tool | None) -> FoundTool:
+    why = found.why
+    return FoundTool(
+        name=found.name,
+        server=found.tool.server,
+        title=(definition and definition.title) or None,
+        description=(definition and definition.description) or None,
+        score=found.score,
+        similarity=why.dense.score,
+        source=why.source,  # pyright: ignore[reportArgumentType] - validated: one of the five
+        why=Reasons(semantic=_arm(why.dense), lexical=_arm(why.lexical), terms=list(why.terms), query=why.query),
+        line=found.line,
+        input_schema=dict(definition.input_schema) if definition else None,
+    )
+
+
+def _arm(arm: Arm) -> ArmScore | None:
+    return None if arm.rank is None else ArmScore(rank=arm.rank, score=arm.score)
+
+
+def _refreshed(*done: Refreshed) -> RefreshResponse:
+    return RefreshResponse(
+        embedded=sum(one.embedded for one in done),
+        kept=sum(one.kept for one in done),
+        removed=sum(one.removed for one in done),
+        failures={name: error for one in done for name, error in one.failures.items()},
+    )
