@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from thresher import __version__
-from thresher.cli import catalogue, evaluating, health, logs, running, servers, tools
+from thresher.cli import catalogue, evaluating, health, keys, logs, running, servers, tools
 from thresher.cli.output import BROKEN_PIPE, INTERRUPTED, ReaderGone, complain
 
 application = typer.Typer(
@@ -43,6 +43,7 @@ def _options(  # pyright: ignore[reportUnusedFunction] - Typer calls it
 running.register(application)
 application.add_typer(tools.commands, name="tools")
 application.add_typer(servers.commands, name="servers")
+application.add_typer(keys.commands, name="keys")
 application.add_typer(catalogue.commands, name="index")
 application.add_typer(evaluating.commands, name="eval")
 health.register(application)

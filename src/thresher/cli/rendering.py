@@ -112,6 +112,26 @@ def changed(answer: Row) -> RenderableType:
     return Text(f"{', '.join(answer['changed'])} - {changes}")
 
 
+def key_made(answer: Row) -> RenderableType:
+    """A key, this once."""
+    whom = f"the user {answer['user']!r} of the tenant" if answer["user"] else "the tenant"
+    told = f"It speaks for {whom} {answer['tenant']!r}. Keep it now: nobody can read it again."
+    return Group(Text(answer["key"], style="bold"), Text(told))
+
+
+def key_list(answer: Sequence[Row]) -> RenderableType:
+    """Every key of a tenant: whom it stands for, when it was used."""
+    if not answer:
+        return Text("No keys yet. Make one: thresher keys add NAME")
+    table = _table("key", "user", "begins with", "made", "last used", "state")
+    for key in answer:
+        state = "revoked" if key["revoked_at"] else "good"
+        made, used = (str(key[name] or "never")[:16].replace("T", " ") for name in ("created_at", "used_at"))
+        row = (Text(key["name"], style="bold"), Text(key["user"] or "-"), key["hint"], made, used)
+        table.add_row(*row, Text(state, style="green" if state == "good" else "red"))
+    return table
+
+
 def figures(answer: Row) -> RenderableType:
     """The figures of an evaluation."""
     table = _table("figure", "value")

@@ -44,7 +44,7 @@ def demo(
 
 def serve(
     config: Annotated[Path | None, typer.Option(help="Add every server of an mcpServers file.")] = None,
-    host: Annotated[str | None, typer.Option(help="A loopback address; 127.0.0.1 unless told.")] = None,
+    host: Annotated[str | None, typer.Option(help="An address; 127.0.0.1 unless told, others need a key.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="8642 unless told; 0 takes a free one.")] = None,
     expose: Annotated[Exposed, typer.Option(help="What tools/list shows.")] = Exposed.meta,
     as_json: AsJson = False,
