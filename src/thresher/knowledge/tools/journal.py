@@ -28,7 +28,8 @@ MOST = 10_000
 """Rows that wait at most: minutes of a hung database, and some 10 MB."""
 PATIENCE_SECONDS = 5.0
 """How long one batch may take before it counts as not written."""
-_LONGEST_BACKOFF = 10.0
+_BACKOFFS = 6
+"""How often the pause doubles while the database does not answer: up to 6.4 seconds."""
 
 
 class Journal(Generic[Row]):
@@ -84,7 +85,7 @@ class Journal(Generic[Row]):
         wanted = self._added
         self._settling += 1
         try:
-            while self._done < wanted and self._task is not None:
+            while self._done < wanted:
                 self._hurry.set()
                 await self._round.wait()
         finally:
@@ -102,13 +103,12 @@ class Journal(Generic[Row]):
             batch = [self._rows.popleft() for _ in range(min(BATCH, len(self._rows)))]
             self._under_way = len(batch)
             await self._put(batch)
-            self._under_way = 0
             self._next_round()
 
     async def _ripen(self) -> None:
         """Wait until a batch is full, its time has come, or somebody waits for it."""
         if not self._settling and (len(self._rows) < BATCH or self._failures):
-            pause = min(PAUSE_SECONDS * 2**self._failures, _LONGEST_BACKOFF)
+            pause = PAUSE_SECONDS * 2 ** min(self._failures, _BACKOFFS)
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._hurry.wait()
@@ -120,7 +120,7 @@ class Journal(Generic[Row]):
             while rest:
                 async with asyncio.timeout(self._patience):
                     await self._write(*rest[0])
-                self._done += len(rest.pop(0)[1])
+                self._written(len(rest.pop(0)[1]))
         except (ThresherError, TimeoutError) as error:
             self._delayed([(tenant, row) for tenant, rows in rest for row in rows], error)
         else:
@@ -133,11 +133,15 @@ class Journal(Generic[Row]):
             event(logger, "log rows wait", level=logging.WARNING, reason=reason)
         self._failures += 1
         if self._settling:
-            self._lose(len(batch))
-            self._say_lost()
+            self._lose_under_way()
         else:
+            self._under_way = 0
             self._rows.extendleft(reversed(batch))
             self._bound()
+
+    def _written(self, count: int) -> None:
+        self._under_way -= count
+        self._done += count
 
     def _bound(self) -> None:
         while len(self._rows) > self._most:
@@ -148,6 +152,11 @@ class Journal(Generic[Row]):
         self._lost += count
         self._unsaid += count
         self._done += count
+
+    def _lose_under_way(self) -> None:
+        self._lose(self._under_way)
+        self._under_way = 0
+        self._say_lost()
 
     def _say_lost(self) -> None:
         if self._unsaid:
@@ -160,12 +169,15 @@ class Journal(Generic[Row]):
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._task = None
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if task.cancelled():  # the process ends
+            self._lose(len(self._rows))
+            self._rows.clear()
+            self._lose_under_way()
+        elif (error := task.exception()) is not None:
             logger.error("log rows not written", exc_info=error)
-            self._lose(self._under_way)  # the database refused them: it would do so again
-            self._say_lost()
-            if self._rows:
-                self._work()
+            self._lose_under_way()  # the database refused them: it would do so again
+        if self._rows:
+            self._work()
         self._next_round()
 
 
