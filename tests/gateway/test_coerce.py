@@ -45,7 +45,7 @@ def test_a_string_that_stands_for_nothing_else_stays(kind: str, sent: str) -> No
     arguments = coerce({"x": sent}, schema(x={"type": kind}))
 
     with pytest.raises(InvalidInput, match="x:"):
-        check(arguments, schema(x={"type": kind}), "tool(x)")
+        check(arguments, schema(x={"type": kind}), lambda: "tool(x)")
     assert arguments == {"x": sent}
 
 
@@ -84,7 +84,7 @@ def test_the_error_names_the_argument_and_shows_the_right_form() -> None:
     whole = {**schema(limit={"type": "integer"}), "required": ["limit"]}
 
     with pytest.raises(InvalidInput) as refused:
-        check({"limit": "many"}, whole, "log(limit: int)")
+        check({"limit": "many"}, whole, lambda: "log(limit: int)")
 
     assert "limit: 'many' is not of type 'integer'" in refused.value.message
     assert "log(limit: int)" in refused.value.hint
@@ -93,7 +93,7 @@ def test_the_error_names_the_argument_and_shows_the_right_form() -> None:
 def test_a_huge_wrong_value_makes_a_short_message() -> None:
     """A megabyte of nonsense is not sent back."""
     with pytest.raises(InvalidInput) as refused:
-        check({"x": "y" * 1_000_000}, schema(x={"type": "integer"}), "tool(x)")
+        check({"x": "y" * 1_000_000}, schema(x={"type": "integer"}), lambda: "tool(x)")
 
     assert len(refused.value.message) < 500
 
@@ -117,7 +117,7 @@ def test_a_broken_schema_stops_no_call(broken: dict[str, Any]) -> None:
     """The server's own check decides; nothing is fetched over the network."""
     arguments = coerce({"x": "1"}, broken)
 
-    check(arguments, broken, "tool(x)")
+    check(arguments, broken, lambda: "tool(x)")
 
     assert arguments == {"x": "1"}
 

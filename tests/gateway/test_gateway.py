@@ -23,7 +23,7 @@ from thresher.gateway.meta import meta_tools
 from thresher.knowledge.tools import compact
 from thresher.services import Services
 
-META = ["find_tools", "describe_tools", "call_tool"]
+META = ["find_tools", "describe_tools", "call_tool", "call_tool_write"]
 NUMBER = {"count": {"type": "integer"}, "flag": {"type": "boolean"}}
 
 
@@ -80,10 +80,10 @@ async def test_core_tools_are_listed_under_their_names(client: Client[Any], serv
     tools = await client.list_tools()
 
     assert [tool.name for tool in tools] == [*META, "box_close_box", "box_open_box", "time_convert_time"]
-    assert tools[4].input_schema == {"type": "object", "properties": NUMBER}
-    assert tools[4].annotations
-    assert tools[4].annotations.read_only_hint
-    assert tools[3].output_schema == {"type": "object"}
+    assert tools[5].input_schema == {"type": "object", "properties": NUMBER}
+    assert tools[5].annotations
+    assert tools[5].annotations.read_only_hint
+    assert tools[4].output_schema == {"type": "object"}
 
 
 async def test_everything_is_listed_when_asked_for(services: Services, box: ListedServer) -> None:
@@ -92,7 +92,7 @@ async def test_everything_is_listed_when_asked_for(services: Services, box: List
         tools = await client.list_tools()
 
     assert len(tools) == len(META) + len(CATALOGUE) + 3
-    assert [tool.name for tool in tools[3:]] == sorted(tool.name for tool in tools[3:])
+    assert [tool.name for tool in tools[4:]] == sorted(tool.name for tool in tools[4:])
 
 
 async def test_find_answers_in_lines_and_in_structure(client: Client[Any]) -> None:
@@ -138,7 +138,7 @@ async def test_describe_gives_schemas_and_near_names(client: Client[Any]) -> Non
 async def test_call_passes_the_answer_on_unchanged(client: Client[Any]) -> None:
     """Blocks, structured content, error flag."""
     good = await call(client, "call_tool", name="box_open_box", arguments={"count": 3})
-    bad = await call(client, "call_tool", name="box_fail_box")
+    bad = await call(client, "call_tool_write", name="box_fail_box")
 
     assert text(good) == '{"count": 3}'
     assert good.structured_content == {"arguments": {"count": 3}}
@@ -162,6 +162,8 @@ async def test_a_hidden_tool_is_called_by_its_own_name_too(client: Client[Any]) 
         ("call_tool", {"name": "git_git_log"}, "without a live server"),
         ("call_tool", {"name": "box_open_box", "arguments": {"count": "many"}}, "count: 'many' is not of type"),
         ("call_tool", {"name": "box_open_box", "arguments": "[1"}, "arguments: '[1' is not of type 'object'"),
+        ("call_tool", {"name": "box_close_box"}, "Run it with call_tool_write, same arguments"),
+        ("call_tool_write", {"name": "box_open_box"}, "'box_open_box' only reads. Run it with call_tool,"),
         ("call_tool", {}, "'name' is a required property"),
         ("find_tools", {}, "Give either queries or message"),
         ("find_tools", {"queries": ["a"], "message": "b"}, "Give either queries or message"),
@@ -222,18 +224,18 @@ async def test_instructions_name_the_servers_and_say_what_to_do_first(client: Cl
 
 async def test_the_definitions_cost_little(services: Services) -> None:
     """Every client pays for them in every request."""
-    listed_tools = [tool.to_mcp_tool() for tool in meta_tools(services)]
+    listed_tools = meta_tools(services.settings)
 
     cost = sum(
         count_tokens(compact({"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}))
         for tool in listed_tools
     )
 
-    assert cost < 300
+    assert cost < 330
     for tool in listed_tools:
         assert tool.annotations is not None
         assert tool.input_schema["type"] == "object"
-        assert tool.name == "call_tool" or tool.output_schema is not None
+        assert tool.name.startswith("call_tool") or tool.output_schema is not None
 
 
 async def test_over_http_a_client_works_and_a_foreign_host_is_refused(services: Services, box: ListedServer) -> None:

@@ -37,7 +37,10 @@ def result(*tools: FoundTool, **more: Any) -> FindResult:
 
 def test_a_tool_is_one_line_with_its_reasons_in_brackets() -> None:
     """Probability, the strongest terms, and its twins."""
-    text = find_text(result(found("git_log", HYBRID, also=("hub_log",)), found("core_one", Why("core"), 0.0)))
+    text = find_text(
+        result(found("git_log", HYBRID, also=("hub_log",)), found("core_one", Why("core"), 0.0)),
+        {"git_log", "core_one"},
+    )
 
     assert text.splitlines() == [
         "- git_log(a: int) - Does it. [0.91: commit, log, git; same as hub_log]",
@@ -48,7 +51,7 @@ def test_a_tool_is_one_line_with_its_reasons_in_brackets() -> None:
 
 def test_structure_holds_the_same_and_all_reasons() -> None:
     """Lean, for many clients hand it to the model."""
-    content = find_content(result(found("git_log", HYBRID, also=("hub_log",)), clauses=("a", "b")))
+    content = find_content(result(found("git_log", HYBRID, also=("hub_log",)), clauses=("a", "b")), {"git_log"})
 
     assert content == {
         "tools": [
@@ -72,10 +75,10 @@ def test_what_is_guessed_or_limited_says_so() -> None:
     fallback = result(found("a", Why("fallback"), 0.0), fallback=True, degraded="not indexed yet")
     limited = result(found("a", Why("lexical", lexical=Arm(1, None))), degraded="words only")
 
-    assert find_text(fallback).startswith("Search did not run (not indexed yet); 1 of 40 tools, unranked:\n- a(")
-    assert find_text(limited).startswith("(limited search: words only)\n- a(")
-    assert find_content(fallback)["fallback"] is True
-    assert find_content(limited)["degraded"] == "words only"
+    assert find_text(fallback, {"a"}).startswith("Search did not run (not indexed yet); 1 of 40 tools, unranked:\n- a(")
+    assert find_text(limited, {"a"}).startswith("(limited search: words only)\n- a(")
+    assert find_content(fallback, ())["fallback"] is True
+    assert find_content(limited, ())["degraded"] == "words only"
 
 
 def test_reasons_without_terms_or_arms_are_still_words() -> None:
@@ -95,3 +98,16 @@ def test_a_description_leaves_empty_parts_out() -> None:
     assert describe_content(both)["tools"] == [
         {"name": "s_a", "description": " Does it. ", "inputSchema": {}, "annotations": {"readOnlyHint": True}}
     ]
+
+
+def test_the_lines_of_tools_that_may_change_something_are_marked() -> None:
+    """One character a line says which of the two tools runs it."""
+    mixed = result(found("a", HYBRID), found("b", HYBRID))
+
+    assert find_text(mixed, {"a"}).splitlines()[-1] == (
+        "Run: call_tool(name, arguments); lines with !: call_tool_write. Full schema: describe_tools."
+    )
+    assert [line[0] for line in find_text(mixed, {"a"}).splitlines()[:2]] == ["-", "!"]
+    assert "Run: call_tool(name, arguments). Full" in find_text(mixed, {"a", "b"})
+    assert "Run: call_tool_write(name, arguments). Full" in find_text(mixed, ())
+    assert [tool.get("write") for tool in find_content(mixed, {"a"})["tools"]] == [None, True]

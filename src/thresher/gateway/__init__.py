@@ -5,7 +5,7 @@ Invariant: tools/list is the same for the same caller and catalogue, whatever wa
 Uses: core, knowledge, services, upstream.
 """
 
-from thresher.gateway.provider import Expose
+from thresher.gateway.listing import Expose
 from thresher.gateway.server import MCP_PATH, build_gateway, http_app, instructions
 from thresher.gateway.streams import serve_stream_session
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from jsonschema import Draft7Validator, Draft202012Validator
@@ -20,6 +21,9 @@ from thresher.core import JSON, InvalidInput
 
 _DEPTH = 32
 _NOT_GIVEN = object()
+_VALIDATORS = 512
+_validators: OrderedDict[int, tuple[JSON, Any]] = OrderedDict()
+"""By identity: a stored definition is one object for as long as it does not change. Holding it keeps its id its own."""
 _BROKEN_SCHEMA = (
     Unresolvable,
     UnknownType,
@@ -42,26 +46,35 @@ def coerce(arguments: JSON, schema: JSON) -> dict[str, Any]:
     return _object(dict(arguments), schema, schema, 0)
 
 
-def check(arguments: JSON, schema: JSON, signature: str) -> None:
+def check(arguments: JSON, schema: JSON, signature: Callable[[], str]) -> None:
     """Check arguments against a schema.
 
     Args:
         arguments: After `coerce`.
         schema: The tool's input schema.
-        signature: What the hint shows as the right form.
+        signature: Gives what the hint shows as the right form.
 
     Raises:
         InvalidInput: They do not fit; the message names the argument.
     """
-    draft = Draft7Validator if "draft-0" in str(schema.get("$schema", "")) else Draft202012Validator
-    # Without a registry of its own the library fetches foreign references over the network.
-    validator = draft(schema, registry=Registry[Any]())
     try:
-        found = _worst(validator, arguments)
+        found = _worst(_validator(schema), arguments)
     except _BROKEN_SCHEMA:
         return  # the server's own check decides
     if found is not None:
-        raise InvalidInput(f"Arguments do not fit: {_problem(found)}.", hint=f"Expected: {signature}.")
+        raise InvalidInput(f"Arguments do not fit: {_problem(found)}.", hint=f"Expected: {signature()}.")
+
+
+def _validator(schema: JSON) -> Any:
+    """The validator of a schema, built once for as long as the schema is in use."""
+    known = _validators.get(id(schema))
+    if known is None or known[0] is not schema:
+        draft = Draft7Validator if "draft-0" in str(schema.get("$schema", "")) else Draft202012Validator
+        # Without a registry of its own the library fetches foreign references over the network.
+        known = _validators[id(schema)] = (schema, draft(schema, registry=Registry[Any]()))
+        while len(_validators) > _VALIDATORS:
+            _validators.popitem(last=False)
+    return known[1]
 
 
 def _worst(validator: Any, arguments: JSON) -> ValidationError | None:

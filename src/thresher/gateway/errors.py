@@ -1,67 +1,65 @@
 """Turns errors into what MCP clients understand; no other module of the gateway does.
 
 Invariant: a client reads what happened, what to do about it and a trace id; of an error that nobody foresaw it reads
-the trace id alone, and the log holds the rest.
+the trace id alone, and the log holds the rest. Whatever fails, fails for the request that it belongs to alone.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable
+from typing import TypeVar
 
-from fastmcp.exceptions import FastMCPError, NotFoundError, ToolError
-from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
-from fastmcp.tools import Tool
-from fastmcp.tools.base import ToolResult
 from mcp import MCPError
-from mcp_types import INTERNAL_ERROR, CallToolRequestParams, ListToolsRequest
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, TextContent
+from pydantic import ValidationError
 
-from thresher.core import Said, ThresherError, current_trace, event, traced
+from thresher.core import InvalidInput, NotFound, ThresherError, current_trace, event, traced
 
 logger = logging.getLogger("thresher.gateway")
 
+R = TypeVar("R")
 
-@contextmanager
-def explained() -> Generator[None]:
-    """Raise everything as a tool error with a hint and a trace id."""
+
+async def answered(work: Awaitable[R]) -> R | CallToolResult:
+    """Await a tool call; what goes wrong becomes a tool error, so that the model can read it and try again.
+
+    Raises:
+        MCPError: A protocol error that the client has to see as one.
+    """
     with traced() as trace:
         try:
-            yield
+            return await work
         except ThresherError as error:
-            event(logger, "refused", code=error.code, message=Said(error.message))
-            raise ToolError(f"{error} [trace {trace}]", log_level=logging.DEBUG) from error
-        except (FastMCPError, MCPError, NotFoundError):
+            event(logger, "refused", code=error.code, message=error.message)
+            text = f"{error} [trace {trace}]"
+        except MCPError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the gateway's outermost frame
+            text = _unforeseen(error)
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+
+
+async def explained(work: Awaitable[R]) -> R:
+    """Await anything that has no place for a tool error, such as a listing: it fails as a request, never empty.
+
+    Raises:
+        MCPError: In place of every error, with hint and trace id in the message and in its data.
+    """
+    with traced() as trace:
+        try:
+            return await work
+        except ThresherError as error:
+            event(logger, "refused", code=error.code, message=error.message)
+            code = INVALID_PARAMS if isinstance(error, InvalidInput | NotFound) else INTERNAL_ERROR
+            data = {"code": error.code, "hint": error.hint, "trace_id": trace}
+            raise MCPError(code=code, message=f"{error} [trace {trace}]", data=data) from error
+        except (MCPError, ValidationError):
             raise
         except Exception as error:
-            raise ToolError(_unforeseen(error), log_level=logging.DEBUG) from error
+            raise MCPError(code=INTERNAL_ERROR, message=_unforeseen(error), data={"trace_id": trace}) from error
 
 
 def _unforeseen(error: Exception) -> str:
     logger.error("unforeseen", exc_info=error, extra={"fields": {"kind": type(error).__name__}})
     return f"Something went wrong inside Thresher. Its log tells more under this trace id. [trace {current_trace()}]"
-
-
-class ErrorBoundary(Middleware):
-    """The outermost layer: gives each request a trace id and translates what the layers below let through."""
-
-    async def on_call_tool(
-        self,
-        context: MiddlewareContext[CallToolRequestParams],
-        call_next: CallNext[CallToolRequestParams, ToolResult],
-    ) -> ToolResult:
-        """Calls answer with a tool error, so that the model can read it and try again."""
-        with explained():
-            return await call_next(context)
-
-    async def on_list_tools(
-        self,
-        context: MiddlewareContext[ListToolsRequest],
-        call_next: CallNext[ListToolsRequest, Sequence[Tool]],
-    ) -> Sequence[Tool]:
-        """A listing has no place for a tool error: it fails as a request, and never comes back empty."""
-        try:
-            with explained():
-                return await call_next(context)
-        except ToolError as error:
-            raise MCPError(code=INTERNAL_ERROR, message=str(error)) from error

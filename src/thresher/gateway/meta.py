@@ -1,4 +1,4 @@
-"""The gateway's own tools: find_tools, describe_tools, call_tool.
+"""The gateway's own tools: find_tools, describe_tools, call_tool and call_tool_write.
 
 Invariant: their definitions never change with the catalogue, and stay short, since every client pays for them in every
 request.
@@ -6,18 +6,12 @@ request.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from functools import cache
+from typing import Any
 
-from fastmcp.tools.base import ToolResult
-from mcp_types import TextContent, ToolAnnotations
+from mcp_types import Tool, ToolAnnotations
 
-from thresher.core import InvalidInput
-from thresher.gateway.callers import current_caller
-from thresher.gateway.coerce import check, coerce
-from thresher.gateway.components import GatewayTool, call
-from thresher.gateway.render import describe_content, describe_text, find_content, find_text
-from thresher.services import Services
+from thresher.core import Settings
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 
@@ -28,7 +22,7 @@ FIND_INPUT: dict[str, Any] = {
         "message": {"type": "string", "description": "User's words, instead of queries"},
         "history": {**_STRINGS, "description": "Last turns, for a very short message"},
         "servers": {**_STRINGS, "description": "Search only these"},
-        "limit": {"type": "integer", "default": 8, "minimum": 1, "maximum": 10},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 10},
         "threshold": {"type": "number", "minimum": 0, "maximum": 1, "description": "Least probability of a fit"},
         "include_core_tools": {"type": "boolean", "default": True},
     },
@@ -45,6 +39,7 @@ FIND_OUTPUT: dict[str, Any] = {
                     "signature": {"type": "string"},
                     "score": {"type": "number"},
                     "why": {"type": "string"},
+                    "write": {"type": "boolean"},
                     "query": {"type": "integer"},
                     "also": _STRINGS,
                 },
@@ -55,6 +50,7 @@ FIND_OUTPUT: dict[str, Any] = {
         "abstained": {"type": "boolean"},
         "degraded": {"type": "string"},
         "fallback": {"type": "boolean"},
+        "held_back": _STRINGS,
         "trace_id": {"type": "string"},
     },
     "required": ["tools", "searched", "abstained", "trace_id"],
@@ -89,71 +85,72 @@ CALL_INPUT: dict[str, Any] = {
 }
 
 
-def meta_tools(services: Services) -> list[GatewayTool]:
-    """The gateway's own tools, in the order in which they are listed."""
-    return [_find(services), _describe(services), _call(services)]
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "find_tools": FIND_INPUT,
+    "describe_tools": DESCRIBE_INPUT,
+    "call_tool": CALL_INPUT,
+    "call_tool_write": CALL_INPUT,
+}
+"""The input schemas by name, but for defaults that a setting gives."""
+
+_SEARCH = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
 
-def _find(services: Services) -> GatewayTool:
-    async def work(arguments: dict[str, Any]) -> ToolResult:
-        given = _fitted("find_tools", arguments, FIND_INPUT, lists=("queries", "history", "servers"))
-        result = await services.tools.find_tools(current_caller(services), **given)
-        return ToolResult([TextContent(type="text", text=find_text(result))], find_content(result))
+def schema_of(name: str, settings: Settings) -> dict[str, Any]:
+    """The input schema of a meta-tool."""
+    return _find_input(settings.find_limit) if name == "find_tools" else SCHEMAS[name]
 
-    return GatewayTool.of(
-        work,
+
+@cache
+def _find_input(limit: int) -> dict[str, Any]:
+    properties: dict[str, Any] = FIND_INPUT["properties"]
+    entry = {**properties["limit"], "default": limit}
+    return {**FIND_INPUT, "properties": {**properties, "limit": entry}}
+
+
+def meta_tools(settings: Settings) -> list[Tool]:
+    """The definitions, in the order in which they are listed; without the search where nothing is to be chosen."""
+    tools = [_find(settings), _describe(), *_calls()]
+    return tools[1:] if settings.selection == "off" else tools
+
+
+def _find(settings: Settings) -> Tool:
+    return Tool(
         name="find_tools",
         title="Find tools",
         description="Search the tools of all connected servers. Call first when a task needs data or an action.",
-        parameters=FIND_INPUT,
+        input_schema=schema_of("find_tools", settings),
         output_schema=FIND_OUTPUT,
-        annotations=ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False),
+        annotations=_SEARCH,
     )
 
 
-def _describe(services: Services) -> GatewayTool:
-    async def work(arguments: dict[str, Any]) -> ToolResult:
-        given = _fitted("describe_tools", arguments, DESCRIBE_INPUT, lists=("names",))
-        found = await services.tools.describe_tools(current_caller(services), given["names"])
-        return ToolResult([TextContent(type="text", text=describe_text(found))], describe_content(found))
-
-    return GatewayTool.of(
-        work,
+def _describe() -> Tool:
+    return Tool(
         name="describe_tools",
         title="Describe tools",
         description="Full schemas of found tools, when a signature is not enough.",
-        parameters=DESCRIBE_INPUT,
+        input_schema=DESCRIBE_INPUT,
         output_schema=DESCRIBE_OUTPUT,
-        annotations=ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False),
+        annotations=_SEARCH,
     )
 
 
-def _call(services: Services) -> GatewayTool:
-    async def work(arguments: dict[str, Any]) -> ToolResult:
-        given = _fitted("call_tool", arguments, CALL_INPUT)
-        return await call(services, given["name"], given.get("arguments") or {})
-
-    return GatewayTool.of(
-        work,
-        name="call_tool",
-        title="Call tool",
-        description="Run a tool by a name that find_tools returned.",
-        parameters=CALL_INPUT,
-        # No output schema: the answer is the upstream tool's own, and its structured content has that tool's form.
-        annotations=ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True),
-    )
-
-
-def _fitted(
-    name: str, arguments: Mapping[str, Any], schema: Mapping[str, Any], lists: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Arguments that fit one of our own schemas; a single string may stand for a list of one."""
-    given = coerce(arguments, schema)
-    for key in lists:
-        if isinstance(value := given.get(key), str):
-            given[key] = [value]
-    known = cast("Mapping[str, Any]", schema["properties"])
-    if unknown := sorted(set(given) - set(known)):
-        raise InvalidInput(f"{name} has no argument '{unknown[0]}'.", hint=f"It takes {', '.join(known)}.")
-    check(given, schema, f"{name}({', '.join(known)})")
-    return given
+def _calls() -> list[Tool]:
+    """No output schemas: the answer is the upstream tool's own, and its structured content has that tool's form."""
+    return [
+        Tool(
+            name="call_tool",
+            title="Call tool",
+            description="Run a read-only tool that find_tools named.",
+            input_schema=CALL_INPUT,
+            annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
+        ),
+        Tool(
+            name="call_tool_write",
+            title="Call tool that writes",
+            description="Run a tool marked ! by find_tools: it may change something.",
+            input_schema=CALL_INPUT,
+            annotations=ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True),
+        ),
+    ]

@@ -5,6 +5,7 @@ Invariant: pure; every token counts, since a model reads each answer - but what 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from thresher.core import Arm, Why
@@ -13,10 +14,15 @@ from thresher.knowledge.tools import Descriptions, FindResult, FoundTool, compac
 _TERMS = 3
 
 
-def find_text(result: FindResult) -> str:
-    """The tools, one a line, and how to go on."""
-    lines = [f"- {tool.line}{_reason(tool)}" for tool in result.tools]
-    return "\n".join([*_heading(result), *lines, *_next_step(result)])
+def find_text(result: FindResult, readers: Collection[str]) -> str:
+    """The tools, one a line, and how to go on.
+
+    Args:
+        result: What was found.
+        readers: Names of those that only read; the others' lines begin with `!`.
+    """
+    lines = [f"{'-' if tool.name in readers else '!'} {tool.line}{_reason(tool)}" for tool in result.tools]
+    return "\n".join([*_heading(result), *lines, *_next_step(result, readers), *_held_back(result)])
 
 
 def _heading(result: FindResult) -> list[str]:
@@ -29,8 +35,18 @@ def _heading(result: FindResult) -> list[str]:
     return [f"(limited search: {result.degraded})"] if result.degraded else []
 
 
-def _next_step(result: FindResult) -> list[str]:
-    return ["Run: call_tool(name, arguments). Full schema: describe_tools."] if result.tools else []
+def _next_step(result: FindResult, readers: Collection[str]) -> list[str]:
+    writing = [tool.name not in readers for tool in result.tools]
+    if not writing:
+        return []
+    run = "call_tool(name, arguments)" if not all(writing) else "call_tool_write(name, arguments)"
+    marked = "; lines with !: call_tool_write" if any(writing) and not all(writing) else ""
+    return [f"Run: {run}{marked}. Full schema: describe_tools."]
+
+
+def _held_back(result: FindResult) -> list[str]:
+    names = ", ".join(result.held_back)
+    return [f"Held back until a person approves (thresher tools held): {names}"] if names else []
 
 
 def _reason(tool: FoundTool) -> str:
@@ -41,10 +57,11 @@ def _reason(tool: FoundTool) -> str:
     return f" [{tool.score:.2f}{': ' if terms else ''}{terms}{also}]"
 
 
-def find_content(result: FindResult) -> dict[str, Any]:
+def find_content(result: FindResult, readers: Collection[str]) -> dict[str, Any]:
     """The same as structured content, with the reasons in full."""
+    several = len(result.clauses) > 1
     content: dict[str, Any] = {
-        "tools": [_tool(tool, several=len(result.clauses) > 1) for tool in result.tools],
+        "tools": [_tool(tool, several=several, write=tool.name not in readers) for tool in result.tools],
         "searched": result.total_searched,
         "abstained": result.abstained,
         "trace_id": result.trace_id,
@@ -53,16 +70,20 @@ def find_content(result: FindResult) -> dict[str, Any]:
         content["degraded"] = result.degraded
     if result.fallback:
         content["fallback"] = True
+    if result.held_back:
+        content["held_back"] = list(result.held_back)
     return content
 
 
-def _tool(tool: FoundTool, *, several: bool) -> dict[str, Any]:
+def _tool(tool: FoundTool, *, several: bool, write: bool) -> dict[str, Any]:
     content: dict[str, Any] = {
         "name": tool.name,
         "signature": tool.line.removeprefix(tool.name),
         "score": round(tool.score, 2),
         "why": why_text(tool.why),
     }
+    if write:
+        content["write"] = True
     if several and tool.why.source not in ("core", "fallback"):
         content["query"] = tool.why.query
     if tool.also:

@@ -1,28 +1,49 @@
-"""Builds the MCP server of the gateway, and the app that serves it over streamable HTTP.
+"""Builds the MCP server of the gateway: which handler serves which method.
 
-Invariant: the server is the same object for every client and transport; who asks is in the services.
+Invariant: the server is the same object for every client and transport; who asks is in the request (`callers`).
+
+The handlers stand on the low-level server that FastMCP wraps, and not behind FastMCP's own components: those validate,
+copy and dispatch each message several times over, and give back less of an upstream answer than came in.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
 
 from fastmcp import FastMCP
-from fastmcp.server.http import StarletteWithLifespan
-from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
-from mcp_types import DiscoverRequest, DiscoverResult, InitializeRequest, InitializeResult
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp_types import (
+    CallToolRequestParams,
+    CompleteRequestParams,
+    GetPromptRequestParams,
+    NotificationParams,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    SetLevelRequestParams,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    UnsubscribeRequestParams,
+)
 
 from thresher import __version__
 from thresher.gateway.callers import Identified, current_caller
-from thresher.gateway.errors import ErrorBoundary
-from thresher.gateway.provider import CatalogueProvider, Expose
+from thresher.gateway.calls import Calls
+from thresher.gateway.listing import Expose, Lists
+from thresher.gateway.parking import PARKED_SECONDS, Parking
+from thresher.gateway.peers import Peers, set_level
+from thresher.gateway.reading import Reading
+from thresher.gateway.subscriptions import Subscriptions
+from thresher.knowledge.tools import Components
 from thresher.services import Services
 
 MCP_PATH = "/mcp"
+NAME = "Thresher"
 
 _OVERVIEW_SERVERS = 12
-
-R = TypeVar("R", InitializeResult, DiscoverResult)
 
 
 def build_gateway(services: Services, *, expose: Expose = "meta") -> FastMCP[Any]:
@@ -32,27 +53,68 @@ def build_gateway(services: Services, *, expose: Expose = "meta") -> FastMCP[Any
         services: What it works with.
         expose: `meta`: clients see the gateway's own tools and the core tools. `all`: the whole catalogue too.
     """
-    server: FastMCP[Any] = FastMCP(
-        "Thresher",
-        version=__version__,
-        providers=[CatalogueProvider(services, expose)],
-        middleware=[ErrorBoundary(), Instructions(services)],
-        mask_error_details=True,
-        dereference_schemas=False,  # upstream schemas pass as they are
-    )
-    server._mcp_server.middleware.insert(0, Identified(services))  # pyright: ignore[reportPrivateUsage]
-    # The default swallows a provider's error and lists nothing: the client would believe that all tools are gone.
-    server.provider_error_strategy = "raise"
+    parking = Parking(Peers())
+    components = Components(services.database, services.secrets)
+    lists = Lists(services, components, expose)
+    reading = Reading(services, components, parking)
+    subscriptions = Subscriptions(services, lists, reading)
+
+    @asynccontextmanager
+    async def lifespan(_: FastMCP[Any]) -> AsyncGenerator[None]:
+        yield
+        await subscriptions.close()
+        await parking.close()
+
+    server: FastMCP[Any] = FastMCP(NAME, version=__version__, lifespan=lifespan)
+    low_level = low_level_of(server)
+    low_level.middleware[:] = [Identified(services), Instructed(services), _sealed(services)]
+    low_level.add_request_handler("tools/call", CallToolRequestParams, Calls(services, parking))
+    _serve_lists(low_level, lists)
+    _serve_reading(low_level, reading)
+    _serve_subscriptions(low_level, subscriptions)
     return server
 
 
-def http_app(server: FastMCP[Any]) -> StarletteWithLifespan:
-    """The ASGI app for a loopback address; requests with a foreign Host or Origin are refused."""
-    return server.http_app(path=MCP_PATH, host_origin_protection=True)
+def low_level_of(server: FastMCP[Any]) -> Server[Any]:
+    """The server that FastMCP wraps; its own transports reach it in the same way."""
+    return server._mcp_server  # pyright: ignore[reportPrivateUsage]
 
 
-class Instructions(Middleware):
-    """Tells a client, when it connects, to look for tools, and names the servers that have some.
+def _serve_lists(server: Server[Any], lists: Lists) -> None:
+    server.add_request_handler("tools/list", PaginatedRequestParams, lists.tools)
+    server.add_request_handler("resources/list", PaginatedRequestParams, lists.resources)
+    server.add_request_handler("resources/templates/list", PaginatedRequestParams, lists.templates)
+    server.add_request_handler("prompts/list", PaginatedRequestParams, lists.prompts)
+
+
+def _serve_reading(server: Server[Any], reading: Reading) -> None:
+    server.add_request_handler("resources/read", ReadResourceRequestParams, reading.read)
+    server.add_request_handler("prompts/get", GetPromptRequestParams, reading.prompt)
+    server.add_request_handler("completion/complete", CompleteRequestParams, reading.complete)
+
+
+def _serve_subscriptions(server: Server[Any], subscriptions: Subscriptions) -> None:
+    server.add_request_handler("logging/setLevel", SetLevelRequestParams, set_level)
+    server.add_request_handler("resources/subscribe", SubscribeRequestParams, subscriptions.subscribe)
+    server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, subscriptions.unsubscribe)
+    server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, subscriptions.listen)
+    server.add_notification_handler("notifications/initialized", NotificationParams, subscriptions.initialized)
+
+
+def _sealed(services: Services) -> RequestStateBoundary:
+    """Seals the state that clients carry between rounds: for one caller, method and set of arguments, for a while."""
+
+    def principal(_: ServerRequestContext[Any, Any]) -> str:
+        caller = current_caller(services)
+        return f"{caller.tenant.id}:{caller.user or ''}"
+
+    policy = RequestStateSecurity.ephemeral(ttl=PARKED_SECONDS)
+    policy.bind_principal = principal
+    return RequestStateBoundary(policy, default_audience=NAME)
+
+
+class Instructed:
+    """Server middleware: tells a client, when it connects, to look for tools, and names the servers that have some.
 
     The overview stands here and not in a tool's description, so that tools/list stays the same while servers come
     and go.
@@ -61,40 +123,36 @@ class Instructions(Middleware):
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    async def on_initialize(
-        self,
-        context: MiddlewareContext[InitializeRequest],
-        call_next: CallNext[InitializeRequest, InitializeResult | None],
-    ) -> InitializeResult | None:
-        """Sessions of the handshake era read instructions here."""
-        result = await call_next(context)
-        return result and await self._instructed(result)
-
-    async def on_discover(
-        self,
-        context: MiddlewareContext[DiscoverRequest],
-        call_next: CallNext[DiscoverRequest, DiscoverResult | dict[str, Any]],
-    ) -> DiscoverResult | dict[str, Any]:
-        """Stateless clients read them here."""
-        result = await call_next(context)
-        return await self._instructed(result) if isinstance(result, DiscoverResult) else result
-
-    async def _instructed(self, result: R) -> R:
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Serve one message."""
+        result = await call_next(ctx)
+        if ctx.method not in ("initialize", "server/discover") or not isinstance(result, dict):
+            return result
         overview = await self._services.tools.overview(current_caller(self._services))
-        return result.model_copy(update={"instructions": instructions(overview)})
+        choosing = self._services.settings.selection != "off"
+        return {**result, "instructions": instructions(overview, choosing=choosing)}
 
 
-def instructions(overview: dict[str, int]) -> str:
+def instructions(overview: dict[str, int], *, choosing: bool = True) -> str:
     """What a model reads of the whole server.
 
     Args:
         overview: Number of enabled tools by server.
+        choosing: Whether there is a search to call first.
     """
     names = sorted(overview, key=lambda name: (-overview[name], name))
     more = f" and {len(names) - _OVERVIEW_SERVERS} more" if len(names) > _OVERVIEW_SERVERS else ""
     servers = f" ({', '.join(names[:_OVERVIEW_SERVERS])}{more})" if names else ""
+    holds = f"Thresher holds {sum(overview.values())} tools of other servers{servers}."
+    if not choosing:
+        return holds
     return (
-        f"Thresher holds {sum(overview.values())} tools of other servers{servers}. When a task needs data or an "
-        "action, call find_tools first with one short action phrase per step, then call_tool with a name it returned. "
-        "Search before you say that something cannot be done."
+        f"{holds} When a task needs data or an action, call find_tools first with one short action phrase per step, "
+        "then call_tool or call_tool_write, as its answer says, with a name it returned. Search before you say that "
+        "something cannot be done."
     )
+
+
+def http_app(server: FastMCP[Any]) -> Any:
+    """The ASGI app for a loopback address; requests with a foreign Host or Origin are refused."""
+    return server.http_app(path=MCP_PATH, host_origin_protection=True)

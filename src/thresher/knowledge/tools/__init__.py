@@ -5,6 +5,7 @@ Invariant: enabled, approved tools that the caller may see, and no others, are f
 Uses: core, embedding, search, store, upstream.
 """
 
+from thresher.knowledge.tools.components import SCHEME, Component, Components, Offered
 from thresher.knowledge.tools.credentials import CredentialStore
 from thresher.knowledge.tools.formatting import compact, definition_text, line
 from thresher.knowledge.tools.models import (
@@ -29,6 +30,9 @@ __all__ = [
     "KIND",
     "LIMIT_CAP",
     "META_TOOLS",
+    "SCHEME",
+    "Component",
+    "Components",
     "CredentialStore",
     "Definition",
     "Descriptions",
@@ -36,6 +40,7 @@ __all__ = [
     "Finding",
     "FoundTool",
     "HeldTool",
+    "Offered",
     "Purged",
     "Refreshed",
     "Resolved",

@@ -1,0 +1,203 @@
+"""Serves `tools/call`: the gateway's own tools, and upstream tools, by way of `call_tool` or under their exposed names.
+
+Invariant: what an upstream tool answers - blocks, structured content, error flag - reaches the client unchanged, but
+for addresses, which are made to lead back through the gateway. Nothing here grows with the catalogue.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any, cast
+
+from mcp import MCPError
+from mcp.server.context import ServerRequestContext
+from mcp.shared.inbound import validate_mcp_param_headers, x_mcp_header_map
+from mcp_types import (
+    SERVER_INFO_META_KEY,
+    CallToolRequestParams,
+    CallToolResult,
+    ClientCapabilities,
+    ContentBlock,
+    InputRequiredResult,
+    ResourceLink,
+    TextContent,
+)
+from starlette.datastructures import Headers
+
+from thresher.core import JSON, InvalidInput, current_trace, event, mask
+from thresher.gateway.callers import connection_of, current_caller
+from thresher.gateway.coerce import check, coerce
+from thresher.gateway.errors import answered
+from thresher.gateway.meta import SCHEMAS, schema_of
+from thresher.gateway.parking import Parking
+from thresher.gateway.peers import ClientPeer, asked_in_rounds, modern, session_peer
+from thresher.gateway.render import describe_content, describe_text, find_content, find_text
+from thresher.knowledge.tools import SCHEME, Resolved, line
+from thresher.services import Services
+from thresher.upstream import CallOutcome, Peer
+
+logger = logging.getLogger("thresher.gateway")
+
+_RELEASED = "thresher.released"
+_ASKED_NOTHING = ClientCapabilities()
+
+
+class Calls:
+    """Serves `tools/call`."""
+
+    def __init__(self, services: Services, parking: Parking) -> None:
+        self._services = services
+        self._parking = parking
+
+    async def __call__(
+        self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams
+    ) -> CallToolResult | InputRequiredResult:
+        """Run one tool."""
+        return await answered(self._run(context, params))
+
+    async def _run(
+        self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams
+    ) -> CallToolResult | InputRequiredResult:
+        name, arguments = params.name, params.arguments or {}
+        if name not in SCHEMAS:
+            return await self._upstream(context, params, name, arguments, None)
+        given = _fitted(name, arguments, schema_of(name, self._services.settings))
+        if name == "find_tools":
+            return await self._find(given)
+        if name == "describe_tools":
+            found = await self._services.tools.describe_tools(current_caller(self._services), given["names"])
+            return _result(describe_text(found), describe_content(found))
+        return await self._upstream(context, params, given["name"], given.get("arguments") or {}, name == "call_tool")
+
+    async def _find(self, given: dict[str, Any]) -> CallToolResult:
+        caller, tools = current_caller(self._services), self._services.tools
+        result = await tools.find_tools(caller, **given)
+        names = [tool.name for tool in result.tools]
+        definitions = (await tools.describe_tools(caller, names)).tools if names else ()
+        readers = frozenset(one.name for one in definitions if one.tool.annotations.get("readOnlyHint") is True)
+        return _result(find_text(result, readers), find_content(result, readers))
+
+    async def _upstream(
+        self,
+        context: ServerRequestContext[Any, Any],
+        params: CallToolRequestParams,
+        name: str,
+        arguments: JSON,
+        reading: bool | None,
+    ) -> CallToolResult | InputRequiredResult:
+        """Call an upstream tool; `reading` says which of the two meta-tools it came by, None that it was neither."""
+        call = _Call(self._services, name)
+        try:
+            resolved = await call.resolve(reading)
+            fitted = call.fitted(resolved, arguments)
+            _same_headers(context, resolved.tool.input_schema, params.arguments if reading is None else None)
+            if not modern(context):
+                peer = session_peer(context)
+                self._release_at_the_end(context, peer)
+                return await call.send(resolved, fitted, peer)
+            if asked_in_rounds(context) == _ASKED_NOTHING:
+                return await call.send(resolved, fitted, ClientPeer(context, "", _ASKED_NOTHING))
+            caller = current_caller(self._services)
+            return await self._parking.run(caller, context, params, lambda peer: call.send(resolved, fitted, peer))
+        finally:
+            call.note()
+
+    def _release_at_the_end(self, context: ServerRequestContext[Any, Any], peer: ClientPeer) -> None:
+        """Have the sessions that are leased for this connection closed when it ends."""
+        connection = connection_of(context)
+        if _RELEASED not in connection.state and peer.capabilities != _ASKED_NOTHING:
+            connection.state[_RELEASED] = True
+            connection.exit_stack.push_async_callback(self._services.upstreams.release, peer.id)
+
+
+class _Call:
+    """One call of an upstream tool, and what is noted of it at its end."""
+
+    def __init__(self, services: Services, name: str) -> None:
+        self._services = services
+        self._name = name
+        self._started = time.perf_counter()
+        self._state = "failed"
+        self._tool_id: int | None = None
+
+    async def resolve(self, reading: bool | None) -> Resolved:
+        """The tool, if it may be called so."""
+        resolved = await self._services.tools.resolve(current_caller(self._services), self._name)
+        self._tool_id = resolved.id
+        if reading is not None and resolved.read_only != reading:
+            does = "only reads" if resolved.read_only else "may change something"
+            other = "call_tool" if resolved.read_only else "call_tool_write"
+            raise InvalidInput(f"'{self._name}' {does}.", hint=f"Run it with {other}, same arguments.")
+        return resolved
+
+    def fitted(self, resolved: Resolved, arguments: JSON) -> JSON:
+        """The arguments as the tool's schema wants them."""
+        schema = resolved.tool.input_schema
+        fitted = coerce(arguments, schema)
+        if logger.isEnabledFor(logging.DEBUG):
+            event(logger, "call_arguments", level=logging.DEBUG, tool=self._name, arguments=mask(fitted))
+        check(fitted, schema, lambda: line(self._name, resolved.tool).partition(" - ")[0])
+        return fitted
+
+    async def send(self, resolved: Resolved, arguments: JSON, peer: Peer) -> CallToolResult:
+        """Call the tool."""
+        outcome = await self._services.upstreams.call_tool(resolved.config, resolved.tool.name, arguments, peer=peer)
+        self._state = "tool error" if outcome.is_error else "ok"
+        return _passed_on(outcome, f"{SCHEME}{resolved.config.name}/" if resolved.config.prefix else "")
+
+    def note(self) -> None:
+        """Log the call, without its arguments."""
+        caller = current_caller(self._services)
+        milliseconds = round((time.perf_counter() - self._started) * 1000, 2)
+        self._services.tools.calls.add(
+            caller,
+            name=self._name,
+            tool_id=self._tool_id,
+            state=self._state,
+            duration_ms=milliseconds,
+            trace_id=current_trace(),
+        )
+        event(logger, "call_tool", tenant=caller.tenant.id, tool=self._name, state=self._state, ms=milliseconds)
+
+
+def _passed_on(outcome: CallOutcome, prefix: str) -> CallToolResult:
+    meta = {key: value for key, value in (outcome.meta or {}).items() if key != SERVER_INFO_META_KEY}
+    return CallToolResult(
+        content=[_reachable(block, prefix) for block in outcome.content] if prefix else outcome.content,
+        structured_content=outcome.structured,
+        is_error=outcome.is_error,
+        _meta=cast("Any", meta or None),
+    )
+
+
+def _reachable(block: ContentBlock, prefix: str) -> ContentBlock:
+    """A link as the client can follow it: by way of the gateway."""
+    return block.model_copy(update={"uri": prefix + block.uri}) if isinstance(block, ResourceLink) else block
+
+
+def _same_headers(context: ServerRequestContext[Any, Any], schema: JSON, arguments: JSON | None) -> None:
+    """Refuse a request whose `Mcp-Param-*` headers say other than its body (2026-07-28)."""
+    headers: Headers | None = getattr(context.request, "headers", None)
+    if arguments is None or headers is None or not modern(context) or not x_mcp_header_map(schema):
+        return
+    if (rejection := validate_mcp_param_headers(schema, arguments, headers)) is not None:
+        raise MCPError(code=rejection.code, message=rejection.message, data=rejection.data)
+
+
+def _result(text: str, structured: dict[str, Any]) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured)
+
+
+def _fitted(name: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments that fit one of our own schemas; a single string may stand for a list of one."""
+    known = cast("Mapping[str, Any]", schema["properties"])
+    given = coerce(arguments, schema)
+    for key, entry in known.items():
+        if entry.get("type") == "array" and isinstance(value := given.get(key), str):
+            given[key] = [value]
+    if unknown := sorted(set(given) - set(known)):
+        raise InvalidInput(f"{name} has no argument '{unknown[0]}'.", hint=f"It takes {', '.join(known)}.")
+    check(given, schema, lambda: f"{name}({', '.join(known)})")
+    return given

@@ -1,0 +1,196 @@
+"""Serves the lists - tools, resources, resource templates, prompts - from what is stored.
+
+Invariant: a list depends on the caller's tenant and user and on the catalogue alone, never on the connection or on what
+was asked before; its order is fixed. No server is asked, and an unchanged list is not made again.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from mcp import MCPError
+from mcp.server.context import ServerRequestContext
+from mcp_types import (
+    INVALID_PARAMS,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    Prompt,
+    Resource,
+    ResourceTemplate,
+    Tool,
+    ToolAnnotations,
+)
+from pydantic import BaseModel, ValidationError
+
+from thresher.core import JSON, Caller
+from thresher.gateway.callers import current_caller
+from thresher.gateway.errors import explained
+from thresher.gateway.meta import meta_tools
+from thresher.knowledge.tools import Component, Components, Definition
+from thresher.services import Services
+
+Expose: TypeAlias = Literal["meta", "all"]
+Context: TypeAlias = ServerRequestContext[Any, Any]
+
+M = TypeVar("M", bound=BaseModel)
+
+PAGE = 500
+"""Entries of a list that go out in one answer."""
+TTL_MS = 30_000
+"""How long a client may keep a list; where it listens, a change reaches it at once."""
+
+_LISTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Made(Generic[M]):
+    version: int
+    entries: Sequence[M]
+
+
+class _Lists(Generic[M]):
+    """One kind of list for each tenant and user, made anew when the catalogue has changed."""
+
+    def __init__(self, make: Callable[[Caller, int], Awaitable[Sequence[M]]]) -> None:
+        self._make = make
+        self._made: OrderedDict[tuple[int, str | None], _Made[M]] = OrderedDict()
+
+    async def of(self, caller: Caller, version: int) -> Sequence[M]:
+        """The list at this version."""
+        key = (caller.tenant.id, caller.user)
+        if (made := self._made.get(key)) is None or made.version != version:
+            made = self._made[key] = _Made(version, await self._make(caller, version))
+        self._made.move_to_end(key)
+        while len(self._made) > _LISTS:
+            self._made.popitem(last=False)
+        return made.entries
+
+
+class Lists:
+    """Serves the list requests of all clients.
+
+    Args:
+        services: What is listed.
+        components: What servers offer besides tools.
+        expose: `meta` lists the gateway's own tools and the core tools; `all` the whole catalogue as well.
+    """
+
+    def __init__(self, services: Services, components: Components, expose: Expose) -> None:
+        self._services = services
+        self._components = components
+        self._whole = expose == "all" or services.settings.selection != "on"
+        self._meta = meta_tools(services.settings)
+        self._tools = _Lists(self._all_tools)
+        self._resources = _Lists(self._all_resources)
+        self._templates = _Lists(self._all_templates)
+        self._prompts = _Lists(self._all_prompts)
+
+    async def tools(self, _: Context, params: PaginatedRequestParams) -> ListToolsResult:
+        """Serve `tools/list`."""
+        page, cursor = await explained(self._page(self._tools, params))
+        return ListToolsResult(tools=page, next_cursor=cursor, ttl_ms=TTL_MS, cache_scope="private")
+
+    async def resources(self, _: Context, params: PaginatedRequestParams) -> ListResourcesResult:
+        """Serve `resources/list`."""
+        page, cursor = await explained(self._page(self._resources, params))
+        return ListResourcesResult(resources=page, next_cursor=cursor, ttl_ms=TTL_MS, cache_scope="private")
+
+    async def templates(self, _: Context, params: PaginatedRequestParams) -> ListResourceTemplatesResult:
+        """Serve `resources/templates/list`."""
+        page, cursor = await explained(self._page(self._templates, params))
+        return ListResourceTemplatesResult(
+            resource_templates=page, next_cursor=cursor, ttl_ms=TTL_MS, cache_scope="private"
+        )
+
+    async def prompts(self, _: Context, params: PaginatedRequestParams) -> ListPromptsResult:
+        """Serve `prompts/list`."""
+        page, cursor = await explained(self._page(self._prompts, params))
+        return ListPromptsResult(prompts=page, next_cursor=cursor, ttl_ms=TTL_MS, cache_scope="private")
+
+    async def digest(self, caller: Caller, version: int) -> dict[str, int]:
+        """What tells one state of a caller's lists from another, by the kind that a notification names."""
+        resources = [*await self._resources.of(caller, version), *await self._templates.of(caller, version)]
+        lists: dict[str, Sequence[BaseModel]] = {
+            "tools": await self._tools.of(caller, version),
+            "resources": resources,
+            "prompts": await self._prompts.of(caller, version),
+        }
+        return {kind: hash(tuple(entry.model_dump_json() for entry in entries)) for kind, entries in lists.items()}
+
+    async def _page(self, lists: _Lists[M], params: PaginatedRequestParams) -> tuple[list[M], str | None]:
+        caller = current_caller(self._services)
+        entries = await lists.of(caller, await self._services.tools.version(caller))
+        start = _start(params.cursor)
+        end = start + PAGE
+        return list(entries[start:end]), _cursor(end) if end < len(entries) else None
+
+    async def _all_tools(self, caller: Caller, _: int) -> Sequence[Tool]:
+        tools = self._services.tools
+        shown = await tools.all_tools(caller) if self._whole else await tools.core_tools(caller)
+        return [*self._meta, *(_tool(definition) for definition in shown)]
+
+    async def _all_resources(self, caller: Caller, version: int) -> Sequence[Resource]:
+        return _read(Resource, (await self._components.offered(caller, version)).resources.values())
+
+    async def _all_templates(self, caller: Caller, version: int) -> Sequence[ResourceTemplate]:
+        return _read(ResourceTemplate, (await self._components.offered(caller, version)).templates.values())
+
+    async def _all_prompts(self, caller: Caller, version: int) -> Sequence[Prompt]:
+        return _read(Prompt, (await self._components.offered(caller, version)).prompts.values())
+
+
+def _tool(definition: Definition) -> Tool:
+    """An upstream tool as listed: the server's own definition under the exposed name."""
+    tool = definition.tool
+    return Tool(
+        name=definition.name,
+        title=tool.title or None,
+        description=tool.description,
+        input_schema=dict(tool.input_schema),
+        output_schema=_output_schema(tool.output_schema),
+        annotations=_annotations(tool.annotations),
+    )
+
+
+def _output_schema(schema: JSON | None) -> dict[str, Any] | None:
+    # A client checks structured content against it; one that is no object schema would fail every answer.
+    return dict(schema) if schema is not None and schema.get("type") == "object" else None
+
+
+def _annotations(annotations: JSON) -> ToolAnnotations | None:
+    try:
+        return ToolAnnotations.model_validate(dict(annotations)) if annotations else None
+    except ValidationError:
+        return None  # hints that no client could read
+
+
+def _read(model: type[M], components: Sequence[Component] | Any) -> list[M]:
+    """Definitions as their models; one that no client could read is left out."""
+    entries: list[M] = []
+    for component in components:
+        try:
+            entries.append(model.model_validate(dict(component.definition), by_name=False))
+        except ValidationError:
+            continue
+    return entries
+
+
+def _cursor(position: int) -> str:
+    return base64.urlsafe_b64encode(str(position).encode()).decode().rstrip("=")
+
+
+def _start(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    try:
+        return int(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (ValueError, binascii.Error):
+        raise MCPError(code=INVALID_PARAMS, message="Unknown cursor. List again from the start.") from None

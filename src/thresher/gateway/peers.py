@@ -1,0 +1,144 @@
+"""Stands for the client behind one request, towards the upstream server that serves it.
+
+Invariant: what a server says or asks during a call goes to the client that made this call, and to no other; a session
+that can ask is never shared by two calls that could be confused.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, Final, TypeAlias, get_args
+
+from mcp import MCPError
+from mcp.server.context import ServerRequestContext
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import (
+    INVALID_REQUEST,
+    ClientCapabilities,
+    CreateMessageRequest,
+    CreateMessageResult,
+    CreateMessageResultWithTools,
+    ElicitRequest,
+    ElicitResult,
+    ListRootsRequest,
+    ListRootsResult,
+    LoggingLevel,
+    LoggingMessageNotification,
+    LoggingMessageNotificationParams,
+    Result,
+    SetLevelRequestParams,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from thresher.core import Caller
+from thresher.gateway.callers import connection_id, connection_of
+
+Context: TypeAlias = ServerRequestContext[Any, Any]
+Question: TypeAlias = ElicitRequest | CreateMessageRequest | ListRootsRequest
+
+LEVELS: Final[tuple[LoggingLevel, ...]] = get_args(LoggingLevel)
+"""From the least severe on."""
+
+_LEVEL = "thresher.level"
+_NOTHING = ClientCapabilities()
+
+
+class ClientPeer:
+    """The client of one request; the protocol `Peer` of upstream calls.
+
+    Attributes:
+        id: The client's connection, as leased sessions know it.
+        capabilities: What the client can be asked.
+    """
+
+    def __init__(self, context: Context, peer_id: str, capabilities: ClientCapabilities) -> None:
+        self._context = context
+        self.id = peer_id
+        self.capabilities = capabilities
+
+    async def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        """Pass on; nothing is sent unless the client gave a token."""
+        await self._context.session.report_progress(progress, total, message)
+
+    async def log(self, params: LoggingMessageNotificationParams) -> None:
+        """Pass on what the client wants to hear."""
+        context = self._context
+        if modern(context):
+            await context.session.send_log_message(params.level, params.data, params.logger)  # pyright: ignore[reportDeprecated]
+        elif LEVELS.index(params.level) >= LEVELS.index(connection_of(context).state.get(_LEVEL, LEVELS[0])):
+            await context.session.send_notification(LoggingMessageNotification(params=params), context.request_id)
+
+    async def ask(self, request: Question) -> Result:
+        """Ask the client of this call.
+
+        Raises:
+            MCPError: It cannot be asked, refused, or has gone.
+        """
+        match request:
+            case ElicitRequest():
+                return await self._send(request, ElicitResult)
+            case ListRootsRequest():
+                return await self._send(request, ListRootsResult)
+            case CreateMessageRequest():
+                with_tools = request.params.tools is not None
+                return await self._send(request, CreateMessageResultWithTools if with_tools else CreateMessageResult)
+
+    async def _send(self, request: Question, result: type[Result]) -> Result:
+        related = ServerMessageMetadata(related_request_id=self._context.request_id)
+        return await self._context.session.send_request(request, result, metadata=related)
+
+
+class Peers:
+    """Hands out peers.
+
+    A request of the stateless era names no connection. Its caller gets a numbered place for as long as the call lasts,
+    so that two calls at once never share a session that asks, while calls one after another find it warm.
+    """
+
+    def __init__(self) -> None:
+        self._places: defaultdict[tuple[int, str | None], set[int]] = defaultdict(set)
+
+    @contextmanager
+    def place(self, caller: Caller) -> Generator[str]:
+        """A peer id of this caller that no other call under way has."""
+        taken = self._places[caller.tenant.id, caller.user]
+        number = next(number for number in range(len(taken) + 1) if number not in taken)
+        taken.add(number)
+        try:
+            yield f"caller {caller.tenant.id} {caller.user or ''} {number}"
+        finally:
+            taken.discard(number)
+            if not taken:
+                self._places.pop((caller.tenant.id, caller.user), None)
+
+
+def session_peer(context: Context) -> ClientPeer:
+    """The peer of a request of a 2025-era session."""
+    return ClientPeer(context, connection_id(context), connection_of(context).client_capabilities or _NOTHING)
+
+
+def asked_in_rounds(context: Context) -> ClientCapabilities:
+    """What a client of the stateless era can be asked: sampling and roots have no place there."""
+    declared = connection_of(context).client_capabilities
+    return ClientCapabilities(elicitation=declared.elicitation) if declared is not None else _NOTHING
+
+
+def modern(context: Context) -> bool:
+    """Whether the request is of the stateless era."""
+    return context.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+def refuse_sampling() -> MCPError:
+    """What a server is told that asks a client of the stateless era for a completion."""
+    return MCPError(
+        code=INVALID_REQUEST,
+        message="The client speaks MCP 2026-07-28, which has no sampling. Use a client of 2025-11-25 for this tool.",
+    )
+
+
+async def set_level(context: Context, params: SetLevelRequestParams) -> dict[str, Any]:
+    """Serve `logging/setLevel`: how severe a message must be for this session to hear it."""
+    connection_of(context).state[_LEVEL] = params.level
+    return {}

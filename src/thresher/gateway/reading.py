@@ -1,0 +1,145 @@
+"""Serves `resources/read`, `prompts/get` and `completion/complete` over the session with the server that offers them.
+
+Invariant: what a client reads under an exposed address or name comes from exactly the server that this address or name
+leads to, and its own addresses in the answer lead back there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias, TypeVar
+
+from mcp.server.context import ServerRequestContext
+from mcp.shared.uri_template import UriTemplate
+from mcp_types import (
+    ClientCapabilities,
+    CompleteRequestParams,
+    CompleteResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    InputRequiredResult,
+    InputResponseRequestParams,
+    PromptReference,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+)
+
+from thresher.core import Caller, NotFound
+from thresher.gateway.callers import current_caller
+from thresher.gateway.errors import explained
+from thresher.gateway.parking import Parking
+from thresher.gateway.peers import ClientPeer, asked_in_rounds, modern, session_peer
+from thresher.knowledge.tools import SCHEME, Components, Offered
+from thresher.services import Services
+from thresher.upstream import Peer, ServerConfig
+
+Context: TypeAlias = ServerRequestContext[Any, Any]
+R = TypeVar("R")
+
+_ASKED_NOTHING = ClientCapabilities()
+
+
+class Reading:
+    """Serves reads, prompts and completions.
+
+    Args:
+        services: The sessions.
+        components: What servers offer besides tools.
+        parking: Where calls wait whose server asks something.
+    """
+
+    def __init__(self, services: Services, components: Components, parking: Parking) -> None:
+        self._services = services
+        self._components = components
+        self._parking = parking
+
+    async def read(
+        self, context: Context, params: ReadResourceRequestParams
+    ) -> ReadResourceResult | InputRequiredResult:
+        """Serve `resources/read`."""
+        return await explained(self._read(context, params))
+
+    async def prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult | InputRequiredResult:
+        """Serve `prompts/get`."""
+        return await explained(self._prompt(context, params))
+
+    async def complete(self, _: Context, params: CompleteRequestParams) -> CompleteResult:
+        """Serve `completion/complete`."""
+        return await explained(self._complete(params))
+
+    async def locate(self, caller: Caller, uri: str) -> tuple[ServerConfig, str]:
+        """The server behind an exposed address, and its own address.
+
+        Raises:
+            NotFound: No server offers it.
+        """
+        offered = await self._offered(caller)
+        home = offered.home(uri) or _by_template(offered, uri)
+        if home is None:
+            raise NotFound(f"There is no resource '{uri}'.", hint="resources/list and resources/templates/list tell.")
+        return self._components.config(caller, offered, home[0]), home[1]
+
+    async def _read(
+        self, context: Context, params: ReadResourceRequestParams
+    ) -> ReadResourceResult | InputRequiredResult:
+        config, own = await self.locate(current_caller(self._services), params.uri)
+
+        async def work(peer: Peer) -> ReadResourceResult:
+            result = await self._services.upstreams.read_resource(config, own, peer=peer)
+            return _addressed(result, config)
+
+        return await self._asking(context, params, work)
+
+    async def _prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult | InputRequiredResult:
+        caller = current_caller(self._services)
+        offered = await self._offered(caller)
+        found = offered.prompt(params.name)
+        config = self._components.config(caller, offered, found.server)
+
+        async def work(peer: Peer) -> GetPromptResult:
+            return await self._services.upstreams.get_prompt(config, found.key, params.arguments, peer=peer)
+
+        return await self._asking(context, params, work)
+
+    async def _complete(self, params: CompleteRequestParams) -> CompleteResult:
+        caller = current_caller(self._services)
+        if isinstance(params.ref, PromptReference):
+            offered = await self._offered(caller)
+            found = offered.prompt(params.ref.name)
+            config = self._components.config(caller, offered, found.server)
+            ref = params.ref.model_copy(update={"name": found.key})
+        else:
+            config, own = await self.locate(caller, params.ref.uri)
+            ref = params.ref.model_copy(update={"uri": own})
+        plain = CompleteRequestParams(ref=ref, argument=params.argument, context=params.context)
+        return await self._services.upstreams.complete(config, plain)
+
+    async def _asking(
+        self, context: Context, params: InputResponseRequestParams, work: Callable[[Any], Awaitable[R]]
+    ) -> R | InputRequiredResult:
+        if not modern(context):
+            return await work(session_peer(context))
+        if asked_in_rounds(context) == _ASKED_NOTHING:
+            return await work(ClientPeer(context, "", _ASKED_NOTHING))
+        return await self._parking.run(current_caller(self._services), context, params, work)
+
+    async def _offered(self, caller: Caller) -> Offered:
+        return await self._components.offered(caller, await self._services.tools.version(caller))
+
+
+def _by_template(offered: Offered, uri: str) -> tuple[int, str] | None:
+    """The server without a prefix whose template makes this address; where there is but one such server, that one."""
+    bare = offered.bare()
+    ids = {row.id for row in bare}
+    for template in offered.templates.values():
+        if template.server in ids and UriTemplate.parse(template.key).match(uri) is not None:
+            return template.server, uri
+    return (bare[0].id, uri) if len(bare) == 1 and not uri.startswith(SCHEME) else None
+
+
+def _addressed(result: ReadResourceResult, config: ServerConfig) -> ReadResourceResult:
+    if not config.prefix:
+        return result
+    prefix = f"{SCHEME}{config.name}/"
+    contents = [part.model_copy(update={"uri": prefix + part.uri}) for part in result.contents]
+    return result.model_copy(update={"contents": contents})

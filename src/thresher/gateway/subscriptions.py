@@ -1,0 +1,193 @@
+"""Tells clients what has changed: their lists, and the resources that they have subscribed to.
+
+Invariant: a client hears of a change in what it can see itself, and of nothing else; however a connection ends, its
+subscriptions end with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, suppress
+from typing import Any, TypeAlias
+
+from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+    ToolsListChanged,
+)
+from mcp_types import (
+    EmptyResult,
+    NotificationParams,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
+    UnsubscribeRequestParams,
+)
+
+from thresher.core import Caller, ThresherError, event
+from thresher.gateway.callers import connection_of, current_caller
+from thresher.gateway.errors import explained
+from thresher.gateway.listing import Lists
+from thresher.gateway.reading import Reading
+from thresher.services import Services
+
+logger = logging.getLogger("thresher.gateway")
+
+Context: TypeAlias = ServerRequestContext[Any, Any]
+End: TypeAlias = Callable[[], Awaitable[None]]
+Owner: TypeAlias = tuple[int, str | None]
+
+LOOK_SECONDS = 2.0
+"""How often the lists of those who listen are compared with the catalogue."""
+
+_SUBSCRIBED = "thresher.subscribed"
+_EVENTS: dict[str, ServerEvent] = {
+    "tools": ToolsListChanged(),
+    "prompts": PromptsListChanged(),
+    "resources": ResourcesListChanged(),
+}
+
+
+class _Audience:
+    """Those who listen with the same eyes: connections of the handshake era, and streams of the stateless one."""
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+        self.connections: set[Connection] = set()
+        self.bus = InMemorySubscriptionBus()
+        self.listen = ListenHandler(self.bus)
+        self.streams = 0
+        self.version = -1
+        self.digest: dict[str, int] = {}
+
+    async def tell(self, kind: str) -> None:
+        """A list has changed."""
+        await self.bus.publish(_EVENTS[kind])
+        for connection in list(self.connections):
+            await connection.notify(f"notifications/{kind}/list_changed", None)
+
+
+class Subscriptions:
+    """Keeps track of who listens; one per process.
+
+    Args:
+        services: The catalogue and the sessions.
+        lists: What is compared.
+        reading: Leads from addresses to servers.
+    """
+
+    def __init__(self, services: Services, lists: Lists, reading: Reading) -> None:
+        self._services = services
+        self._lists = lists
+        self._reading = reading
+        self._audiences: dict[Owner, _Audience] = {}
+        self._watching: asyncio.Task[None] | None = None
+        self._telling: set[asyncio.Future[None]] = set()
+
+    async def initialized(self, context: Context, _: NotificationParams) -> None:
+        """A session of the handshake era is ready: from now on it hears of changes."""
+        connection = connection_of(context)
+        audience = await self._audience(current_caller(self._services))
+        audience.connections.add(connection)
+        connection.exit_stack.callback(audience.connections.discard, connection)
+
+    async def listen(self, context: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+        """Serve `subscriptions/listen`."""
+        caller = current_caller(self._services)
+        audience = await explained(self._audience(caller))
+
+        async def tell(uri: str) -> None:
+            await audience.bus.publish(ResourceUpdated(uri))
+
+        async with AsyncExitStack() as stack:
+            for uri in params.notifications.resource_subscriptions or ():
+                with suppress(ThresherError):  # as one to an address that no server has: honoured, and never heard of
+                    stack.push_async_callback(await self._follow(caller, uri, tell))
+            audience.streams += 1
+            try:
+                return await audience.listen(context, params)
+            finally:
+                audience.streams -= 1
+
+    async def subscribe(self, context: Context, params: SubscribeRequestParams) -> EmptyResult:
+        """Serve `resources/subscribe`."""
+        connection = connection_of(context)
+        ends: dict[str, End] = connection.state.setdefault(_SUBSCRIBED, {})
+        if params.uri not in ends:
+            followed = self._follow(current_caller(self._services), params.uri, connection.send_resource_updated)
+            ends[params.uri] = end = await explained(followed)
+            connection.exit_stack.push_async_callback(end)
+        return EmptyResult()
+
+    async def unsubscribe(self, context: Context, params: UnsubscribeRequestParams) -> EmptyResult:
+        """Serve `resources/unsubscribe`."""
+        ends: dict[str, End] = connection_of(context).state.get(_SUBSCRIBED, {})
+        if (end := ends.pop(params.uri, None)) is not None:
+            await explained(end())
+        return EmptyResult()
+
+    async def _follow(self, caller: Caller, uri: str, tell: Callable[[str], Awaitable[None]]) -> End:
+        """Have every change of a resource told; what is returned ends that."""
+        config, own = await self._reading.locate(caller, uri)
+
+        def heard(_: str) -> None:
+            telling = asyncio.ensure_future(tell(uri))
+            self._telling.add(telling)
+            telling.add_done_callback(self._telling.discard)
+
+        await self._services.upstreams.subscribe(config, own, heard)
+
+        async def end() -> None:
+            with suppress(ThresherError):  # its server is gone, and the subscription with it
+                await self._services.upstreams.unsubscribe(config, own, heard)
+
+        return end
+
+    async def _audience(self, caller: Caller) -> _Audience:
+        owner = (caller.tenant.id, caller.user)
+        if (audience := self._audiences.get(owner)) is None:
+            audience = self._audiences[owner] = _Audience(caller)
+            await self._look(audience)
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._watch())
+        return audience
+
+    async def _watch(self) -> None:
+        """Compare for as long as anybody listens; looking, and not being told, also sees other processes' changes."""
+        while self._audiences:
+            await asyncio.sleep(LOOK_SECONDS)
+            for owner, audience in list(self._audiences.items()):
+                if not audience.connections and not audience.streams:
+                    del self._audiences[owner]
+                    continue
+                try:
+                    for kind in await self._look(audience):
+                        await audience.tell(kind)
+                except ThresherError as error:
+                    event(logger, "changes not seen", level=logging.WARNING, reason=error.message)
+
+    async def _look(self, audience: _Audience) -> list[str]:
+        """The lists that have changed since the last look."""
+        version = await self._services.tools.version(audience.caller)
+        if version == audience.version:
+            return []
+        former, audience.digest = audience.digest, await self._lists.digest(audience.caller, version)
+        audience.version = version
+        return [kind for kind, digest in audience.digest.items() if former and former[kind] != digest]
+
+    async def close(self) -> None:
+        """Stop looking, and end the streams that listen."""
+        for audience in self._audiences.values():
+            audience.listen.close()
+        self._audiences.clear()
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait([self._watching])
