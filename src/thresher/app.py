@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -23,15 +23,16 @@ from thresher.api import CALLER, KEY, Door, Origins, http_api, is_loopback
 from thresher.core import Caller, InvalidInput, Settings, ThresherError, environment, event
 from thresher.embedding import Encoder, open_encoder
 from thresher.gateway import Expose, build_gateway, http_app, serve_stream_session
-from thresher.knowledge.tools import ToolService
+from thresher.knowledge.tools import CredentialStore, ToolService, purge_logs
 from thresher.search import SearchIndex
 from thresher.services import Services
 from thresher.store import Keys, SecretBox, open_store
-from thresher.upstream import ServerConfig, ServerFile, Upstreams, parse_servers
+from thresher.upstream import Changed, ServerConfig, ServerFile, Upstreams, parse_servers
 
 logger = logging.getLogger("thresher.app")
 
 LOCAL_TENANT = "local"
+SWEEP_SECONDS = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +71,19 @@ async def open_app(
         gateway = build_gateway(services, expose=expose)
         http = http_app(gateway)
         await stack.enter_async_context(http.router.lifespan_context(http))
-        indexing = asyncio.create_task(_index(services, servers))
-        indexing.add_done_callback(_report)
-        stack.push_async_callback(_cancel, indexing)
-        stack.push_async_callback(_cancel, asyncio.create_task(services.keys.patrol()))
-        yield App(services, _door(services, http), partial(serve_stream_session, gateway), indexing)
+        work = _Work(services)
+        stack.push_async_callback(work.end)
+        indexing = work.begin(_index(services, servers))
+        work.begin(services.keys.patrol())
+        work.begin(_sweep(services, indexing))
+
+        async def serve_stream(
+            reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None
+        ) -> None:
+            work.welcome(caller or services.caller)
+            await serve_stream_session(gateway, reader, writer, caller)
+
+        yield App(services, _door(services, http, work.welcome), serve_stream, indexing)
 
 
 async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
@@ -89,10 +98,14 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
         stack.push_async_callback(previous.close)
     index = SearchIndex(database, encoder, settings, previous=previous)
     stack.push_async_callback(index.close)
-    upstreams = Upstreams(settings)
+
+    def changed(config: ServerConfig, what: Changed) -> None:
+        tools.server_changed(config, what)
+
+    upstreams = Upstreams(settings, credentials=CredentialStore(database, secrets), changed=changed)
     stack.push_async_callback(upstreams.close)
     tools = ToolService(database, index, upstreams, secrets, settings)
-    stack.push_async_callback(tools.settle)
+    stack.push_async_callback(tools.close)
     return Services(
         settings=settings,
         database=database,
@@ -113,7 +126,42 @@ def _previous(settings: Settings) -> Encoder | None:
     return None if former == settings else open_encoder(former)
 
 
+class _Work:
+    """What runs beside the answers, for as long as the product is open."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._welcomed = {services.caller}
+
+    def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start something; that it failed is logged."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def welcome(self, caller: Caller) -> None:
+        """List the servers of a caller who was not seen since the start: of many tenants few may come."""
+        if caller not in self._welcomed:
+            self._welcomed.add(caller)
+            self.begin(_refresh(self._services, caller))
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("background work failed", exc_info=error)
+
+    async def end(self) -> None:
+        """Cancel everything and wait until it has ended."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+
 async def _index(services: Services, servers: Sequence[ServerConfig]) -> None:
+    """Take servers in and list all of the local tenant."""
     for server in servers:
         try:
             await services.tools.add_server(services.caller, server, replace=True)
@@ -121,29 +169,38 @@ async def _index(services: Services, servers: Sequence[ServerConfig]) -> None:
             event(logger, "server not added", level=logging.WARNING, server=server.name, reason=str(error))
     with suppress(ThresherError):  # search says `degraded` for as long as there is no encoder
         await services.encoder.warm()
+    await _refresh(services, services.caller)
+
+
+async def _refresh(services: Services, caller: Caller) -> None:
+    tenant, user = caller.tenant.id, caller.user
     try:
-        done = await services.tools.refresh(services.caller)
-        event(logger, "servers listed", embedded=done.embedded, kept=done.kept, failed=sorted(done.failures))
+        done = await services.tools.refresh(caller)
     except ThresherError as error:
-        event(logger, "servers not listed", level=logging.WARNING, reason=str(error))
+        event(logger, "servers not listed", level=logging.WARNING, reason=str(error), tenant=tenant, user=user)
+        return
+    counts = {"embedded": done.embedded, "kept": done.kept, "failed": sorted(done.failures)}
+    event(logger, "servers listed", tenant=tenant, user=user, counts=counts)
 
 
-def _report(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        logger.error("background indexing failed", exc_info=error)
+async def _sweep(services: Services, indexing: asyncio.Task[None]) -> None:
+    """Remove what the logs have kept for long enough: once after the start, then daily."""
+    await asyncio.wait([indexing])
+    while True:
+        try:
+            purged = await purge_logs(services.database, services.settings.log_days)
+            event(logger, "logs purged", rows=purged.rows, embeddings=purged.embeddings)
+        except ThresherError as error:
+            event(logger, "logs not purged", level=logging.WARNING, reason=str(error))
+        await asyncio.sleep(SWEEP_SECONDS)
 
 
-async def _cancel(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.wait([task])
-
-
-def _door(services: Services, mcp: ASGIApp) -> Door:
+def _door(services: Services, mcp: ASGIApp, welcome: Callable[[Caller], None]) -> Door:
     """What the port is given to; only on a loopback address is anybody served without a key."""
     settings = services.settings
     owner = services.caller if is_loopback(settings.host) else None
     origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)
-    return Door(_owned(mcp), http_api(services), services.keys, origins, owner)
+    return Door(_owned(mcp), http_api(services), services.keys, origins, owner, welcome)
 
 
 def _owned(mcp: ASGIApp) -> ASGIApp:

@@ -7,6 +7,8 @@ revoked. Health is told to everybody who names this server rightly, and tells no
 from __future__ import annotations
 
 import hashlib
+import logging
+from collections.abc import Callable
 from contextlib import nullcontext
 
 import anyio
@@ -16,8 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thresher.api.errors import problem, refused, unforeseen
 from thresher.api.origins import Origins, was_forwarded
-from thresher.core import AccessDenied, Caller, ThresherError
+from thresher.core import AccessDenied, Caller, ThresherError, event
 from thresher.store import Keys
+
+logger = logging.getLogger("thresher.api")
 
 CALLER = "thresher.caller"
 """Where the scope holds whom the request is served for."""
@@ -37,14 +41,24 @@ class Door:
         keys: Who may come in.
         origins: Which Host and Origin headers are taken.
         owner: For whom a request without a key is served while no key was ever made; None: for nobody.
+        welcome: Told of each request's caller; must not block.
     """
 
-    def __init__(self, mcp: ASGIApp, http: ASGIApp, keys: Keys, origins: Origins, owner: Caller | None) -> None:
+    def __init__(
+        self,
+        mcp: ASGIApp,
+        http: ASGIApp,
+        keys: Keys,
+        origins: Origins,
+        owner: Caller | None,
+        welcome: Callable[[Caller], None],
+    ) -> None:
         self._mcp = mcp
         self._http = http
         self._keys = keys
         self._origins = origins
         self._owner = owner
+        self._welcome = welcome
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -54,6 +68,7 @@ class Door:
         try:
             await self._serve(scope, receive, answer)
         except ThresherError as error:
+            event(logger, "not let in", code=error.code, path=scope["path"], address=_address(scope))
             await answer.instead(refused(error), scope, receive)
         except Exception as error:  # noqa: BLE001 - a face: whatever went wrong becomes one clear answer
             await answer.instead(unforeseen(error), scope, receive)
@@ -66,6 +81,7 @@ class Door:
         else:
             text = _key(scope)
             caller = await self._caller(scope, text)
+            self._welcome(caller)
             face = self._mcp if scope["path"] in ("/mcp", "/mcp/") else self._http
             named = {CALLER: caller} | ({KEY: _fingerprint(text)} if text else {})
             with anyio.CancelScope() as work, self._keys.watched(text, work.cancel) if text else nullcontext():
@@ -109,6 +125,11 @@ def _key(scope: Scope) -> str:
     if len(given) > 1 or scheme.lower() != "bearer" or not token.strip():
         raise AccessDenied("The header Authorization holds no key.", hint=_WAY_IN)
     return token.strip()
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else ""
 
 
 def _fingerprint(text: str) -> str:

@@ -153,10 +153,11 @@ class _Verbs:
         return plain(await self._tools.purge(caller, **given))
 
     async def _of_tenant(self, arguments: Mapping[str, Any]) -> tuple[Caller, dict[str, Any]]:
-        """Whoever reaches the socket keeps this installation: any tenant's logs are in his care."""
+        """Whoever reaches the socket without a key keeps this installation: any tenant's logs are in his care."""
         given = dict(arguments)
-        name = given.pop("tenant", None)
-        return (self._caller if name is None else Caller(await self._services.database.tenant(name))), given
+        if given.pop("tenant", None) is None:
+            return self._caller, given
+        return Caller(await self._tenant(arguments)), given
 
     async def evaluate_tools(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         pool = read_pool(Path(arguments["pool"]))
@@ -201,10 +202,10 @@ class _Verbs:
         return {"tenant": tenant.name} | plain(await self._keys.revoke(tenant, arguments["name"]))
 
     async def _tenant(self, arguments: Mapping[str, Any]) -> Tenant:
-        """Whose keys are meant; only who owns the data folder manages any."""
+        """The tenant that is meant; only the owner of the data folder may name one, or manage keys."""
         if not self._is_owner:
             raise NotAllowed(
-                "The owner of the data folder manages keys, not their holders.", hint="Unset THRESHER_KEY."
+                "Only the owner of the data folder may do this, nobody with a key.", hint="Unset THRESHER_KEY."
             )
         return await self._services.database.tenant(arguments.get("tenant") or self._caller.tenant.name)
 
