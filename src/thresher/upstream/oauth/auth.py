@@ -87,8 +87,8 @@ class StoredTokens(httpx2.Auth):
                 raise self._keeper.refusal()
         if response.status_code == HTTPStatus.FORBIDDEN:
             self._check_scope(response)
-        if self._keeper.troubled and token and response.status_code < HTTPStatus.BAD_REQUEST:
-            await self._keeper.clear_problem()
+        if token and response.status_code < HTTPStatus.BAD_REQUEST and not self._keeper.accepted(token):
+            await self._keeper.accept(token)
 
     def _check_scope(self, response: httpx2.Response) -> None:
         if extract_field_from_www_auth(response, "error") == "insufficient_scope":

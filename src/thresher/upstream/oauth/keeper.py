@@ -26,7 +26,7 @@ FRESH_SECONDS = 10.0
 _AHEAD_SECONDS = 5.0
 """Between attempts to renew a token that can still be used."""
 _PATIENCE_SECONDS = 60.0
-"""A server that refuses a token this soon after we got it anew is not offered a third."""
+"""After a server has refused a token that we had just got anew, no further one is got for it for so long."""
 T = TypeVar("T")
 _Key = tuple[object, ...]
 _keepers: WeakValueDictionary[_Key, Keeper] = WeakValueDictionary()
@@ -90,6 +90,7 @@ class Keeper:
         self._held: Credential | None = None
         self._read_at = float("-inf")
         self._renewed_at = float("-inf")
+        self._accepted = ""
         self._ahead_at = float("-inf")
         self._read = _Shared(self._load)
         self._renew = _Shared(self._renewed)
@@ -103,10 +104,9 @@ class Keeper:
         """Read anew before the next use."""
         self._read_at = self._renewed_at = float("-inf")
 
-    @property
-    def troubled(self) -> bool:
-        """Whether somebody was asked to sign in, and has not yet."""
-        return self._held is not None and bool(self._held.problem)
+    def accepted(self, token: str) -> bool:
+        """Whether the server is known to take this token; the last one is remembered."""
+        return token == self._accepted and not (self._held is not None and self._held.problem)
 
     def ready(self) -> str | None:
         """The token to send now, empty for none; None when that takes asking or renewing."""
@@ -146,7 +146,7 @@ class Keeper:
         held = self._held
         if held is not None and held.access not in ("", refused) and not held.due(time.time()):
             return held.access  # a call beside this one has renewed it
-        if time.monotonic() - self._renewed_at < _PATIENCE_SECONDS:
+        if refused != self._accepted and time.monotonic() - self._renewed_at < _PATIENCE_SECONDS:
             raise self.refusal()
         try:
             renewed = await self._renew(refused)
@@ -160,9 +160,11 @@ class Keeper:
         """The server refuses a token that it was just given anew."""
         return sign_in_needed(self._config, "it refuses even a token that was just issued")
 
-    async def clear_problem(self) -> None:
-        """The server takes the token after all: nobody has to sign in."""
-        await self._change_problem("")
+    async def accept(self, token: str) -> None:
+        """The server has taken a token, so that nobody has to sign in, whatever was said before."""
+        self._accepted = token
+        if self._held is not None and self._held.problem:
+            await self._change_problem("")
 
     async def _mark(self, needed: SignInNeeded) -> None:
         event(_logger, "sign_in_needed", level=logging.WARNING, server=self._config.name, reason=needed.message)
@@ -172,7 +174,10 @@ class Keeper:
         """Let everybody see whether a sign-in is needed; it is no loss when that cannot be stored."""
         try:
             value = await self._credentials.load(self._config)
-            stored = read_credential(self._config, value) or Credential(address=address_of(self._config))
+            stored = read_credential(self._config, value)
+            if stored is None and value is not None:
+                return  # of the server's former address; it is not ours to replace
+            stored = stored or Credential(address=address_of(self._config))
             if stored.problem == problem or stored.refused:
                 self._held = stored
                 return

@@ -222,8 +222,8 @@ def sign_in_state(config: ServerConfig, value: JSON | None) -> State:
         `done`, `needed`, or empty where nobody knows of a need.
     """
     credential = read_credential(config, value)
-    if credential is None:
-        return ""
+    if credential is None:  # what is stored, if anything, is for the server's former address
+        return "" if value is None else "needed"
     if credential.problem:
         return "needed"
     return "done" if credential.tokens is not None else ""
