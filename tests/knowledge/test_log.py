@@ -276,7 +276,7 @@ async def test_in_shadow_everything_is_offered_and_the_choice_recorded(
     names = {tool.name for tool in (*found.tools, *found.unchosen)}
     assert (found.selection, len(found.tools), len(names), found.left_out) == ("shadow", 2, len(CATALOGUE), 0)
     assert {tool.why.source for tool in found.unchosen} == {"shadow"}
-    assert (plain.tools, plain.unchosen) == (found.tools, ())
+    assert ([tool.name for tool in plain.tools], plain.unchosen) == ([tool.name for tool in found.tools], ())
     assert chosen == [("shadow", 2), ("shadow", 2)]
     assert ranks == [("shadow", 1)]
 
