@@ -119,7 +119,7 @@ def test_a_missing_variable_is_named_and_never_becomes_empty(variables: dict[str
         ({"command": "x", "env": ["A=1"]}, "'env' must be an object"),
         ({"command": "x", "envFile": ".env"}, "envFile"),
         ({"command": "x", "disabled": "yes"}, "true or false"),
-        ({"url": "https://x.example/sse", "type": "sse"}, "not yet supported"),
+        ({"command": "x", "type": "sse"}, "does not fit"),
         ({"url": "https://x.example", "type": "stdio"}, "does not fit"),
         ({"url": "https://x.example", "type": "carrier-pigeon"}, "does not fit"),
         ({"url": "file:///etc/passwd"}, "not an http"),

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support import eventually
 from tests.upstream.conftest import FAKES, SECRET, alive, pids, stdio_server
+from tests.upstream.peers import Client
 from thresher.core import Settings, UpstreamError, UpstreamRefused, UpstreamTimeout, load_settings
 from thresher.upstream import ServerConfig, Upstreams
 
@@ -127,14 +128,11 @@ async def test_cancelling_a_call_cancels_it_at_the_server(upstreams: Upstreams, 
 
 async def test_progress_reaches_the_caller(upstreams: Upstreams) -> None:
     """In order, with the server's words."""
-    seen: list[tuple[float, float | None, str | None]] = []
+    client = Client("c")
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
-        seen.append((done, total, message))
+    await upstreams.call_tool(stdio_server(), "sleep", {"seconds": 0.1}, peer=client)
 
-    await upstreams.call_tool(stdio_server(), "sleep", {"seconds": 0.1}, progress=progress)
-
-    assert seen == [(1, 2, "step 1"), (2, 2, "step 2")]
+    assert client.seen == [(1, 2, "step 1"), (2, 2, "step 2")]
 
 
 async def test_a_call_that_takes_too_long_is_given_up(upstreams: Upstreams) -> None:
@@ -208,7 +206,7 @@ async def test_a_failed_start_says_why(upstreams: Upstreams, mode: str, kind: ty
         await upstreams.list_tools(stdio_server(mode, env={"SECRET": SECRET}))
 
     assert SECRET not in str(failed.value)
-    assert upstreams.states() == [("fake", "failed", None)]
+    assert [(state.name, state.state, state.pid) for state in upstreams.states()] == [("fake", "failed", None)]
 
 
 async def test_a_failed_start_is_tried_again_at_the_next_use(upstreams: Upstreams, tmp_path: Path) -> None:

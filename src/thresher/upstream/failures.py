@@ -6,27 +6,26 @@ begun the request.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import cast
+from typing import Any
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, HEADER_MISMATCH, PARSE_ERROR, REQUEST_TIMEOUT
+from mcp_types import HEADER_MISMATCH
 from pydantic import ValidationError
 
 from thresher.core import UpstreamError, UpstreamRefused, UpstreamTimeout
 from thresher.upstream.config import ServerConfig, public_config
-from thresher.upstream.http import Trouble
 from thresher.upstream.log import ServerLog
 from thresher.upstream.masking import Redactor
-from thresher.upstream.oauth import token_failure
+from thresher.upstream.transport.trouble import Closed, Expired, Status, TimedOut, Trouble, Unreachable, Unusable
 
 _MESSAGE_CHARS = 1_000
-_STATUS_HINTS = {
-    HTTPStatus.UNAUTHORIZED: "Give it a valid 'Authorization' header.",
+_STATUS_HINTS: Mapping[int, str] = {
+    HTTPStatus.UNAUTHORIZED: "Give it a valid 'Authorization' header, or sign in: thresher servers login NAME.",
     HTTPStatus.FORBIDDEN: "The credentials in its headers do not allow this.",
     HTTPStatus.NOT_FOUND: "Check the path of its address; most servers answer at /mcp.",
-    HTTPStatus.METHOD_NOT_ALLOWED: "Check the path; the older SSE transport is not supported.",
+    HTTPStatus.METHOD_NOT_ALLOWED: 'Check the path. An older server may want "type": "sse", often at /sse.',
     HTTPStatus.TOO_MANY_REQUESTS: "Wait a while: the server limits the rate.",
 }
 
@@ -39,7 +38,21 @@ class SessionLost(UpstreamError):
     """The session ended while the request was under way: the server may have carried it out."""
 
 
-class StaleListing(UpstreamRefused):
+class Refused(UpstreamRefused):
+    """The server answered a request with an error.
+
+    Attributes:
+        rpc_code: The JSON-RPC error's code.
+        rpc_data: What it carries, such as the addresses that a person has to visit first.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", code: int = 0, data: Any = None) -> None:
+        super().__init__(message, hint=hint)
+        self.rpc_code = code
+        self.rpc_data = data
+
+
+class StaleListing(Refused):
     """The server refused a call because we do not know its tools' present definitions (2026-07-28)."""
 
 
@@ -51,33 +64,34 @@ class Failures:
         self._log = log
         self._redact = redact
 
-    def of_request(
-        self, method: str, error: MCPError | ValidationError, seconds: float, reason: str = ""
-    ) -> UpstreamError:
-        """The error of a request over a live session; `reason` says why the session ended, if it did."""
-        name = self._config.name
+    def of_request(self, method: str, error: MCPError | Trouble | ValidationError, seconds: float) -> UpstreamError:
+        """The error of a request over a live session."""
         if isinstance(error, ValidationError):
             return self._malformed(method, error)
-        message = self._redact(error.message)[:_MESSAGE_CHARS]
-        if error.code in list(Trouble):
-            return self._below_protocol(Trouble(error.code), message, error.data, f"{method} failed")
-        if error.code == REQUEST_TIMEOUT and error.message.endswith("timed out"):
+        if isinstance(error, TimedOut):
             return UpstreamTimeout(
-                f"Server '{name}' did not answer {method} within {seconds:g} s.",
+                f"Server '{self._config.name}' did not answer {method} within {seconds:g} s.",
                 hint="It may still be working on it. For slow tools raise THRESHER_UPSTREAM_CALL_SECONDS.",
             )
-        if error.code == CONNECTION_CLOSED and error.message == "Connection closed":
-            return self.lost(method, reason)
-        # The MCP library's own words for an answer that broke off; the session itself goes on.
-        broken_off = error.code == CONNECTION_CLOSED and error.message.startswith("SSE stream")
-        if broken_off or (error.code == PARSE_ERROR and error.message.startswith("Failed to parse")):
-            return UpstreamError(
-                f"Server '{name}' gave no usable answer to {method}: {message}",
-                hint="The request may have been carried out. Look at the server's own log.",
-            )
-        refusal = StaleListing if error.code == HEADER_MISMATCH else UpstreamRefused
-        return refusal(
-            f"Server '{name}' refused {method}: {message} (code {error.code}).", hint="Check the name and arguments."
+        if isinstance(error, Closed):
+            return self.lost(method, str(error))
+        message = self._redact(str(error))[:_MESSAGE_CHARS]
+        if isinstance(error, Trouble):
+            return self._below_protocol(error, message, f"{method} failed")
+        kind = StaleListing if error.code == HEADER_MISMATCH else Refused
+        return kind(
+            f"Server '{self._config.name}' refused {method}: {message} (code {error.code}).",
+            hint="Check the name and arguments.",
+            code=error.code,
+            data=error.data,
+        )
+
+    def left_alone(self, failures: int, seconds: float, reason: str) -> UpstreamError:
+        """The server has failed several times in a row, and is not asked for a while."""
+        return UpstreamError(
+            f"Server '{self._config.name}' has failed {failures} times in a row and is left alone for {seconds:.0f} s "
+            f"more; the last time: {reason}",
+            hint="Then it is tried again. To try now: disable and enable the server.",
         )
 
     def lost(self, method: str, reason: str = "") -> SessionLost:
@@ -88,33 +102,23 @@ class Failures:
             hint=f"The next use connects again. {self._last_lines()}".strip(),
         )
 
-    def of_connect(self, error: BaseException | None, reason: str) -> UpstreamError:
-        """The error of an attempt to connect.
-
-        Args:
-            error: What ended the attempt; None when the server simply went away.
-            reason: Why the transport ended, if it said so.
-        """
-        leaves = list(_leaves(error)) if error is not None else []
-        for leaf in leaves:
-            if isinstance(leaf, UpstreamError):
-                return leaf
+    def of_connect(self, error: MCPError | Trouble | ValidationError, exit_status: str) -> UpstreamError:
+        """The error of an attempt to connect; `exit_status` says how the child ended, if it did."""
         cannot = f"Server '{self._config.name}' cannot be connected"
-        for leaf in leaves:
-            if isinstance(leaf, MCPError) and leaf.code in list(Trouble):
-                return self._below_protocol(
-                    Trouble(leaf.code), self._redact(leaf.message), leaf.data, "cannot be connected"
-                )
-            if isinstance(leaf, MCPError) and leaf.message != "Connection closed":
-                words = self._redact(leaf.message)[:_MESSAGE_CHARS]
-                return UpstreamRefused(
-                    f"{cannot}: it refused the handshake: {words} (code {leaf.code}).", hint=self._how_to_test()
-                )
-        ours = next((leaf for leaf in leaves if not isinstance(leaf, MCPError)), None)
-        if ours is not None:
-            reason = self._redact(f"{type(ours).__name__}: {ours}")[:_MESSAGE_CHARS]
-        hint = f"{self._last_lines()} {self._how_to_test()}".strip()
-        return UpstreamError(f"{cannot}: {reason or 'it ended'}, before it was ready.", hint=hint)
+        if isinstance(error, ValidationError):
+            return self._malformed("initialize", error)
+        if isinstance(error, MCPError):
+            words = self._redact(error.message)[:_MESSAGE_CHARS]
+            return UpstreamRefused(
+                f"{cannot}: it refused the handshake: {words} (code {error.code}).", hint=self._how_to_test()
+            )
+        message = self._redact(str(error))[:_MESSAGE_CHARS]
+        if isinstance(error, Closed):
+            hint = f"{self._last_lines()} {self._how_to_test()}".strip()
+            return UpstreamError(f"{cannot}: {message or 'it ended'}{exit_status}, before it was ready.", hint=hint)
+        if isinstance(error, Unusable):
+            return UpstreamRefused(f"{cannot}: {message}.", hint=self._how_to_test())
+        return self._below_protocol(error, message, "cannot be connected")
 
     def connect_timeout(self, seconds: float) -> UpstreamTimeout:
         """The server was not ready in time."""
@@ -136,31 +140,30 @@ class Failures:
         where = ".".join(str(part) for part in first["loc"])
         return self.malformed(method, self._redact(f"{where}: {first['msg']}")[:_MESSAGE_CHARS])
 
-    def _below_protocol(self, trouble: Trouble, message: str, data: object, what: str) -> UpstreamError:
+    def _below_protocol(self, trouble: Trouble, message: str, what: str) -> UpstreamError:
         name, address = self._config.name, public_config(self._config).get("url", "")
         match trouble:
-            case Trouble.UNREACHABLE:
+            case Unreachable():
                 return NotCarriedOut(
                     f"Server '{name}' cannot be reached at {address} ({message}).",
                     hint="Is it running? Check the address.",
                 )
-            case Trouble.EXPIRED:
+            case Expired():
                 return NotCarriedOut(f"Server '{name}' has forgotten our session.", hint="Try again.")
-            case Trouble.BROKEN:
+            case Status(status=status):
+                hint = _STATUS_HINTS.get(status, "Look at the server's own log.")
+                return UpstreamError(
+                    f"Server '{name}' {what}: HTTP status {status} {message}".rstrip() + ".", hint=hint
+                )
+            case Unusable():
+                return UpstreamRefused(
+                    f"Server '{name}' {what}: no usable answer ({message}).",
+                    hint="The request may have been carried out. Look at the server's own log.",
+                )
+            case _:
                 return UpstreamError(
                     f"Server '{name}' {what}: its answer did not arrive whole ({message}).",
                     hint="The request may have been carried out. Look at the server's own log.",
-                )
-            case Trouble.TOKEN:
-                return token_failure(message, data)
-            case Trouble.STATUS:
-                status = data if isinstance(data, int) else 0
-                hint = _STATUS_HINTS.get(
-                    HTTPStatus(status) if status in HTTPStatus.__members__.values() else HTTPStatus.OK
-                )
-                return UpstreamError(
-                    f"Server '{name}' {what}: HTTP status {status} {message}".rstrip() + ".",
-                    hint=hint or "Look at the server's own log.",
                 )
 
     def _last_lines(self) -> str:
@@ -172,11 +175,3 @@ class Failures:
         if self._config.transport != "stdio":
             return f"Test it by hand: curl -i {shown['url']}"
         return f"Test it by hand: {' '.join([shown['command'], *shown['args']])}"
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for inner in cast("BaseExceptionGroup[BaseException]", error).exceptions:
-            yield from _leaves(inner)
-    else:
-        yield error

@@ -1,85 +1,209 @@
-"""Reads a server's whole list of tools, page by page, inside bounds.
+"""Reads all that a server lists - tools, resources, templates, prompts - page by page, inside bounds.
 
-Invariant: a listing is complete or an error; it is never silently cut.
+Invariant: a listing of tools is complete or an error, never silently cut; what of it cannot be used is named, and what
+goes wrong with anything else spoils no tool.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 import mcp_types as types
+from mcp.shared.inbound import find_invalid_x_mcp_header
+from mcp_types import METHOD_NOT_FOUND
+from pydantic import BaseModel, ValidationError
 
-from thresher.core import Tool, event
+from thresher.core import JSON, Tool, UpstreamError, event
 from thresher.upstream.connection import Connection
-from thresher.upstream.failures import Failures
+from thresher.upstream.failures import Failures, Refused
 from thresher.upstream.records import Listing
+from thresher.upstream.schemas import schema_problem
+from thresher.upstream.transport.messages import encoded
 
 MAX_PAGES = 200
 MAX_TOOLS = 20_000
 """Twice the catalogue that the benchmarks use, from one server."""
 MAX_LISTING_BYTES = 64 * 1024 * 1024
-_METHOD = "tools/list"
+_MAX_PROBLEMS = 100
 _logger = logging.getLogger("thresher.upstream")
 
 
-async def read_listing(server: str, connection: Connection, failures: Failures, seconds: float) -> Listing:
-    """List all tools of a server.
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """One sort of component: how it is listed, what tells two apart, and how a definition is checked."""
+
+    method: str
+    field: str
+    key: str
+    model: type[BaseModel]
+    capability: str
+
+
+_TOOLS = _Kind("tools/list", "tools", "name", types.Tool, "tools")
+_RESOURCES = _Kind("resources/list", "resources", "uri", types.Resource, "resources")
+_TEMPLATES = _Kind("resources/templates/list", "resourceTemplates", "uriTemplate", types.ResourceTemplate, "resources")
+_PROMPTS = _Kind("prompts/list", "prompts", "name", types.Prompt, "prompts")
+
+
+@dataclass(slots=True)
+class _Listed:
+    """What was read of one kind."""
+
+    items: dict[str, JSON] = field(default_factory=dict[str, JSON])
+    models: dict[str, BaseModel] = field(default_factory=dict[str, BaseModel])
+    problems: list[str] = field(default_factory=list[str])
+    first: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    failed: bool = False
+
+
+async def read_listing(
+    server: str, connection: Connection, failures: Failures, seconds: float, redact: Callable[[str], str]
+) -> Listing:
+    """List all components of a server.
 
     Raises:
-        UpstreamRefused: The listing exceeds a bound, repeats a page, or does not follow the protocol.
+        UpstreamRefused: The list of tools exceeds a bound, repeats a page, or holds no usable tool.
         UpstreamError: As `Connection.request` raises.
     """
-    tools: dict[str, Tool] = {}
-    cursor: str | None = None
-    size = 0
-    seen: set[str] = set()
-    for _ in range(MAX_PAGES):
-        page = await _page(connection, cursor, seconds)
-        size += sum(len(tool.model_dump_json()) for tool in page.tools)
-        _add(server, page.tools, tools)
-        if len(tools) > MAX_TOOLS or size > MAX_LISTING_BYTES:
-            limit = f"{MAX_TOOLS:,} tools and {MAX_LISTING_BYTES // 2**20} MiB"
-            raise failures.malformed(_METHOD, f"a list of more than {limit}")
-        cursor = page.next_cursor
-        if not cursor:
-            return _listing(connection, tools)
-        if cursor in seen:
-            raise failures.malformed(_METHOD, "pages that go round in a circle")
-        seen.add(cursor)
-    raise failures.malformed(_METHOD, f"a list of more than {MAX_PAGES} pages")
-
-
-async def _page(connection: Connection, cursor: str | None, seconds: float) -> types.ListToolsResult:
-    params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
-    # The session's own method, since it also notes which arguments travel as headers (2026-07-28).
-    return await connection.request(_METHOD, lambda session: session.list_tools(params=params), seconds)
-
-
-def _add(server: str, page: list[types.Tool], tools: dict[str, Tool]) -> None:
-    for listed in page:
-        if listed.name in tools:
-            event(_logger, "upstream_duplicate_tool", level=logging.WARNING, server=server, tool=listed.name)
-            continue
-        annotations: dict[str, Any] = (
-            listed.annotations.model_dump(by_alias=True, exclude_none=True, mode="json") if listed.annotations else {}
-        )
-        tools[listed.name] = Tool(
-            server=server,
-            name=listed.name,
-            title=listed.title or str(annotations.get("title", "")),
-            description=listed.description or "",
-            input_schema=listed.input_schema,
-            output_schema=listed.output_schema,
-            annotations=annotations,
-        )
-
-
-def _listing(connection: Connection, tools: dict[str, Tool]) -> Listing:
-    session = connection.session
+    reader = _Reader(server, connection, failures, seconds, redact)
+    tools, resources, templates, prompts = await asyncio.gather(
+        reader.tools(), reader.others(_RESOURCES), reader.others(_TEMPLATES), reader.others(_PROMPTS)
+    )
+    parts = {"resources": resources, "templates": templates, "prompts": prompts}
+    agreement = connection.agreement
+    ttl, scope = tools.first.get("ttlMs"), tools.first.get("cacheScope")
     return Listing(
-        tools=tuple(tools.values()),
-        instructions=session.instructions or "",
-        version=session.server_info.version if session.server_info else "",
-        protocol=session.protocol_version or "",
+        tools=tuple(_tool(server, cast("types.Tool", model)) for model in tools.models.values()),
+        instructions=agreement.instructions,
+        version=agreement.server_version,
+        protocol=agreement.version,
+        capabilities=agreement.capabilities,
+        resources=tuple(resources.items.values()),
+        templates=tuple(templates.items.values()),
+        prompts=tuple(prompts.items.values()),
+        problems=tuple(problem for part in (tools, *parts.values()) for problem in part.problems),
+        partial=frozenset(name for name, part in parts.items() if part.failed),
+        ttl_ms=max(0, int(ttl)) if isinstance(ttl, int | float) and agreement.stateless else None,
+        cache_scope=scope if scope in ("public", "private") and agreement.stateless else "",
+    )
+
+
+class _Reader:
+    def __init__(
+        self, server: str, connection: Connection, failures: Failures, seconds: float, redact: Callable[[str], str]
+    ) -> None:
+        self._server = server
+        self._connection = connection
+        self._failures = failures
+        self._seconds = seconds
+        self._redact = redact
+
+    async def tools(self) -> _Listed:
+        """All tools; a list in which nothing can be used is an error, lest all tools vanish."""
+        listed = _Listed()
+        try:
+            await self._read(_TOOLS, listed)
+        except Refused as refusal:
+            if refusal.rpc_code != METHOD_NOT_FOUND or self._connection.agreement.offers("tools"):
+                raise
+        if listed.problems and not listed.items:
+            raise self._failures.malformed(_TOOLS.method, listed.problems[0].rstrip("."))
+        return listed
+
+    async def others(self, kind: _Kind) -> _Listed:
+        """All components of another kind, if the server says that it has any."""
+        listed = _Listed()
+        if kind.capability not in self._connection.agreement.capabilities:
+            return listed
+        try:
+            async with asyncio.timeout(self._seconds):
+                await self._read(kind, listed)
+        except (UpstreamError, TimeoutError) as error:
+            if isinstance(error, Refused) and error.rpc_code == METHOD_NOT_FOUND:
+                return listed
+            reason = error.message if isinstance(error, UpstreamError) else f"no end within {self._seconds:g} s."
+            listed = _Listed(problems=[f"{kind.method} failed: {reason}"], failed=True)
+        return listed
+
+    async def _read(self, kind: _Kind, listed: _Listed) -> None:
+        cursor: str | None = None
+        size = 0
+        seen: set[str] = set()
+        for _ in range(MAX_PAGES):
+            params = {"cursor": cursor} if cursor else {}
+            page = await self._connection.request(kind.method, params, seconds=self._seconds)
+            listed.first = listed.first or page
+            size += self._add(kind, page, listed)
+            if len(listed.items) > MAX_TOOLS or size > MAX_LISTING_BYTES:
+                limit = f"{MAX_TOOLS:,} {kind.field} and {MAX_LISTING_BYTES // 2**20} MiB"
+                raise self._failures.malformed(kind.method, f"a list of more than {limit}")
+            following = page.get("nextCursor")
+            if not isinstance(following, str) or not following:
+                return
+            if following in seen:
+                raise self._failures.malformed(kind.method, "pages that go round in a circle")
+            seen.add(following)
+            cursor = following
+        raise self._failures.malformed(kind.method, f"a list of more than {MAX_PAGES} pages")
+
+    def _add(self, kind: _Kind, page: Mapping[str, Any], listed: _Listed) -> int:
+        """Add one page; returns its size in bytes."""
+        entries: object = page.get(kind.field)
+        if not isinstance(entries, list):
+            raise self._failures.malformed(kind.method, f"{kind.field}: it is no list")
+        size = 0
+        for entry in cast("list[object]", entries):
+            size += len(encoded(entry=entry))
+            problem = self._taken(kind, entry, listed)
+            if problem and len(listed.problems) < _MAX_PROBLEMS:
+                listed.problems.append(self._redact(problem))
+                event(_logger, "upstream_definition_left_out", level=logging.WARNING, server=self._server, why=problem)
+        return size
+
+    def _taken(self, kind: _Kind, entry: object, listed: _Listed) -> str:
+        """Take one definition in, or say why it cannot be used."""
+        one = kind.field.removesuffix("s")
+        if not isinstance(entry, dict):
+            return f"A {one} is left out: it is no object."
+        definition = cast("dict[str, Any]", entry)
+        name = str(definition.get(kind.key, "?"))[:200]
+        try:
+            model = kind.model.model_validate(definition, by_name=False)
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            where = ".".join(str(part) for part in first["loc"])
+            return f"The {one} '{name}' is left out: {where}: {first['msg']}."
+        if isinstance(model, types.Tool) and (wrong := self._unfit(model)):
+            return f"The {one} '{name}' is left out: {wrong}."
+        if name in listed.items:
+            event(_logger, "upstream_duplicate", level=logging.WARNING, server=self._server, kind=one, which=name)
+            return ""
+        listed.items[name] = definition
+        listed.models[name] = model
+        return ""
+
+    def _unfit(self, tool: types.Tool) -> str:
+        if not tool.name.strip():
+            return "it has no name"
+        if self._connection.agreement.stateless and (wrong := find_invalid_x_mcp_header(tool.input_schema)):
+            return wrong  # a client of 2026-07-28 must drop such a tool
+        return schema_problem(tool.input_schema)
+
+
+def _tool(server: str, listed: types.Tool) -> Tool:
+    annotations: dict[str, Any] = (
+        listed.annotations.model_dump(by_alias=True, exclude_none=True, mode="json") if listed.annotations else {}
+    )
+    return Tool(
+        server=server,
+        name=listed.name,
+        title=listed.title or str(annotations.get("title", "")),
+        description=listed.description or "",
+        input_schema=listed.input_schema,
+        output_schema=listed.output_schema,
+        annotations=annotations,
     )

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from mcp_types import CompleteRequestParams, CompleteResult, GetPromptResult, ReadResourceResult
 
 from thresher.core import JSON, Settings, UpstreamError
 from thresher.upstream.config import ServerConfig
+from thresher.upstream.limits import Limits
+from thresher.upstream.oauth import Credentials
 from thresher.upstream.peer import Peer
 from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState
 from thresher.upstream.session import Session
 
+DEFAULT = Limits()
 Key: TypeAlias = tuple[int, str, str]
 """Tenant, identity, name: sessions are never shared beyond."""
 
@@ -28,12 +31,15 @@ class Upstreams:
         self,
         settings: Settings,
         *,
-        credentials: Any = None,
+        credentials: Credentials | None = None,
         changed: Callable[[ServerConfig, Changed], None] | None = None,
+        limits: Limits = DEFAULT,
     ) -> None:
         self._settings = settings
         self._credentials = credentials
-        self._changed = changed
+        self._changed = changed if changed is not None else _unheard
+        self._limits = limits
+        self._tending: asyncio.Task[None] | None = None
         self._sessions: dict[Key, Session] = {}
         self._leaving: dict[asyncio.Task[None], Session] = {}
         self._closed = False
@@ -102,8 +108,25 @@ class Upstreams:
             return held
         if held is not None:
             self._retire(held)
-        session = self._sessions[key] = Session(config, self._settings)
+        self._make_room()
+        session = Session(config, self._settings, self._limits, self._changed, self._credentials)
+        self._sessions[key] = session
+        if self._tending is None:
+            self._tending = asyncio.create_task(self._tend(), name="tend upstream sessions")
         return session
+
+    def _make_room(self) -> None:
+        if len(self._sessions) < self._limits.servers:
+            return
+        idle = [(session.used_at, key) for key, session in self._sessions.items() if not session.busy]
+        if idle:
+            self._retire(self._sessions.pop(min(idle)[1]))
+
+    async def _tend(self) -> None:
+        while True:
+            await asyncio.sleep(self._limits.tending)
+            for session in [*self._sessions.values()]:
+                session.tend()
 
     def _retire(self, session: Session) -> None:
         """Part with a session whose configuration has changed, without making its successor wait."""
@@ -136,9 +159,17 @@ class Upstreams:
     async def close(self) -> None:
         """End all sessions at once; returns within a few seconds, whatever the servers do."""
         self._closed = True
+        if self._tending is not None:
+            self._tending.cancel()
         sessions = [*self._sessions.values(), *self._leaving.values()]
         self._sessions.clear()
         await asyncio.gather(*(session.close() for session in sessions))
+        if self._leaving:
+            await asyncio.wait(self._leaving)
+
+
+def _unheard(_config: ServerConfig, _change: Changed) -> None:
+    """Nobody wants to hear of changes."""
 
 
 def _key(config: ServerConfig) -> Key:

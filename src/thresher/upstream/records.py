@@ -52,12 +52,14 @@ class CallOutcome:
         structured: The structured content; an object up to revision 2025-11-25, any JSON value after.
         is_error: The tool itself says that it failed; the content says why.
         meta: The answer's `_meta`.
+        raw: The whole answer as JSON, for those who only hand it on; treat it as frozen.
     """
 
     content: list[ContentBlock]
     structured: Any
     is_error: bool
     meta: JSON | None = None
+    raw: JSON | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,284 +1,318 @@
-"""The warm session with one server: connects at the first use, again after a loss, and lists and calls over it.
+"""All use of one server with one identity: the shared session, the leased ones, and every request over them.
 
-Invariant: at most one attempt to connect at a time, whoever asks; a call that may have been carried out is never
-sent again.
+Invariant: a call that may have been carried out is never sent again; a client that can be asked something never shares
+a session of the older kind.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Mapping
-from time import perf_counter
+from time import monotonic
 from typing import Any, TypeVar
 
-from mcp.client import ClientSession
+from mcp.shared.inbound import find_invalid_x_mcp_header, mcp_param_headers, x_mcp_header_map
 from mcp_types import (
-    CallToolRequest,
-    CallToolRequestParams,
     CallToolResult,
-    CompleteRequest,
+    ClientCapabilities,
     CompleteRequestParams,
     CompleteResult,
-    GetPromptRequest,
-    GetPromptRequestParams,
     GetPromptResult,
-    InputRequiredResult,
-    ReadResourceRequest,
-    ReadResourceRequestParams,
     ReadResourceResult,
 )
-from pydantic import TypeAdapter
+from pydantic import BaseModel, ValidationError
 
-from thresher.core import JSON, Settings, UpstreamError, UpstreamRefused, UpstreamTimeout, event
+from thresher.core import JSON, Settings, UpstreamError, UpstreamTimeout
+from thresher.upstream.breaker import Breaker
 from thresher.upstream.config import ServerConfig
-from thresher.upstream.connection import Connection
+from thresher.upstream.connection import Connection, Surroundings
 from thresher.upstream.failures import Failures, NotCarriedOut, SessionLost, StaleListing
+from thresher.upstream.leases import Leases
+from thresher.upstream.limits import Limits
+from thresher.upstream.link import Link, Memory
 from thresher.upstream.listing import read_listing
 from thresher.upstream.log import ServerLog
 from thresher.upstream.masking import Redactor, mask_arguments
-from thresher.upstream.peer import Peer
-from thresher.upstream.records import CallOutcome, Listing, ServerState
+from thresher.upstream.oauth import Credentials
+from thresher.upstream.peer import Peer, can_be_asked
+from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState
+from thresher.upstream.rounds import complete
+from thresher.upstream.subscriptions import OnUpdate, Subscriptions
+from thresher.upstream.transport.messages import Message
 
-_logger = logging.getLogger("thresher.upstream")
-_CALL = "tools/call"
-_CallAnswer: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
-
-Result = TypeVar("Result")
+Result = TypeVar("Result", bound=BaseModel)
+Value = TypeVar("Value")
+_SAFE = (NotCarriedOut, SessionLost)
+"""What only reads may be sent once more over a fresh session; anything else only if the server cannot have begun it."""
 
 
 class Session:
-    """All use of one server goes through here; safe for any number of concurrent callers."""
+    """Safe for any number of concurrent callers."""
 
-    def __init__(self, config: ServerConfig, settings: Settings) -> None:
+    def __init__(
+        self,
+        config: ServerConfig,
+        settings: Settings,
+        limits: Limits,
+        changed: Callable[[ServerConfig, Changed], None],
+        credentials: Credentials | None,
+    ) -> None:
         self.config = config
         self._settings = settings
-        redact = _redactor(config)
-        self._log = ServerLog(redact)
-        self._failures = Failures(config, self._log, redact)
-        self._connection: Connection | None = None
-        self._opening: asyncio.Task[Connection] | None = None
-        self._leaving: set[Connection] = set()
-        self._failed = False
-        self._closed = False
+        self._limits = limits
+        self._changed = changed
+        self._redact = _redactor(config)
+        self._log = ServerLog(self._redact)
+        self._failures = Failures(config, self._log, self._redact)
+        self._around = Surroundings(config, settings, limits, self._log, self._failures, self._has_changed, credentials)
+        self._memory = Memory(Breaker(limits))
+        self._shared = Link(self._around, self._memory, None, self._opened)
+        self._leases = Leases(config.name, self._lease, limits.leases, limits.lease_wait)
+        self._subscriptions = Subscriptions(settings.upstream_call_seconds)
+        self._headers: dict[str, dict[tuple[str, ...], str]] = {}
+        self._misses = 0
+        self._pinged_at = 0.0
+        self._pinging: asyncio.Task[None] | None = None
+        self._quiet = False
+        self.used_at = monotonic()
 
     @property
     def state(self) -> ServerState:
-        """What is known of the session now, without asking the server."""
-        connection = self._connection
-        if self._closed:
-            state = "closed"
-        elif self._opening is not None and not self._opening.done():
-            state = "connecting"
-        elif self._failed:
-            state = "failed"
-        elif connection is None:
-            state = "idle"
-        else:
-            state = "ready" if connection.alive else "lost"
-        return ServerState(self.config.name, state, connection.pid if connection else None)
+        """What is known of the sessions now, without asking the server."""
+        state = self._shared.state
+        return ServerState(
+            self.config.name,
+            state,
+            self._shared.pid,
+            tenant=self.config.tenant,
+            identity=self.config.identity,
+            leased=len(self._leases),
+            problem=self._memory.breaker.reason if state in ("failed", "open") else "",
+        )
 
     def log(self) -> tuple[str, ...]:
         """The last lines that the server wrote to its stderr."""
         return self._log.lines()
 
     async def list_tools(self) -> Listing:
-        """List all tools; sent once more over a fresh session when the first one turns out to be dead.
+        """List everything; sent once more over a fresh session when the first one turns out to be dead.
 
         Raises:
             UpstreamError: See `Connection.open` and `read_listing`.
         """
-        return await self._use(self._read_listing, repeat=(NotCarriedOut, SessionLost))
+        self._quiet = True  # who lists already needs no hint that something may have changed
+        try:
+            return await self._use(self._read_listing, None, repeat=_SAFE)
+        finally:
+            self._quiet = False
 
     async def _read_listing(self, connection: Connection) -> Listing:
         seconds = self._settings.upstream_call_seconds
         try:
             async with asyncio.timeout(seconds):
-                return await read_listing(self.config.name, connection, self._failures, seconds)
+                listing = await read_listing(self.config.name, connection, self._failures, seconds, self._redact)
         except TimeoutError:
             raise UpstreamTimeout(
                 f"Server '{self.config.name}' did not list its tools within {seconds:g} s.",
                 hint="For a slow server raise THRESHER_UPSTREAM_CALL_SECONDS.",
             ) from None
+        if connection.agreement.stateless:
+            self._headers = {
+                tool.name: x_mcp_header_map(tool.input_schema)
+                for tool in listing.tools
+                if find_invalid_x_mcp_header(tool.input_schema) is None
+            }
+        return listing
 
     async def call_tool(
-        self, name: str, arguments: JSON, *, timeout: float | None = None, peer: Peer | None = None
+        self, name: str, arguments: JSON, *, peer: Peer | None = None, timeout: float | None = None
     ) -> CallOutcome:
         """Call a tool once.
 
         Args:
             name: As the server lists it.
             arguments: As the tool's schema wants them; not checked here.
+            peer: Who stands behind the call.
             timeout: Seconds for the answer; None for the setting.
-            peer: Who is told of the progress.
 
         Raises:
             UpstreamTimeout: No answer in time; the server is told to cancel.
-            UpstreamRefused: Unknown tool, or a request for input that a shared session cannot pass on.
+            UpstreamRefused: Unknown tool, or a request for input that this peer cannot answer.
             UpstreamError: The server went away; the message says whether the call may have been carried out.
         """
-        seconds = timeout if timeout is not None else self._settings.upstream_call_seconds
+        params = {"name": name, "arguments": dict(arguments)}
 
-        async def send(session: ClientSession) -> CallToolResult | InputRequiredResult:
-            # Not session.call_tool: that lists all tools again whenever it does not know the name, and checks the
-            # output against the schema, which is for the client at the end to do.
-            params = CallToolRequestParams(name=name, arguments=dict(arguments))
-            return await session.send_request(
-                CallToolRequest(params=params),
-                _CallAnswer,
-                request_read_timeout_seconds=seconds,
-                progress_callback=peer.progress if peer else None,
-            )
-
-        async def call(connection: Connection) -> CallToolResult | InputRequiredResult:
+        async def call(connection: Connection) -> Message:
             try:
-                return await connection.request(_CALL, send, seconds)
+                return await self._sent(
+                    connection, "tools/call", params, peer, timeout, self._repeated(name, arguments)
+                )
             except StaleListing:
                 # The specification's way out: list, so that the arguments' headers are known, and send once more.
                 await self._read_listing(connection)
-                return await connection.request(_CALL, send, seconds)
+                return await self._sent(
+                    connection, "tools/call", params, peer, timeout, self._repeated(name, arguments)
+                )
 
-        return self._outcome(name, await self._use(call, repeat=(NotCarriedOut,)))
+        raw = await self._use(call, peer, repeat=(NotCarriedOut,))
+        answer = self._parsed("tools/call", raw if "content" in raw else {**raw, "content": []}, CallToolResult)
+        return CallOutcome(
+            content=answer.content,
+            structured=answer.structured_content,
+            is_error=answer.is_error,
+            meta=answer.meta,
+            raw=raw,
+        )
+
+    def _repeated(self, name: str, arguments: JSON) -> Mapping[str, str]:
+        """The arguments that travel as headers too (2026-07-28)."""
+        known = self._headers.get(name)
+        return mcp_param_headers(known, arguments) if known else {}
 
     async def read_resource(self, uri: str, *, peer: Peer | None = None) -> ReadResourceResult:
         """Read a resource; errors as `call_tool`."""
-        request = ReadResourceRequest(params=ReadResourceRequestParams(uri=uri))
-        return await self._ask("resources/read", request, ReadResourceResult)
+        return await self._asked("resources/read", {"uri": uri}, ReadResourceResult, peer)
 
     async def get_prompt(
         self, name: str, arguments: Mapping[str, str] | None, *, peer: Peer | None = None
     ) -> GetPromptResult:
         """Fill in a prompt; errors as `call_tool`."""
-        given = dict(arguments) if arguments is not None else None
-        request = GetPromptRequest(params=GetPromptRequestParams(name=name, arguments=given))
-        return await self._ask("prompts/get", request, GetPromptResult)
+        params = {"name": name} if arguments is None else {"name": name, "arguments": dict(arguments)}
+        return await self._asked("prompts/get", params, GetPromptResult, peer)
 
     async def complete(self, params: CompleteRequestParams) -> CompleteResult:
         """Complete an argument; errors as `call_tool`."""
-        return await self._ask("completion/complete", CompleteRequest(params=params), CompleteResult)
+        fields = params.model_dump(by_alias=True, mode="json", exclude_none=True)
+        fields.pop("_meta", None)
+        return await self._asked("completion/complete", fields, CompleteResult, None)
 
-    async def _ask(self, method: str, request: Any, kind: Any) -> Any:
-        seconds = self._settings.upstream_call_seconds
-        return await self._use(
-            lambda connection: connection.request(method, lambda session: session.send_request(request, kind), seconds),
-            repeat=(NotCarriedOut, SessionLost),
-        )
+    async def _asked(self, method: str, params: Mapping[str, Any], kind: type[Result], peer: Peer | None) -> Result:
+        async def ask(connection: Connection) -> Message:
+            return await self._sent(connection, method, params, peer, None, {})
 
-    async def subscribe(self, uri: str, on_update: Callable[[str], None]) -> None:
-        """See `Upstreams.subscribe`."""
+        return self._parsed(method, await self._use(ask, peer, repeat=_SAFE), kind)
 
-    async def unsubscribe(self, uri: str, on_update: Callable[[str], None]) -> None:
-        """See `Upstreams.unsubscribe`."""
+    async def _sent(
+        self,
+        connection: Connection,
+        method: str,
+        params: Mapping[str, Any],
+        peer: Peer | None,
+        timeout: float | None,
+        headers: Mapping[str, str],
+    ) -> Message:
+        seconds = timeout if timeout is not None else self._settings.upstream_call_seconds
 
-    async def release(self, peer_id: str) -> None:
-        """See `Upstreams.release`."""
+        async def send(more: Mapping[str, Any]) -> Message:
+            return await connection.request(method, {**params, **more}, seconds=seconds, peer=peer, headers=headers)
 
-    def _outcome(self, name: str, answer: CallToolResult | InputRequiredResult) -> CallOutcome:
-        if isinstance(answer, InputRequiredResult):
-            raise UpstreamRefused(
-                f"Server '{self.config.name}' asks the caller of '{name}' for input, which is not yet supported.",
-                hint="Use this tool from a client that is connected to the server itself.",
-            )
-        return CallOutcome(
-            content=answer.content,
-            structured=answer.structured_content,
-            is_error=bool(answer.is_error),
-            meta=answer.meta,
-        )
+        if not connection.agreement.stateless:
+            return await send({})
+        return await complete(self.config.name, method, send, peer, self._limits, self._failures)
+
+    def _parsed(self, method: str, raw: Message, kind: type[Result]) -> Result:
+        ttl = raw.get("ttlMs")
+        if "ttlMs" in raw and (not isinstance(ttl, int) or isinstance(ttl, bool) or ttl < 0):
+            raw = {name: value for name, value in raw.items() if name != "ttlMs"}
+        try:
+            return kind.model_validate(raw, by_name=False)
+        except ValidationError as error:
+            raise self._failures.of_request(method, error, 0.0) from None
 
     async def _use(
-        self, work: Callable[[Connection], Awaitable[Result]], *, repeat: tuple[type[UpstreamError], ...]
-    ) -> Result:
-        connection = await self.connection()
+        self,
+        work: Callable[[Connection], Awaitable[Value]],
+        peer: Peer | None,
+        *,
+        repeat: tuple[type[UpstreamError], ...],
+    ) -> Value:
+        self.used_at = monotonic()
+        if peer is not None and can_be_asked(peer) and await self._is_session():
+            async with self._leases.of(peer) as link:
+                return await self._over(link, work, repeat)
+        return await self._over(self._shared, work, repeat)
+
+    async def _is_session(self) -> bool:
+        """Whether the server speaks the older kind; found out by connecting, the first time."""
+        if not self._memory.era:
+            await self._shared.connection()
+        return self._memory.era == "session"
+
+    async def _over(
+        self, link: Link, work: Callable[[Connection], Awaitable[Value]], repeat: tuple[type[UpstreamError], ...]
+    ) -> Value:
+        connection = await link.connection()
         try:
-            return await work(connection)
+            value = await work(connection)
         except repeat:
-            return await work(await self.connection())
+            value = await work(await link.connection())
+        self._memory.breaker.succeeded()
+        return value
 
-    async def connection(self) -> Connection:
-        """The live connection, opened first if need be; callers that come meanwhile wait for the same attempt.
+    def _lease(self, capabilities: ClientCapabilities) -> Link:
+        return Link(self._around, self._memory, capabilities)
 
-        Raises:
-            UpstreamError: It cannot be opened, or the session is closed.
-        """
-        if self._closed:
-            raise self._is_closed()
-        if self._connection is not None and self._connection.alive:
-            return self._connection
-        if self._opening is None or self._opening.done():
-            self._opening = asyncio.create_task(self._open(), name=f"connect {self.config.name}")
-            self._opening.add_done_callback(_seen)
-        return await self._attempt(self._opening)
+    def _opened(self, connection: Connection, again: bool) -> None:
+        self._subscriptions.opened(connection)
+        self._misses = 0
+        if again and not self._quiet:
+            for kind in ("tools", "resources", "prompts"):
+                if connection.agreement.offers(kind, "listChanged"):
+                    # What was said in between has been missed.
+                    self._changed(self.config, Changed(kind))
 
-    async def _attempt(self, opening: asyncio.Task[Connection]) -> Connection:
-        try:
-            # A caller that gives up must not end the attempt for the others.
-            return await asyncio.shield(opening)
-        except asyncio.CancelledError:
-            caller = asyncio.current_task()
-            if opening.cancelled() and caller is not None and not caller.cancelling():
-                raise self._is_closed() from None
-            raise
+    def _has_changed(self, change: Changed) -> None:
+        if change.what == "resource":
+            self._subscriptions.updated(change.uri)
+        self._changed(self.config, change)
 
-    def _is_closed(self) -> UpstreamError:
-        return UpstreamError(f"The session with server '{self.config.name}' was closed.", hint="Try again.")
+    async def subscribe(self, uri: str, on_update: OnUpdate) -> None:
+        """See `Upstreams.subscribe`."""
+        self.used_at = monotonic()
+        await self._subscriptions.add(await self._shared.connection(), uri, on_update)
 
-    async def _open(self) -> Connection:
-        await self._leave_old()
-        connection = Connection(self.config, self._log, self._failures, self._settings)
-        started = perf_counter()
-        try:
-            await connection.open()
-        except UpstreamError as error:
-            self._failed = True
-            event(_logger, "upstream_failed", level=logging.WARNING, server=self.config.name, error=error.message)
-            raise
-        self._failed = False
-        self._connection = connection
-        event(
-            _logger,
-            "upstream_ready",
-            server=self.config.name,
-            protocol=connection.session.protocol_version,
-            pid=connection.pid,
-            ms=round(1000 * (perf_counter() - started), 1),
-        )
-        return connection
+    async def unsubscribe(self, uri: str, on_update: OnUpdate) -> None:
+        """See `Upstreams.unsubscribe`."""
+        await self._subscriptions.remove(uri, on_update)
 
-    async def _leave_old(self) -> None:
-        """Part with the former connection; requests that are still under way on it may end."""
-        old, self._connection = self._connection, None
-        if old is None:
+    async def release(self, peer_id: str) -> None:
+        """End what was leased for a client."""
+        await self._leases.release(peer_id)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request is under way on the shared session, or somebody waits for news."""
+        current = self._shared.current
+        return bool(self._subscriptions) or (current is not None and current.busy)
+
+    def tend(self) -> None:
+        """Close what has been idle for long, and see to it that what is idle still answers."""
+        self._leases.rest(self._limits.lease_idle)
+        connection, now = self._shared.current, monotonic()
+        if connection is None or self.busy or (self._pinging is not None and not self._pinging.done()):
             return
-        if old.ended:
-            # Its child must be gone before the next one starts: both may want the same file or port.
-            await old.close()
-            return
-        self._leaving.add(old)
-        retiring = asyncio.create_task(old.retire(self._settings.upstream_call_seconds))
-        retiring.add_done_callback(lambda _: self._leaving.discard(old))
+        if now - self.used_at > self._limits.shared_idle:
+            self._pinging = asyncio.create_task(self._shared.rest())
+        elif now - max(connection.used_at, self._pinged_at) > self._limits.ping_after:
+            self._pinging = asyncio.create_task(self._ping(connection))
+
+    async def _ping(self, connection: Connection) -> None:
+        answers = await connection.answers(self._limits.ping)
+        self._pinged_at = monotonic()
+        self._misses = 0 if answers else self._misses + 1
+        if self._misses > 1 and not connection.busy:
+            connection.give_up("it no longer answers")
 
     async def retire(self) -> None:
         """Let the requests under way end, then close; nothing new can be asked of the session."""
-        self._closed = True
-        if self._connection is not None:
-            await self._connection.retire(self._settings.upstream_call_seconds)
+        await self._shared.retire()
         await self.close()
 
     async def close(self) -> None:
-        """End the session and its process at once; nothing can be asked of it afterwards."""
-        self._closed = True
-        if self._opening is not None and not self._opening.done():
-            self._opening.cancel()
-            await asyncio.wait({self._opening})
-        connections = [*self._leaving, *([self._connection] if self._connection else [])]
-        await asyncio.gather(*(connection.close() for connection in connections))
-
-
-def _seen(task: asyncio.Task[Any]) -> None:
-    # Everybody who waited may have given up; asyncio would complain of an error that nobody read.
-    if not task.cancelled():
-        task.exception()
+        """End all sessions and processes at once; nothing can be asked afterwards."""
+        if self._pinging is not None and not self._pinging.done():
+            self._pinging.cancel()
+        await asyncio.gather(self._subscriptions.close(), self._leases.close(), self._shared.close())
 
 
 def _redactor(config: ServerConfig) -> Redactor:

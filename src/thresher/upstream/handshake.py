@@ -1,0 +1,218 @@
+"""Agrees with a server on a revision of the protocol: the stateless one of 2026-07-28, or a session of the older kind.
+
+Invariant: at most one of the two stands in the end; a server that ignores what it does not know costs half a second
+once, and nothing where its era is remembered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Literal, TypeAlias, cast
+
+from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    NAME_BEARING_METHODS,
+    encode_header_value,
+)
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    PROTOCOL_VERSION_META_KEY,
+    SERVER_INFO_META_KEY,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    ClientCapabilities,
+    InitializeResult,
+)
+from mcp_types.version import (
+    HANDSHAKE_PROTOCOL_VERSIONS,
+    LATEST_HANDSHAKE_VERSION,
+    LATEST_MODERN_VERSION,
+    MODERN_PROTOCOL_VERSIONS,
+)
+
+from thresher.core import JSON
+from thresher.upstream.transport.channel import Channel
+from thresher.upstream.transport.messages import Message
+from thresher.upstream.transport.trouble import Status, Unusable
+
+_SESSION_VERSIONS = frozenset(HANDSHAKE_PROTOCOL_VERSIONS)
+
+Era: TypeAlias = Literal["", "session", "stateless"]
+"""What is remembered of a server; empty when nothing is."""
+CLIENT: Mapping[str, str] = {"name": "thresher", "version": version("thresher")}
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What was agreed on.
+
+    Attributes:
+        version: The revision.
+        capabilities: What the server says it can do, as JSON.
+        instructions: What it says about its use.
+        server_version: Its own version; empty when it does not say.
+    """
+
+    version: str
+    capabilities: JSON
+    instructions: str
+    server_version: str
+
+    @property
+    def stateless(self) -> bool:
+        """Whether each request stands for itself (2026-07-28)."""
+        return self.version in MODERN_PROTOCOL_VERSIONS
+
+    @property
+    def era(self) -> Era:
+        """What to remember for the next time."""
+        return "stateless" if self.stateless else "session"
+
+    def offers(self, capability: str, feature: str = "") -> bool:
+        """Whether the server has a capability, and in it a feature such as `listChanged`."""
+        found: object = self.capabilities.get(capability)
+        if not isinstance(found, Mapping):
+            return False
+        return not feature or bool(cast("Mapping[str, Any]", found).get(feature))
+
+
+def declared(capabilities: ClientCapabilities) -> dict[str, Any]:
+    """Capabilities as JSON; changes of a client's roots are not passed on, so none are promised."""
+    shown = capabilities.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return {**shown, "roots": {}} if "roots" in shown else shown
+
+
+def envelope(revision: str, capabilities: Mapping[str, Any]) -> dict[str, Any]:
+    """The `_meta` of a stateless request."""
+    return {
+        PROTOCOL_VERSION_META_KEY: revision,
+        CLIENT_INFO_META_KEY: CLIENT,
+        CLIENT_CAPABILITIES_META_KEY: capabilities,
+    }
+
+
+def routing(revision: str, method: str, params: Mapping[str, Any]) -> dict[str, str]:
+    """The HTTP headers of a stateless request, which repeat what its body says."""
+    headers = {MCP_PROTOCOL_VERSION_HEADER: revision, MCP_METHOD_HEADER: method}
+    name = params.get(NAME_BEARING_METHODS.get(method, ""))
+    if isinstance(name, str):
+        headers[MCP_NAME_HEADER] = encode_header_value(name)
+    return headers
+
+
+async def shake_hands(
+    channel: Channel, capabilities: ClientCapabilities, *, era: Era, probe: float, beside: bool
+) -> Agreement:
+    """Agree on a revision.
+
+    Args:
+        channel: Open, and not yet used.
+        capabilities: What the client declares.
+        era: What is remembered of the server; tried first.
+        probe: Seconds for the newest revision's answer, before the older handshake.
+        beside: Try the older handshake beside the newest one then, rather than in its place: a slow child may still
+            answer the first, and its answer to the second tells which of them counts.
+
+    Raises:
+        MCPError: The server refuses, or shares no revision with us.
+        Trouble: It failed below JSON-RPC.
+        ValidationError: Its answer does not follow the protocol.
+    """
+    offered = declared(capabilities)
+    if era == "session":
+        try:
+            return await _session(channel, offered)
+        except MCPError as error:
+            if error.code != UNSUPPORTED_PROTOCOL_VERSION:
+                raise
+    asking = asyncio.create_task(_discover(channel, offered))
+    try:
+        await asyncio.wait({asking}, timeout=probe)
+        if asking.done():
+            found = _found(asking)
+            return await _session(channel, offered) if found is None else _stateless(channel, found)
+        if not beside:
+            return await _session(channel, offered)
+        try:
+            return await _session(channel, offered)
+        except MCPError as refusal:
+            found = _found(asking) if asking.done() else None
+            if found is None:
+                raise
+            if refusal.code != UNSUPPORTED_PROTOCOL_VERSION:
+                raise
+            return _stateless(channel, found)
+    finally:
+        asking.cancel()
+
+
+async def _discover(channel: Channel, offered: Mapping[str, Any]) -> Message:
+    params = {"_meta": envelope(LATEST_MODERN_VERSION, offered)}
+    headers = routing(LATEST_MODERN_VERSION, "server/discover", params)
+    return await channel.request("server/discover", params, seconds=None, headers=headers)
+
+
+def _found(asking: asyncio.Task[Message]) -> Message | None:
+    """What the server said of the newest revision; None when it does not speak it.
+
+    Raises:
+        MCPError: It speaks only revisions that we do not.
+        Trouble: It cannot be reached, which says nothing about revisions.
+    """
+    try:
+        answer = asking.result()
+    except MCPError as error:
+        supported = _texts(cast("Mapping[str, Any]", error.data).get("supported")) if _is_object(error.data) else []
+        if error.code == UNSUPPORTED_PROTOCOL_VERSION and supported and not {*supported} & _SESSION_VERSIONS:
+            raise
+        return None
+    except (Status, Unusable):
+        return None
+    except asyncio.CancelledError:
+        raise Unusable("it was given up") from None
+    return answer if set(_texts(answer.get("supportedVersions"))) & {*MODERN_PROTOCOL_VERSIONS} else None
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _texts(value: object) -> list[str]:
+    return [item for item in cast("list[object]", value) if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _stateless(channel: Channel, found: Message) -> Agreement:
+    mutual = [known for known in MODERN_PROTOCOL_VERSIONS if known in _texts(found.get("supportedVersions"))]
+    channel.version = mutual[-1]
+    capabilities: object = found.get("capabilities")
+    meta: object = found.get("_meta")
+    info: object = cast("Mapping[str, Any]", meta).get(SERVER_INFO_META_KEY) if isinstance(meta, Mapping) else None
+    instructions: object = found.get("instructions")
+    return Agreement(
+        version=mutual[-1],
+        capabilities=cast("JSON", capabilities) if isinstance(capabilities, Mapping) else {},
+        instructions=instructions if isinstance(instructions, str) else "",
+        server_version=str(cast("Mapping[str, Any]", info).get("version", "")) if isinstance(info, Mapping) else "",
+    )
+
+
+async def _session(channel: Channel, offered: Mapping[str, Any]) -> Agreement:
+    params = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": offered, "clientInfo": CLIENT}
+    raw = await channel.request("initialize", params, seconds=None)
+    result = InitializeResult.model_validate(raw, by_name=False)
+    if result.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
+        raise Unusable(f"Unsupported protocol version from the server: {result.protocol_version[:40]}")
+    channel.version = result.protocol_version
+    await channel.begin()
+    return Agreement(
+        version=result.protocol_version,
+        capabilities=cast("JSON", raw.get("capabilities", {})),
+        instructions=result.instructions or "",
+        server_version=result.server_info.version,
+    )

@@ -1,0 +1,93 @@
+"""Reads server-sent events out of the pieces in which they arrive.
+
+Invariant: pure; an event never grows past the bound, and line ends of all three kinds are understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from thresher.upstream.transport.trouble import Broken
+
+_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEvent:
+    """One event.
+
+    Attributes:
+        data: Its data lines, joined by line feeds; empty for an event that only sets an id.
+        kind: Its type; `message` when it names none.
+        identity: The last event id that was seen so far; empty when there was none.
+    """
+
+    data: bytes
+    kind: str
+    identity: str
+
+
+class EventReader:
+    """Reads one stream; `retry` holds the milliseconds that the server asks to wait before a reconnect."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._partial = bytearray()
+        self._data: list[bytes] = []
+        self._size = 0
+        self._kind = ""
+        self._after_return = False
+        self._first = True
+        self.identity = ""
+        self.retry: int | None = None
+
+    def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
+        """The events that are complete with this piece.
+
+        Raises:
+            Broken: An event has grown past the bound.
+        """
+        if self._after_return and chunk:
+            chunk = chunk.removeprefix(b"\n")
+            self._after_return = False
+        if b"\r" in chunk:
+            self._after_return = chunk.endswith(b"\r")
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *lines, rest = chunk.split(b"\n")
+        if lines:
+            lines[0] = bytes(self._partial) + lines[0]
+            self._partial.clear()
+        self._partial += rest
+        for line in lines:
+            event = self._line(line)
+            if event is not None:
+                yield event
+        if self._size + len(self._partial) > self._limit:
+            raise Broken(f"an event of more than {self._limit // 2**20} MiB")
+
+    def _line(self, line: bytes) -> ServerEvent | None:
+        if self._first:
+            self._first = False
+            line = line.removeprefix(_MARK)
+        if not line:
+            return self._complete()
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            self._data.append(value)
+            self._size += len(value)
+            if self._size > self._limit:
+                raise Broken(f"an event of more than {self._limit // 2**20} MiB")
+        elif name == b"event":
+            self._kind = value.decode("utf-8", "replace")
+        elif name == b"id" and b"\0" not in value:
+            self.identity = value.decode("utf-8", "replace")
+        elif name == b"retry" and value.isdigit() and len(value) < 10:
+            self.retry = int(value)
+        return None
+
+    def _complete(self) -> ServerEvent | None:
+        event = ServerEvent(b"\n".join(self._data), self._kind or "message", self.identity) if self._data else None
+        self._data, self._size, self._kind = [], 0, ""
+        return event

@@ -1,0 +1,162 @@
+"""One HTTP request and its answer, by our own `Wire`, by the library where it can do more, and with authorization.
+
+Invariant: no answer grows past its bound, counted after decompression, and an answer that is not read to its end
+gives its connection up.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Protocol
+
+import httpx2
+
+from thresher.upstream.transport.trouble import Broken, Unreachable
+
+
+class Answer(ABC):
+    """An answer whose head has arrived.
+
+    Attributes:
+        status: The HTTP status.
+        reason: The words beside it.
+        headers: By name in small letters; of several of one name the last.
+    """
+
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+
+    @abstractmethod
+    def chunks(self) -> AsyncGenerator[bytes]:
+        """The body as it arrives, decompressed.
+
+        Raises:
+            Broken: It broke off.
+        """
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Give up what is unread; may be called more than once."""
+
+    async def finish(self) -> None:
+        """Say that what is unread does not matter, so that the connection can be used again once it has ended."""
+        await self.close()
+
+    async def read(self, limit: int) -> bytes:
+        """The whole body.
+
+        Raises:
+            Broken: It broke off, or has more than `limit` bytes.
+        """
+        body = await self.beginning(limit)
+        if len(body) > limit:
+            raise Broken(f"the answer has more than {limit // 2**20} MiB")
+        return body
+
+    async def beginning(self, limit: int) -> bytes:
+        """The body up to its end, or a little past `limit` bytes."""
+        body = bytearray()
+        async with aclosing(self.chunks()) as chunks:
+            async for chunk in chunks:
+                body += chunk
+                if len(body) > limit:
+                    break
+        return bytes(body)
+
+
+class Exchange(Protocol):
+    """Sends requests."""
+
+    async def send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Send one request; redirects are not followed.
+
+        Raises:
+            Unreachable: There is no connection, and the request was not sent.
+            Broken: No answer came.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End all connections."""
+        ...
+
+
+class AuthorizedExchange:
+    """Sends each request as an authorization wants it, and again where that asks for it."""
+
+    def __init__(self, exchange: Exchange, auth: httpx2.Auth) -> None:
+        self._exchange = exchange
+        self._auth = auth
+
+    async def send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes) -> Answer:
+        """See `Exchange.send`; raises too what the authorization raises."""
+        flow = self._auth.async_auth_flow(httpx2.Request(method, url))
+        answer: Answer | None = None
+        try:
+            request = await anext(flow)
+            while True:
+                added = {name: value for name, value in request.headers.items() if name.lower() == "authorization"}
+                answer = await self._exchange.send(method, url, {**headers, **added}, body)
+                try:
+                    request = await flow.asend(httpx2.Response(answer.status, headers=dict(answer.headers)))
+                except StopAsyncIteration:
+                    answered, answer = answer, None
+                    return answered
+                await answer.close()
+        finally:
+            await flow.aclose()
+            if answer is not None:
+                await answer.close()
+
+    async def close(self) -> None:
+        """See `Exchange.close`."""
+        await self._exchange.close()
+
+
+class LibraryExchange:
+    """The HTTP library, for what goes through a proxy."""
+
+    def __init__(self, headers: Mapping[str, str], connect_seconds: float) -> None:
+        # No limit on reading: each request carries its own, and a stream may be silent for long.
+        timeout = httpx2.Timeout(connect=connect_seconds, read=None, write=None, pool=None)
+        self._client = httpx2.AsyncClient(headers=dict(headers), timeout=timeout)
+
+    async def send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes) -> Answer:
+        """See `Exchange.send`."""
+        request = self._client.build_request(method, url, headers=dict(headers), content=body or None)
+        try:
+            return _LibraryAnswer(await self._client.send(request, stream=True, follow_redirects=False))
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
+            raise Unreachable(_reason(error)) from None
+        except httpx2.TransportError as error:
+            raise Broken(_reason(error)) from None
+
+    async def close(self) -> None:
+        """See `Exchange.close`."""
+        await self._client.aclose()
+
+
+class _LibraryAnswer(Answer):
+    def __init__(self, response: httpx2.Response) -> None:
+        self._response = response
+        self.status = response.status_code
+        self.reason = response.reason_phrase
+        self.headers = {name.lower(): value for name, value in response.headers.items()}
+
+    async def chunks(self) -> AsyncGenerator[bytes]:
+        pieces: AsyncIterator[bytes] = self._response.aiter_bytes()
+        try:
+            async for piece in pieces:
+                yield piece
+        except (httpx2.TransportError, httpx2.DecodingError) as error:
+            raise Broken(_reason(error)) from None
+
+    async def close(self) -> None:
+        await self._response.aclose()
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__

@@ -1,0 +1,79 @@
+"""JSON-RPC messages as JSON objects, to and from bytes.
+
+Invariant: what decodes is a request, a notification or an answer; numbers are finite, and nesting is bounded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeAlias, cast
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR
+from pydantic_core import from_json
+
+from thresher.upstream.transport.trouble import Unusable
+
+Message: TypeAlias = dict[str, Any]
+Identity: TypeAlias = int | str
+
+# Written in ASCII: a lone surrogate in an argument then passes, as JSON allows.
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+
+
+def encoded(**fields: Any) -> bytes:
+    """One message in one line."""
+    return _encode({"jsonrpc": "2.0", **fields}).encode("ascii")
+
+
+def decoded(data: bytes | bytearray | str) -> Message | None:
+    """The message that the bytes hold; None when they hold none."""
+    try:
+        value: object = from_json(data, allow_inf_nan=False)
+    except ValueError:
+        return None
+    if not isinstance(value, dict):
+        return None
+    message = cast("Message", value)
+    if message.get("jsonrpc") != "2.0":
+        return None
+    known = isinstance(message.get("method"), str) or "result" in message or "error" in message
+    return message if known else None
+
+
+def answered(message: Mapping[str, Any]) -> dict[str, Any]:
+    """The result that an answer holds.
+
+    Raises:
+        MCPError: The answer is an error.
+        Unusable: It is neither.
+    """
+    result: object = message.get("result")
+    if isinstance(result, dict):
+        return cast("dict[str, Any]", result)
+    error: object = message.get("error")
+    if not isinstance(error, dict):
+        raise Unusable("its answer holds neither a result nor an error")
+    raise failed(cast("dict[str, Any]", error))
+
+
+def failed(error: Mapping[str, Any]) -> MCPError:
+    """The error object of an answer as an exception."""
+    code = error.get("code")
+    if not isinstance(code, int) or isinstance(code, bool):
+        code = INTERNAL_ERROR
+    return MCPError(code, str(error.get("message", "")), error.get("data"))
+
+
+def identity_of(value: object) -> Identity | None:
+    """A request's id as we wrote it; servers return numbers as texts."""
+    if isinstance(value, str):
+        return int(value) if value.isdecimal() and value.isascii() and len(value) < 16 else value
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def parameters(message: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a request or notification."""
+    params: object = message.get("params")
+    return cast("dict[str, Any]", params) if isinstance(params, dict) else {}
