@@ -18,7 +18,7 @@ from thresher.knowledge.tools.naming import did_you_mean, expose, nearest
 from thresher.knowledge.tools.queries import ServerRow
 from thresher.knowledge.tools.queries.components import ComponentRow, components, write_components
 from thresher.store import Database, SecretBox, run_retrying
-from thresher.upstream import Listing, ServerConfig, restore_config
+from thresher.upstream import Listing, ServerConfig, identity_for, restore_config
 
 Kind: TypeAlias = Literal["resource", "template", "prompt"]
 
@@ -132,11 +132,12 @@ class Components:
         return held
 
     def config(self, caller: Caller, offered: Offered, server: int) -> ServerConfig:
-        """How to reach a server, with the sessions of its tenant and owner alone."""
+        """How to reach a server, with the sessions and credentials that the caller may use."""
         row = next(row for row in offered.servers.values() if row.id == server)
         sealed: JSON = json.loads(self._secrets.open(row.sealed)) if row.sealed else {}
         config = restore_config(row.name, row.config, sealed, description=row.description)
-        return replace(config, prefix=not _bare(row), tenant=caller.tenant.id, identity=row.owner or "")
+        identity = identity_for(config, owner=row.owner, user=caller.user)
+        return replace(config, prefix=not _bare(row), tenant=caller.tenant.id, identity=identity)
 
 
 async def store(database: Database, caller: Caller, server: ServerRow, listing: Listing) -> bool:

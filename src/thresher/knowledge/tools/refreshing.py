@@ -126,7 +126,9 @@ class Refresher:
             removed, error = 0, ""
             if server.config.get("transport") != STATIC:
                 try:
-                    listing = _usable(server, await self._upstreams.list_tools(self._servers.config(caller, server)))
+                    # As its owner, whoever asks: the list that is kept is the owner's.
+                    config = self._servers.config(replace(caller, user=server.owner), server)
+                    listing = _usable(server, await self._upstreams.list_tools(config))
                     server = replace(server, description=server.description or _described(listing))
                     removed = await self._store(caller, catalogue, server, listing, only)
                     if only is None:
