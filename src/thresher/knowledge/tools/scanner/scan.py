@@ -1,21 +1,99 @@
-"""Scans a definition."""
+"""Scans a definition: each of its texts, and what is hidden in them.
+
+Invariant: pure, and linear in the length of the definition; each finding names its place, and one reason is given once
+for a place.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
 from thresher.core import Tool
+from thresher.knowledge.tools.formatting import first_sentence
+from thresher.knowledge.tools.scanner.characters import concealed, folded, visible
+from thresher.knowledge.tools.scanner.crossing import crossing, imitates
+from thresher.knowledge.tools.scanner.decoding import uncovered
+from thresher.knowledge.tools.scanner.names import names, values
 from thresher.knowledge.tools.scanner.records import ALONE, Finding, Peers
+from thresher.knowledge.tools.scanner.rules import Said, commands, exfiltration, instructions, shell
+from thresher.knowledge.tools.scanner.sentences import sentences
+from thresher.knowledge.tools.scanner.texts import Text, texts
+
+_EXCERPT: Final = 160
+_DEPTH: Final = 2
+"""A text hidden in a hidden text is the deepest that is looked at."""
 
 
 def scan(tool: Tool, peers: Peers = ALONE) -> tuple[Finding, ...]:
-    """All findings."""
-    return ()
+    """Look at a tool's definition.
+
+    Args:
+        tool: As its server lists it.
+        peers: The tools of other servers, and the names of this server's own.
+
+    Returns:
+        What is suspicious about it, in the order of its texts; empty for an ordinary tool.
+    """
+    found: dict[tuple[str, str], Finding] = {}
+    for text in texts(tool):
+        for finding in _text(text, peers, tool.name):
+            found.setdefault((finding.where, finding.why), finding)
+    for said in imitates(tool.name, first_sentence(tool.description or tool.title), peers):
+        finding = _finding(said, "/name", tool.name, 0)
+        found.setdefault((finding.where, finding.why), finding)
+    return tuple(found.values())
 
 
 def scan_text(text: str) -> tuple[Finding, ...]:
-    """All findings in one text."""
-    return ()
+    """Look at one text that a server gives a model, such as its instructions."""
+    return tuple(_text(Text("", text, "prose"), ALONE, ""))
 
 
-def visible(text: str) -> str:
-    """The text."""
-    return text
+def _text(text: Text, peers: Peers, tool: str) -> Iterator[Finding]:
+    for run in concealed(text.text):
+        what = f"{run.what[0].upper()}{run.what[1:]}."
+        yield _finding(("hidden", run.severity, what), text.where, text.text, run.place)
+        if run.says:
+            yield from _uncovered(run.says, run.what, text, peers, tool)
+    plain = folded(text.text)
+    if text.role == "name":
+        yield from (_finding(said, text.where, text.text, 0) for said in names(plain))
+    elif text.role == "value":
+        yield from (_finding(said, text.where, text.text, 0) for said in values(text.name, plain))
+    if " " in plain:
+        yield from _prose(plain, text.where, peers, tool)
+    if len(plain) > 15:
+        for _, how, says in uncovered(plain):
+            yield from _uncovered(says, how, text, peers, tool)
+
+
+def _prose(plain: str, where: str, peers: Peers, tool: str) -> Iterator[Finding]:
+    for sentence in sentences(plain):
+        for rule in (instructions, exfiltration, commands):
+            for said in rule(sentence):
+                yield _finding(said, where, sentence.text, 0)
+        for said in crossing(sentence, peers, tool):
+            yield _finding(said, where, sentence.text, 0)
+
+
+def _uncovered(says: str, how: str, text: Text, peers: Peers, tool: str, depth: int = 1) -> Iterator[Finding]:
+    """Findings in a text that was hidden; each is dangerous, since somebody took the trouble."""
+    plain = folded(says)
+    reasons = [finding.why for finding in _prose(plain, text.where, peers, tool)]
+    reasons += [why for _, _, why in shell(plain)]
+    for why in reasons:
+        yield _finding(("hidden", "danger", f"Hidden ({how}): {why}"), text.where, says, 0)
+    if depth < _DEPTH:
+        for _, more, inner in uncovered(plain):
+            yield from _uncovered(inner, f"{how}, {more}", text, peers, tool, depth + 1)
+
+
+def _finding(said: Said, where: str, text: str, place: int) -> Finding:
+    kind, severity, why = said
+    start = max(0, place - _EXCERPT // 4)
+    part = " ".join(text[start : start + _EXCERPT].split(" "))
+    shown = visible(part).replace("\n", " ")
+    return Finding(
+        kind, severity, where, f"{'…' if start else ''}{shown}{'…' if start + _EXCERPT < len(text) else ''}", why
+    )

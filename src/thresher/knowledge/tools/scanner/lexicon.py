@@ -1,0 +1,79 @@
+"""The words that the rules are made of, as pieces of regular expressions.
+
+Invariant: general terms of the field alone - places where secrets lie, verbs of taking and sending, ways of hiding
+something from a person; nothing here is a sentence that some attack once used.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+
+def words(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern that ignores case; white space and line breaks in it mean nothing."""
+    return re.compile(pattern, re.I | re.X)
+
+
+SECRET_PLACE: Final = r"""(?:
+    (?:~|\$\{?HOME\}?|/root|/home/\w+|/Users/\w+|%USERPROFILE%)?[/\\]?
+      \.(?:ssh|aws|gnupg|kube|docker|azure|netrc|npmrc|pypirc|git-credentials|cursor|claude|codex|gemini|bash_history
+         |zsh_history|pgpass)\b(?:[/\\][\w.*-]+)*
+  | \bid_(?:rsa|ed25519|ecdsa|dsa)\b | /etc/(?:passwd|shadow|sudoers)\b | (?<![\w.])\.env\b(?:\.\w+)?
+  | \b(?:mcp|claude_desktop_config)\.json\b | \bauthorized_keys\b | \bwallet\.dat\b | /proc/self/environ\b
+  | \baws/credentials\b | \bcookies\.sqlite\b | \bkeychain\b | \bkubeconfig\b )"""
+"""Files and folders where a machine keeps its secrets."""
+
+SECRET_WORD: Final = r"""(?:
+    \b(?:api|access|secret|private|ssh|signing|auth|session|refresh|bearer|oauth|encryption)[\s_-]?
+      (?:keys?|tokens?|cookies?|credentials?)\b
+  | \b(?:passwords?|passphrases?|credentials?|secrets|seed\s+phrases?|env(?:ironment)?\s+var(?:iable)?s?|cookies|tokens)\b
+  )"""
+"""Secrets by name."""
+
+HIDDEN_TALK: Final = r"""(?:
+    \b(?:system|developer|hidden|initial|original|internal|secret|confidential)\s+(?:system\s+)?
+      (?:prompts?|instructions?|messages?|directives?)\b
+  | \byour\s+(?:(?:own|full|entire|complete|hidden|internal|system|initial|current)\s+)*
+      (?:prompts?|instructions?|directives?|context(?:\s+window)?(?!\s+(?:usage|size|length|limit|menu))|reasoning|memory)\b )"""
+"""What only the model has been told."""
+
+TALK: Final = r"""(?:
+    \b(?:conversation|chat|message|dialog(?:ue)?|prompt)s?\s+(?:history|histories|log|transcript|context|so\s+far)\b
+  | \b(?:entire|full|whole|complete|current|previous|prior)\s+(?:conversation|chat|dialog(?:ue)?|transcript|context)\b
+  | \b(?:every|each|all|any)\s+(?:(?:of|the|other|subsequent|future|user|incoming|outgoing)\s+|(?:user|human)'?s?'?\s+)*
+      (?:messages?|prompts?|quer(?:y|ies)|conversations?|keystrokes?|inputs?|requests?)\b
+  | \b(?:user|human|person|customer)'?s'?\s+(?:\w+\s+)?
+      (?:messages?|prompts?|conversations?|clipboard|files?|documents?|keystrokes?|emails?|contacts?|history|data|inputs?
+        |location|browsing|screen)\b
+  | \bclipboard(?:\s+contents?)?\b )"""
+"""What passes between a person and the model."""
+
+TAKE: Final = r"""\b(?:read|open|cat|load|access|get|fetch|retriev|collect|gather|extract|harvest|dump|cop(?:y|ie)|grab|captur|steal
+    |scrap|enumerat|locat|obtain|look\s+up|includ|embed|append|attach|insert|past|list|find|search|exfiltrat|encod)
+    (?:e|es|s|ed|ing|ting)?\b"""
+SEND: Final = r"""\b(?:send|upload|post|put|forward|transmit|e-?mail|mail|bcc|cc|leak|relay|pass|deliver|push|submit|exfiltrat|beacon
+    |stream|mirror|siphon|funnel|publish|share|ship|report|cop(?:y|ie)|writ|append|smuggl|disclos)
+    (?:e|es|s|ed|'?d|ing|ting)?\b"""
+TELL: Final = r"""\b(?:reveal|output|print|return|disclos|repeat|recit|display|show|expos|leak|dump|quot|writ|includ|echo|provid|giv)
+    (?:e|es|s|ed|ing)?\b"""
+
+ADDRESS: Final = r"""(?: \b(?:https?|ftp|wss?)://[^\s'"<>)]+ | \b(?![\w.+-]*@example\.(?:com|org|net)\b)[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b | \b\d{1,3}(?:\.\d{1,3}){3}\b )"""
+OUTSIDE: Final = r"""(?: \b(?:external|remote|third[\s-]party|outside|foreign|unknown|attacker|rogue|malicious|untrusted|unrelated|off-?site
+      |our|my)(?:'?s)?\s+(?:[\w-]+\s+){0,3}?
+      (?:endpoints?|servers?|hosts?|address(?:es)?|urls?|webhooks?|sites?|domains?|collectors?|service|machine|bucket|account
+        |inbox|part(?:y|ies)|location|destination)\b
+  | \battackers?\b | \bcollectors?\b | \bwebhooks?\b )"""
+PARAMETER: Final = r"""(?: \b(?:in|into|as|through|via|to|inside|within|using|with)\s+(?:(?:the|an?|its|this|your)\s+)?(?:[\w-]+\s+){0,2}?['"`]?[\w-]+['"`]?\s+
+      (?:arguments?|parameters?|fields?|args?|params?)\b
+  | \b(?:as|in|into)\s+['"`]\w+['"`] )"""
+
+DIRECTED: Final = r"""\b(?:you|must|should|shall|always|first|instead|required|mandatory|need\s+to|have\s+to|please|be\s+sure|make\s+sure
+    |ensure|whenever|every\s+time|before|after|once|then|also|immediately|now|never|remember)\b"""
+"""Words that turn a description into an order."""
+
+COVERT: Final = r"""\b(?:secretly|silently|covertly|stealthily|invisibly|surreptitiously|clandestinely|discreetly|quietly|unnoticed
+    |in\s+secret|behind\s+the\s+scenes|unbeknownst)\b"""
+PEOPLE: Final = r"(?:users?|humans?|persons?|people|anyone|anybody|operators?|owners?|them|him|her|customers?|victims?|admins?|administrators?)"
+IDENTIFIER: Final = r"(?:[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+|[a-z]+[A-Z]\w+)"
+"""A name such as `send_email` or `sendEmail`: no word of prose looks so. Use it where case counts."""

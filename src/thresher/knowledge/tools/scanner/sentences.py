@@ -1,0 +1,93 @@
+"""Cuts a text into sentences and tells words that are used from words that are only spoken of.
+
+Invariant: a full stop ends what a label or a quotation covers, so that "Example. Ignore ..." is an order, and
+"Example: ignore ..." is one that is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+_END: Final = re.compile(
+    r"(?<=[.!?])[\"')\]]*\s+(?=\S)|\n\s*|(?<=[.!?;])\s+(?=[A-Z<\[{#])|(?<=[.。！？])(?=[^\x00-\x7f])"
+)  # noqa: RUF001
+_ABOUT: Final = re.compile(
+    r"""\b(?:detect|flag|block|filter|scan|analy[sz]|classif|recogni[sz]|identif|explain|describ|document|illustrat
+    |simulat|mock|sanitiz|moderat|guard|prevent|reject|refus|audit|inspect|check|lint|evaluat|benchmark|red.?team|teach
+    |catch|report|screen|search|find|match|quot|warn|label|score|strip|remov|redact|translat|test|assert|compar|log
+    |monitor|validat|verif|review|look)\w*\b
+    |\b(?:example|sample|such\ as|e\.g\.|like|phrase|string|pattern|attempt|attack|injection|jailbreak|fixture|payload
+    |dataset|corpus|tutorial|documentation|guide|literal|text|prompt)s?\b""",
+    re.I | re.X,
+)
+"""Words of tools that deal with such sentences instead of uttering them."""
+
+_WATCHES: Final = re.compile(
+    r"""^\W*(?:(?:an?|the|this)\s+)?(?:[\w-]+\s+){0,4}?(?:that\s+|to\s+|which\s+)?
+    (?:detect|flag|block|filter|scan|prevent|audit|monitor|redact|mask|check|find|identif|warn|guard|reject|stop|protect
+    |remov|strip|rotat|revok|encrypt)\w*\b""",
+    re.I | re.X,
+)
+_LABEL: Final = re.compile(
+    r"""(?:^|[.;(\[,]\s*|\s)(?:[\w-]+\s+){0,3}(?:text|output|response|reply|replies|string|example|sample|result|input|query
+    |content|phrase|prompt|payload|fixture|data|title|quote|value|case|utterance|sentence|line|body|snippet|answer|label
+    |caption|transcript|format)s?\s*:[^:]{0,60}$""",
+    re.I | re.X,
+)
+_ORDERS: Final = re.compile(
+    r"\b(?:system|assistant|instruction|important|admin|developer|note|you|your|must)\w*\b", re.I
+)
+_RELATIVE: Final = re.compile(
+    r"""\b(?:(?:prompts?|texts?|inputs?|messages?|attempts?|instructions?|contents?|requests?|tools?|strings?|attacks?
+    |users?|outputs?|payloads?|documents?|descriptions?|someone|anything|phrases?|patterns?|sentences?)
+    \s+(?:that|which|who|to|trying|attempting|asking|telling|designed|meant|like|such|instructing|containing|with)
+    |(?:whether|if|when|how|where|why)\s+(?:an?|the|any|some|each|every|it|they|this)?\s*[\w\s-]{0,40}?
+    (?:asks?|tells?|tr(?:y|ies)|attempts?|instructs?|contains?|includes?|wants?|says?|works?)|how|why)\b[^.]{0,60}$""",
+    re.I | re.X,
+)
+_QUOTES: Final = re.compile(
+    r"\"[^\"\n]{1,300}\"|(?<!\w)'[^'\n]{1,300}'(?!\w)|`[^`\n]{1,300}`|\u201c[^\u201d\n]{1,300}\u201d|\u00ab[^\u00bb\n]{1,300}\u00bb"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence, and the one before it: a thing named in one is sent away in the next."""
+
+    text: str
+    place: int
+    before: str = ""
+
+    @property
+    def pair(self) -> str:
+        """Both sentences."""
+        return f"{self.before} {self.text}" if self.before else self.text
+
+    @property
+    def watches(self) -> bool:
+        """Whether it describes a tool that looks for such things, as a guard or an audit does."""
+        return _WATCHES.match(self.text) is not None
+
+    def mentions(self, place: int) -> bool:
+        """Whether the words at this place are spoken of and not used: quoted, labelled as data, or another's."""
+        head = self.text[:place]
+        if (label := _LABEL.search(head)) is not None and not _ORDERS.search(label[0].partition(":")[0]):
+            return True
+        if not _ABOUT.search(head):
+            return False
+        quoted = any(quote.start() < place < quote.end() for quote in _QUOTES.finditer(self.text))
+        return quoted or _RELATIVE.search(head) is not None
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """The sentences of a text, in order."""
+    place, before = 0, ""
+    for end in (*(match.start() for match in _END.finditer(text)), len(text)):
+        part = text[place:end]
+        if part.strip():
+            yield Sentence(part.strip(), place + len(part) - len(part.lstrip()), before)
+            before = part.strip()
+        place = end
