@@ -9,6 +9,7 @@ from thresher.upstream.config import ServerConfig, public_config, restore_config
 from thresher.upstream.oauth import (
     Credentials,
     SignedIn,
+    SignIn,
     SignInNeeded,
     auth_for,
     identity_for,
@@ -35,6 +36,7 @@ __all__ = [
     "ServerFile",
     "ServerProblem",
     "ServerState",
+    "SignIn",
     "SignInNeeded",
     "SignedIn",
     "Upstreams",

@@ -147,12 +147,13 @@ class Upstreams:
             for line in session.log()
         )
 
-    async def disconnect(self, tenant_id: int | str, name: str | None = None) -> None:
-        """End all sessions with a tenant's server, whoever's credentials they use; the next use opens new ones."""
+    async def disconnect(self, tenant_id: int | str, name: str | None = None, *, identity: str | None = None) -> None:
+        """End all sessions with a tenant's server, or those that use one identity's credentials; next use reopens."""
         ending = [
             key
             for key in self._sessions
-            if (key[0], key[2]) == (tenant_id, name) or (name is None and key[2] == tenant_id)
+            if ((key[0], key[2]) == (tenant_id, name) or (name is None and key[2] == tenant_id))
+            and identity in (None, key[1])
         ]
         await asyncio.gather(*(self._sessions.pop(key).close() for key in ending))
 

@@ -21,6 +21,7 @@ from thresher.app import App
 from thresher.core import Caller, EncoderError, InvalidInput, NotAllowed, Tenant, plain
 from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.presence import Presence
+from thresher.daemon.server.signing import signing_verbs
 from thresher.evaluation import evaluate, read_pool, read_questions
 from thresher.knowledge.tools import Refreshed
 from thresher.upstream import ServerConfig, parse_servers
@@ -60,7 +61,8 @@ def build_verbs(app: App, presence: Presence, facts: Facts, caller: Caller | Non
     more = (verbs.add_server, verbs.import_servers, verbs.remove_server, verbs.set_server_enabled, verbs.refresh)
     rest = (verbs.stats, verbs.purge, verbs.evaluate_tools, verbs.status, verbs.measure_encoder)
     keys = (verbs.add_key, verbs.list_keys, verbs.revoke_key)
-    return {verb.__name__: verb for verb in (*named, *more, *rest, *keys)}
+    mine: dict[str, Verb] = {verb.__name__: verb for verb in (*named, *more, *rest, *keys)}
+    return {**mine, **signing_verbs(app, caller)}
 
 
 class _Verbs:

@@ -42,10 +42,10 @@ def keeper_of(config: ServerConfig, credentials: Credentials) -> Keeper:
     return keeper
 
 
-def forget(config: ServerConfig, credentials: Credentials) -> None:
+def forget(config: ServerConfig) -> None:
     """Let the keepers of this server and identity read anew: somebody has signed in or out."""
     for keeper in list(_keepers.values()):
-        if keeper.keeps(config, credentials):
+        if keeper.whose == (config.tenant, config.identity, config.name):
             keeper.forget()
 
 
@@ -95,10 +95,10 @@ class Keeper:
         self._read = _Shared(self._load)
         self._renew = _Shared(self._renewed)
 
-    def keeps(self, config: ServerConfig, credentials: Credentials) -> bool:
-        """Whether this is about that server and identity."""
-        mine = (self._config.tenant, self._config.identity, self._config.name)
-        return self._credentials is credentials and mine == (config.tenant, config.identity, config.name)
+    @property
+    def whose(self) -> tuple[int, str, str]:
+        """Tenant, identity and server."""
+        return (self._config.tenant, self._config.identity, self._config.name)
 
     def forget(self) -> None:
         """Read anew before the next use."""

@@ -183,7 +183,7 @@ async def open_sign_in(
 async def keep(config: ServerConfig, credentials: Credentials, credential: Credential) -> SignedIn:
     """Store a sign-in, and let every connection of this process see it."""
     await credentials.save(config, credential.dump())
-    forget(config, credentials)
+    forget(config)
     event(_logger, "signed_in", server=config.name, issuer=credential.issuer, expires_at=credential.expires_at)
     return SignedIn(credential.issuer, credential.scope or "", credential.expires_at, bool(credential.refresh))
 
@@ -196,7 +196,7 @@ async def sign_out(config: ServerConfig, credentials: Credentials) -> bool:
     """
     held = read_credential(config, await credentials.load(config))
     await credentials.clear(config)
-    forget(config, credentials)
+    forget(config)
     event(_logger, "signed_out", server=config.name)
     if held is None or held.tokens is None or not held.revocation_endpoint:
         return False
