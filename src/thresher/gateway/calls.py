@@ -26,7 +26,7 @@ from mcp_types import (
 )
 from starlette.datastructures import Headers
 
-from thresher.core import JSON, InvalidInput, current_trace, event, mask
+from thresher.core import JSON, InvalidInput, Said, current_trace, event
 from thresher.gateway.callers import connection_of, current_caller
 from thresher.gateway.coerce import check, coerce
 from thresher.gateway.errors import answered
@@ -137,7 +137,7 @@ class _Call:
         schema = resolved.tool.input_schema
         fitted = coerce(arguments, schema)
         if logger.isEnabledFor(logging.DEBUG):
-            event(logger, "call_arguments", level=logging.DEBUG, tool=self._name, arguments=mask(fitted))
+            event(logger, "call_arguments", level=logging.DEBUG, tool=self._name, arguments=Said(fitted))
         check(fitted, schema, lambda: line(self._name, resolved.tool).partition(" - ")[0])
         return fitted
 
@@ -159,7 +159,9 @@ class _Call:
             duration_ms=milliseconds,
             trace_id=current_trace(),
         )
-        event(logger, "call_tool", tenant=caller.tenant.id, tool=self._name, state=self._state, ms=milliseconds)
+        # A name that no tool has is whatever the caller wrote.
+        name = Said(self._name) if self._tool_id is None else self._name
+        event(logger, "call_tool", tenant=caller.tenant.id, tool=name, state=self._state, ms=milliseconds)
 
 
 def _passed_on(outcome: CallOutcome, prefix: str) -> CallToolResult:

@@ -14,7 +14,7 @@ from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, TextContent
 from pydantic import ValidationError
 
-from thresher.core import InvalidInput, NotFound, ThresherError, current_trace, event, traced
+from thresher.core import InvalidInput, NotFound, Said, ThresherError, current_trace, event, traced
 
 logger = logging.getLogger("thresher.gateway")
 
@@ -31,7 +31,7 @@ async def answered(work: Awaitable[R]) -> R | CallToolResult:
         try:
             return await work
         except ThresherError as error:
-            event(logger, "refused", code=error.code, message=error.message)
+            event(logger, "refused", code=error.code, message=Said(error.message))
             text = f"{error} [trace {trace}]"
         except MCPError:
             raise
@@ -50,7 +50,7 @@ async def explained(work: Awaitable[R]) -> R:
         try:
             return await work
         except ThresherError as error:
-            event(logger, "refused", code=error.code, message=error.message)
+            event(logger, "refused", code=error.code, message=Said(error.message))
             code = INVALID_PARAMS if isinstance(error, InvalidInput | NotFound) else INTERNAL_ERROR
             data = {"code": error.code, "hint": error.hint, "trace_id": trace}
             raise MCPError(code=code, message=f"{error} [trace {trace}]", data=data) from error

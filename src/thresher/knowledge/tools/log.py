@@ -42,7 +42,7 @@ class ToolLog:
         self._catalogues = catalogues
         self._journal: Journal[_Asked | Invocation] = Journal(self._write)
         self._last = LastDiscoveries()
-        self.calls = CallLog(self._journal, self._last, settings.selection)
+        self.calls = CallLog(self._journal, self._last, settings)
 
     @property
     def lost(self) -> int:
@@ -70,10 +70,10 @@ class ToolLog:
 class CallLog:
     """The log of calls of upstream tools."""
 
-    def __init__(self, journal: Journal[_Asked | Invocation], last: LastDiscoveries, selection: str) -> None:
+    def __init__(self, journal: Journal[_Asked | Invocation], last: LastDiscoveries, settings: Settings) -> None:
         self._journal = journal
         self._last = last
-        self._selection = selection
+        self._settings = settings
 
     def add(
         self,
@@ -90,19 +90,20 @@ class CallLog:
         Args:
             caller: Who called.
             name: The name that it called.
-            tool_id: The tool's row; None where no tool has the name.
+            tool_id: The tool's row; None where no tool has the name, which is then whatever the caller wrote.
             state: How it ended: `ok`, `tool error`, `failed`, ...
             duration_ms: How long it took, from the arguments to the answer.
             trace_id: What the log lines of the call carry.
         """
+        kept = name if tool_id is not None else message_of([name], self._settings) or ""
         row = Invocation(
             at=now(),
             owner=caller.user,
             client=clean(caller.client),
             trace_id=trace_id,
-            selection=self._selection,
+            selection=self._settings.selection,
             tool_id=tool_id,
-            name=clean(name),
+            name=clean(kept),
             state=state,
             duration_ms=duration_ms,
             rank=self._last.rank(caller, name),
