@@ -24,6 +24,9 @@ from thresher.services import Services
 SCOPE_KEY = "thresher.caller"
 """Where the ASGI door leaves the caller that it has checked."""
 
+KEY_SCOPE = "thresher.key"
+"""Where it names the key that the request came with, by a fingerprint."""
+
 _ID = "thresher.id"
 
 _current: ContextVar[Caller | None] = ContextVar("thresher_caller", default=None)

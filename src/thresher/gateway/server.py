@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastmcp import FastMCP
+from fastmcp.server.http import HostOriginGuardMiddleware
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
@@ -28,10 +29,13 @@ from mcp_types import (
     SubscriptionsListenRequestParams,
     UnsubscribeRequestParams,
 )
+from starlette.applications import Starlette
+from starlette.types import Receive, Scope, Send
 
 from thresher import __version__
-from thresher.gateway.callers import Identified, current_caller
+from thresher.gateway.callers import SCOPE_KEY, Identified, current_caller
 from thresher.gateway.calls import Calls
+from thresher.gateway.http import Endpoint
 from thresher.gateway.listing import Expose, Lists
 from thresher.gateway.parking import PARKED_SECONDS, Parking
 from thresher.gateway.peers import Peers, set_level
@@ -153,6 +157,24 @@ def instructions(overview: dict[str, int], *, choosing: bool = True) -> str:
     )
 
 
-def http_app(server: FastMCP[Any]) -> Any:
-    """The ASGI app for a loopback address; requests with a foreign Host or Origin are refused."""
-    return server.http_app(path=MCP_PATH, host_origin_protection=True)
+class HTTPApp(Starlette):
+    """The gateway over streamable HTTP, as an ASGI app with a lifespan."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(lifespan=endpoint.lifespan)
+        self._endpoint = endpoint
+        self._guarded = HostOriginGuardMiddleware(endpoint, mode="strict")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; where no door has looked at Host and Origin, foreign ones are refused here."""
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+        elif SCOPE_KEY in scope:
+            await self._endpoint(scope, receive, send)
+        else:
+            await self._guarded(scope, receive, send)
+
+
+def http_app(server: FastMCP[Any]) -> HTTPApp:
+    """The ASGI app that serves the gateway at `MCP_PATH`."""
+    return HTTPApp(Endpoint(low_level_of(server), MCP_PATH))
