@@ -5,6 +5,7 @@ Invariant: takes decoded JSON and returns something that Rich can print; text fr
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -83,10 +84,28 @@ def server_list(answer: Sequence[Row]) -> RenderableType:
     for server in answer:
         state = server["state"] if server["enabled"] else "disabled"
         style = {"ready": "green", "failed": "red", "stale": "yellow"}.get(state, "")
+        state += {"done": ", signed in", "needed": ", sign-in needed"}.get(server.get("sign_in"), "")
         target = Text(f"{server['transport']}: {_short(server['target'], 60)}")
         name = Text(server["name"], style="bold")
         table.add_row(name, Text(state, style=style), str(server["tools"]), target, Text(_short(server["error"])))
     return table
+
+
+def signed_in(answer: Row) -> RenderableType:
+    """Where somebody is signed in now, with what rights and for how long."""
+    rights = f" for {answer['scope']}" if answer["scope"] else ""
+    lines = [Text(f"Signed in at '{answer['name']}'{rights}.", style="green")]
+    if not answer["renewable"] and answer["expires_at"] is not None:
+        until = dt.datetime.fromtimestamp(answer["expires_at"], dt.UTC).astimezone()
+        lines.append(Text(f"The server gave no means to renew it: it ends at {until:%Y-%m-%d %H:%M}.", style="yellow"))
+    failures = [Text(f"{name}: {error}", style="red") for name, error in answer["failures"].items()]
+    return Group(*lines, *failures)
+
+
+def signed_out(answer: Row) -> RenderableType:
+    """Who is signed out, and whether the server has been told."""
+    told = "" if answer["revoked"] else " Its server was not told, or does not end sign-ins."
+    return Text(f"Signed out of '{answer['name']}'.{told}")
 
 
 def refreshed(answer: Row) -> RenderableType:

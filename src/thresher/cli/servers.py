@@ -9,11 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
+from thresher.cli import signing
 from thresher.cli.output import AsJson, progress_bar, show
 from thresher.cli.rendering import changed, imported, refreshed, server_list
 from thresher.daemon import DaemonFailure, ask
 
 commands = typer.Typer(help="Add and manage MCP servers.", no_args_is_help=True, rich_markup_mode=None)
+signing.register(commands)
 
 Names = Annotated[list[str], typer.Argument(help="Servers, as `servers list` names them.")]
 _REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)")
