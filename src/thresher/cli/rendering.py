@@ -84,7 +84,7 @@ def server_list(answer: Sequence[Row]) -> RenderableType:
     for server in answer:
         state = server["state"] if server["enabled"] else "disabled"
         style = {"ready": "green", "failed": "red", "stale": "yellow"}.get(state, "")
-        state += {"done": ", signed in", "needed": ", sign-in needed"}.get(server.get("sign_in"), "")
+        state += {"done": ", signed in", "needed": ", sign-in needed"}.get(str(server.get("sign_in", "")), "")
         target = Text(f"{server['transport']}: {_short(server['target'], 60)}")
         name = Text(server["name"], style="bold")
         table.add_row(name, Text(state, style=style), str(server["tools"]), target, Text(_short(server["error"])))
