@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import json
 import logging
+from pathlib import Path
 
 import pytest
 
-from thresher.core import configure_logging, current_trace, event, mask, mask_text, traced
+from thresher.core import Said, configure_logging, current_trace, event, mask, mask_text, traced
 
 logger = logging.getLogger("thresher.test")
 
@@ -107,6 +108,87 @@ def test_configuring_twice_prints_each_line_once(stream: io.StringIO) -> None:
     logger.info("shown")
 
     assert len(stream.getvalue().splitlines()) == 1
+
+
+def test_what_callers_said_is_withheld_unless_texts_are_logged() -> None:
+    """A field that may quote them, and the words of an error that happened while one was served."""
+    withheld, kept = io.StringIO(), io.StringIO()
+    for stream, text in ((withheld, False), (kept, True)):
+        configure_logging("DEBUG", stream, text=text)
+        with traced():
+            event(logger, "refused", code="x", message=Said("their words"))
+            _fail("their words")
+
+    assert "their words" not in withheld.getvalue()
+    assert json.loads(withheld.getvalue().splitlines()[0])["message"].startswith("not logged")
+    assert json.loads(withheld.getvalue().splitlines()[1])["error"].endswith("KeyError\n" + _frame("LookupError"))
+    assert kept.getvalue().count("their words") == 3
+
+
+def _fail(words: str) -> None:
+    try:
+        try:
+            raise KeyError(words)
+        except KeyError as error:
+            raise LookupError(words) from error
+    except LookupError:
+        logger.exception("failed")
+
+
+def _frame(kind: str) -> str:
+    line = "            raise LookupError(words) from error"
+    number = Path(__file__).read_text(encoding="utf-8").splitlines().index(line) + 1
+    return f'  File "{__file__}", line {number}, in _fail\n    raise LookupError(words) from error\n{kind}'
+
+
+def test_an_error_outside_a_request_keeps_its_words(stream: io.StringIO) -> None:
+    """Nobody is quoted there, and somebody has to mend it."""
+    _fail("no such file")
+
+    assert "no such file" in stream.getvalue()
+
+
+def test_libraries_log_by_the_same_rules(stream: io.StringIO) -> None:
+    """From warnings upwards, as JSON, without the words of errors, and through no handler of their own."""
+    library = logging.getLogger("some.library")
+    library.addHandler(logging.StreamHandler(own := io.StringIO()))
+    library.setLevel("DEBUG")
+    configure_logging("DEBUG", stream)
+
+    library.info("body: their words")
+    library.warning("slow; token=hunter2hunter2")
+    words = "body: their words".removeprefix("body: ")  # a traceback shows lines of code
+    try:
+        raise ValueError(words)
+    except ValueError:
+        library.exception("failed")
+
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line["event"] for line in lines] == ["slow; token=***", "failed"]
+    assert lines[1]["error"].endswith("ValueError")
+    assert "their words" not in stream.getvalue()
+    assert own.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "password=hunter2hunter2",
+        '"api_key": "hunter2hunter2"',
+        "x-auth-token: hunter2hunter2",
+        "thr_hunter2hunter2hunter2hunter2hunter2hunter2",
+        "github_pat_hunter2hunter2hunter2",
+        "-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\nhunter2 and no end",
+    ],
+)
+def test_mask_text_hides_what_shows_by_its_form(secret: str) -> None:
+    """The words around it stay."""
+    masked = mask_text(f"use {secret}")
+
+    assert "hunter2" not in masked
+    assert masked.startswith("use ")
+    assert "***" in masked
 
 
 def test_mask_text_hides_credentials_in_addresses() -> None:
