@@ -28,6 +28,7 @@ async def run() -> dict[str, Any]:
             direct, through = await scenarios(upstream, revision), await scenarios(url, revision)
             print(f"\n{revision}\n\n{table(direct, through)}", flush=True)
             figures[revision] = _figures(direct, through)
-            print(figures[revision], flush=True)
+            for name in figures[revision]["pass_direct_and_fail_through"]:
+                print(name, *(through[name].reasons if name in through else ["did not run"]), sep="\n    ", flush=True)
     machine.save("conformance", figures)
     return figures

@@ -85,9 +85,10 @@ async def serving(folder: Path, *options: str, **variables: str) -> AsyncGenerat
     assert process.stdout is not None
     try:
         async with asyncio.timeout(START_SECONDS):
-            line = await process.stdout.readline()
-        if not line:
-            raise SystemExit(f"thresher serve ended at once; run it by hand to see why: {THRESHER} serve")
+            line = (await process.stdout.readline()).decode()
+        if '"url"' not in line:
+            said = line + (await process.stdout.read()).decode()
+            raise SystemExit(f"thresher serve did not start: {said or 'see its log'}")
         yield Process(process.pid, str(json.loads(line)["url"]))
     finally:
         if process.returncode is None:

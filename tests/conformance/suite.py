@@ -6,11 +6,13 @@ Invariant: a scenario counts as passed only where the suite itself says so, and 
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from tests.conformance.npm import program
 
@@ -33,6 +35,7 @@ class Scenario:
     ok: bool
     passed: int
     failed: int
+    reasons: tuple[str, ...] = ()
 
 
 async def scenarios(url: str, revision: str) -> dict[str, Scenario]:
@@ -56,24 +59,34 @@ async def scenarios(url: str, revision: str) -> dict[str, Scenario]:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-    return read(out.decode(errors="replace"))
+        return read(out.decode(errors="replace"), Path(results))
 
 
-def read(output: str) -> dict[str, Scenario]:
-    """The scenarios in what the suite printed, extensions left out.
+def read(output: str, results: Path) -> dict[str, Scenario]:
+    """The scenarios in what the suite printed and wrote down, extensions left out.
 
     Raises:
         RuntimeError: There is none.
     """
     _, _, summary = output.rpartition("=== SUMMARY ===")
     found = {
-        match["name"]: Scenario(match["name"], match["mark"] == "✓", int(match["passed"]), int(match["failed"]))
+        name: Scenario(
+            name, match["mark"] == "✓", int(match["passed"]), int(match["failed"]), tuple(_reasons(results, name))
+        )
         for match in _LINE.finditer(summary)
-        if not match["name"].startswith(EXTENSIONS)
+        if not (name := match["name"]).startswith(EXTENSIONS)
     }
     if not found:
         raise RuntimeError(f"The conformance suite printed no result: {output[-500:]}")
     return found
+
+
+def _reasons(results: Path, name: str) -> Iterator[str]:
+    """What went wrong in a scenario, check by check."""
+    for file in sorted(results.glob(f"server-{name}-20*/checks.json")):
+        for check in json.loads(file.read_text(encoding="utf-8")):
+            if check["status"] not in ("SUCCESS", "INFO"):
+                yield f"{check['id']} ({check['status']}): {str(check.get('errorMessage'))[:400]}"
 
 
 def lost(direct: Mapping[str, Scenario], through: Mapping[str, Scenario]) -> list[str]:
