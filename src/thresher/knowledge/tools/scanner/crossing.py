@@ -24,7 +24,8 @@ _OTHER: Final = words(
 )
 _STEERS: Final = words(
     r"""\b(?:modif(?:y|ies)|chang(?:e|es)|alter(?:s)?|affect(?:s)?|overrid(?:e|es)|intercept(?:s)?|hijack(?:s)?|redirect(?:s)?|rerout(?:e|es)|wrap(?:s)?)\s+(?:\w+\s+){0,2}?
-      (?:behaviou?r|outputs?|arguments?|parameters?|results?|recipients?|calls?|usage|requests?)\s+(?:\w+\s+){0,3}?(?:of|to|for|from|made\s+by)\b"""
+      (?:behaviou?r|outputs?|arguments?|parameters?|results?|recipients?|calls?|usage|requests?)\s+(?:\w+\s+){0,3}?(?:of|to|for|from|made\s+by)\b
+    |\b(?:replac|discard|ignor|overwrit|substitut)(?:e|es|ing)\s+(?:its|their|that|the)\s+(?:outputs?|results?|responses?|values?|data|answers?)\b[^.]{0,40}\bthis\b"""
 )
 _REPLACES: Final = words(
     r"\b(?:supersed(?:e|es)|takes?\s+precedence\s+over|takes?\s+the\s+place\s+of|shadows?|hijacks?|intercepts?|overrides?|replaces?|impersonates?)\b"
@@ -43,6 +44,14 @@ _CALLS: Final = words(r"\b(?:call|invok|run|execut|trigger|us)(?:e|es|s|ing)?\b"
 _MUST: Final = words(
     r"\b(?:must|should|shall|always|first|required|mandatory|instead|never|whenever|every\s+time|before|after|have\s+to|need\s+to)\b"
 )
+_ROUTES: Final = words(
+    r"""\b(?:rout|redirect|direct|proxy|funnel|forward|divert|tunnel)\w*\s+(?:all|every|any|each)\s+(?:\w+\s+){0,4}?(?:requests?|calls?|operations?|traffic|queries|messages?|emails?|payments?|transfers?)\b[^.]{0,30}\b(?:here|(?:through|via|to)\s+(?:this|it|me|our))\b"""
+)
+_DISGRACES: Final = words(
+    r"\b(?:is|are|has\s+been|was)\s+(?:now\s+)?(?:deprecated|insecure|unsafe|broken|obsolete|compromised|unreliable|malicious|disabled|untrusted|vulnerable)\b"
+    r"|\b(?:returns|gives|produces|has)\s+(?:incomplete|wrong|stale|inaccurate|incorrect|corrupt\w*|false|outdated|bad)\b"
+)
+_AVOIDS_ALL: Final = words(r"\b(?:always|only|instead|must)\b[^.]{0,40}\bthis\s+(?:tool|one|function)\b|\bthis\s+(?:tool|one|function)\b[^.]{0,40}\binstead\b")
 _OUTRANKS: Final = words(
     r"""\b(?:before|prior\s+to|instead\s+of|in\s+place\s+of|over|rather\s+than|ahead\s+of)\s+(?:\w+ing\s+)?(?:any|all|every|the)\s+(?:other\s+)(?:\w+\s+)?(?:tools?|functions?|servers?)\b"""
 )
@@ -62,6 +71,10 @@ def crossing(sentence: Sentence, peers: Peers, name: str) -> Iterator[Said]:
     elif (found := _WHEN.search(text)) and _other_in(found[0], peers, name) and _EFFECT.search(text[found.end() :]):
         if not sentence.mentions(found.start()):
             yield "override", "danger", "It adds something to the calls of another tool."
+    elif (found := _ROUTES.search(text)) and not sentence.mentions(found.start()):
+        yield "override", "danger", "It draws to itself what other tools are called for."
+    elif foreign and (found := _DISGRACES.search(text)) and _AVOIDS_ALL.search(sentence.pair):
+        yield "override", "warning", "It calls another tool unfit, and itself the one to use."
     elif known and _CALLS.search(text) and _MUST.search(text):
         yield "override", "warning", f"It tells the model when to call '{known[0][0]}', a tool of another server."
     elif known and _AVOIDS.search(text):
@@ -93,7 +106,8 @@ def _foreign(found: str, peers: Peers, name: str) -> bool:
 def _steers(sentence: Sentence, peers: Peers) -> bool:
     text = sentence.text
     if (found := _STEERS.search(text)) and not sentence.mentions(found.start()):
-        return bool(_NAME.search(text[found.end() :]) or _OTHER.search(text[found.end() :]))
+        rest = text[found.end() :]
+        return "this" in found[0] or bool(_NAME.search(rest) or _OTHER.search(rest))
     found = _REPLACES.search(text)
     if found is None or sentence.mentions(found.start()):
         return False

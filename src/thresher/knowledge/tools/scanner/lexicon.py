@@ -40,6 +40,10 @@ HIDDEN_TALK: Final = r"""(?:
 
 TALK: Final = r"""(?:
     \b(?:conversation|chat|message|dialog(?:ue)?|prompt)s?\s+(?:history|histories|log|transcript|context|so\s+far)\b
+  | \b(?:recent|last|latest|original)\s+(?:(?:user|chat)\s+)?(?:messages?|conversations?|prompts?)\b
+  | \beverything\s+(?:that\s+)?(?:the\s+user|in\s+(?:the\s+|your\s+)?(?:context|conversation|chat))\b
+  | \bwhat(?:ever)?\s+the\s+user\s+(?:said|says|typed|types|wrote|writes|asks|asked)\b
+  | \b(?:browser|browsing|shell|command)\s+history\b
   | \b(?:entire|full|whole|complete|current|previous|prior)\s+(?:conversation|chat|dialog(?:ue)?|transcript|context)\b
   | \b(?:every|each|all|any)\s+(?:(?:of|the|other|subsequent|future|user|incoming|outgoing)\s+|(?:user|human)'?s?'?\s+)*
       (?:messages?|prompts?|quer(?:y|ies)|conversations?|keystrokes?|inputs?|requests?)\b
@@ -66,7 +70,8 @@ OUTSIDE: Final = r"""(?: \b(?:external|remote|third[\s-]party|outside|foreign|un
   | \battackers?\b | \bcollectors?\b | \bwebhooks?\b )"""
 PARAMETER: Final = r"""(?: \b(?:in|into|as|through|via|to|inside|within|using|with)\s+(?:(?:the|an?|its|this|your)\s+)?(?:[\w-]+\s+){0,2}?['"`]?[\w-]+['"`]?\s+
       (?:arguments?|parameters?|fields?|args?|params?)\b
-  | \b(?:as|in|into)\s+['"`]\w+['"`] )"""
+  | \b(?:as|in|into)\s+['"`]\w+['"`]
+  | \b(?:using|via|through|with|by\s+calling|to)\s+the\s+[`'"]?[\w-]+[`'"]?\s+(?:tool|function)\b )"""
 
 DIRECTED: Final = r"""\b(?:you|must|should|shall|always|first|instead|required|mandatory|need\s+to|have\s+to|please|be\s+sure|make\s+sure
     |ensure|whenever|every\s+time|before|after|once|then|also|immediately|now|never|remember)\b"""

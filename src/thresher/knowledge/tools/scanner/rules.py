@@ -38,7 +38,8 @@ _OVERRIDES: Final = words(
     (?:(?:all|any|every|the|your|previous|prior|earlier|preceding|above|existing|foregoing|former|past|system|safety|original|actual|other|security|content|users?'?s?'?|these|those)\s+)+
     (?:\w+\s+){0,2}?
     (?:instructions?|prompts?|rules|guidelines?|constraints?|directives?|polic(?:y|ies)|restrictions?|safeguards?|guardrails?
-      |training|programming|commands|orders|context|requests?|messages?|guidance|limitations?|checks?)\b"""
+      |training|programming|commands|orders|context|requests?|messages?|guidance|limitations?|checks?)\b
+    |\b(?:ignor|disregard|forget|discard)(?:e|ing)?\s+(?:all\s+(?:of\s+)?|everything\s+)?(?:(?:the|that\s+is|you\s+were\s+told)\s+)?(?:above|before|previous|preceding|earlier)\b\s*(?:,|;|\.|$|and\b|then\b|instead\b)"""
 )
 _PERSONA: Final = words(
     r"""\b(?:you\s+are\s+(?:now|no\s+longer)\s|(?:god|unrestricted|jailbreak|DAN)\s+mode\b|you\b[^.]{0,40}\b(?:developer|admin|debug|maintenance|root)\s+mode\b
@@ -46,10 +47,22 @@ _PERSONA: Final = words(
       |must\s+(?:now\s+)?(?:comply|obey)\b|comply\s+with\s+(?:all|any|every)\b|without\s+(?:any\s+)?(?:applying\s+)?(?:safety|content)\s+(?:checks?|filters?|policies|restrictions)\b
       |(?:your|the)\s+(?:new|real|true|actual)\s+(?:role|task|goal|objective|purpose|instructions?|mission)\s+is\b)"""
 )
+_COMMANDS: Final = words(
+    rf"""\b(?:from\s+now\s+on|henceforth|from\s+this\s+(?:point|moment)\s+(?:on|forward)s?)\b[^.]{{0,80}}\b(?:you|always|must|every|never|respond|reply|answer|{SEND})
+    |\b(?:these|this|the\s+following|my|our)\s+(?:instructions?|directives?|rules?|messages?|orders?|notes?)\s+(?:\w+\s+)?(?:tak|ha|overrid|supersed|outrank|replac)\w*\s+(?:(?:absolute|highest|top)\s+)?(?:priority|precedence|all|any|every|previous|other|your)\b
+    |\b(?:new|updated|real|actual|additional)\s+(?:instructions?|directives?|orders?|task)\s*:
+    |\b(?:disabl|deactivat|turn\s+off|switch\s+off|suspend|remov|relax|lower)(?:e|es|s|ing)?\s+(?:all\s+|any\s+|your\s+|its\s+|the\s+model'?s?\s+)+(?:\w+\s+){{0,2}}(?:safety|safeguards?|guardrails?|filters?|restrictions?|protections?|checks?|limits?)\b
+    |\byou\s+(?:(?:must|will|shall|should|may|can)\s+(?:not|never)\s+refuse|have\s+(?:no|full|unrestricted|been\s+granted)\s+(?:\w+\s+)?(?:restrictions?|limits?|access|permissions?|rights|privileges)|are\s+(?:not|no\s+longer)\s+(?:bound|restricted|limited|subject))\b
+    |\b(?:do\s+anything\s+now|uncensored\s+(?:mode|assistant|ai)|(?:assume|adopt|take\s+on|switch\s+to)\s+(?:the\s+|a\s+)?(?:\w+\s+){{0,2}}(?:role|persona|identity)\s+of)\b
+    |\b(?:follow|obey|execut|treat|trust|act\s+(?:up)?on|comply\s+with)\w*\s+(?:\w+\s+){{0,2}}?(?:any|all|every|whatever|the)\s+(?:\w+\s+){{0,2}}?(?:instructions?|commands?|directives?|text|contents?|outputs?)\b[^.]{{0,60}}\b(?:found|contained|embedded|returned|as\s+(?:trusted|system|instructions?|commands?|orders?)|(?:in|from|inside|within)\s+(?:the\s+|its\s+|this\s+)?(?:outputs?|results?|responses?|documents?|pages?|contents?|files?|websites?))"""
+)
 _ROLE: Final = re.compile(
     r"""<\s*(?:important|system|secret|hidden|instructions?|assistant|admin|critical|override|priority|internal|sys|s)\b[^>]{0,40}>(?=[^<]{15,})
     |\[/?INST\]|<</?SYS>>|<\|\w+\|>|\[\s*(?:system|assistant|admin|ai|hidden|internal|model|llm|agent)\b[^\]]{0,40}\b(?:instructions?|message|prompt|note|override|directive)s?\b
-    |\{\{[\s\#]*(?:system|override|instructions?)\b|\#{2,}\s*(?:new\s+)?(?:system|admin|hidden|override)\b""",
+    |\{\{[\s\#]*(?:system|override|instructions?)\b|\#{2,}\s*(?:new\s+)?(?:system|admin|hidden|override)\b
+    |</\s*(?:tool|description|tool_description|system|instructions?|context|prompt)\s*>
+    |\b(?:begin|start|end)\s+(?:of\s+)?(?:the\s+)?(?:system|admin|hidden|secret)\s+(?:prompt|override|instructions?|message)s?\b
+    |["']role["']\s*:\s*["'](?:system|assistant)""",
     re.I | re.X,
 )
 _SPEAKER: Final = re.compile(
@@ -73,6 +86,7 @@ _NO_CONSENT: Final = words(
 _COVERT_ACT: Final = words(
     rf"{COVERT}\s*,?\s+(?:\w+\s+)?(?:{SEND}|{TAKE}|\b(?:add|log|record|execut|run|modif|chang|replac|redirect|install|activat|track|intercept|exfiltrat|download)\w*)"
 )
+_ACT_COVERT: Final = words(rf"\b(?:upload|forward|transmit|exfiltrat|record|send|collect|captur|harvest|track)\w*\b[^.,;]{{0,60}}{COVERT}")
 _PLACE: Final = words(SECRET_PLACE)
 _WORD: Final = words(SECRET_WORD)
 _HIDDEN_TALK: Final = words(HIDDEN_TALK)
@@ -99,17 +113,25 @@ _DEEP: Final = words(r"\b(?:your|hidden|full|entire|complete|verbatim|own|whole|
 _FOLLOWS: Final = words(r"\b(?:follow|obey|comply|adhere|further|additional|new)\w*\b")
 _BESIDES: Final = words(
     rf"""(?:\b(?:also|additionally|as\s+well|in\s+addition|then|plus|besides|secretly|silently|and)\s+(?:\w+\s+)?{SEND}|\b(?:a\s+)?(?:copy|duplicate)\s+of\b|\bsends?\s+a\s+copy\b)
-    [^.]{{0,100}}?(?:{OUTSIDE})"""
+    [^.]{{0,100}}?(?:{OUTSIDE}|{ADDRESS})"""
 )
 _APPROVED: Final = words(
-    r"""\b(?:once|after|when|as\s+soon\s+as|upon|following)\b[^.,;:]{0,50}\b(?:approved|approval|accepted|trusted|installed|whitelisted|allow-?listed|granted|reviewed|vetted|audited|enabled|onboarded)\b"""
+    r"""\b(?:once|after|when|as\s+soon\s+as|upon|following)\b[^.,;:]{0,50}\b(?:approved|approval|accepted|trusted|installed|whitelisted|allow-?listed|granted|reviewed|vetted|audited|enabled|onboarded)\b
+    |\bpost-?(?:approval|review|install\w*)\b|\b(?:during|until|passed|passes|for)\s+(?:the\s+|its\s+)?(?:security\s+)?(?:review|audit|approval|vetting|inspection)\b"""
 )
 _SELF: Final = words(
-    r"""\b(?:this\s+(?:tool|description|version|server|definition)|(?:a\s+)?(?:later|future|next|subsequent|new(?:er)?)\s+(?:version|update|release)s?|its\s+(?:own\s+)?(?:description|definition|behaviou?r|instructions?))\b"""
+    r"""\b(?:(?:this|the)\s+(?:tool|description|version|server|definition|maintainer|author)|(?:a\s+)?(?:later|future|next|subsequent|new(?:er)?)\s+(?:version|update|release)s?|its\s+(?:own\s+|real\s+|true\s+|[\w-]+\s+)?(?:description|definition|behaviou?r|instructions?|logic|payload|function(?:ality)?))\b"""
 )
 _TURNS: Final = words(
-    r"""\b(?:will|would|may|begins?|starts?|switch(?:es)?|silently|secretly|changes?|updates?|becomes?|activates?|unlocks?|swaps?|replaces?|adds?|mutates?)\b"""
+    r"""\b(?:will|would|may|begins?|starts?|switch(?:es)?|silently|secretly|changes?|updates?|becomes?|activates?|unlocks?|swap(?:s|ped)?|replaced?s?|adds?|mutates?|enables?)\b"""
 )
+_TIME: Final = words(
+    r"""\b(?:initially|at\s+first|later|eventually|subsequent(?:ly)?|afterwards?|future|upcoming|next|post-?approval|until|dormant|sleeper|on\s+first\s+(?:use|load|run|call)|in\s+v?\d+\.\d+|remotely|dynamically|at\s+runtime|over\s+time|without\s+(?:re-?approval|notice))\b"""
+)
+_SUSPECT: Final = words(
+    rf"""{COVERT}|\b(?:hidden|malicious|payload|arbitrary|exfiltrat\w*|different\s+(?:behaviou?r|instructions?|description)|inject\w*|directives?|backdoor|credentials?|clipboard|steal\w*|without\s+(?:re-?approval|notice|asking|telling))\b"""
+)
+_CONTRAST: Final = words(r"\b(?:rather\s+than|as\s+opposed\s+to|legitimate|not\s+an?\s+(?:attack|instruction))\b")
 _LATER: Final = words(
     r"""\b(?:after|on|from|starting\s+with)\s+(?:the\s+|its\s+)?(?:first|second|third|fourth|fifth|\d+(?:st|nd|rd|th)?|\w+th|few|several)\s+(?:\w+\s+)?(?:calls?|uses?|invocations?|runs?|days?|weeks?)\b[^.]{0,60}\b(?:switch|begin|start|instead|change|activat|behav|return|send|execut)\w*"""
 )
@@ -131,16 +153,17 @@ def instructions(sentence: Sentence) -> Iterator[Said]:
     """Orders to the model: forget what it was told, be someone else, say nothing to the person."""
     for pattern, why in (
         (_OVERRIDES, "It tells the model to disregard what it was told."),
+        (_COMMANDS, "It gives the model orders that reach beyond the tool."),
         (_PERSONA, "It gives the model another role, or tells it to obey."),
     ):
         found = pattern.search(sentence.text)
-        if found is not None and not sentence.mentions(found.start()) and not _denied(sentence.text, found.start()):
+        if found is not None and not _spoken_of(sentence, found):
             yield "instruction", "danger", why
     if (found := _ROLE.search(sentence.text) or _SPEAKER.search(sentence.text)) and not sentence.mentions(found.end()):
         yield "instruction", "danger", "It speaks to the model as the system or the assistant would be spoken to."
     if (found := _CONCEALS.search(sentence.text)) and not sentence.mentions(found.start()):
         yield "instruction", "danger", "It tells the model to keep something from people."
-    if (found := _COVERT_ACT.search(sentence.text)) and not sentence.watches and not sentence.mentions(found.start()):
+    if (found := _COVERT_ACT.search(sentence.text) or _ACT_COVERT.search(sentence.text)) and not sentence.watches and not sentence.mentions(found.start()):
         yield "instruction", "danger", "Something is to be done that people do not notice."
     if (found := _NO_CONSENT.search(sentence.text)) and _ordered(sentence, found.start()):
         yield "instruction", "danger", "Something is to be done without asking people."
@@ -185,8 +208,9 @@ def commands(sentence: Sentence) -> Iterator[Said]:
             yield "command", "warning", "It holds a shell command."
     if (found := _REMOTE_ORDERS.search(text)) and not sentence.mentions(found.start()) and _FOLLOWS.search(text):
         yield "command", "danger", "It has orders fetched from elsewhere."
-    if (found := _APPROVED.search(text)) and _SELF.search(text) and _TURNS.search(text) and not sentence.watches:
-        yield "command", "danger", "It says that the tool behaves differently once it is approved."
+    if (_SELF.search(text) and _TURNS.search(text)) and not sentence.watches and not _CONTRAST.search(text):
+        if _APPROVED.search(sentence.pair) or (_TIME.search(text) and _SUSPECT.search(text)):
+            yield "command", "danger", "It says that the tool behaves differently once it is approved, or later."
     if (found := _LATER.search(text)) and not sentence.mentions(found.start()):
         yield "command", "warning", "It says that the tool behaves differently after some use."
 
@@ -203,6 +227,12 @@ Rule: TypeAlias = Callable[[Sentence], Iterator[Said]]
 def _active(pattern: re.Pattern[str], text: str) -> int | None:
     """Where a verb stands that is not denied; None when there is none."""
     return next((verb.start() for verb in pattern.finditer(text) if not _denied(text, verb.start())), None)
+
+
+def _spoken_of(sentence: Sentence, found: re.Match[str]) -> bool:
+    if sentence.mentions(found.start(), found.end()) or _denied(sentence.text, found.start()):
+        return True
+    return sentence.watches and not _AWAY.search(sentence.text)
 
 
 def _denied(text: str, place: int) -> bool:

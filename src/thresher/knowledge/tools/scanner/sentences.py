@@ -32,8 +32,8 @@ _WATCHES: Final = re.compile(
     re.I | re.X,
 )
 _LABEL: Final = re.compile(
-    r"""(?:^|[.;(\[,]\s*|\s)(?:[\w-]+\s+){0,3}(?:text|output|response|reply|replies|string|example|sample|result|input|query
-    |content|phrase|prompt|payload|fixture|data|title|quote|value|case|utterance|sentence|line|body|snippet|answer|label
+    r"""(?:^|[.;(\[,]\s*|\s)(?:[\w-]+\s+){0,3}(?:text|output|response|reply|replies|string|example|sample|result
+    |content|phrase|payload|fixture|data|title|quote|value|case|utterance|sentence|line|body|snippet|answer|label
     |caption|transcript|format)s?\s*:[^:]{0,60}$""",
     re.I | re.X,
 )
@@ -45,8 +45,16 @@ _RELATIVE: Final = re.compile(
     |users?|outputs?|payloads?|documents?|descriptions?|someone|anything|phrases?|patterns?|sentences?)
     \s+(?:that|which|who|to|trying|attempting|asking|telling|designed|meant|like|such|instructing|containing|with)
     |(?:whether|if|when|how|where|why)\s+(?:an?|the|any|some|each|every|it|they|this)?\s*[\w\s-]{0,40}?
-    (?:asks?|tells?|tr(?:y|ies)|attempts?|instructs?|contains?|includes?|wants?|says?|works?)|how|why)\b[^.]{0,60}$""",
+    (?:asks?|tells?|tr(?:y|ies)|attempts?|instructs?|contains?|includes?|wants?|says?|works?)|how|why)\b[^.,;]{0,60}$""",
     re.I | re.X,
+)
+_NAMED_BEFORE: Final = re.compile(
+    r"\b(?:phrases?|strings?|patterns?|words?|attempts?|attacks?|injections?|such as|like|e\.g\.,?|called|named|known as|saying|reading)"
+    r"\s+(?:to\s+)?[\"'`\u201c]?(?:\w+\s+){0,2}$",
+    re.I,
+)
+_NAMED_AFTER: Final = re.compile(
+    r"[\"'`\u201d]?[\s-]*(?:\w+\s+){0,2}(?:attacks?|attempts?|patterns?|phrases?|style|injections?|jailbreaks?|payloads?|examples?|strings?)\b", re.I
 )
 _QUOTES: Final = re.compile(
     r"\"[^\"\n]{1,300}\"|(?<!\w)'[^'\n]{1,300}'(?!\w)|`[^`\n]{1,300}`|\u201c[^\u201d\n]{1,300}\u201d|\u00ab[^\u00bb\n]{1,300}\u00bb"
@@ -71,15 +79,17 @@ class Sentence:
         """Whether it describes a tool that looks for such things, as a guard or an audit does."""
         return _WATCHES.match(self.text) is not None
 
-    def mentions(self, place: int) -> bool:
+    def mentions(self, place: int, end: int | None = None) -> bool:
         """Whether the words at this place are spoken of and not used: quoted, labelled as data, or another's."""
         head = self.text[:place]
         if (label := _LABEL.search(head)) is not None and not _ORDERS.search(label[0].partition(":")[0]):
             return True
+        if end is not None and _NAMED_AFTER.match(self.text[end:]):
+            return True
         if not _ABOUT.search(head):
             return False
         quoted = any(quote.start() < place < quote.end() for quote in _QUOTES.finditer(self.text))
-        return quoted or _RELATIVE.search(head) is not None
+        return quoted or _RELATIVE.search(head) is not None or _NAMED_BEFORE.search(head) is not None
 
 
 def sentences(text: str) -> Iterator[Sentence]:
