@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import nullcontext
 
 import anyio
 from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thresher.api.errors import problem, refused, unforeseen
@@ -59,6 +60,7 @@ class Door:
         self._origins = origins
         self._owner = owner
         self._welcome = welcome
+        self._inside: ASGIApp = _readable(self._admit, origins.origins) if origins.origins else self._admit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -79,15 +81,18 @@ class Door:
         elif scope["path"] in OPEN_PATHS:
             await self._http(scope, receive, answer.send)
         else:
-            text = _key(scope)
-            caller = await self._caller(scope, text)
-            self._welcome(caller)
-            face = self._mcp if scope["path"] in ("/mcp", "/mcp/") else self._http
-            named = {CALLER: caller} | ({KEY: _fingerprint(text)} if text else {})
-            with anyio.CancelScope() as work, self._keys.watched(text, work.cancel) if text else nullcontext():
-                await face({**scope, **named}, receive, answer.send)
-            if work.cancelled_caught:
-                await answer.instead(refused(_REVOKED), scope, receive)
+            await self._inside(scope, receive, answer.send)
+
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        text = _key(scope)
+        caller = await self._caller(scope, text)
+        self._welcome(caller)
+        face = self._mcp if scope["path"] in ("/mcp", "/mcp/") else self._http
+        named = {CALLER: caller} | ({KEY: _fingerprint(text)} if text else {})
+        with anyio.CancelScope() as work, self._keys.watched(text, work.cancel) if text else nullcontext():
+            await face({**scope, **named}, receive, send)
+        if work.cancelled_caught:
+            raise _REVOKED
 
     def _stranger(self, scope: Scope) -> JSONResponse | None:
         """The refusal of a request that a web page was tricked into, or that is meant for another server."""
@@ -110,6 +115,20 @@ class Door:
 
 
 _REVOKED = AccessDenied("Nobody knows this key, or it was revoked.", hint=_WAY_IN)
+
+
+def _readable(application: ASGIApp, origins: Collection[str]) -> ASGIApp:
+    """Let pages of these origins ask with a key and read the answers; no cookie is ever involved."""
+    return CORSMiddleware(
+        application,
+        allow_origins=origins,
+        allow_methods=("GET", "POST", "DELETE"),
+        allow_headers=("authorization", "content-type", "last-event-id", *_MCP_HEADERS),
+        expose_headers=("mcp-session-id", "www-authenticate"),
+    )
+
+
+_MCP_HEADERS = ("mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name")
 
 
 def _key(scope: Scope) -> str:

@@ -1,0 +1,229 @@
+"""Who comes in: Host, Origin and key are checked before anything else, on every path."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.api.serving import MCP_HEADERS, Served, assert_problem, on_port, served
+from tests.support.product import CATALOGUE
+from thresher.api import Door, Origins
+from thresher.core import Caller, Settings
+
+PATHS = ["/mcp", "/mcp/", "/v1/tools/find", "/v1/openapi.json", "/healthz", "/readyz", "/", "/nowhere"]
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:80",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example",
+        "192.0.2.7",
+        "a b",
+        "::1",
+        "",
+    ],
+)
+async def test_a_foreign_host_is_misdirected(keyless: Served, host: str) -> None:
+    """A page whose name was rebound to this machine reaches nothing, health included."""
+    for path in PATHS:
+        answer = await keyless.web.post(path, headers={"host": host})
+
+        assert_problem(answer, 421, "foreign_host")
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["https://evil.example", "null", "", "http://127.0.0.1.evil.example", "file://", "http://localhost@evil.example"],
+)
+async def test_a_foreign_origin_is_forbidden(keyless: Served, origin: str) -> None:
+    """Whatever the page asks for."""
+    for path in PATHS:
+        answer = await keyless.web.post(path, headers={"origin": origin})
+
+        assert_problem(answer, 403, "foreign_origin")
+
+
+async def test_pages_of_this_machine_are_let_in(keyless: Served) -> None:
+    """An inspector on another port, say."""
+    for origin in ("http://localhost:6274", "http://127.0.0.1", "https://[::1]:1"):
+        assert (await keyless.find(origin=origin)).status_code == 200
+
+
+async def test_two_hosts_are_none(keyless: Served) -> None:
+    """A second header is no way around the first."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", keyless.web.base_url.port)
+    writer.write(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\n\r\n")
+    answer = await reader.readline()
+    writer.close()
+
+    assert b" 400 " in answer or b" 421 " in answer
+
+
+async def test_names_and_origins_can_be_allowed(own_settings: Settings) -> None:
+    """Behind a proxy with a name of its own; a page's preflight is answered and its answers are readable."""
+    allowed = {"allowed_hosts": ("thresher.example.com",), "allowed_origins": ("https://chat.example.com",)}
+    async with served(own_settings.model_copy(update=allowed)) as product:
+        _, key = await product.key("local")
+        named = {"host": "thresher.example.com:443", "origin": "https://chat.example.com"}
+        answer = await product.find(**named, **key)
+        asked = {"access-control-request-method": "POST", "access-control-request-headers": "authorization"}
+        preflight = await product.web.options("/mcp", headers=named | asked)
+        other = await product.find(host="thresher.example.com", origin="https://other.example.com", **key)
+        page_here = await product.find(host="thresher.example.com", origin="http://localhost:3000", **key)
+
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-origin"] == "https://chat.example.com"
+    assert preflight.status_code == 200
+    assert "authorization" in preflight.headers["access-control-allow-headers"].lower()
+    assert_problem(other, 403, "foreign_origin")
+    assert_problem(page_here, 403, "foreign_origin")
+
+
+async def test_without_any_key_this_machine_is_served_as_the_owner(product: Served) -> None:
+    """Until the first key is made; from then on every path but health asks for one."""
+    before = await product.find()
+    session = await product.session()
+    _, key = await product.key("local")
+    after = await product.find()
+    within = await product.mcp("tools/list", session)
+    health = await product.web.get("/healthz")
+    ready = await product.web.get("/readyz")
+    with_key = await product.find(**key)
+
+    assert before.status_code == with_key.status_code == health.status_code == ready.status_code == 200
+    for refused in (after, within):
+        body = assert_problem(refused, 401, "access_denied")
+        assert refused.headers["www-authenticate"].startswith("Bearer")
+        assert "thresher keys add" in body["hint"]
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    ["Bearer", "Basic dXNlcjpwYXNz", "Bearer nonsense", "Bearer thr_" + "a" * 43, "thr_" + "a" * 43, "Bearer é"],
+)
+async def test_what_is_no_good_key_is_refused_even_where_none_is_needed(keyless: Served, authorization: str) -> None:
+    """A caller who shows a key means to be somebody: he is not taken for the owner instead."""
+    headers = {"authorization": authorization.encode()}
+    find = await keyless.web.post("/v1/tools/find", json={"queries": ["x"]}, headers=headers)
+    mcp = await keyless.web.post("/mcp", json={}, headers=headers)
+
+    assert_problem(find, 401, "access_denied")
+    assert_problem(mcp, 401, "access_denied")
+
+
+async def test_what_a_proxy_passes_on_needs_a_key(keyless: Served) -> None:
+    """It comes by a loopback connection, but not from this machine."""
+    for header in ("x-forwarded-for", "forwarded", "x-real-ip", "via"):
+        answer = await keyless.find(**{header: "203.0.113.9"})
+
+        assert_problem(answer, 401, "access_denied")
+
+
+async def test_on_an_open_address_everybody_needs_a_key(own_settings: Settings) -> None:
+    """Even this machine, even while no key exists."""
+    async with served(own_settings.model_copy(update={"host": "0.0.0.0"})) as product:
+        without = await product.find()
+        _, key = await product.key("local")
+        with_key = await product.find(**key)
+        health = await product.web.get("/healthz")
+
+    assert_problem(without, 401, "access_denied")
+    assert with_key.status_code == health.status_code == 200
+
+
+async def test_callers_see_the_tools_of_their_tenant_alone(product: Served) -> None:
+    """Over the HTTP API and over MCP alike."""
+    acme, of_acme = await product.key("acme")
+    _, of_bolt = await product.key("bolt")
+    await product.app.services.tools.import_tools(Caller(acme), CATALOGUE)
+    question = {"queries": ["show the commit history"]}
+    mine = (await product.find(question, **of_acme)).json()
+    theirs = (await product.find(question, **of_bolt)).json()
+    call = {"method": "tools/call", "params": {"name": "find_tools", "arguments": question}}
+    over_mcp: list[Any] = []
+    for key in (of_acme, of_bolt):
+        session = await product.session(**key)
+        answer = await product.web.post(
+            "/mcp", json={"jsonrpc": "2.0", "id": 3} | call, headers=MCP_HEADERS | {"mcp-session-id": session} | key
+        )
+        over_mcp.append(answer.text)
+
+    assert [tool["name"] for tool in mine["tools"]][:1] == ["git_git_log"]
+    assert theirs["tools"] == []
+    assert "git_git_log" in over_mcp[0]
+    assert "git_git_log" not in over_mcp[1]
+
+
+async def test_a_session_of_another_key_is_not_there(product: Served) -> None:
+    """To a key of the same tenant too; a request without a key is refused before."""
+    _, ann = await product.key("acme", "ann", "ann")
+    _, bob = await product.key("acme", "bob", "bob")
+    session = await product.session(**ann)
+
+    own = await product.mcp("tools/list", session, **ann)
+    foreign = await product.mcp("tools/list", session, **bob)
+    ended = await product.web.delete("/mcp", headers=MCP_HEADERS | {"mcp-session-id": session} | bob)
+
+    assert own.status_code == 200
+    assert foreign.status_code == 404
+    assert ended.status_code == 404
+    assert (await product.mcp("tools/list", session, **ann)).status_code == 200
+
+
+async def test_a_revoked_key_ends_its_sessions_and_streams(product: Served) -> None:
+    """The next request is refused, and the stream that is open ends by itself."""
+    acme, key = await product.key("acme")
+    session = await product.session(**key)
+    headers = MCP_HEADERS | {"mcp-session-id": session, "accept": "text/event-stream"} | key
+    async with product.web.stream("GET", "/mcp", headers=headers) as stream:
+        await product.app.services.keys.revoke(acme, "key")
+        async with asyncio.timeout(5):
+            async for _ in stream.aiter_raw():
+                pass
+    again = await product.mcp("tools/list", session, **key)
+    find = await product.find(**key)
+
+    assert stream.status_code == 200
+    assert_problem(again, 401, "access_denied")
+    assert "revoked" in assert_problem(find, 401, "access_denied")["detail"]
+
+
+async def test_what_nobody_foresaw_tells_a_trace_id_alone(keyless: Served) -> None:
+    """Before the answer has begun; an answer that breaks off in its midst ends."""
+
+    async def broken(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/late":
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"begun", "more_body": True})
+        raise RuntimeError("secret detail")
+
+    services = keyless.app.services
+    door = Door(broken, broken, services.keys, Origins(), services.caller, lambda _: None)
+    async with on_port(door) as web:
+        early, late = await web.get("/early"), await web.get("/late")
+
+    assert_problem(early, 500, "internal")
+    assert "secret" not in early.text
+    assert late.text == "begun"
+
+
+async def test_a_database_that_is_away_is_a_problem_to_wait_for(product: Served) -> None:
+    """With a key: it cannot be looked up."""
+    await product.app.services.database.close()
+    answers = await asyncio.gather(*(product.find(authorization="Bearer thr_" + "a" * 43) for _ in range(200)))
+
+    assert {answer.status_code for answer in answers} <= {401, 503}
+    assert all(answer.headers["content-type"] == "application/problem+json" for answer in answers)
+
+
+async def test_an_upgrade_is_a_request_as_any_other(keyless: Served) -> None:
+    """There are no web sockets, and nothing waits for one."""
+    wanted = {"connection": "upgrade", "upgrade": "websocket", "sec-websocket-version": "13", "sec-websocket-key": "a"}
+    answer = await keyless.web.get("/mcp", headers=wanted)
+
+    assert answer.status_code in (400, 404, 405, 406)
