@@ -6,7 +6,7 @@ and no secret shows in a message, a log line or a `repr`.
 
 from thresher.upstream.oauth.auth import auth_for, identity_for
 from thresher.upstream.oauth.credential import Credentials
-from thresher.upstream.oauth.failures import SignInNeeded, token_failure
+from thresher.upstream.oauth.failures import SignInNeeded
 from thresher.upstream.oauth.keeper import settle
 from thresher.upstream.oauth.sign_in import SIGN_IN_SECONDS, SignedIn, SignIn, open_sign_in, sign_in_state, sign_out
 
@@ -22,5 +22,4 @@ __all__ = [
     "settle",
     "sign_in_state",
     "sign_out",
-    "token_failure",
 ]

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from thresher.core import JSON
 from thresher.upstream.config import ServerConfig
 
-CLAIM_SECONDS = 45.0
+CLAIM_SECONDS = 25.0
 """How long one process may take to renew a token before another may believe that it died over it."""
 _EARLY_SECONDS = 60.0
 """Renewed so long before the end, or a tenth of the lifetime if that is less: a call may be under way for a while."""

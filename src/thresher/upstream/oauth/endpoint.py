@@ -26,7 +26,7 @@ from thresher.upstream.oauth.credential import shown_address
 from thresher.upstream.oauth.failures import GrantRefused, clean, unavailable
 
 _ANSWER_BYTES = 1 << 20
-_REQUEST_SECONDS = 20.0
+_REQUEST_SECONDS = 15.0
 _FORM = "application/x-www-form-urlencoded"
 _GRANT_ERRORS = {"invalid_grant", "bad_refresh_token"}
 """The first by RFC 6749, section 5.2; the second is GitHub's."""

@@ -6,7 +6,6 @@ Invariant: no message holds a token, a code or a client secret, whatever a forei
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import cast
 
 from thresher.core import UpstreamError, UpstreamRefused
 from thresher.upstream.config import ServerConfig
@@ -51,18 +50,6 @@ def login_command(config: ServerConfig, *, scope: str = "") -> str:
     user = f" --user {config.identity}" if config.identity else ""
     scopes = "".join(f" --scope {word}" for word in clean(scope).split())
     return f"thresher servers login {config.name}{user}{scopes}"
-
-
-def token_failure(message: str, data: object) -> UpstreamError:
-    """The error again that authorization raised inside a transport, which can hand on no more than its parts.
-
-    Args:
-        message: Its message.
-        data: An object with its `code` and `hint`.
-    """
-    parts = cast("dict[str, object]", data) if isinstance(data, dict) else {}
-    kind = SignInNeeded if parts.get("code") == SignInNeeded.code else UpstreamError
-    return kind(message, hint=str(parts.get("hint", "")))
 
 
 def unavailable(config: ServerConfig, address: str, reason: str) -> UpstreamError:

@@ -1,0 +1,87 @@
+"""Stored sign-ins behind real sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from tests.upstream.oauth.guarded import Guarded, signed_in
+from thresher.core import Settings, UpstreamError
+from thresher.knowledge.tools import CredentialStore
+from thresher.upstream import ServerConfig, SignInNeeded, Upstreams
+
+
+@pytest.fixture
+async def guarded_upstreams(settings: Settings, store: CredentialStore) -> AsyncIterator[Upstreams]:
+    """Sessions that use stored sign-ins."""
+    upstreams = Upstreams(settings, credentials=store)
+    yield upstreams
+    await upstreams.close()
+
+
+async def called(upstreams: Upstreams, config: ServerConfig) -> str:
+    """Who the server thinks is calling."""
+    outcome = await upstreams.call_tool(config, "whoami", {})
+    return outcome.content[0].text  # type: ignore[union-attr]
+
+
+async def test_a_session_waits_for_a_sign_in_and_then_works(
+    guarded: Guarded, config: ServerConfig, store: CredentialStore, guarded_upstreams: Upstreams
+) -> None:
+    """However often it was tried before; nobody who has signed in has to wait."""
+    for _ in range(6):
+        with pytest.raises(SignInNeeded, match="nobody has signed in"):
+            await guarded_upstreams.list_tools(config)
+    await signed_in(config, store)
+
+    listing = await guarded_upstreams.list_tools(config)
+
+    assert [tool.name for tool in listing.tools] == ["whoami"]
+    assert await called(guarded_upstreams, config) == "ada"
+
+
+async def test_a_token_that_ends_within_a_session_is_renewed_within_it(
+    guarded: Guarded, config: ServerConfig, store: CredentialStore, guarded_upstreams: Upstreams
+) -> None:
+    """Ten calls at once over the warm session, and one renewal."""
+    await signed_in(config, store)
+    await called(guarded_upstreams, config)
+    await guarded.post("/expire")
+
+    who = await asyncio.gather(*(called(guarded_upstreams, config) for _ in range(10)))
+
+    assert who == ["ada"] * 10
+    assert await guarded.seen("token refresh_token") == 1
+
+
+async def test_a_failed_renewal_ends_neither_the_session_nor_the_sign_in(
+    guarded: Guarded, config: ServerConfig, store: CredentialStore, guarded_upstreams: Upstreams
+) -> None:
+    """The calls fail with a reason while the authorization server is away, and no longer."""
+    await signed_in(config, store)
+    await called(guarded_upstreams, config)
+    await guarded.post("/expire")
+    await guarded.becomes(token="drop")
+    with pytest.raises(UpstreamError, match="authorization server") as failed:
+        await called(guarded_upstreams, config)
+    await guarded.becomes(token="well")
+
+    assert not isinstance(failed.value, SignInNeeded)
+    assert await called(guarded_upstreams, config) == "ada"
+
+
+async def test_users_have_sessions_of_their_own(
+    guarded: Guarded, config: ServerConfig, store: CredentialStore, guarded_upstreams: Upstreams
+) -> None:
+    """Calls of two users at once are each made as the one who calls."""
+    users = [replace(config, identity=name) for name in ("ada", "eve")]
+    for user in users:
+        await guarded.becomes(user=user.identity)
+        await signed_in(user, store)
+
+    who = await asyncio.gather(*(called(guarded_upstreams, user) for user in users * 5))
+
+    assert who == ["ada", "eve"] * 5
