@@ -27,7 +27,9 @@ from thresher.store import Database, run_retrying
 logger = logging.getLogger("thresher.knowledge")
 
 _STEP = 16
-"""Tools prepared without a pause: some 3 ms, so that a query in between hardly waits."""
+"""Tools prepared for the index without a pause: some 3 ms, so that a query in between hardly waits."""
+_SCANNED = 4
+"""Tools scanned without a pause: as long."""
 
 
 class Indexer:
@@ -68,8 +70,9 @@ class Indexer:
         """
         listed = [tool for tool in cleaned(tools) if only is None or tool.name == only]
         writes: list[ToolWrite] = []
-        for start in range(0, len(listed), _STEP):
-            writes += [write_of(tool, server.description, peers) for tool in listed[start : start + _STEP]]
+        step = _STEP if peers is None else _SCANNED
+        for start in range(0, len(listed), step):
+            writes += [write_of(tool, server.description, peers) for tool in listed[start : start + step]]
             await asyncio.sleep(0)
         listing = ListingWrite(writes, only, server.description, problem)
         written = await run_retrying(

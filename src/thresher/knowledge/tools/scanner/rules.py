@@ -101,6 +101,13 @@ _ORDERED: Final = words(DIRECTED)
 _NEGATED: Final = words(
     r"""\b(?:not|never|no|n't|cannot|avoid|without|nor|neither|refuses?\s+to|instead\s+of)\s+(?:ever\s+|be\s+|\w+ly\s+)?(?:to\s+)?$|n't\s+(?:ever\s+)?$"""
 )
+_TOUCHES: Final = words(
+    r"""[/~@]|\.(?:env|ssh|aws|kube|gnupg|docker|azure|net|npm|py|git|cur|cl|co|ge|ba|zsh|pg|json)|id_|https?|ftp|key|token|cook|pass|cred|secret|seed|env|prompt|instruct|messag
+    |direct|your|conversation|chat|dialog|histor|context|transcript|quer|input|request|clipboard|said|says|typed|wr[io]te|ask|file|document|mail
+    |contact|data|location|brows|screen|everything|collector|webhook|attack|external|remote|third|outside|foreign|unknown|rogue|malicious
+    |untrusted|unrelated|site|our|my|wallet|exfil|steal|siphon|harvest|\d\.\d"""
+)
+"""A sentence without any of these beginnings is of no interest here; most have none."""
 _EXFILTRATES: Final = words(r"\b(?:exfiltrat|steal|siphon|harvest)(?:e|es|s|ing|ed)?\b")
 _GIVES: Final = words(rf"{SEND}|\b(?:includ|attach|embed|insert|past|add|stor|sav)(?:e|es|s|ing)?\b")
 _OTHERS_WORD: Final = words(
@@ -171,9 +178,9 @@ def instructions(sentence: Sentence) -> Iterator[Said]:
 
 def exfiltration(sentence: Sentence) -> Iterator[Said]:
     """Secrets, or what people say, are read and go into a parameter or to an address."""
-    if sentence.watches and not _AWAY.search(sentence.text):
-        return
     text, pair = sentence.text, sentence.pair
+    if not _TOUCHES.search(text) or (sentence.watches and not _AWAY.search(text)):
+        return
     goes = _AWAY.search(text) or _INTO.search(text)
     place, moved = _PLACE.search(text), _active(_MOVES, text)
     if place and moved and not sentence.mentions(place.start()) and (goes or _ordered(sentence, place.start())):

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-_END: Final = re.compile(
-    r"(?<=[.!?])[\"')\]]*\s+(?=\S)|\n\s*|(?<=[.!?;])\s+(?=[A-Z<\[{#])|(?<=[.。！？])(?=[^\x00-\x7f])"
-)  # noqa: RUF001
+_END: Final = re.compile("[.!?][\"')\\]]*\\s+|\n\\s*|;\\s+(?=[A-Z<\\[{#])|[\u3002\uff01\uff1f]")
+"""A full stop and a space, a line's end, or the full stops of Chinese and Japanese."""
+
 _ABOUT: Final = re.compile(
     r"""\b(?:detect|flag|block|filter|scan|analy[sz]|classif|recogni[sz]|identif|explain|describ|document|illustrat
     |simulat|mock|sanitiz|moderat|guard|prevent|reject|refus|audit|inspect|check|lint|evaluat|benchmark|red.?team|teach
@@ -95,7 +95,7 @@ class Sentence:
 def sentences(text: str) -> Iterator[Sentence]:
     """The sentences of a text, in order."""
     place, before = 0, ""
-    for end in (*(match.start() for match in _END.finditer(text)), len(text)):
+    for end in (*(match.end() for match in _END.finditer(text)), len(text)):
         part = text[place:end]
         if part.strip():
             yield Sentence(part.strip(), place + len(part) - len(part.lstrip()), before)
