@@ -14,7 +14,7 @@ from thresher.upstream.oauth import (
     auth_for,
     identity_for,
     open_sign_in,
-    settle,
+    settle_sign_ins,
     sign_in_state,
     sign_out,
 )
@@ -47,7 +47,7 @@ __all__ = [
     "public_config",
     "restore_config",
     "sealed_part",
-    "settle",
+    "settle_sign_ins",
     "sign_in_state",
     "sign_out",
     "valid_name",

@@ -7,7 +7,7 @@ and no secret shows in a message, a log line or a `repr`.
 from thresher.upstream.oauth.auth import auth_for, identity_for
 from thresher.upstream.oauth.credential import Credentials
 from thresher.upstream.oauth.failures import SignInNeeded
-from thresher.upstream.oauth.keeper import settle
+from thresher.upstream.oauth.keeper import settle_sign_ins
 from thresher.upstream.oauth.sign_in import SIGN_IN_SECONDS, SignedIn, SignIn, open_sign_in, sign_in_state, sign_out
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
     "auth_for",
     "identity_for",
     "open_sign_in",
-    "settle",
+    "settle_sign_ins",
     "sign_in_state",
     "sign_out",
 ]

@@ -49,7 +49,7 @@ def forget(config: ServerConfig) -> None:
             keeper.forget()
 
 
-async def settle(seconds: float = 10.0) -> None:
+async def settle_sign_ins(seconds: float = 10.0) -> None:
     """Wait for renewals under way, so that no token is lost when the process ends."""
     if _running:
         await asyncio.wait(set(_running), timeout=seconds)
