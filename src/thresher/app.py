@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
-from thresher.api import CALLER, KEY, Door, Origins, http_api, is_loopback
+from thresher.api import Door, Origins, http_api, is_loopback
 from thresher.core import Caller, InvalidInput, Settings, ThresherError, environment, event
 from thresher.embedding import Encoder, open_encoder
 from thresher.gateway import Expose, build_gateway, http_app, serve_stream_session
@@ -27,7 +25,7 @@ from thresher.knowledge.tools import CredentialStore, ToolService, purge_logs
 from thresher.search import SearchIndex
 from thresher.services import Services
 from thresher.store import Keys, SecretBox, open_store
-from thresher.upstream import Changed, ServerConfig, ServerFile, Upstreams, parse_servers
+from thresher.upstream import Changed, ServerConfig, ServerFile, Upstreams, parse_servers, settle_sign_ins
 
 logger = logging.getLogger("thresher.app")
 
@@ -102,6 +100,7 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
     def changed(config: ServerConfig, what: Changed) -> None:
         tools.server_changed(config, what)
 
+    stack.push_async_callback(settle_sign_ins)
     upstreams = Upstreams(settings, credentials=CredentialStore(database, secrets), changed=changed)
     stack.push_async_callback(upstreams.close)
     tools = ToolService(database, index, upstreams, secrets, settings)
@@ -200,19 +199,7 @@ def _door(services: Services, mcp: ASGIApp, welcome: Callable[[Caller], None]) -
     settings = services.settings
     owner = services.caller if is_loopback(settings.host) else None
     origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)
-    return Door(_owned(mcp), http_api(services), services.keys, origins, owner, welcome)
-
-
-def _owned(mcp: ASGIApp) -> ASGIApp:
-    """MCP whose sessions belong to the key that opened them: to any other key they are not there."""
-
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        if key := scope.get(KEY):
-            subject = scope[CALLER].user
-            scope["user"] = AuthenticatedUser(AccessToken(token=key, client_id=key, scopes=[], subject=subject))
-        await mcp(scope, receive, send)
-
-    return serve
+    return Door(mcp, http_api(services), services.keys, origins, owner, welcome)
 
 
 def read_servers(path: Path) -> ServerFile:

@@ -27,7 +27,7 @@ logger = logging.getLogger("thresher.api")
 CALLER = "thresher.caller"
 """Where the scope holds whom the request is served for."""
 KEY = "thresher.key"
-"""Where the scope names the key that it came with, by a fingerprint; absent without one."""
+"""Where the scope names the key that it came with, by a fingerprint; absent without one. MCP sessions belong to it."""
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 _WAY_IN = "Send a key as `Authorization: Bearer thr_...`; make one with: thresher keys add NAME."
