@@ -4,6 +4,9 @@ Usage: stdio_server.py MODE [KEY=VALUE ...]
 
 Options: `starts=FILE` appends a line per start (its process id); `heard=FILE` appends every message it receives;
 `once=FILE` misbehaves only while FILE does not exist, and creates it.
+
+`modern` speaks 2026-07-28 alone; `whole` has resources, prompts and completions too; `spoiled` fails to list these;
+`ignorant` never answers a method that it does not know; `mute` answers nothing once it has listed its tools.
 """
 
 import json
@@ -21,6 +24,23 @@ LOCK = threading.Lock()
 LISTED = 0
 CANCELLED: dict[object, threading.Event] = {}
 ASKED: dict[object, object] = {}
+LISTENING: list[object] = []
+FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
+QUESTIONS: dict = {
+    "elicitation/create": {"message": "Your name?", "requestedSchema": FORM},
+    "sampling/createMessage": {
+        "maxTokens": 9,
+        "messages": [{"role": "user", "content": {"type": "text", "text": "?"}}],
+    },
+    "roots/list": {},
+}
+EVERYTHING = {
+    "tools": {"listChanged": True},
+    "resources": {"listChanged": True, "subscribe": True},
+    "prompts": {"listChanged": True},
+    "completions": {},
+}
+COMPLETE = {"resultType": "complete", "ttlMs": 5000, "cacheScope": "private"}
 
 
 def note(option: str, text: str) -> None:
@@ -75,6 +95,11 @@ def listing(params: dict) -> dict:
         return {"tools": []}
     if MODE == "invalid":
         return {"tools": [{"name": "broken"}]}
+    if MODE == "partly_invalid":
+        wrong = {"type": "object", "properties": {"a": {"type": "strang"}}}
+        return {
+            "tools": [TOOLS[0], {"name": "broken"}, tool("bad", inputSchema=wrong), 7, tool("list", inputSchema=[])]
+        }
     if MODE == "many":
         return {"tools": [tool(f"t{number}") for number in range(20_001)]}
     return {"tools": TOOLS}
@@ -104,10 +129,17 @@ def call(identity: object, params: dict) -> None:
     if name == "crash":
         os._exit(3)
     if name == "ask":
-        ASKED[f"q{identity}"] = identity
-        question = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
-        send({"id": f"q{identity}", "method": "elicitation/create", "params": question})
+        ask(identity, params)
         return
+    if name == "late":
+        send({"id": identity, "result": {"content": []}})
+        ASKED["late"] = None
+        send({"id": "late", "method": "elicitation/create", "params": QUESTIONS["elicitation/create"]})
+        return
+    if name == "touch":
+        touch(params.get("arguments", {}).get("uri"))
+    if name == "log":
+        send({"method": "notifications/message", "params": {"level": "info", "data": params["arguments"]["text"]}})
     if name == "unknown":
         error = {"code": -32602, "message": f"Unknown tool: {name} {os.environ.get('SECRET', '')}"}
         send({"id": identity, "error": error})
@@ -122,6 +154,78 @@ def call(identity: object, params: dict) -> None:
         content.append({"type": "resource_link", "uri": "file:///b", "name": "b"})
         result |= {"structuredContent": {"answer": 42}, "_meta": {"trace": "t"}}
     send({"id": identity, "result": result})
+
+
+def ask(identity: object, params: dict) -> None:
+    """Put a question to the client; its answer becomes the answer of the call."""
+    method = params.get("arguments", {}).get("method", "elicitation/create")
+    if MODE != "modern":
+        ASKED[f"q{identity}"] = identity
+        send({"id": f"q{identity}", "method": method, "params": QUESTIONS[method]})
+    elif answers := params.get("inputResponses"):
+        text = json.dumps({"answer": answers["q"], "state": params.get("requestState")})
+        send({"id": identity, "result": {"content": [{"type": "text", "text": text}], "resultType": "complete"}})
+    else:
+        question = {"method": method, "params": QUESTIONS[method]}
+        state = f"state of {params['arguments'].get('user')}"
+        result = {"resultType": "input_required", "inputRequests": {"q": question}, "requestState": state}
+        send({"id": identity, "result": result})
+
+
+def touch(uri: str | None) -> None:
+    """Say that the lists have changed, and one resource."""
+    stamps: list = [{"_meta": {"io.modelcontextprotocol/subscriptionId": one}} for one in LISTENING] or [{}]
+    for stamp in stamps:
+        for kind in ("tools", "resources", "prompts"):
+            send({"method": f"notifications/{kind}/list_changed", "params": stamp})
+        if uri:
+            send({"method": "notifications/resources/updated", "params": {"uri": uri, **stamp}})
+
+
+def modern(identity: object, method: str, params: dict) -> bool:
+    """The requests of 2026-07-28; false for those that both revisions have."""
+    if method == "server/discover":
+        meta = {"io.modelcontextprotocol/serverInfo": {"name": "fake", "version": "1.2.3"}}
+        found = {"supportedVersions": ["2026-07-28"], "capabilities": EVERYTHING, **COMPLETE, "_meta": meta}
+        send({"id": identity, "result": found})
+    elif method == "initialize":
+        error = {"code": -32022, "message": "Unsupported protocol version", "data": {"supported": ["2026-07-28"]}}
+        send({"id": identity, "error": error})
+    elif method == "subscriptions/listen":
+        LISTENING.append(identity)
+        stamp = {"io.modelcontextprotocol/subscriptionId": identity}
+        acknowledged = {"notifications": params["notifications"], "_meta": stamp}
+        send({"method": "notifications/subscriptions/acknowledged", "params": acknowledged})
+    elif method == "tools/list":
+        send({"id": identity, "result": {**listing(params), **COMPLETE}})
+    elif method == "notifications/cancelled" and params.get("requestId") in LISTENING:
+        LISTENING.remove(params["requestId"])
+    else:
+        return False
+    return True
+
+
+def other(method: str, params: dict) -> dict | None:
+    """What a server with more than tools answers; None for a method that it does not have."""
+    if MODE == "spoiled" and method.startswith(("resources/", "prompts/")):
+        raise ValueError("the disk is full")
+    match method:
+        case "resources/list":
+            return {"resources": [{"uri": "memo://one", "name": "one"}, {"uri": "memo://two"}]}
+        case "resources/templates/list":
+            return {"resourceTemplates": [{"uriTemplate": "memo://{name}", "name": "any"}]}
+        case "prompts/list":
+            return {"prompts": [{"name": "greet", "arguments": [{"name": "who", "required": True}]}]}
+        case "resources/read":
+            return {"contents": [{"uri": params["uri"], "text": "body"}], **(COMPLETE if MODE == "modern" else {})}
+        case "prompts/get":
+            text = f"Greet {params.get('arguments', {}).get('who')}."
+            return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
+        case "completion/complete":
+            return {"completion": {"values": [params["argument"]["value"] + "e"]}}
+        case "resources/subscribe" | "resources/unsubscribe" | "ping":
+            return {}
+    return None
 
 
 def initialize(identity: object) -> None:
@@ -141,7 +245,7 @@ def initialize(identity: object) -> None:
             "id": identity,
             "result": {
                 "protocolVersion": "1999-01-01" if MODE == "ancient" else "2025-11-25",
-                "capabilities": {"tools": {}},
+                "capabilities": EVERYTHING if MODE in ("whole", "spoiled") else {"tools": {}},
                 "serverInfo": {"name": "fake", "version": "1.2.3"},
                 "instructions": "Use it well.",
             },
@@ -152,6 +256,10 @@ def initialize(identity: object) -> None:
 def handle(message: dict) -> None:
     note("heard", json.dumps(message))
     method, identity, params = message.get("method"), message.get("id"), message.get("params", {})
+    if MODE == "modern" and method and modern(identity, method, params):
+        return
+    if MODE == "mute" and LISTED:
+        return
     if method == "initialize":
         initialize(identity)
     elif method == "tools/list":
@@ -162,8 +270,22 @@ def handle(message: dict) -> None:
         CANCELLED.setdefault(params["requestId"], threading.Event()).set()
     elif identity in ASKED:
         answer = json.dumps(message.get("error", message.get("result")))
-        send({"id": ASKED.pop(identity), "result": {"content": [{"type": "text", "text": answer}]}})
+        if (call_id := ASKED.pop(identity)) is not None:
+            send({"id": call_id, "result": {"content": [{"type": "text", "text": answer}]}})
     elif identity is not None and method:
+        rest(identity, method, params)
+
+
+def rest(identity: object, method: str, params: dict) -> None:
+    """What only some modes have."""
+    try:
+        result = other(method, params) if MODE in ("whole", "spoiled", "modern") or method == "ping" else None
+    except ValueError as failure:
+        send({"id": identity, "error": {"code": -32603, "message": str(failure)}})
+        return
+    if result is not None:
+        send({"id": identity, "result": result})
+    elif MODE != "ignorant":
         send({"id": identity, "error": {"code": -32601, "message": "Method not found"}})
 
 

@@ -6,6 +6,7 @@ Uses: core.
 """
 
 from thresher.upstream.config import ServerConfig, public_config, restore_config, sealed_part, valid_name
+from thresher.upstream.limits import Limits
 from thresher.upstream.oauth import (
     Credentials,
     SignedIn,
@@ -28,6 +29,7 @@ __all__ = [
     "CallOutcome",
     "Changed",
     "Credentials",
+    "Limits",
     "Listing",
     "OAuthClient",
     "Peer",
