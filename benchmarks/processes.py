@@ -88,7 +88,7 @@ async def serving(folder: Path, *options: str, **variables: str) -> AsyncGenerat
             line = (await process.stdout.readline()).decode()
         if '"url"' not in line:
             said = line + (await process.stdout.read()).decode()
-            raise SystemExit(f"thresher serve did not start: {said or 'see its log'}")
+            raise RuntimeError(f"thresher serve did not start: {said or 'see its log'}")
         yield Process(process.pid, str(json.loads(line)["url"]))
     finally:
         if process.returncode is None:

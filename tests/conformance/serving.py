@@ -28,7 +28,8 @@ async def gateway(upstream: str) -> AsyncGenerator[str]:
         servers = folder.parent / "servers.json"
         entry = {"type": "http", "url": upstream, "prefix": False}
         servers.write_text(json.dumps({"mcpServers": {"everything": entry}}), encoding="utf-8")
-        async with serving(folder, "--config", str(servers), "--expose", "all") as daemon:
+        options = ("--config", str(servers), "--expose", "all")
+        async with serving(folder, *options, THRESHER_ALLOW_ROOT="1") as daemon:
             await _ready(daemon.url)
             yield daemon.url
 
