@@ -41,7 +41,7 @@ def _problems(schema: Any, where: str, depth: int) -> Iterator[str]:
 def _keywords(schema: Mapping[str, Any], where: str) -> Iterator[str]:
     kinds: object = schema.get("type", [])
     for kind in cast("list[object]", kinds) if isinstance(kinds, list) else [kinds]:
-        if kind not in _TYPES:
+        if not isinstance(kind, str) or kind not in _TYPES:
             yield f"{where}.type: {str(kind)[:40]!r} is no type"
     required: object = schema.get("required", [])
     if not isinstance(required, list) or not all(isinstance(name, str) for name in cast("list[object]", required)):
