@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Source = Literal["semantic", "lexical", "hybrid", "core", "fallback"]
+Source = Literal["semantic", "lexical", "hybrid", "core", "fallback", "shadow", "off"]
 
 
 class _Request(BaseModel):
@@ -64,7 +64,7 @@ class FoundTool(BaseModel):
         ge=0, le=1, description="Probability that it fits; 0 for a core tool that was not searched for."
     )
     similarity: float | None = Field(description="Cosine with the query; null where no vector was compared.")
-    source: Source = Field(description="What found it.")
+    source: Source = Field(description="What found it; `shadow` or `off`: it was not chosen, and is here all the same.")
     why: Reasons
     line: str = Field(description="Signature and first sentence, for a model.")
     input_schema: dict[str, Any] | None = Field(None, serialization_alias="inputSchema")
@@ -76,11 +76,15 @@ class FindResponse(BaseModel):
     tools: list[FoundTool]
     total_searched: int = Field(description="Enabled tools inside the server filter.")
     duration_ms: float
-    embedding_generated: bool = Field(description="Whether the encoder ran; false: from its cache, or by words alone.")
+    embedding_generated: bool = Field(description="Whether the search went by meaning too; false: by words alone.")
     abstained: bool = Field(description="No tool is likely enough; `tools` then holds core tools alone.")
     probability: float = Field(description="That any tool fits at all.")
     degraded: str = Field(description="Why the search worked with less than both arms; empty when it did not.")
     fallback: bool = Field(description="The search could not run: these are the first enabled tools, not chosen ones.")
+    selection: Literal["on", "shadow", "off"] = Field(
+        description="`shadow`: all tools follow the chosen ones; `off`: nothing was searched, and all tools are here."
+    )
+    left_out: int = Field(description="Tools that were not chosen and found no room in the answer.")
     held_back: list[str] = Field(description="Tools that would have been chosen, were they not waiting for approval.")
     trace_id: str = Field(description="What the log calls this request.")
 

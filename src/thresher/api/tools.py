@@ -55,7 +55,7 @@ def tools_router(tools: ToolService) -> APIRouter:
     @router.post("/find")
     async def find_tools(body: FindRequest, caller: Asking) -> FindResponse:  # pyright: ignore[reportUnusedFunction]
         """Pick the tools that a message needs: `find_tools` of MCP, for programs that talk to the model themselves."""
-        found = await tools.find_tools(caller, **body.model_dump())
+        found = await tools.find_tools(caller, **body.model_dump(), include_unchosen=True)
         return _found(found, await _definitions(tools, caller, [tool.name for tool in found.tools]))
 
     @router.post("/refresh")
@@ -81,14 +81,16 @@ async def _definitions(tools: ToolService, caller: Caller, names: list[str]) -> 
 
 def _found(found: FindResult, definitions: dict[str, Tool]) -> FindResponse:
     return FindResponse(
-        tools=[_tool(tool, definitions.get(tool.name)) for tool in found.tools],
+        tools=[_tool(tool, definitions.get(tool.name)) for tool in (*found.tools, *found.unchosen)],
         total_searched=found.total_searched,
         duration_ms=round(found.duration_ms, 3),
-        embedding_generated=found.embedding_ms > 0,
+        embedding_generated=found.embedding_generated,
         abstained=found.abstained,
         probability=found.probability,
         degraded=found.degraded,
         fallback=found.fallback,
+        selection=found.selection,  # pyright: ignore[reportArgumentType] - validated: one of the three
+        left_out=found.left_out,
         held_back=list(found.held_back),
         trace_id=found.trace_id,
     )
@@ -103,7 +105,7 @@ def _tool(found: Found, definition: Tool | None) -> FoundTool:
         description=(definition and definition.description) or None,
         score=found.score,
         similarity=why.dense.score,
-        source=why.source,  # pyright: ignore[reportArgumentType] - validated: one of the five
+        source=why.source,  # pyright: ignore[reportArgumentType] - validated: one of those
         why=Reasons(semantic=_arm(why.dense), lexical=_arm(why.lexical), terms=list(why.terms), query=why.query),
         line=found.line,
         input_schema=dict(definition.input_schema) if definition else None,
