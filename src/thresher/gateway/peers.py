@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Final, TypeAlias, get_args
 
 from mcp import MCPError
+from mcp.server.connection import allowed_log_levels
 from mcp.server.context import ServerRequestContext
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types import (
@@ -66,8 +67,11 @@ class ClientPeer:
         """Pass on what the client wants to hear."""
         context = self._context
         if modern(context):
-            await context.session.send_log_message(params.level, params.data, params.logger)  # pyright: ignore[reportDeprecated]
-        elif LEVELS.index(params.level) >= LEVELS.index(connection_of(context).state.get(_LEVEL, LEVELS[0])):
+            heard = allowed_log_levels(context.protocol_version, context.meta)
+        else:
+            least: LoggingLevel = connection_of(context).state.get(_LEVEL, LEVELS[0])
+            heard = LEVELS[LEVELS.index(least) :]
+        if params.level in heard:
             await context.session.send_notification(LoggingMessageNotification(params=params), context.request_id)
 
     async def ask(self, request: Question) -> Result:

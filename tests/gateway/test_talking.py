@@ -1,0 +1,181 @@
+"""What an upstream server says and asks during a call, as clients of both eras hear it over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from fastmcp import Client
+from fastmcp.client.elicitation import ElicitResult
+from fastmcp.client.transports import StreamableHttpTransport
+from mcp_types import CallToolResult
+
+from tests.support import eventually
+from thresher.core import Caller
+from thresher.gateway import build_gateway, http_app
+from thresher.services import Services
+from thresher.upstream import ServerConfig
+
+TALKING = Path(__file__).parent.parent / "fakes" / "talking_server.py"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """Where the server writes which of its calls were cancelled."""
+    return tmp_path / "notes"
+
+
+@pytest.fixture(params=["legacy", "dual"])
+async def talking(request: pytest.FixtureRequest, services: Services, notes: Path) -> str:
+    """The server, of the handshake era or of both, in the catalogue."""
+    config = ServerConfig("talk", "stdio", command=sys.executable, args=(str(TALKING), request.param, str(notes)))
+    await services.tools.add_server(services.caller, config)
+    await services.tools.refresh(services.caller, "talk")
+    return request.param
+
+
+@asynccontextmanager
+async def served(services: Services, **options: Any) -> AsyncIterator[str]:
+    """The gateway over HTTP behind a door that takes the user from a header."""
+    mcp = http_app(build_gateway(services, **options))
+
+    async def door(scope: Any, receive: Any, send: Any) -> None:
+        named = dict(scope.get("headers", ())).get(b"x-user", b"").decode()
+        scope["thresher.caller"] = Caller(services.caller.tenant, named or None)
+        await mcp(scope, receive, send)
+
+    async with mcp.router.lifespan_context(mcp):
+        server = uvicorn.Server(uvicorn.Config(door, port=0, log_level="error", lifespan="off"))
+        serving = asyncio.create_task(server.serve())
+        await eventually(lambda: server.started)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/mcp"
+        server.should_exit = True
+        await serving
+
+
+@pytest.fixture
+async def url(services: Services, talking: str) -> AsyncIterator[str]:
+    """Where the gateway answers."""
+    async with served(services) as address:
+        yield address
+
+
+@pytest.fixture(params=["auto", "legacy"])
+def mode(request: pytest.FixtureRequest) -> str:
+    """The client's era."""
+    return request.param
+
+
+def connect(url: str, mode: str, user: str = "", **handlers: Any) -> Client[Any]:
+    """A client of a user."""
+    transport = StreamableHttpTransport(url, headers={"x-user": user} if user else {})
+    return Client(transport, mode=mode, **handlers)  # type: ignore[arg-type]
+
+
+async def never(*_: Any) -> Any:
+    """Makes the client one that can be asked: what a server logs belongs to a call only where calls are apart."""
+    raise AssertionError
+
+
+async def call(client: Client[Any], name: str, **arguments: Any) -> CallToolResult:
+    """The answer of one of the server's tools, errors included."""
+    return await client.call_tool_mcp("call_tool", {"name": f"talk_{name}", "arguments": arguments})
+
+
+def text(result: CallToolResult) -> str:
+    """The text of an answer."""
+    return "".join(block.text for block in result.content if block.type == "text")
+
+
+async def test_two_users_at_once_are_each_asked_only_for_their_own(url: str, mode: str) -> None:
+    """In both eras, over servers of both eras."""
+    heard: dict[str, list[str]] = {"ann": [], "bob": []}
+    both = asyncio.Barrier(2)
+
+    async def pays(user: str) -> str:
+        async def asked(message: str, response_type: Any, params: Any, context: Any) -> ElicitResult[Any]:
+            heard[user].append(message)
+            await both.wait()  # nobody answers before both were asked
+            return ElicitResult(action="accept", content={"yes": user == "ann"})
+
+        async with connect(url, mode, user, elicitation_handler=asked) as client:
+            return text(await call(client, "pay", **{"for": user}))
+
+    async with asyncio.timeout(30):
+        answers = await asyncio.gather(pays("ann"), pays("bob"))
+
+    assert heard == {"ann": ["Pay for ann?"], "bob": ["Pay for bob?"]}
+    assert answers == ["ann: accept {'yes': True}", "bob: accept {'yes': False}"]
+
+
+async def test_one_user_may_be_asked_in_several_calls_at_once(url: str, mode: str) -> None:
+    """Each answer reaches the call that it is for."""
+
+    async def asked(message: str, response_type: Any, params: Any, context: Any) -> ElicitResult[Any]:
+        return ElicitResult(action="accept", content={"yes": "3" in message})
+
+    async with asyncio.timeout(30), connect(url, mode, elicitation_handler=asked) as client:
+        answers = await asyncio.gather(*(call(client, "pay", **{"for": f"n{n}"}) for n in range(4)))
+
+    assert [text(answer) for answer in answers] == [f"n{n}: accept {{'yes': {n == 3}}}" for n in range(4)]
+
+
+async def test_a_client_that_cannot_be_asked_makes_a_clear_error(url: str, mode: str) -> None:
+    """And never a hung call."""
+    async with asyncio.timeout(30), connect(url, mode) as client:
+        answer = await call(client, "pay")
+
+    assert answer.is_error
+
+
+async def test_a_declined_question_reaches_the_server(url: str, mode: str) -> None:
+    """The user's no is an answer."""
+
+    async def asked(message: str, response_type: Any, params: Any, context: Any) -> ElicitResult[Any]:
+        return ElicitResult(action="decline")
+
+    async with asyncio.timeout(30), connect(url, mode, elicitation_handler=asked) as client:
+        answer = await call(client, "pay", **{"for": "x"})
+
+    assert text(answer) == "x: decline None"
+
+
+async def test_progress_and_logs_pass_through(url: str, mode: str, talking: str) -> None:
+    """To the client whose call it is, in order."""
+    steps: list[tuple[float, float | None, str | None]] = []
+    words: list[Any] = []
+
+    async def progress(step: float, total: float | None, message: str | None) -> None:
+        steps.append((step, total, message))
+
+    async def logged(message: Any) -> None:
+        words.append(message.data)
+
+    hearing = {"progress_handler": progress, "log_handler": logged, "elicitation_handler": never}
+    async with asyncio.timeout(30), connect(url, mode, **hearing) as client:
+        if mode == "legacy":
+            await client.set_logging_level("error")
+        answer = await call(client, "talk")
+
+    assert text(answer) == "talked"
+    assert steps == [(1, 2, "step 1"), (2, 2, "step 2")]
+    if (talking, mode) == ("legacy", "legacy"):
+        assert [word["msg"] if isinstance(word, dict) else word for word in words] == ["a loud word"]
+
+
+async def test_a_cancelled_call_is_cancelled_upstream(url: str, mode: str, notes: Path) -> None:
+    """The client gives up; the server is told."""
+    async with connect(url, mode) as client:
+        calling = asyncio.ensure_future(call(client, "wait"))
+        await asyncio.wait([calling], timeout=1)
+        calling.cancel()
+        await asyncio.wait([calling])
+        await eventually(notes.exists)
+
+    assert notes.read_text() == "cancelled\n"
