@@ -28,6 +28,9 @@ def found(answer: Row) -> RenderableType:
         lines.append(Text("fallback: the search could not run; these are the first enabled tools.", style="yellow"))
     if answer["degraded"]:
         lines.append(Text(f"degraded: {answer['degraded']}", style="yellow"))
+    if answer.get("held_back"):
+        waiting = ", ".join(answer["held_back"])
+        lines.append(Text(f"held back until approved (thresher tools held): {waiting}", style="yellow"))
     if len(answer["clauses"]) > 1:
         lines.append(Text("searched as: " + " | ".join(answer["clauses"]), style="dim"))
     saved = f"{answer['tokens_sent']} tokens in place of {answer['tokens_all']}"
@@ -87,7 +90,8 @@ def server_list(answer: Sequence[Row]) -> RenderableType:
         state += {"done": ", signed in", "needed": ", sign-in needed"}.get(str(server.get("sign_in", "")), "")
         target = Text(f"{server['transport']}: {_short(server['target'], 60)}")
         name = Text(server["name"], style="bold")
-        table.add_row(name, Text(state, style=style), str(server["tools"]), target, Text(_short(server["error"])))
+        tools = f"{server['tools']} ({server['held']} held)" if server.get("held") else str(server["tools"])
+        table.add_row(name, Text(state, style=style), tools, target, Text(_short(server["error"])))
     return table
 
 

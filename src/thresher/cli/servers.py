@@ -34,6 +34,9 @@ def add(
     header: Annotated[list[str] | None, typer.Option(help="'Name: value' for each request; repeatable.")] = None,
     cwd: Annotated[str | None, typer.Option(help="The program's working folder.")] = None,
     description: Annotated[str, typer.Option(help="What the server is for.")] = "",
+    auto_approve: Annotated[
+        bool | None, typer.Option("--auto-approve/--no-auto-approve", help="Take changes of its tools over unasked.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="Import every server of an mcpServers file.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -54,7 +57,7 @@ def add(
         entry |= {"transport": "stdio", "command": program[0], "args": program[1:]}
         entry |= {"env": dict(_variable(text) for text in env or []), "cwd": _folder(cwd, program)}
     with progress_bar(f"Adding {name}", as_json) as follow:
-        answer = ask("add_server", {"server": entry}, progress=follow)
+        answer = ask("add_server", {"server": entry, "auto_approve": auto_approve}, progress=follow)
     show(answer, as_json, refreshed)
     _fail_if_any(answer)
 

@@ -19,6 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from thresher import __version__
 from thresher.app import App
 from thresher.core import Caller, EncoderError, InvalidInput, NotAllowed, Tenant, plain
+from thresher.daemon.server.approving import approving_verbs
 from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.signing import signing_verbs
@@ -62,7 +63,7 @@ def build_verbs(app: App, presence: Presence, facts: Facts, caller: Caller | Non
     rest = (verbs.stats, verbs.purge, verbs.evaluate_tools, verbs.status, verbs.measure_encoder)
     keys = (verbs.add_key, verbs.list_keys, verbs.revoke_key)
     mine: dict[str, Verb] = {verb.__name__: verb for verb in (*named, *more, *rest, *keys)}
-    return {**mine, **signing_verbs(app, caller)}
+    return {**mine, **signing_verbs(app, caller), **approving_verbs(app, caller)}
 
 
 class _Verbs:
@@ -105,7 +106,7 @@ class _Verbs:
         except ValidationError as error:
             problems = "; ".join(f"{e['loc'][0] if e['loc'] else ''}: {e['msg']}" for e in error.errors())
             raise InvalidInput(f"The server is not defined well: {problems}.") from None
-        return _refreshed(await self._take_in([config], tell))
+        return _refreshed(await self._take_in([config], tell, auto_approve=arguments.get("auto_approve")))
 
     async def import_servers(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         servers = parse_servers(arguments["document"], arguments["variables"])
@@ -115,9 +116,11 @@ class _Verbs:
             "problems": [str(problem) for problem in servers.problems],
         }
 
-    async def _take_in(self, servers: list[ServerConfig], tell: Progress) -> Refreshed:
+    async def _take_in(
+        self, servers: list[ServerConfig], tell: Progress, *, auto_approve: bool | None = None
+    ) -> Refreshed:
         for server in servers:
-            await self._tools.add_server(self._caller, server, replace=True)
+            await self._tools.add_server(self._caller, server, replace=True, auto_approve=auto_approve)
         return await self._refresh([server.name for server in servers if server.enabled], tell)
 
     async def remove_server(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:

@@ -1,0 +1,45 @@
+"""Verbs that show the tools that wait for a person, and take the person's decision.
+
+Invariant: a decision names definitions by their hash, as they were shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from thresher.app import App
+from thresher.core import Caller, plain
+from thresher.daemon.server.control import Progress, Verb
+
+
+def approving_verbs(app: App, caller: Caller | None) -> Mapping[str, Verb]:
+    """The verbs by name.
+
+    Args:
+        app: The running product.
+        caller: For whom they work; None: the owner of the data folder.
+    """
+    verbs = _Approving(app, caller or app.services.caller)
+    named = (verbs.held_tools, verbs.approve_tools, verbs.reject_tools, verbs.set_server_auto_approve)
+    return {verb.__name__: verb for verb in named}
+
+
+class _Approving:
+    """One method a verb: (arguments, progress) -> result."""
+
+    def __init__(self, app: App, caller: Caller) -> None:
+        self._tools = app.services.tools
+        self._caller = caller
+
+    async def held_tools(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        return plain(await self._tools.held_tools(self._caller, arguments.get("server")))
+
+    async def approve_tools(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        return plain(await self._tools.approve_tools(self._caller, arguments["definitions"]))
+
+    async def reject_tools(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        return plain(await self._tools.reject_tools(self._caller, arguments["definitions"]))
+
+    async def set_server_auto_approve(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        return plain(await self._tools.set_server_auto_approve(self._caller, **arguments))
