@@ -5,10 +5,12 @@ Invariant: it trusts the scope's caller, so it is served behind the door alone.
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from fastapi import FastAPI
 
 from thresher import __version__
-from thresher.api.errors import explain_errors
+from thresher.api.errors import MEDIA_TYPE, explain_errors
 from thresher.api.health import Watch, health_router
 from thresher.api.tools import tools_router
 from thresher.services import Services
@@ -17,13 +19,35 @@ BODY_LIMIT = 4 * 1024 * 1024
 """Bytes of a body, as for MCP: a message with a pasted log fits, an upload does not."""
 
 
+class _API(FastAPI):
+    """FastAPI, but its description gives problem documents the media type that they are sent with."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document."""
+        made = self.openapi_schema is not None
+        document = super().openapi()
+        if not made:
+            for path in document["paths"].values():
+                for operation in path.values():
+                    _name_problems(operation["responses"])
+        return document
+
+
+def _name_problems(responses: dict[str, Any]) -> None:
+    for response in responses.values():
+        content = cast("dict[str, Any]", response.get("content", {}))
+        shown = content.get("application/json", {}).get("schema", {})
+        if str(shown.get("$ref", "")).endswith("/Problem"):
+            content[MEDIA_TYPE] = content.pop("application/json")
+
+
 def http_api(services: Services) -> FastAPI:
     """The application for every path but `/mcp`.
 
     Args:
         services: What it works with.
     """
-    application = FastAPI(
+    application = _API(
         title="Thresher",
         version=__version__,
         summary="For each message, the few tools a model needs - and why.",

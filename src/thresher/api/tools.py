@@ -6,6 +6,7 @@ import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
+from fastapi.security import HTTPBearer
 
 from thresher.api.door import CALLER
 from thresher.api.models import (
@@ -23,7 +24,7 @@ from thresher.knowledge.tools import FindResult, Refreshed, ToolService
 from thresher.knowledge.tools import FoundTool as Found
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "content": {"application/problem+json": {}}, "description": text}
+    status: {"model": Problem, "description": text}
     for status, text in {
         401: "A key is needed, or nobody knows this one.",
         403: "The Origin, or the caller, may not do this.",
@@ -35,6 +36,10 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         503: "The database does not answer.",
     }.items()
 }
+
+
+_BEARER = HTTPBearer(auto_error=False, description="A key: `thresher keys add NAME`.")
+"""Says in the description what the door demands; it checks nothing itself."""
 
 
 def _caller(request: Request) -> Caller:
@@ -50,7 +55,7 @@ def tools_router(tools: ToolService) -> APIRouter:
     Args:
         tools: Answers them.
     """
-    router = APIRouter(prefix="/v1/tools", tags=["tools"], responses=PROBLEMS)
+    router = APIRouter(prefix="/v1/tools", tags=["tools"], responses=PROBLEMS, dependencies=[Depends(_BEARER)])
 
     @router.post("/find")
     async def find_tools(body: FindRequest, caller: Asking) -> FindResponse:  # pyright: ignore[reportUnusedFunction]

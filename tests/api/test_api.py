@@ -1,0 +1,218 @@
+"""The HTTP API: the verbs, their errors, and that the description is the truth."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.api.serving import Served, assert_problem
+from tests.support import Databases
+from tests.support.product import CATALOGUE, ListedServer, listed
+from thresher.api.application import BODY_LIMIT
+
+
+async def test_a_program_finds_what_a_model_needs(product: Served) -> None:
+    """Definitions, similarity, what found them and why; and what the answer cost."""
+    services = product.app.services
+    await services.tools.import_tools(services.caller, CATALOGUE)
+    await services.tools.set_tool(services.caller, "mail_send_email", core=True)
+
+    first = (await product.find({"queries": ["show the commit history"]})).json()
+    again = (await product.find({"queries": ["show the commit history"]})).json()
+    nothing = (await product.find({"message": "thank you so much", "include_core_tools": False})).json()
+
+    best = first["tools"][0]
+    assert best["name"] == "git_git_log"
+    assert best["server"] == "git"
+    assert best["source"] == "hybrid"
+    assert best["similarity"] == best["why"]["semantic"]["score"]
+    assert best["why"]["semantic"]["rank"] == best["why"]["lexical"]["rank"] == 1
+    assert best["inputSchema"]["properties"] == {"repo_path": {"type": "string"}}
+    assert best["description"].startswith("Show the commit history")
+    core = first["tools"][-1]
+    assert (core["name"], core["source"], core["similarity"]) == ("mail_send_email", "core", None)
+    assert first["total_searched"] == len(CATALOGUE)
+    assert first["duration_ms"] > 0
+    assert (first["embedding_generated"], again["embedding_generated"]) == (True, True)
+    assert (nothing["abstained"], nothing["tools"]) == (True, [])
+    assert (first["degraded"], first["fallback"], first["held_back"]) == ("", False, [])
+    assert len(first["trace_id"]) == 16
+
+
+async def test_a_program_has_servers_listed_again(product: Served, tmp_path: Path) -> None:
+    """All, some, or one tool; a server that fails is named and its last list stays."""
+    services = product.app.services
+    good, bad = ListedServer.at(tmp_path, "good", listed("one")), ListedServer.at(tmp_path, "bad", listed("two"))
+    for server in (good, bad):
+        await services.tools.add_server(services.caller, server.config)
+    await product.app.indexing
+
+    async def refresh(**body: Any) -> Any:
+        return (await product.web.post("/v1/tools/refresh", json=body)).json()
+
+    everything = await refresh()
+    good.lists(listed("one"), listed("three"))
+    bad.breaks()
+    some = await refresh(servers=["good", "bad"])
+    one = await refresh(tool="good_three")
+    both = await product.web.post("/v1/tools/refresh", json={"servers": ["good"], "tool": "good_one"})
+    unknown = await product.web.post("/v1/tools/refresh", json={"servers": ["nobody"]})
+
+    assert (everything["embedded"], everything["failures"]) == (2, {})
+    assert some["embedded"] == 1
+    assert list(some["failures"]) == ["bad"]
+    assert one["failures"] == {}
+    assert_problem(both, 422, "invalid_input")
+    assert_problem(unknown, 404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"queries": ["x"], "querys": 1}, "querys"),
+        ({"queries": ["x"], "limit": 0}, "limit"),
+        ({"queries": ["x"], "limit": 11}, "limit"),
+        ({"queries": ["x"], "threshold": 2}, "threshold"),
+        ({"queries": [["x"]]}, "queries"),
+        ({"message": 7}, "message"),
+        ({"message": "\ud800"}, "message"),
+        ([], "body"),
+        ("x", "body"),
+    ],
+)
+async def test_a_body_that_does_not_fit_is_told_where(keyless: Served, body: Any, field: str) -> None:
+    """Unknown fields, values out of bounds, wrong types, half of a character."""
+    answer = await keyless.web.post(
+        "/v1/tools/find", content=json.dumps(body), headers={"content-type": "application/json"}
+    )
+
+    wrong = assert_problem(answer, 422, "invalid_input")["errors"]
+    assert any(entry["field"].split(".")[0] == field for entry in wrong), wrong
+
+
+@pytest.mark.parametrize("body", [{}, {"queries": []}, {"message": ""}, {"queries": ["x"], "message": "y"}])
+async def test_a_question_is_one_of_two(keyless: Served, body: dict[str, Any]) -> None:
+    """The service's own rules are problems too."""
+    assert_problem(await keyless.find(body), 422, "invalid_input")
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"", "application/json"),
+        (b"{", "application/json"),
+        (b"\xff\xfe", "application/json"),
+        (b'{"queries": ["x"]}', "text/plain"),
+        (b"[" * 200_000, "application/json"),
+        (b'{"queries": NaN}', "application/json"),
+        (b"a=b", "application/x-www-form-urlencoded"),
+    ],
+    ids=["empty", "cut off", "not text", "plain", "deep", "NaN", "form"],
+)
+async def test_what_is_no_json_is_a_problem(keyless: Served, content: bytes, kind: str) -> None:
+    """And nothing worse."""
+    answer = await keyless.web.post("/v1/tools/find", content=content, headers={"content-type": kind})
+
+    assert answer.status_code in (400, 422)
+    assert_problem(answer, answer.status_code, "invalid_input" if answer.status_code == 422 else "bad_request")
+
+
+async def test_a_body_is_bounded(keyless: Served) -> None:
+    """By what it says, and by what it is; a long message still fits."""
+    long = await keyless.find({"message": "x " * (BODY_LIMIT // 4)})
+    too_long = await keyless.find({"message": "x " * (BODY_LIMIT // 2 + 1)})
+
+    async def endless() -> Any:
+        for _ in range(BODY_LIMIT // 65536 + 2):
+            yield b" " * 65536
+
+    unannounced = await keyless.web.post(
+        "/v1/tools/find", content=endless(), headers={"content-type": "application/json"}
+    )
+
+    assert long.status_code == 200
+    assert_problem(too_long, 413, "request_entity_too_large")
+    assert_problem(unannounced, 413, "request_entity_too_large")
+
+
+async def test_what_is_not_there_is_a_problem_too(keyless: Served) -> None:
+    """Unknown paths and methods, on every face's side of the door."""
+    for path in ("/", "/v1", "/v1/tools", "/v1/tools/find/x", "/mcp/x", "/docs", "/redoc", "/v1/../etc/passwd"):
+        assert_problem(await keyless.web.get(path), 404, "not_found")
+    method = await keyless.web.get("/v1/tools/find")
+
+    assert_problem(method, 405, "method_not_allowed")
+    assert method.headers["allow"] == "POST"
+
+
+async def test_many_ask_at_once(keyless: Served) -> None:
+    """Each gets an answer with a trace id of its own."""
+    answers = await asyncio.gather(*(keyless.find() for _ in range(50)))
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.json()["trace_id"] for answer in answers}) == 50
+
+
+async def test_readiness_says_why_not(own_settings: Any, databases: Databases) -> None:
+    """A database that went away; health says that the process lives all the same."""
+    from tests.api.serving import served
+
+    async with served(own_settings) as product:
+        before = await product.web.get("/readyz")
+        url = own_settings.database_url.get_secret_value()
+        name = next(part for part in url.replace("?", "/").split("/") if part.startswith("test_"))
+        await databases.drop(name)
+        product.app.services.database  # noqa: B018 - still open, and of no use
+        health = await product.web.get("/healthz")
+        async with asyncio.timeout(20):
+            while (after := await product.web.get("/readyz")).status_code == 200:
+                await asyncio.sleep(0.05)
+
+    assert (before.status_code, before.json()["status"], before.json()["reasons"]) == (200, "ready", [])
+    assert (health.status_code, health.text) == (200, "ok\n")
+    assert after.status_code == 503
+    assert after.json()["status"] == "not ready"
+    assert "database" in after.json()["reasons"][0]
+    assert url not in after.text
+    assert sys.executable not in after.text
+
+
+def _resolved(schema: Any, document: dict[str, Any]) -> dict[str, Any]:
+    return {**schema, "components": document["components"]}
+
+
+async def test_the_description_is_what_is_served(product: Served) -> None:
+    """Each answer, good or bad, fits its schema in /v1/openapi.json; no path is served that it leaves out."""
+    document = (await product.web.get("/v1/openapi.json")).json()
+    services = product.app.services
+    await services.tools.import_tools(services.caller, CATALOGUE)
+    asked = [
+        ("post", "/v1/tools/find", {"queries": ["show the commit history"]}),
+        ("post", "/v1/tools/find", {"limit": 99}),
+        ("post", "/v1/tools/find", {"queries": ["x"], "servers": ["nobody"]}),
+        ("post", "/v1/tools/refresh", {}),
+        ("post", "/v1/tools/refresh", {"tool": "nothing"}),
+        ("get", "/readyz", None),
+    ]
+    for method, path, body in asked:
+        answer = await product.web.request(method, path, json=body)
+        described = document["paths"][path][method]["responses"][str(answer.status_code)]["content"]
+        schema = described[answer.headers["content-type"]]["schema"]
+        Draft202012Validator(_resolved(schema, document)).validate(answer.json())
+
+    assert set(document["paths"]) == {"/v1/tools/find", "/v1/tools/refresh", "/healthz", "/readyz"}
+    assert document["openapi"].startswith("3.1")
+    for path in ("/v1/tools/find", "/v1/tools/refresh"):
+        operation = document["paths"][path]["post"]
+        assert operation["summary"]
+        assert operation["description"]
+        assert operation["security"]
+        assert set(operation["responses"]) == {"200", "401", "403", "404", "413", "421", "422", "500", "503"}
+    for name, schema in document["components"]["schemas"].items():
+        assert schema.get("description"), name
