@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
-from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
-from fastmcp.client.transports import StreamableHttpTransport
-from mcp_types import CallToolResult
 
+from tests.gateway.talking import add_talking, call, connect, served, text
 from tests.support import eventually
-from thresher.core import Caller
-from thresher.gateway import build_gateway, http_app
 from thresher.services import Services
-from thresher.upstream import ServerConfig
-
-TALKING = Path(__file__).parent.parent / "fakes" / "talking_server.py"
 
 
 @pytest.fixture
@@ -34,29 +24,8 @@ def notes(tmp_path: Path) -> Path:
 @pytest.fixture(params=["legacy", "dual"])
 async def talking(request: pytest.FixtureRequest, services: Services, notes: Path) -> str:
     """The server, of the handshake era or of both, in the catalogue."""
-    config = ServerConfig("talk", "stdio", command=sys.executable, args=(str(TALKING), request.param, str(notes)))
-    await services.tools.add_server(services.caller, config)
-    await services.tools.refresh(services.caller, "talk")
+    await add_talking(services, request.param, str(notes))
     return request.param
-
-
-@asynccontextmanager
-async def served(services: Services, **options: Any) -> AsyncIterator[str]:
-    """The gateway over HTTP behind a door that takes the user from a header."""
-    mcp = http_app(build_gateway(services, **options))
-
-    async def door(scope: Any, receive: Any, send: Any) -> None:
-        named = dict(scope.get("headers", ())).get(b"x-user", b"").decode()
-        scope["thresher.caller"] = Caller(services.caller.tenant, named or None)
-        await mcp(scope, receive, send)
-
-    async with mcp.router.lifespan_context(mcp):
-        server = uvicorn.Server(uvicorn.Config(door, port=0, log_level="error", lifespan="off"))
-        serving = asyncio.create_task(server.serve())
-        await eventually(lambda: server.started)
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/mcp"
-        server.should_exit = True
-        await serving
 
 
 @pytest.fixture
@@ -72,25 +41,9 @@ def mode(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def connect(url: str, mode: str, user: str = "", **handlers: Any) -> Client[Any]:
-    """A client of a user."""
-    transport = StreamableHttpTransport(url, headers={"x-user": user} if user else {})
-    return Client(transport, mode=mode, **handlers)  # type: ignore[arg-type]
-
-
 async def never(*_: Any) -> Any:
     """Makes the client one that can be asked: what a server logs belongs to a call only where calls are apart."""
     raise AssertionError
-
-
-async def call(client: Client[Any], name: str, **arguments: Any) -> CallToolResult:
-    """The answer of one of the server's tools, errors included."""
-    return await client.call_tool_mcp("call_tool", {"name": f"talk_{name}", "arguments": arguments})
-
-
-def text(result: CallToolResult) -> str:
-    """The text of an answer."""
-    return "".join(block.text for block in result.content if block.type == "text")
 
 
 async def test_two_users_at_once_are_each_asked_only_for_their_own(url: str, mode: str) -> None:
