@@ -22,7 +22,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from pydantic import AnyUrl
 
-from thresher.core import JSON, InvalidInput, UpstreamError, UpstreamRefused, UpstreamTimeout, event
+from thresher.core import JSON, ConfigurationError, InvalidInput, UpstreamError, UpstreamRefused, UpstreamTimeout, event
 from thresher.upstream.config import ServerConfig
 from thresher.upstream.oauth.credential import Credential, Credentials, read_credential, shown_address
 from thresher.upstream.oauth.endpoint import Endpoint, check_address, open_endpoint
@@ -194,7 +194,10 @@ async def sign_out(config: ServerConfig, credentials: Credentials) -> bool:
     Returns:
         Whether the authorization server says that it has; it need not offer that.
     """
-    held = read_credential(config, await credentials.load(config))
+    try:
+        held = read_credential(config, await credentials.load(config))
+    except ConfigurationError:
+        held = None  # sealed with a key that is gone: forgetting it is all that can be done
     await credentials.clear(config)
     forget(config)
     event(_logger, "signed_out", server=config.name)
