@@ -187,6 +187,8 @@ class Handler(BaseHTTPRequestHandler):
             state = f"state of {params['arguments'].get('user')}"
             asks = {"resultType": "input_required", "inputRequests": {"q": question}, "requestState": state}
             self.result(identity, asks)
+        elif params["name"] == "list":
+            self.result(identity, {"resultType": "complete", "structuredContent": [1, 2]})
         elif self.headers.get("Mcp-Param-Region") is None:
             error = {"code": -32020, "message": "Mcp-Param-Region is missing"}
             self.answer(400, {"jsonrpc": "2.0", "id": identity, "error": error})

@@ -205,3 +205,38 @@ async def test_secrets_of_an_address_stay_out_of_errors(upstreams: Upstreams, ht
     assert SECRET not in str(failed.value)
     await eventually(lambda: caplog.records)
     assert not any(SECRET in str(record.__dict__) for record in caplog.records if record.name.startswith("thresher"))
+
+
+async def test_a_redirect_within_the_origin_is_followed(upstreams: Upstreams, http_server: Start) -> None:
+    """As after a missing slash; later requests go there at once."""
+    config = http_server("mode=moved").config
+
+    await upstreams.list_tools(config)
+
+    assert not (await upstreams.call_tool(config, "echo", {})).is_error
+
+
+async def test_a_redirect_elsewhere_is_not_followed(upstreams: Upstreams, http_server: Start) -> None:
+    """What was configured for one origin must not go to another."""
+    config = http_server("mode=moved", "to=http://elsewhere.example/mcp").config
+
+    with pytest.raises(UpstreamError, match=r"redirects to http://elsewhere\.example/mcp, which is elsewhere"):
+        await upstreams.list_tools(config)
+
+
+async def test_an_answer_that_the_server_lets_us_fetch_later_is_fetched(
+    upstreams: Upstreams, http_server: Start
+) -> None:
+    """2025-11-25: it may end a stream before the answer, to be resumed after the pause that it asks for."""
+    outcome = await upstreams.call_tool(http_server().config, "pause", {})
+
+    assert outcome.content[0].model_dump()["text"] == "resumed"
+
+
+async def test_structured_content_that_is_no_object_is_kept(upstreams: Upstreams, http_server: Start) -> None:
+    """2026-07-28 allows any JSON value; who hands it on decides for whom."""
+    outcome = await upstreams.call_tool(http_server("mode=modern").config, "list", {"region": "x"})
+
+    assert (outcome.structured, outcome.content) == ([1, 2], [])
+    assert outcome.raw is not None
+    assert outcome.raw["structuredContent"] == [1, 2]
