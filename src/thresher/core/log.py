@@ -41,6 +41,8 @@ _KNOWN_TOKEN = re.compile(
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)",
     re.S,
 )
+_SHORTEST_TOKEN = 15
+"""Characters of the shortest form above."""
 MASK = "***"
 WITHHELD = "not logged (THRESHER_LOG_TEXT is off)"
 
@@ -58,8 +60,14 @@ class Said:
 
 def mask_text(text: str) -> str:
     """Hide credentials: inside addresses, after `Bearer` or `password=`, and those that are known by their form."""
-    shown = _BEARER.sub(rf"\1 {MASK}", _URL_CREDENTIAL.sub(rf"\g<scheme>{MASK}@", text))
-    return _KNOWN_TOKEN.sub(MASK, _ASSIGNED.sub(rf"\g<name>\g<quote>{MASK}", shown))
+    # Most texts in a log line are short names: what cannot match is not searched for.
+    if "@" in text:
+        text = _URL_CREDENTIAL.sub(rf"\g<scheme>{MASK}@", text)
+    if " " in text:
+        text = _BEARER.sub(rf"\1 {MASK}", text)
+    if ":" in text or "=" in text:
+        text = _ASSIGNED.sub(rf"\g<name>\g<quote>{MASK}", text)
+    return _KNOWN_TOKEN.sub(MASK, text) if len(text) >= _SHORTEST_TOKEN else text
 
 
 def mask(value: Any) -> Any:

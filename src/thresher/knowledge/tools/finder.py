@@ -157,7 +157,7 @@ def _row(caller: Caller, answer: _Answer, result: FindResult, source: str, messa
         abstained=result.abstained,
         degraded=clean(result.degraded),
         duration_ms=result.duration_ms,
-        embedding_ms=result.embedding_ms,
+        embedding_ms=result.embedding_ms if result.embedding_generated else 0.0,
         message=message,
     )
 
