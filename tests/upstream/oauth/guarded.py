@@ -16,7 +16,7 @@ import httpx2
 from thresher.core import UpstreamError
 from thresher.upstream import Credentials, ServerConfig, SignedIn, auth_for, open_sign_in
 
-FAKE = Path(__file__).parents[2] / "fakes" / "oauth_server.py"
+FAKES = Path(__file__).parents[2] / "fakes"
 
 
 @dataclass
@@ -27,9 +27,9 @@ class Guarded:
     port: int
 
     @classmethod
-    def start(cls, *options: str, port: int = 0) -> Guarded:
+    def start(cls, *options: str, script: str = "oauth_server.py") -> Guarded:
         """Start one."""
-        command = [sys.executable, str(FAKE), f"port={port}", *options]
+        command = [sys.executable, str(FAKES / script), *options]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert process.stdout
         return cls(process, int(process.stdout.readline()))

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from tests.upstream.oauth.conftest import Add
 from tests.upstream.oauth.guarded import Guarded, signed_in
 from thresher.core import Settings, UpstreamError
 from thresher.knowledge.tools import CredentialStore
-from thresher.upstream import ServerConfig, SignInNeeded, Upstreams
+from thresher.upstream import ServerConfig, SignInNeeded, Upstreams, sign_out
 
 
 @pytest.fixture
@@ -85,3 +86,24 @@ async def test_users_have_sessions_of_their_own(
     who = await asyncio.gather(*(called(guarded_upstreams, user) for user in users * 5))
 
     assert who == ["ada", "eve"] * 5
+
+
+async def test_the_sign_in_works_at_what_others_wrote(
+    add: Add, store: CredentialStore, guarded_upstreams: Upstreams
+) -> None:
+    """FastMCP's authorization server: registration, sign-in, calls, renewal, sign-out."""
+    fastmcp = Guarded.start(script="fastmcp_oauth_server.py")
+    try:
+        config = await add(fastmcp)
+        with pytest.raises(SignInNeeded):
+            await guarded_upstreams.list_tools(config)
+        done = await signed_in(config, store)
+        first = await called(guarded_upstreams, config)
+        await fastmcp.post("/expire")
+        second = await called(guarded_upstreams, config)
+
+        assert done.renewable
+        assert (first, second) == ("read", "read")
+        assert await sign_out(config, store)
+    finally:
+        fastmcp.stop()
