@@ -22,7 +22,9 @@ from thresher.store import Database
 
 def server(number: int) -> ServerRow:
     """A server of the snapshot."""
-    return ServerRow(number, None, f"s{number}", {}, None, "", True, "ready", "", None, auto_approve=False, tools=0, held=0)
+    return ServerRow(
+        number, None, f"s{number}", {}, None, "", True, "ready", "", None, auto_approve=False, tools=0, held=0
+    )
 
 
 def row(number: int, *, core: bool = False, enabled: bool = True, server_id: int = 1, digest: bytes = b"") -> NameRow:
