@@ -10,13 +10,11 @@ from typing import Any, cast
 from fastapi import FastAPI
 
 from thresher import __version__
+from thresher.api.bodies import Bounded
 from thresher.api.errors import MEDIA_TYPE, explain_errors
 from thresher.api.health import Watch, health_router
 from thresher.api.tools import tools_router
 from thresher.services import Services
-
-BODY_LIMIT = 4 * 1024 * 1024
-"""Bytes of a body, as for MCP: a message with a pasted log fits, an upload does not."""
 
 
 class _API(FastAPI):
@@ -54,8 +52,8 @@ def http_api(services: Services) -> FastAPI:
         openapi_url="/v1/openapi.json",
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
-        max_body_size=BODY_LIMIT,
     )
+    application.add_middleware(Bounded)
     explain_errors(application)
     application.include_router(tools_router(services.tools))
     application.include_router(health_router(Watch(services.database, services.encoder)))

@@ -55,11 +55,13 @@ _HEADERS: Mapping[int, Mapping[str, str]] = {
     HTTPStatus.UNAUTHORIZED: {"www-authenticate": 'Bearer realm="thresher"'},
     HTTPStatus.SERVICE_UNAVAILABLE: {"retry-after": "1"},
 }
-_HINTS: Mapping[int, str] = {
-    HTTPStatus.NOT_FOUND: "MCP is at /mcp; /v1/openapi.json describes the rest.",
-    HTTPStatus.METHOD_NOT_ALLOWED: "The header Allow says what is.",
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Send less: a message, not a document.",
+_HTTP: Mapping[int, tuple[str, str]] = {
+    HTTPStatus.BAD_REQUEST: ("bad_request", "/v1/openapi.json describes what is taken."),
+    HTTPStatus.NOT_FOUND: (NotFound.code, "MCP is at /mcp; /v1/openapi.json describes the rest."),
+    HTTPStatus.METHOD_NOT_ALLOWED: ("method_not_allowed", "The header Allow says what is."),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("too_large", "Send less: a message, not a document."),
 }
+"""Kind and hint of what the framework refuses."""
 
 
 def problem(
@@ -127,7 +129,8 @@ async def _of_http(request: Request, error: Any) -> JSONResponse:
     status = HTTPStatus(error.status_code)
     named = request.url.path if status == HTTPStatus.NOT_FOUND else str(error.detail)
     detail = f"There is nothing at {named}." if status == HTTPStatus.NOT_FOUND else f"{named.rstrip('.')}."
-    return problem(status, status.name.lower(), detail, _HINTS.get(status, ""), headers=error.headers)
+    kind, hint = _HTTP.get(status, (f"http_{status.value}", ""))
+    return problem(status, kind, detail, hint, headers=error.headers)
 
 
 async def _of_body(_request: Request, error: Any) -> JSONResponse:
