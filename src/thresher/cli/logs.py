@@ -77,9 +77,7 @@ def _discoveries(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
     rate = answer["fallback_rate"]
     late = "" if rate is None or rate < _FALLBACK_AIM else " - above the aim of 0.1 %: see `degraded` in the log"
     sources = ", ".join(f"{name} {count:,}" for name, count in answer["sources"].items() if count)
-    lost = (
-        [("log rows lost", f"{answer['lost_rows']:,}: the database did not take them")] if answer["lost_rows"] else []
-    )
+    lost = f"{answer['lost_rows']:,}: the database did not take them" if answer["lost_rows"] else "none"
     return [
         ("since", str(answer["since"])[:16].replace("T", " ")),
         ("discoveries", f"{answer['discoveries']:,}{shadow}"),
