@@ -1,9 +1,12 @@
 """A FastMCP server guarded by FastMCP's own authorization server, with registration; prints its port.
 
+Usage: fastmcp_oauth_server.py [sse]; over streamable HTTP at /mcp, or over the older SSE at /sse.
+
 What others wrote, beside our own fake: the same sign-in must work at both. `POST /expire` ends all access tokens.
 """
 
 import socket
+import sys
 
 import uvicorn
 from fastmcp import FastMCP
@@ -38,4 +41,4 @@ async def expire(_request: Request) -> Response:
 
 if __name__ == "__main__":
     print(base.rpartition(":")[2], flush=True)
-    uvicorn.Server(uvicorn.Config(server.http_app(), log_level="error")).run(sockets=[listening])
+    uvicorn.Server(uvicorn.Config(server.http_app(transport="sse" if "sse" in sys.argv else "http"), log_level="error")).run(sockets=[listening])

@@ -88,13 +88,16 @@ async def test_users_have_sessions_of_their_own(
     assert who == ["ada", "eve"] * 5
 
 
+@pytest.mark.parametrize("transport", ["http", "sse"])
 async def test_the_sign_in_works_at_what_others_wrote(
-    add: Add, store: CredentialStore, guarded_upstreams: Upstreams
+    add: Add, store: CredentialStore, guarded_upstreams: Upstreams, transport: str
 ) -> None:
     """FastMCP's authorization server: registration, sign-in, calls, renewal, sign-out."""
-    fastmcp = Guarded.start(script="fastmcp_oauth_server.py")
+    fastmcp = Guarded.start(*(["sse"] if transport == "sse" else []), script="fastmcp_oauth_server.py")
     try:
-        config = await add(fastmcp)
+        config = await add(fastmcp, transport=transport)
+        if transport == "sse":
+            config = replace(config, url=fastmcp.url.replace("/mcp", "/sse"))
         with pytest.raises(SignInNeeded):
             await guarded_upstreams.list_tools(config)
         done = await signed_in(config, store)
