@@ -15,8 +15,8 @@ from thresher.store import Database
 
 @pytest.fixture
 def encoder() -> WordEncoder:
-    """A quick encoder, with a name of its own, so that no other test has filled the cache."""
-    return WordEncoder(f"words-{secrets.token_hex(4)}@1")
+    """A quick encoder: a name of its own, so that no other test has filled the cache, and the same vectors always."""
+    return WordEncoder(f"words-{secrets.token_hex(4)}@1", salt="words")
 
 
 @pytest.fixture

@@ -23,10 +23,17 @@ def vector_of(text: str, salt: str = "") -> Matrix:
 
 
 class WordEncoder:
-    """Counts what it is asked, and fails when told."""
+    """Counts what it is asked, and fails when told.
 
-    def __init__(self, name: str = "words@1", most_words: int = 400) -> None:
+    Args:
+        name: The model's id, under which the cache remembers its vectors.
+        most_words: Words that a window holds.
+        salt: Where its vectors come from; the name unless told. Two encoders of one salt give equal vectors.
+    """
+
+    def __init__(self, name: str = "words@1", most_words: int = 400, salt: str | None = None) -> None:
         self.name = name
+        self.salt = name if salt is None else salt
         self.most_words = most_words
         self.broken = False
         self.documents: list[str] = []
@@ -53,12 +60,15 @@ class WordEncoder:
         return matrix
 
     def windows(self, text: str, *, tokens: int | None = None, most: int = 8) -> Windows:
-        """Pieces of `most_words` words."""
+        """Pieces of `most_words` words; of too many the middle is left out, as the protocol asks."""
         words = text.split()
         size = self.most_words
         pieces = [" ".join(words[at : at + size]) for at in range(0, len(words), size)]
-        left_out = sum(map(len, pieces[most:]))
-        return Windows(pieces[:most] or [text], left_out)
+        if len(pieces) <= most:
+            return Windows(pieces or [text])
+        head = (most + 1) // 2
+        tail = len(pieces) - (most - head)
+        return Windows(pieces[:head] + pieces[tail:], sum(map(len, pieces[head:tail])))
 
     async def close(self) -> None:
         """Fails from now on."""
@@ -69,4 +79,4 @@ class WordEncoder:
             raise EncoderError("The encoder is out of order.", hint="Mend it.")
         if not texts:
             return np.empty((0, DIMENSION), np.float32)
-        return np.stack([vector_of(text, self.name) for text in texts])
+        return np.stack([vector_of(text, self.salt) for text in texts])

@@ -41,10 +41,16 @@ SELECT current_setting('app.tenant')::int, 'tool', term, count(*) FROM posting W
 """
 
 
-async def crowd(database: Database, tenant: Tenant, model: str, items: int) -> None:
+async def crowd(database: Database, tenant: Tenant, encoder: WordEncoder, items: int) -> None:
     """Fill a tenant by SQL alone, with vectors close to those that the tests ask for."""
-    vectors = ["[" + ",".join(map(str, vector_of(word, model).tolist())) + "]" for word in WORDS[:20]]
-    values: dict[str, object] = {"words": WORDS[:30], "first": 1, "last": items, "model": model, "vectors": vectors}
+    vectors = ["[" + ",".join(map(str, vector_of(word, encoder.salt).tolist())) + "]" for word in WORDS[:20]]
+    values: dict[str, object] = {
+        "words": WORDS[:30],
+        "first": 1,
+        "last": items,
+        "model": encoder.name,
+        "vectors": vectors,
+    }
     async with database.transaction(tenant) as connection:
         for statement in (CROWD, CROWD_POSTINGS, CROWD_VECTORS, CROWD_TOTALS, CROWD_STATISTICS):
             await run(connection, statement, {name: values[name] for name in re.findall(r"%\((\w+)\)", statement)})
@@ -77,7 +83,7 @@ async def test_a_tenant_sees_no_trace_of_fifty_thousand_items_of_another(
     await answers()
     await both[0].settle()
     before = await answers()
-    await crowd(database, other_tenant, encoder.name, 50_000)
+    await crowd(database, other_tenant, encoder, 50_000)
     after = await answers()
 
     assert after == before
@@ -94,7 +100,7 @@ async def test_filters_lose_no_hits_whatever_share_a_tenant_owns(
 ) -> None:
     """Recall against exact search is 1 with a server filter and removed items."""
     mine = 20 if share == 0.005 else 200
-    await crowd(database, other_tenant, encoder.name, int(mine / share) - mine)
+    await crowd(database, other_tenant, encoder, int(mine / share) - mine)
     entries = [
         entry(made.id, made.texts[0], facets=frozenset({f"server:{made.id % 5}"})) for made in random_entries(mine)
     ]
@@ -105,8 +111,8 @@ async def test_filters_lose_no_hits_whatever_share_a_tenant_owns(
 
     servers = Filter(frozenset({"server:2", "server:3"}))
     for phrase in WORDS[:10]:
-        query = vector_of(phrase, encoder.name)
-        cosines = {number: float(vector_of(text, encoder.name) @ query) for number, text in allowed.items()}
+        query = vector_of(phrase, encoder.salt)
+        cosines = {number: float(vector_of(text, encoder.salt) @ query) for number, text in allowed.items()}
         for used in both:
             result = await used.search(
                 Caller(tenant),
@@ -133,7 +139,7 @@ def conditions_removed(statement: str) -> str:
         "READ",
         "DENSE",
         "LIVING",
-        "FACETS",
+        "TRAITS",
         "HEAD",
         "CHANGED",
         "ALL_IDS",

@@ -23,6 +23,7 @@ def rows_of(state: State) -> Rows:
         np.array(ids, np.int64),
         [state[number][0] for number in ids],
         [state[number][1] for number in ids],
+        [f"[{number}]" for number in ids],
         np.array(holders, np.int64),
         np.array(vectors, np.float32).reshape(len(vectors), 4 if vectors else 0),
     )
@@ -39,6 +40,7 @@ def same(left: Snapshot, right: Snapshot) -> bool:
     queries = np.eye(4, dtype=np.float32)[:2]
     return (
         left.rows.ids.tolist() == right.rows.ids.tolist()
+        and left.rows.slots == right.rows.slots
         and np.allclose(left.scores(queries), right.scores(queries), equal_nan=True)
         and left.groups.tolist() == right.groups.tolist()
         and all(
@@ -69,7 +71,7 @@ def test_deltas_equal_a_rebuild(seed: int) -> None:
 def test_vectors_of_items_that_have_gone_are_dropped() -> None:
     """Rows are read by several statements; a vector may arrive without its item."""
     rows = rows_of({1: (None, frozenset(), [[1, 0, 0, 0]]), 2: (None, frozenset(), [[0, 1, 0, 0]])})
-    torn = Rows(rows.ids[1:], rows.owners[1:], rows.facets[1:], rows.vector_ids, rows.vectors)
+    torn = Rows(rows.ids[1:], rows.owners[1:], rows.facets[1:], rows.slots[1:], rows.vector_ids, rows.vectors)
 
     assert snapshot_of("m", 1, torn, PROFILE).scores(np.eye(4, dtype=np.float32)[1:2]).tolist() == [[1.0]]
 

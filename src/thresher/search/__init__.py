@@ -8,7 +8,7 @@ Uses: core, embedding, store.
 from thresher.search.clauses import clauses
 from thresher.search.index import SearchIndex
 from thresher.search.planning import MAX_QUERIES
-from thresher.search.records import Entry, Filter, Hit, Progress, PutCounts, SearchResult
+from thresher.search.records import Entry, Filter, Hit, Progress, PutCounts, SearchResult, Slot
 
 __all__ = [
     "MAX_QUERIES",
@@ -19,5 +19,6 @@ __all__ = [
     "PutCounts",
     "SearchIndex",
     "SearchResult",
+    "Slot",
     "clauses",
 ]

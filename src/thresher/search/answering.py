@@ -5,13 +5,14 @@ Invariant: pure; every candidate has the exact score of both arms, whichever arm
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core import Arm, Why
+from thresher.search.arguments import ArgumentWeights, facts_of, fit, supplied
 from thresher.search.arrays import Floats, Ids
 from thresher.search.background import Background
 from thresher.search.bm25 import Postings, matched_terms, score_texts
@@ -19,10 +20,14 @@ from thresher.search.calibration import Constants, probabilities
 from thresher.search.cut import close, likely
 from thresher.search.fusion import Ranking, rank
 from thresher.search.planning import Plan
+from thresher.search.reading import Traits
 from thresher.search.records import Hit
 
 CANDIDATES = 100
 """Best items of each arm and text that are fused; the constants were fitted with this number."""
+
+FITTED = 40
+"""Candidates of which the arguments are looked at; 30, 50 and 100 give the same recall."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,7 @@ def answer(
     plan: Plan,
     postings: Mapping[str, Postings],
     scores: Scores,
-    groups: Ids,
+    traits: Traits,
     constants: Constants,
     *,
     background: Background,
@@ -87,7 +92,7 @@ def answer(
         plan: What was searched.
         postings: Of the plan's terms.
         scores: Of the items that may be returned.
-        groups: One number a candidate, equal within a group; negative for none.
+        traits: Of the candidates.
         constants: Fitted for the model that serves.
         background: Of the kind; probabilities count words against it.
         items: Size of the whole collection.
@@ -98,7 +103,12 @@ def answer(
         return Answer((), True, 0.0)
     weights = constants.weights if plan.split else replace(constants.weights, context=constants.query_context)
     ranking = rank(
-        scores.dense[:, scores.columns], scores.lexical[:, scores.columns], groups, weights, whole=plan.whole
+        scores.dense[:, scores.columns],
+        scores.lexical[:, scores.columns],
+        traits.groups,
+        weights,
+        whole=plan.whole,
+        adjust=_argument_fit(plan, traits, constants.arguments),
     )
     usual = score_texts(
         plan.terms,
@@ -115,6 +125,25 @@ def answer(
     needed = constants.threshold if threshold is None else threshold
     hits = tuple(_hit(plan, postings, scores, ranking, chances, place) for place in places.tolist())
     return Answer(hits, best < needed, best)
+
+
+def _argument_fit(plan: Plan, traits: Traits, weights: ArgumentWeights) -> Callable[[Floats], Floats] | None:
+    """What argument fit adds to the best candidates' scores; the others get the least of it.
+
+    Phrases that a calling model wrote for a task hold no values, so without the message itself nothing is added.
+    """
+    if not (weights and plan.whole and any(traits.slots)):
+        return None
+
+    def adjust(behind: Floats) -> Floats:
+        given = supplied(plan.phrases[0], plan.terms[0])
+        best = np.argsort(behind, kind="stable")[:FITTED]
+        fits = np.array([fit(facts_of(traits.slots[place]), given, weights) for place in best.tolist()], np.float32)
+        added = np.full(len(behind), fits.min(), np.float32)
+        added[best] = fits
+        return added
+
+    return adjust
 
 
 def candidates(dense: Iterable[Floats], lexical: Iterable[Floats], most: int) -> Ids:

@@ -31,6 +31,10 @@ class Background:
 
     shares: Mapping[str, float] = field(default_factory=dict[str, float])
 
+    def usual_idf(self, term: str) -> float:
+        """The inverse document frequency of a term in the background alone."""
+        return inverse_frequency(REFERENCE, REFERENCE * self.shares.get(term, 0.0))
+
     def idf(self, term: str, items: int, documents: int) -> float:
         """The inverse document frequency of a term in a collection brought to `REFERENCE` items.
 

@@ -14,6 +14,7 @@ from typing import Final
 
 import numpy as np
 
+from thresher.search.arguments import NO_ARGUMENTS, ArgumentWeights
 from thresher.search.arrays import Floats
 from thresher.search.fusion import Weights
 
@@ -37,6 +38,7 @@ class Constants:
         margin: Distance behind the best of its text at which a hit is cut.
         head: Gives the probability that a hit fits.
         threshold: Best probability below which nothing fits.
+        arguments: Of argument fit; all 0 for a model of which it was not measured.
     """
 
     weights: Weights
@@ -44,6 +46,7 @@ class Constants:
     margin: float
     head: Head
     threshold: float
+    arguments: ArgumentWeights = NO_ARGUMENTS
 
 
 BGE_SMALL: Final = Constants(
@@ -52,6 +55,7 @@ BGE_SMALL: Final = Constants(
     margin=2.0,
     head=Head(bias=-7.0, dense=8.7, lexical=0.97),
     threshold=0.18,
+    arguments=ArgumentWeights(missing=-1.3, required=-0.95, dated=1.3, words=3.1),
 )
 """bge-small-en-v1.5, int8: fitted on MetaTool and BFCL.
 

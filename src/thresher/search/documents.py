@@ -10,13 +10,15 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from thresher.core import InvalidInput
+from thresher.search.arguments import packed
+from thresher.search.profiles import Profile
 from thresher.search.records import Entry
 from thresher.search.terms import terms
 
-FORMAT = 1
+FORMAT = 2
 """To be raised when terms or weights change, so that every item is written again at its next put."""
 _FORBIDDEN = ("\0", "\x1f")
 
@@ -46,6 +48,7 @@ class Document:
         frequencies: Term to frequency, weighted over the fields.
         length: Sum of the frequencies.
         parts: The vectors that it will have.
+        slots: What it wants to be given, packed.
     """
 
     entry: Entry
@@ -53,6 +56,7 @@ class Document:
     frequencies: Mapping[str, float]
     length: float
     parts: tuple[Part, ...]
+    slots: str
 
 
 def checked(entries: Iterable[Entry]) -> list[Entry]:
@@ -67,25 +71,26 @@ def checked(entries: Iterable[Entry]) -> list[Entry]:
     return distinct
 
 
-def document_of(entry: Entry, weights: Mapping[str, float]) -> Document:
+def document_of(entry: Entry, profile: Profile) -> Document:
     """The document of one checked entry.
 
     Args:
         entry: What to index.
-        weights: Field name to weight; 1 for a field that is not named.
+        profile: Of its kind.
     """
     frequencies: dict[str, float] = {}
     for name, text in entry.fields.items():
-        weight = weights.get(name, 1.0)
+        weight = profile.field_weights.get(name, 1.0)
         for term in terms(text):
             frequencies[term] = frequencies.get(term, 0.0) + weight
     frequencies = {term: frequency for term, frequency in frequencies.items() if frequency > 0}
     return Document(
         entry,
-        _fingerprint(entry, weights),
+        _fingerprint(entry, profile.field_weights),
         frequencies,
         math.fsum(frequencies.values()),
         _parts(entry),
+        packed(entry.slots, profile.background.usual_idf),
     )
 
 
@@ -126,5 +131,6 @@ def _fingerprint(entry: Entry, weights: Mapping[str, float]) -> bytes:
         sorted(weights.items()),
         sorted(entry.facets),
         entry.owner,
+        [astuple(slot) for slot in entry.slots],
     ]
     return hashlib.sha256(json.dumps(seen, ensure_ascii=True).encode()).digest()

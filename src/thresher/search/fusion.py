@@ -10,6 +10,7 @@ Invariant: pure; every candidate stands in the order exactly once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -61,7 +62,15 @@ class Ranking:
         return len(self.candidates)
 
 
-def rank(dense: Floats, lexical: Floats, groups: Ids, weights: Weights, *, whole: bool) -> Ranking:
+def rank(
+    dense: Floats,
+    lexical: Floats,
+    groups: Ids,
+    weights: Weights,
+    *,
+    whole: bool,
+    adjust: Callable[[Floats], Floats] | None = None,
+) -> Ranking:
     """Order all candidates, best first.
 
     Args:
@@ -70,6 +79,7 @@ def rank(dense: Floats, lexical: Floats, groups: Ids, weights: Weights, *, whole
         groups: int64, one number a candidate, equal within a group; negative for none.
         weights: The encoder's weights.
         whole: The first text is the whole message: beside others it only lends them context.
+        adjust: Gives what to add to each candidate's scores, from how far each lies behind the best, (candidates,).
 
     Returns:
         Every candidate once; with one text in its order, else taken in turn from the texts.
@@ -80,6 +90,8 @@ def rank(dense: Floats, lexical: Floats, groups: Ids, weights: Weights, *, whole
     if whole and len(scores) > 1:
         scores = scores + np.float32(weights.context) * scores[0]
         first = 1
+    if adjust is not None:
+        scores = scores + adjust((scores[first:].max(axis=1, keepdims=True) - scores[first:]).min(axis=0))
     turns, candidates = interleave(np.argsort(-scores[first:], axis=1, kind="stable"))
     rows = turns + first
     behind = scores.max(axis=1, initial=-np.inf)[rows] - scores[rows, candidates]

@@ -177,13 +177,13 @@ class SearchIndex:
             )
         dense, bare = await self._dense(request, reading, embedded)
         scores = answering.scores_of(reading.ids, dense, lexical)
-        groups = await self._reader.groups(request, reading, scores.columns)
+        traits = await self._reader.traits(request, reading, scores.columns)
         constants = constants_for(reading.model, dense=dense is not None, lexical=not lost)
         found = answering.answer(
             plan,
             reading.postings,
             scores,
-            groups,
+            traits,
             constants,
             background=profile_of(kind).background,
             items=reading.items,

@@ -12,7 +12,7 @@ import numpy as np
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.search import queries
-from thresher.search.arrays import Floats, Ids, run, vectors_of
+from thresher.search.arrays import Floats, Ids, Row, run, vectors_of
 from thresher.search.profiles import profile_of
 from thresher.search.snapshot import Rows, Snapshot, merged, snapshot_of
 
@@ -61,10 +61,10 @@ async def _changed(connection: AsyncConnection, kind: str, model: str, since: in
     rows = await run(connection, queries.CHANGED, {"kind": kind, "since": since})
     ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
     vector_ids, vectors = await _vectors(connection, kind, model, ids)
-    return Rows(ids, [row[1] for row in rows], _labels(rows), vector_ids, vectors)
+    return Rows(ids, [row[1] for row in rows], _labels(rows), [row[3] for row in rows], vector_ids, vectors)
 
 
-def _labels(rows: list[tuple[int, str | None, list[str]]]) -> list[frozenset[str]]:
+def _labels(rows: list[Row]) -> list[frozenset[str]]:
     """Facets an item; equal sets are one object, since thousands of items share a few."""
     known: dict[tuple[str, ...], frozenset[str]] = {}
     return [known.setdefault(tuple(row[2]), frozenset(row[2])) for row in rows]

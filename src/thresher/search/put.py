@@ -80,10 +80,10 @@ async def pending(database: Database, tenant: Tenant, kind: str, model: str, aft
 
 async def _documents(kind: str, entries: Sequence[Entry]) -> list[Document]:
     """Prepare a batch in small steps, so that a search in between hardly waits; a thread would hold it up longer."""
-    weights = profile_of(kind).field_weights
+    profile = profile_of(kind)
     documents: list[Document] = []
     for first in range(0, len(entries), _STEP):
-        documents += [document_of(entry, weights) for entry in entries[first : first + _STEP]]
+        documents += [document_of(entry, profile) for entry in entries[first : first + _STEP]]
         await asyncio.sleep(0)
     return documents
 

@@ -49,12 +49,12 @@ WHERE kind = %(kind)s AND (owner IS NULL OR owner = %(user)s::text)
 """
 """Ids of every item that the caller may see."""
 
-FACETS = "SELECT id, facets FROM item WHERE kind = %(kind)s AND id = ANY (%(ids)s::bigint[])"
+TRAITS = "SELECT id, facets, slots FROM item WHERE kind = %(kind)s AND id = ANY (%(ids)s::bigint[])"
 
 HEAD = "SELECT model, version, items FROM collection WHERE kind = %(kind)s"
 
 CHANGED = """
-SELECT id, owner, facets FROM item WHERE kind = %(kind)s AND version > %(since)s ORDER BY id
+SELECT id, owner, facets, slots FROM item WHERE kind = %(kind)s AND version > %(since)s ORDER BY id
 """
 
 ALL_IDS = "SELECT coalesce(array_agg(id ORDER BY id), '{}') AS ids FROM item WHERE kind = %(kind)s"
@@ -102,13 +102,14 @@ DELETE_ITEMS = "DELETE FROM item WHERE kind = %(kind)s AND id = ANY (%(ids)s::bi
 DELETE_VECTORS = "DELETE FROM item_vector WHERE kind = %(kind)s AND id = ANY (%(ids)s::bigint[])"
 
 UPSERT_ITEMS = """
-INSERT INTO item (tenant_id, kind, id, owner, facets, hash, terms, length, version)
+INSERT INTO item (tenant_id, kind, id, owner, facets, hash, terms, length, slots, version)
 SELECT current_setting('app.tenant')::int, %(kind)s, u.id, u.owner, string_to_array(u.facets, chr(31)), u.hash,
-       string_to_array(u.terms, ' '), u.length, %(version)s
+       string_to_array(u.terms, ' '), u.length, u.slots, %(version)s
 FROM unnest(%(ids)s::bigint[], %(owners)s::text[], %(facets)s::text[], %(hashes)s::bytea[], %(terms)s::text[],
-            %(lengths)s::real[]) AS u (id, owner, facets, hash, terms, length)
+            %(lengths)s::real[], %(slots)s::text[]) AS u (id, owner, facets, hash, terms, length, slots)
 ON CONFLICT (tenant_id, kind, id) DO UPDATE SET owner = excluded.owner, facets = excluded.facets,
-  hash = excluded.hash, terms = excluded.terms, length = excluded.length, version = excluded.version
+  hash = excluded.hash, terms = excluded.terms, length = excluded.length, slots = excluded.slots,
+  version = excluded.version
 """
 """Facets and terms travel as one text an item (unit separator, space), since rows of an array must be equally long."""
 

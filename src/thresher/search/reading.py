@@ -65,6 +65,19 @@ class Reading:
     rows: Ids | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What else the ranking must know of the candidates.
+
+    Attributes:
+        groups: int64 (m,), equal within a group; negative for none.
+        slots: What each wants to be given, packed.
+    """
+
+    groups: Ids
+    slots: Sequence[str]
+
+
 NOTHING = Reading("", 0, {}, np.empty(0, np.int64))
 """The reading of a kind that holds nothing."""
 
@@ -127,8 +140,8 @@ class Reader:
         best = best_of_pieces(scores, owners)
         return best if reading.rows is None else best[:, reading.rows]
 
-    async def groups(self, request: Request, reading: Reading, columns: Ids) -> Ids:
-        """A number for the group of some items, negative for none.
+    async def traits(self, request: Request, reading: Reading, columns: Ids) -> Traits:
+        """What else the ranking must know of some items.
 
         Args:
             request: Who asks for what.
@@ -136,12 +149,16 @@ class Reader:
             columns: int64 (m,), places in `reading.ids`.
         """
         if reading.snapshot is not None:
-            return reading.snapshot.groups[columns if reading.rows is None else reading.rows[columns]]
+            places = columns if reading.rows is None else reading.rows[columns]
+            held: Sequence[str] = reading.snapshot.rows.slots
+            return Traits(reading.snapshot.groups[places], [held[int(place)] for place in places])
         wanted = reading.ids[columns].tolist()
         parameters = {"kind": request.kind, "ids": wanted}
-        found = await run_once(self._database, request.caller.tenant, queries.FACETS, parameters)
+        found = await run_once(self._database, request.caller.tenant, queries.TRAITS, parameters)
         labels = {row[0]: frozenset[str](row[1]) for row in found}
-        return groups_of(profile_of(request.kind), [labels.get(number, frozenset()) for number in wanted])
+        wants = {row[0]: str(row[2]) for row in found}
+        groups = groups_of(profile_of(request.kind), [labels.get(number, frozenset()) for number in wanted])
+        return Traits(groups, [wants.get(number, "") for number in wanted])
 
     async def _from_database(self, request: Request, reading: Reading, vectors: Floats) -> Floats:
         parameters = request.parameters | {"model": reading.model, "vectors": list(vectors)}

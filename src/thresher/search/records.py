@@ -13,6 +13,27 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
+class Slot:
+    """One thing that an item wants to be given, such as a parameter of a tool.
+
+    Attributes:
+        name: Its name.
+        text: What is said of it.
+        brief: The first sentence of that.
+        type: As JSON Schema calls it; empty means a string.
+        required: Whether the item cannot do without.
+        values: The only ones that it takes; empty for any.
+    """
+
+    name: str
+    text: str = ""
+    brief: str = ""
+    type: str = ""
+    required: bool = False
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One thing to be found.
 
@@ -23,6 +44,7 @@ class Entry:
         fields: Field name to text, for the words; weights by the kind's profile, 1 for a field it does not name.
         facets: Labels that a filter may ask for.
         owner: The only user who may find it; None for everybody in the tenant.
+        slots: What it wants to be given; a message that supplies it finds the entry sooner.
     """
 
     id: int
@@ -31,6 +53,7 @@ class Entry:
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
     facets: frozenset[str] = frozenset()
     owner: str | None = None
+    slots: tuple[Slot, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

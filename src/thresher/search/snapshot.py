@@ -8,7 +8,7 @@ newer than the claim and never older.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ class Rows:
         ids: int64 (n,), sorted.
         owners: One user name, or None, an item.
         facets: One set of labels an item.
+        slots: What each item wants to be given, packed.
         vector_ids: int64 (m,), sorted: which item each vector belongs to.
         vectors: float32 (m, dimension).
     """
@@ -39,6 +40,7 @@ class Rows:
     ids: Ids
     owners: Sequence[str | None]
     facets: Sequence[frozenset[str]]
+    slots: Sequence[str]
     vector_ids: Ids
     vectors: Floats
 
@@ -140,7 +142,7 @@ def snapshot_of(model: str, version: int, rows: Rows, profile: Profile) -> Snaps
     )
     known, _ = rows_of(rows.vector_ids, rows.ids)
     if len(known) != len(rows.vector_ids):
-        rows = Rows(rows.ids, rows.owners, rows.facets, rows.vector_ids[known], rows.vectors[known])
+        rows = replace(rows, vector_ids=rows.vector_ids[known], vectors=rows.vectors[known])
     with_vectors, starts = np.unique(rows.vector_ids, return_index=True)
     _, holders = rows_of(with_vectors, rows.ids)
     return Snapshot(
@@ -174,6 +176,7 @@ def merged(old: Snapshot, version: int, changed: Rows, living: Ids | None, profi
     ids = np.concatenate([old.rows.ids[kept], changed.ids])
     owners: list[str | None] = [*(old.rows.owners[row] for row in kept.tolist()), *changed.owners]
     facets: list[frozenset[str]] = [*(old.rows.facets[row] for row in kept.tolist()), *changed.facets]
+    slots = [*(old.rows.slots[row] for row in kept.tolist()), *changed.slots]
     order: Ids = np.argsort(ids, kind="stable")
     vector_ids = np.concatenate([old.rows.vector_ids[kept_vectors], changed.vector_ids])
     vector_order = np.argsort(vector_ids, kind="stable")
@@ -187,6 +190,7 @@ def merged(old: Snapshot, version: int, changed: Rows, living: Ids | None, profi
             ids[order],
             [owners[int(place)] for place in order],
             [facets[int(place)] for place in order],
+            [slots[int(place)] for place in order],
             vector_ids[vector_order],
             vectors,
         ),

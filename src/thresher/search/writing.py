@@ -87,6 +87,7 @@ async def _insert_items(connection: AsyncConnection, kind: str, version: int, do
         "terms": [" ".join(document.frequencies) for document in documents],
         "frequencies": [" ".join(map(repr, document.frequencies.values())) for document in documents],
         "lengths": [document.length for document in documents],
+        "slots": [document.slots for document in documents],
     }
     await run(connection, queries.UPSERT_ITEMS, parameters)
     await run(connection, queries.INSERT_POSTINGS, parameters)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from thresher.core import Tool
+from thresher.search import Slot
 
 NAME_WEIGHT = 0.4
 BRIEF_WEIGHT = 0.3
@@ -74,6 +75,14 @@ def enrich(tool: Tool, server_description: str = "") -> ToolText:
     return ToolText((words, brief, full), (NAME_WEIGHT, BRIEF_WEIGHT, FULL_WEIGHT), lexical)
 
 
+def slots_of(schema: Mapping[str, object]) -> tuple[Slot, ...]:
+    """What a tool wants to be given: the parameters of its schema's first level."""
+    listed = schema.get("required")
+    required = {str(name) for name in cast("list[object]", listed)} if isinstance(listed, list) else set[str]()
+    properties = _mapping(schema.get("properties"))
+    return tuple(_slot(name, _mapping(value), required=name in required) for name, value in properties.items())
+
+
 def split_name(name: str) -> str:
     """An identifier as words: `getUserByID_v2` becomes `get User By ID v 2`."""
     return " ".join(_PUNCTUATION.sub(" ", _HUMP.sub(" ", unicodedata.normalize("NFKC", name))).split())
@@ -84,17 +93,30 @@ def first_sentence(text: str) -> str:
     return _SENTENCE.split(text.strip(), maxsplit=1)[0].strip()
 
 
+def _slot(name: str, detail: Mapping[str, object], *, required: bool) -> Slot:
+    parameter = _parameter(name, detail)
+    kind = detail.get("type")
+    if isinstance(kind, list) and kind:
+        kind = cast("list[object]", kind)[0]
+    text = parameter.description
+    return Slot(name, text, first_sentence(text), kind if isinstance(kind, str) else "", required, parameter.values)
+
+
 def _parameters(schema: Mapping[str, object], depth: int) -> Iterator[_Parameter]:
     """Parameters of a schema, nested ones after their parent."""
     for name, value in _mapping(schema.get("properties")).items():
         detail = _mapping(value)
-        description = detail.get("description")
-        values = detail.get("enum")
-        listed = tuple(str(one) for one in cast("list[object]", values)[:_MAX_ENUM]) if isinstance(values, list) else ()
-        yield _Parameter(name, description if isinstance(description, str) else "", listed)
+        yield _parameter(name, detail)
         if depth < _MAX_DEPTH:
             yield from _parameters(detail, depth + 1)
             yield from _parameters(_mapping(detail.get("items")), depth + 1)
+
+
+def _parameter(name: str, detail: Mapping[str, object]) -> _Parameter:
+    description = detail.get("description")
+    values = detail.get("enum")
+    listed = tuple(str(one) for one in cast("list[object]", values)[:_MAX_ENUM]) if isinstance(values, list) else ()
+    return _Parameter(name, description if isinstance(description, str) else "", listed)
 
 
 def _mapping(value: object) -> Mapping[str, object]:

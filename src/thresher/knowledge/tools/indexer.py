@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from thresher.core import Caller, NotFound, Tool, event
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.catalogue import Catalogues
-from thresher.knowledge.tools.enrichment import enrich
+from thresher.knowledge.tools.enrichment import enrich, slots_of
 from thresher.knowledge.tools.facets import facet_of
 from thresher.knowledge.tools.models import KIND
 from thresher.knowledge.tools.queries import ListingWrite, ServerRow, StoredTool, ToolWrite
@@ -139,4 +139,5 @@ def _entry(stored: StoredTool, description: str, *, held: bool) -> Entry:
         fields={"text": text.lexical},
         facets=frozenset({facet_of(stored.server_id, held=held)}),
         owner=stored.owner,
+        slots=slots_of(stored.tool.input_schema),
     )

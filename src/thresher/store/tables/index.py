@@ -58,9 +58,11 @@ item = tenant_table(
     Column("terms", ARRAY(Text), nullable=False),
     Column("length", _real, nullable=False),
     Column("version", BigInteger, nullable=False),
+    Column("slots", Text, nullable=False, server_default=""),
 )
 """`hash`: SHA-256 of the texts behind the row, so an unchanged item is left alone; `version`: of its last write;
-`terms`: the distinct terms of its postings, so that they are found by their key when the item goes."""
+`terms`: the distinct terms of its postings, so that they are found by their key when the item goes; `slots`: what it
+wants to be given, packed."""
 
 item_vector = tenant_table(
     "item_vector",

@@ -130,6 +130,7 @@ def _columns() -> None:
     op.add_column("discovery", sa.Column("client", sa.Text(), server_default="", nullable=False))
     op.add_column("discovery", sa.Column("selection", sa.Text(), server_default="on", nullable=False))
     op.add_column("discovery", sa.Column("message", sa.Text(), nullable=True))
+    op.add_column("item", sa.Column("slots", sa.Text(), server_default="", nullable=False))
 
 
 def _log() -> None:
