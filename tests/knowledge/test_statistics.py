@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -185,6 +186,20 @@ async def test_the_sweep_removes_old_rows_of_every_tenant(
 
     assert purged.rows >= 4
     assert await counted(database, tenant) == await counted(database, other_tenant) == (1, 1)
+
+
+async def test_sweeps_at_once_share_the_work(
+    database: Database, tenant: Tenant, other_tenant: Tenant, services: Services
+) -> None:
+    """Replicas sweep whenever they like, beside a purge by hand."""
+    for whose in (tenant, other_tenant):
+        await insert(database, whose, days=120, count=30_000)
+
+    swept = await asyncio.gather(*(purge_logs(database, 90) for _ in range(3)))
+    purged = await services.tools.purge(services.caller)
+
+    assert sum(one.rows for one in swept) + purged.rows == 120_000
+    assert await counted(database, tenant) == await counted(database, other_tenant) == (0, 0)
 
 
 async def test_embeddings_are_removed_when_no_index_has_used_them_for_long(

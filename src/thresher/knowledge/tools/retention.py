@@ -1,6 +1,7 @@
 """Removes what has been kept for long enough: rows of both logs, and embeddings that nothing uses.
 
-Invariant: no transaction is long, whatever has gathered; a run that is cut off is finished by the next.
+Invariant: no transaction is long, whatever has gathered; a run that is cut off is finished by the next, and two at once
+(replicas sweep independently) only share the work.
 
 An embedding is old enough when no index row of any tenant used it at any sweep for as long as logs are kept. Each sweep
 looks, and notes since when a vector has been found unused, so that neither searching nor indexing pays for a date of
@@ -15,7 +16,7 @@ from typing import Final
 
 from thresher.core import Caller, InvalidInput, Tenant
 from thresher.knowledge.tools.queries.statistics import prune_embeddings, purge_some, purge_some_of_all
-from thresher.store import Database
+from thresher.store import Database, run_retrying
 
 LONGEST_DAYS = 36_500
 _NOBODY: Final = Tenant(0, "")
@@ -42,29 +43,23 @@ async def purge(database: Database, caller: Caller, days: float) -> int:
         InvalidInput: The age is negative, or out of this world.
     """
     before, removed = _before(days), 0
-    while True:
-        async with database.transaction(caller.tenant) as connection:
-            some = sum(await purge_some(connection, caller, before))
+    while some := await run_retrying(database, caller.tenant, lambda run: purge_some(run, caller, before)):
         removed += some
-        if not some:
-            return removed
+    return removed
 
 
 async def purge_logs(database: Database, days: float) -> Purged:
     """The daily sweep: old log rows of all tenants, and embeddings unused for as long."""
     before, removed = _before(days), 0
-    while True:
-        async with database.transaction(_NOBODY) as connection:
-            some = await purge_some_of_all(connection, before)
+    while some := await run_retrying(database, _NOBODY, lambda run: purge_some_of_all(run, before)):
         removed += some
-        if not some:
-            return Purged(removed, await prune(database, days))
+    return Purged(removed, await prune(database, days))
 
 
 async def prune(database: Database, days: float) -> int:
     """Note which embeddings are unused, and remove those that have been for so many days; returns how many."""
-    async with database.transaction(_NOBODY) as connection:
-        return await prune_embeddings(connection, _before(days))
+    before = _before(days)
+    return await run_retrying(database, _NOBODY, lambda run: prune_embeddings(run, before))
 
 
 def _before(days: float) -> dt.datetime:

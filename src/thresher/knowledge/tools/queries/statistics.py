@@ -137,11 +137,10 @@ def _purge(table: str) -> str:
 _PURGES: Final = (text(_purge("discovery")), text(_purge("invocation")))
 
 
-async def purge_some(connection: AsyncConnection, caller: Caller, before: dt.datetime) -> tuple[int, int]:
-    """Remove some rows of both logs that are as old; returns how many of each, zeros when none is left."""
+async def purge_some(connection: AsyncConnection, caller: Caller, before: dt.datetime) -> int:
+    """Remove some rows of both logs that are as old; returns how many, 0 when none is left."""
     values = {"tenant": caller.tenant.id, "owner": caller.user, "before": before}
-    discoveries, calls = [(await connection.execute(purge, values)).rowcount for purge in _PURGES]
-    return discoveries, calls
+    return sum([(await connection.execute(purge, values)).rowcount for purge in _PURGES])
 
 
 async def purge_some_of_all(connection: AsyncConnection, before: dt.datetime) -> int:
