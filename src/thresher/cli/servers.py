@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +10,7 @@ import typer
 
 from thresher.cli import signing
 from thresher.cli.output import AsJson, progress_bar, show
+from thresher.cli.references import filled, variable_here
 from thresher.cli.rendering import changed, imported, refreshed, server_list
 from thresher.daemon import DaemonFailure, ask
 
@@ -30,8 +30,12 @@ def add(
     arguments: Annotated[list[str] | None, typer.Argument(help="After --: the command's arguments.")] = None,
     command: Annotated[str | None, typer.Option(help="The program of a stdio server.")] = None,
     url: Annotated[str | None, typer.Option(help="The address of a streamable HTTP server.")] = None,
-    env: Annotated[list[str] | None, typer.Option(help="NAME=VALUE, or NAME to take it from here; repeatable.")] = None,
-    header: Annotated[list[str] | None, typer.Option(help="'Name: value' for each request; repeatable.")] = None,
+    env: Annotated[
+        list[str] | None, typer.Option(help="NAME=VALUE, or NAME to take it from your shell; repeatable.")
+    ] = None,
+    header: Annotated[
+        list[str] | None, typer.Option(help="'Name: value'; '${VARIABLE}' and '${file:PATH}' hide a secret.")
+    ] = None,
     cwd: Annotated[str | None, typer.Option(help="The program's working folder.")] = None,
     description: Annotated[str, typer.Option(help="What the server is for.")] = "",
     auto_approve: Annotated[
@@ -115,7 +119,7 @@ def _import(path: Path, as_json: bool) -> None:
         ) from None
     # Only the variables that the file names leave this shell.
     wanted = {*_REFERENCE.findall(document), *_ALWAYS}
-    variables = {name: value for name in wanted if (value := _variable_here(name)) is not None}
+    variables = {name: value for name in wanted if (value := variable_here(name)) is not None}
     with progress_bar("Importing", as_json) as follow:
         answer = ask("import_servers", {"document": document, "variables": variables}, progress=follow)
     show(answer, as_json, imported)
@@ -130,22 +134,18 @@ def _fail_if_any(answer: dict[str, Any]) -> None:
 def _variable(text: str) -> tuple[str, str]:
     name, separator, value = text.partition("=")
     if separator:
-        return name, value
-    here = _variable_here(name)
+        return name, filled("--env", value)
+    here = variable_here(name)
     if here is None:
         raise typer.BadParameter(f"--env {name}: the variable is not set here; write {name}=VALUE.")
     return name, here
-
-
-def _variable_here(name: str) -> str | None:
-    return os.environ.get(name)  # noqa: TID251 - the user's shell, not a setting; core.settings would slow each command
 
 
 def _header(text: str) -> tuple[str, str]:
     name, separator, value = text.partition(":")
     if not separator or not name.strip():
         raise typer.BadParameter("--header wants 'Name: value'.")
-    return name.strip(), value.strip()
+    return name.strip(), filled("--header", value.strip())
 
 
 def _folder(cwd: str | None, program: list[str]) -> str:
