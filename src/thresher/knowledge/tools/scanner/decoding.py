@@ -14,8 +14,8 @@ from typing import Final
 from urllib.parse import unquote
 
 _BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}={0,2}(?![A-Za-z0-9+/_-])")
-_HEX: Final = re.compile(r"(?<![0-9A-Za-z])(?:0x)?(?:[0-9a-fA-F]{2}[ :]?){8,}(?![0-9A-Za-z])")
-_PERCENT: Final = re.compile(r"(?:[\w.~+/-]*%[0-9a-fA-F]{2}){4,}[\w.~+/-]*")
+_HEX: Final = re.compile(r"(?<![0-9A-Za-z])(?:0x)?(?:[0-9a-fA-F]{2}[ :]?){8,4000}(?![0-9A-Za-z])")
+_PERCENT: Final = re.compile(r"(?:%[0-9a-fA-F]{2}[\w.~+/-]{0,8}){4,}")
 _ENTITIES: Final = re.compile(r"(?:&#x?[0-9a-fA-F]{1,6};\s?){4,}")
 _ESCAPES: Final = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}){4,}")
 _ESCAPE: Final = re.compile(r"\\[ux]([0-9a-fA-F]{4}|[0-9a-fA-F]{2})")
@@ -23,7 +23,7 @@ _COMMENTS: Final = (
     re.compile(r"<!--(.*?)(?:-->|\Z)", re.S),
     re.compile(r"^\s*\[[^\]]*\]:\s*(?:#|<>|about:blank)\s*[\"'(](.*?)[\"')]\s*$", re.M),
     re.compile(
-        r"<(\w+)[^>]*(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|\shidden\b)[^>]*>(.*?)(?:</\1|\Z)", re.S
+        r"<(\w{1,20})[^>]{0,200}?(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|\shidden\b)[^>]{0,200}>(.*?)(?:</\1|\Z)", re.S
     ),
     re.compile(r"/\*(.*?)\*/", re.S),
 )

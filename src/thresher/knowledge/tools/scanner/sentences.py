@@ -14,6 +14,8 @@ from typing import Final
 _END: Final = re.compile("[.!?][\"')\\]]*\\s+|\n\\s*|;\\s+(?=[A-Z<\\[{#])|[\u3002\uff01\uff1f]")
 """A full stop and a space, a line's end, or the full stops of Chinese and Japanese."""
 
+_LONGEST: Final = 1_500
+"""Characters of a sentence; a longer one is cut, which bounds the work."""
 _ABOUT: Final = re.compile(
     r"""\b(?:detect|flag|block|filter|scan|analy[sz]|classif|recogni[sz]|identif|explain|describ|document|illustrat
     |simulat|mock|sanitiz|moderat|guard|prevent|reject|refus|audit|inspect|check|lint|evaluat|benchmark|red.?team|teach
@@ -66,7 +68,6 @@ class Sentence:
     """One sentence, and the one before it: a thing named in one is sent away in the next."""
 
     text: str
-    place: int
     before: str = ""
 
     @property
@@ -96,8 +97,9 @@ def sentences(text: str) -> Iterator[Sentence]:
     """The sentences of a text, in order."""
     place, before = 0, ""
     for end in (*(match.end() for match in _END.finditer(text)), len(text)):
-        part = text[place:end]
-        if part.strip():
-            yield Sentence(part.strip(), place + len(part) - len(part.lstrip()), before)
-            before = part.strip()
+        for start in range(place, end, _LONGEST):
+            part = text[start : min(start + _LONGEST, end)].strip()
+            if part:
+                yield Sentence(part, before)
+                before = part
         place = end

@@ -1,0 +1,133 @@
+"""The scanner of tool definitions: what it finds among poisoned ones, and how often it is wrong about harmless ones."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks import data, machine
+from thresher.core import Tool
+from thresher.knowledge.tools.formatting import first_sentence
+from thresher.knowledge.tools.scanner import Finding, Peer, Peers, scan
+
+CORPORA = ("security", "detect")
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """One definition of a corpus.
+
+    Attributes:
+        tool: The definition.
+        peers: The tools beside it, where the corpus gives some.
+        poisoned: Its label.
+        category: What sort of attack, or of harmless text.
+        half: `design`: the rules were written with it in sight; `held_out`: it was looked at last. By a hash of its id.
+    """
+
+    tool: Tool
+    peers: Peers
+    poisoned: bool
+    category: str
+    half: str
+
+
+def corpus(name: str) -> list[Labelled]:
+    """mcpproxy-go's corpora (MIT): self-written attacks, harmless definitions, and harmless ones that come near."""
+    path = data.folder() / "mcpproxy" / f"{name}_corpus_v1.json"
+    return [_labelled(entry) for entry in json.loads(path.read_text(encoding="utf-8"))["entries"]]
+
+
+def _labelled(entry: dict[str, Any]) -> Labelled:
+    server = entry.get("server", "server")
+    shown = entry.get("tool") or {"name": "tool", "description": entry["description"]}
+    beside = [
+        Tool(one["server"], one["tool"]["name"], "", one["tool"]["description"]) for one in entry.get("peers", ())
+    ]
+    own = [shown["name"], *(tool.name for tool in beside if tool.server == server)]
+    half = "held_out" if hashlib.sha256(entry["id"].encode()).digest()[0] % 2 else "design"
+    return Labelled(
+        tool=Tool(server, shown["name"], "", shown["description"]),
+        peers=Peers.of((_peer(tool) for tool in beside if tool.server != server), own),
+        poisoned=entry["label"] == "malicious",
+        category=entry["category"],
+        half=half,
+    )
+
+
+def _peer(tool: Tool) -> Peer:
+    return Peer(tool.server, tool.name, first_sentence(tool.description or tool.title))
+
+
+def _is_danger(findings: Iterable[Finding]) -> bool:
+    return any(finding.severity == "danger" for finding in findings)
+
+
+def _scores(entries: Sequence[Labelled]) -> dict[str, Any]:
+    """Recall and false alarms: of any finding, and of dangerous ones, which hold a tool back."""
+    found = [(entry, scan(entry.tool, entry.peers)) for entry in entries]
+    poisoned = [findings for entry, findings in found if entry.poisoned]
+    harmless = [findings for entry, findings in found if not entry.poisoned]
+    missed = Counter(entry.category for entry, findings in found if entry.poisoned and not findings)
+    return {
+        "poisoned": len(poisoned),
+        "harmless": len(harmless),
+        "recall": _share(map(bool, poisoned)),
+        "false_alarms": _share(map(bool, harmless)),
+        "held_recall": _share(map(_is_danger, poisoned)),
+        "held_false_alarms": _share(map(_is_danger, harmless)),
+        "missed": dict(missed),
+    }
+
+
+def _share(hits: Iterable[bool]) -> float | None:
+    counted = list(hits)
+    return round(sum(counted) / len(counted), 4) if counted else None
+
+
+def _pool(bench: data.BenchSet, *, beside: bool) -> dict[str, Any]:
+    """False alarms among public tools, which count as harmless, and the time for one."""
+    by_server: defaultdict[str, list[Tool]] = defaultdict(list)
+    for tool in bench.tools:
+        by_server[tool.server].append(tool)
+    everyone = [_peer(tool) for tool in bench.tools]
+    peers = {
+        server: Peers.of((peer for peer in everyone if beside and peer.server != server), (tool.name for tool in own))
+        for server, own in (by_server.items() if beside else ())
+    }
+    marked, held, spent = 0, 0, list[float]()
+    for tool in bench.tools:
+        started = time.process_time()
+        findings = scan(tool, peers.get(tool.server, Peers()))
+        spent.append((time.process_time() - started) * 1e6)
+        marked += bool(findings)
+        held += _is_danger(findings)
+    spent.sort()
+    return {
+        "tools": len(bench.tools),
+        "marked": marked,
+        "held": held,
+        "false_alarms": round(marked / len(bench.tools), 4),
+        "microseconds_p50": round(spent[len(spent) // 2]),
+        "microseconds_p95": round(spent[int(len(spent) * 0.95)]),
+    }
+
+
+async def run() -> None:
+    """Score both corpora, whole and by halves, and the pools of public tools; save."""
+    entries = {name: corpus(name) for name in CORPORA}
+    both = [entry for name in CORPORA for entry in entries[name]]
+    figures: dict[str, Any] = {"both": _scores(both)}
+    for half in ("design", "held_out"):
+        figures[half] = _scores([entry for entry in both if entry.half == half])
+    figures |= {name: _scores(entries[name]) for name in CORPORA}
+    pools = [(data.livemcpbench(), True), (data.mcpproxy(), True), (data.metatool_multi(), False)]
+    pools += [(data.bfcl(), False), (data.bfcl_offered(), False)]
+    figures["pools"] = {bench.name: _pool(bench, beside=beside) for bench, beside in pools}
+    print(machine.save("scanner", figures))
+    print(json.dumps(figures, indent=2))
