@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from benchmarks import conformance, gateway, leaks, processes, quality, speed, starts, tokens
+from benchmarks import conformance, gateway, leaks, page, processes, quality, scanner, speed, starts, tokens
 
 BENCHMARKS = {
     "tokens": tokens.run,
     "processes": processes.run,
     "http": speed.run_http,
     "speed": speed.run,
+    "scanner": scanner.run,
     "quality": quality.run,
     "abstention": quality.run_abstention,
     "gateway": gateway.run,
     "leaks": leaks.run,
     "starts": starts.run,
     "conformance": conformance.run,
+    "page": page.run,
 }
 
 
