@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from tests.fakes.embedding_server import EmbeddingServer
-from tests.support.product import CATALOGUE
+from tests.support import eventually
+from tests.support.product import CATALOGUE, ListedServer, listed
 from thresher.app import open_app
-from thresher.core import Settings
+from thresher.core import Caller, Settings
 from thresher.services import Services
+from thresher.upstream import ServerConfig
+
+FAKE = Path(__file__).parent / "fakes" / "stdio_server.py"
 
 
 async def _model(services: Services) -> str:
@@ -47,3 +53,86 @@ async def test_after_a_change_of_model_the_old_index_serves_until_the_new_one_is
     assert between.tools[0].why.dense.rank == 1
     assert latter != former
     assert afterwards.degraded == ""
+
+
+async def test_a_hung_server_delays_neither_the_start_nor_the_first_answer(
+    settings: Settings, open_folder: Path, tmp_path: Path
+) -> None:
+    """One of five servers never answers: what the others listed before is found while it is still being waited for."""
+    given = settings.model_copy(update={"data_dir": open_folder / "hung-start", "upstream_connect_seconds": 600})
+    good = [ListedServer.at(tmp_path, f"good{number}", listed(f"tool_{number}")) for number in range(4)]
+    async with open_app(given, servers=[server.config for server in good]) as app:
+        await app.indexing
+        healthy = await app.services.tools.find_tools(app.services.caller, queries=["tool 1"], threshold=0)
+
+    hung = ServerConfig("hung", "stdio", command=sys.executable, args=(str(FAKE), "hang"))
+    async with open_app(given, servers=[hung]) as app:
+        first = await app.services.tools.find_tools(app.services.caller, queries=["tool 1"], threshold=0)
+        waiting = not app.indexing.done()
+        tools, caller = app.services.tools, app.services.caller
+
+        async def ready() -> set[str]:
+            return {server.name for server in await tools.list_servers(caller) if server.state == "ready"}
+
+        await eventually(lambda: _holds(ready, 4))
+        still_waiting = not app.indexing.done()
+
+    assert [tool.name for tool in first.tools] == [tool.name for tool in healthy.tools]
+    assert waiting
+    assert still_waiting
+
+
+async def _holds(names: Callable[[], Awaitable[set[str]]], count: int) -> bool:
+    return len(await names()) == count
+
+
+async def test_old_log_rows_go_after_the_start(settings: Settings, open_folder: Path) -> None:
+    """By the daily sweep, which a daemon that lives for minutes must not miss."""
+    given = settings.model_copy(update={"data_dir": open_folder / "sweep", "log_days": 1})
+    async with open_app(given) as app:
+        caller = app.services.caller
+        await app.services.tools.find_tools(caller, queries=["x"])
+        await app.services.tools.settle()
+        async with app.services.database.transaction(caller.tenant) as connection:
+            await connection.exec_driver_sql("update discovery set at = now() - interval '2 days'")
+
+    async with open_app(given) as app:
+
+        async def rows() -> int:
+            async with app.services.database.transaction(app.services.caller.tenant) as connection:
+                return (await connection.exec_driver_sql("select count(*) from discovery")).scalar_one()
+
+        await eventually(lambda: _none(rows))
+
+
+async def _none(count: Callable[[], Awaitable[int]]) -> bool:
+    return await count() == 0
+
+
+async def test_a_caller_who_comes_has_his_servers_listed(settings: Settings, open_folder: Path, tmp_path: Path) -> None:
+    """The start lists the local tenant's servers; another tenant's when it first asks, in the background, once."""
+    given = settings.model_copy(update={"data_dir": open_folder / "welcome"})
+    server = ListedServer.at(tmp_path, "theirs", listed("old_tool"))
+    async with open_app(given) as app:
+        acme = Caller(await app.services.database.tenant("acme"))
+        await app.services.tools.add_server(acme, server.config)
+        key, _ = await app.services.keys.add(acme.tenant, "key")
+        await app.indexing
+
+        async def names() -> set[str]:
+            return {tool.name for tool in await app.services.tools.list_tools(acme)}
+
+        before = await names()
+        scope = {"type": "http", "path": "/nowhere", "method": "GET", "query_string": b"", "server": ("127.0.0.1", 1)}
+        scope["headers"] = [(b"host", b"localhost"), (b"authorization", f"Bearer {key}".encode())]
+
+        async def receive() -> dict[str, object]:
+            return {"type": "http.disconnect"}
+
+        async def send(message: object) -> None:
+            del message
+
+        await app.asgi(scope, receive, send)
+        await eventually(names)
+
+    assert before == set()
