@@ -110,3 +110,21 @@ async def test_the_sign_in_works_at_what_others_wrote(
         assert await sign_out(config, store)
     finally:
         fastmcp.stop()
+
+
+async def test_a_call_that_lacks_permissions_says_which(
+    guarded: Guarded, config: ServerConfig, store: CredentialStore, guarded_upstreams: Upstreams
+) -> None:
+    """It is sent once, and the session goes on."""
+    await signed_in(config, store)
+    await called(guarded_upstreams, config)
+    messages = await guarded.seen("messages")
+    await guarded.becomes(scope="write")
+    with pytest.raises(SignInNeeded, match="further permissions") as needed:
+        await called(guarded_upstreams, config)
+    sent = await guarded.seen("messages") - messages
+    await guarded.becomes(scope="")
+
+    assert "--scope write" in needed.value.hint
+    assert sent == 1
+    assert await called(guarded_upstreams, config) == "ada"

@@ -4,7 +4,7 @@ Invariant: a token is stored before it is used; only a person's sign-out, or the
 and no secret shows in a message, a log line or a `repr`.
 """
 
-from thresher.upstream.oauth.auth import auth_for, identity_for
+from thresher.upstream.oauth.auth import StoredTokens, auth_for, identity_for
 from thresher.upstream.oauth.credential import Credentials
 from thresher.upstream.oauth.failures import SignInNeeded
 from thresher.upstream.oauth.keeper import settle_sign_ins
@@ -16,6 +16,7 @@ __all__ = [
     "SignIn",
     "SignInNeeded",
     "SignedIn",
+    "StoredTokens",
     "auth_for",
     "identity_for",
     "open_sign_in",

@@ -19,9 +19,10 @@ from thresher.upstream.oauth.grants import machine_client
 from thresher.upstream.oauth.keeper import Keeper, keeper_of
 
 _AUTHORIZATION = "Authorization"
+_CHALLENGE = "WWW-Authenticate"
 
 
-def auth_for(config: ServerConfig, credentials: Credentials | None) -> httpx2.Auth | None:
+def auth_for(config: ServerConfig, credentials: Credentials | None) -> StoredTokens | None:
     """How requests to a server are authorized.
 
     Args:
@@ -66,6 +67,15 @@ class StoredTokens(httpx2.Auth):
         self._keeper = keeper
         self._origin = _origin(httpx2.URL(config.url))
 
+    def quick(self, url: httpx2.URL) -> str | None:
+        """The token for a request that most likely needs nothing more; whatever it is refused with tells.
+
+        Returns:
+            The token, empty for none; None when the request has to go through the flow.
+        """
+        token = self._keeper.ready() if _origin(url) == self._origin else None
+        return token if not token or self._keeper.accepted(token) else None
+
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """Send a request with a token; once more with another one if the server refuses the first.
 
@@ -86,13 +96,22 @@ class StoredTokens(httpx2.Auth):
             if response.status_code == HTTPStatus.UNAUTHORIZED:
                 raise self._keeper.refusal()
         if response.status_code == HTTPStatus.FORBIDDEN:
-            self._check_scope(response)
+            self.check_scope(response.headers.get(_CHALLENGE, ""))
         if token and response.status_code < HTTPStatus.BAD_REQUEST and not self._keeper.accepted(token):
             await self._keeper.accept(token)
 
-    def _check_scope(self, response: httpx2.Response) -> None:
-        if extract_field_from_www_auth(response, "error") == "insufficient_scope":
-            scope = extract_field_from_www_auth(response, "scope") or ""
+    def check_scope(self, challenge: str) -> None:
+        """Look whether a refusal (403) is one for lack of permissions.
+
+        Args:
+            challenge: The answer's `WWW-Authenticate` header; empty without one.
+
+        Raises:
+            SignInNeeded: It is, and the permissions are named.
+        """
+        answer = httpx2.Response(HTTPStatus.FORBIDDEN, headers={_CHALLENGE: challenge})
+        if extract_field_from_www_auth(answer, "error") == "insufficient_scope":
+            scope = extract_field_from_www_auth(answer, "scope") or ""
             raise sign_in_needed(self._config, "it wants further permissions", scope=scope)
 
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
+from http import HTTPStatus
 from typing import Protocol
 
 import httpx2
 
+from thresher.core import UpstreamError
+from thresher.upstream.oauth import StoredTokens
 from thresher.upstream.transport.trouble import Broken, Unreachable
 
 
@@ -87,12 +90,32 @@ class Exchange(Protocol):
 class AuthorizedExchange:
     """Sends each request as an authorization wants it, and again where that asks for it."""
 
-    def __init__(self, exchange: Exchange, auth: httpx2.Auth) -> None:
+    def __init__(self, exchange: Exchange, auth: StoredTokens) -> None:
         self._exchange = exchange
         self._auth = auth
 
     async def send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes) -> Answer:
         """See `Exchange.send`; raises too what the authorization raises."""
+        # Most requests have a token that serves, or need none, and the objects of the flow cost more than all else.
+        token = self._auth.quick(url)
+        if token is not None:
+            added = {"authorization": f"Bearer {token}"} if token else {}
+            answer = await self._exchange.send(method, url, {**headers, **added}, body)
+            if answer.status == HTTPStatus.FORBIDDEN:
+                await self._check_scope(answer)
+            if answer.status != HTTPStatus.UNAUTHORIZED:
+                return answer
+            await answer.close()  # the server has carried nothing out
+        return await self._send_with_care(method, url, headers, body)
+
+    async def _check_scope(self, answer: Answer) -> None:
+        try:
+            self._auth.check_scope(answer.headers.get("www-authenticate", ""))
+        except UpstreamError:
+            await answer.close()
+            raise
+
+    async def _send_with_care(self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes) -> Answer:
         flow = self._auth.async_auth_flow(httpx2.Request(method, url))
         answer: Answer | None = None
         try:

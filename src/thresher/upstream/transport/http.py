@@ -20,6 +20,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from thresher.core import UpstreamError
 from thresher.upstream.config import ServerConfig
+from thresher.upstream.oauth import StoredTokens
 from thresher.upstream.transport.channel import Call, Channel, Listener
 from thresher.upstream.transport.events import EventReader
 from thresher.upstream.transport.exchange import Answer, AuthorizedExchange, Exchange, LibraryExchange
@@ -48,7 +49,7 @@ SESSION_HEADER = "mcp-session-id"
 _ACCEPT = "application/json, text/event-stream"
 
 
-def exchange_of(config: ServerConfig, connect_seconds: float, auth: httpx2.Auth | None) -> Exchange:
+def exchange_of(config: ServerConfig, connect_seconds: float, auth: StoredTokens | None) -> Exchange:
     """The client that fits a server: our own, the library's for what goes through a proxy."""
     url = httpx2.URL(config.url)
     proxied = not {url.scheme, "all"}.isdisjoint(getproxies()) and not proxy_bypass(url.host)
