@@ -10,15 +10,18 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.daemon.listening import Listening, listening, listening_thread
 from thresher.daemon import DaemonFailure, Place, attach
 from thresher.daemon.attach import read_line
 from thresher.daemon.client import request
+from thresher.daemon.server.control import REQUEST_LIMIT
 
 
 @pytest.fixture(params=["unix", "tcp"])
@@ -91,6 +94,48 @@ def test_a_malformed_request_is_answered(state: Listening, line: bytes) -> None:
 
         answer = json.loads(link.makefile("rb").readline())
     assert answer["error"]["code"] == "invalid_input"
+
+
+def test_a_long_request_is_answered_and_an_endless_one_refused(state: Listening) -> None:
+    """An imported file of some megabytes fits; beyond the bound the client is told, not cut off."""
+    name = "x" * 3_000_000
+    assert request(state.place, "greet", {"name": name}) == {"hello": name}
+
+    with pytest.raises(DaemonFailure, match="longer than") as caught:
+        request(state.place, "greet", {"name": "x" * (REQUEST_LIMIT + 1)})
+
+    assert caught.value.exit_code == 2
+
+
+def test_what_a_client_says_after_its_request_is_not_kept(state: Listening) -> None:
+    """Fifty megabytes behind a request cost no memory, and its end is still seen."""
+    process = psutil.Process()
+    with attach(state.place, "control") as link:
+        link.sendall(b'{"verb": "hang"}\n')
+        assert link.recv(100)
+        before = process.memory_info().rss
+        for _ in range(50):
+            link.sendall(b"x" * 1_000_000)
+        grown = process.memory_info().rss - before
+
+    assert state.cancelled.wait(10)
+    assert grown < 20_000_000
+
+
+def test_a_greeting_without_end_is_cut_off(state: Listening) -> None:
+    """Nobody has shown a token yet: 64 KiB are enough."""
+    scheme, _, target = str((state.place.read() or {})["address"]).partition(":")
+    with socket.socket(socket.AF_UNIX if scheme == "unix" else socket.AF_INET) as link:
+        host, _, port = target.rpartition(":")
+        link.settimeout(10)
+        link.connect(target if scheme == "unix" else (host, int(port)))
+        with suppress(OSError):
+            for _ in range(100):
+                link.sendall(b"x" * 65_536)
+        with suppress(OSError):
+            assert link.recv(1) == b""
+
+    assert request(state.place, "greet", {"name": "Ada"}) == {"hello": "Ada"}
 
 
 def test_a_client_that_goes_away_cancels_its_command(state: Listening) -> None:

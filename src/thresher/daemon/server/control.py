@@ -12,6 +12,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from thresher.core import InvalidInput, NotFound, Said, ThresherError, dumps, event, traced
@@ -26,6 +27,10 @@ REQUEST_LIMIT = 16 * 1024 * 1024
 """Bytes of a request: an `mcpServers` file of thousands of servers fits."""
 
 
+REFUSAL_SECONDS = 10.0
+_CHUNK = 64 * 1024
+
+
 async def serve_control(verbs: Mapping[str, Verb], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer one request.
 
@@ -38,7 +43,8 @@ async def serve_control(verbs: Mapping[str, Verb], reader: asyncio.StreamReader,
         line = await _request(reader)
     except InvalidInput as error:
         writer.write(_line({"error": _error(error.code, error.message, error.hint, error.exit_code, "")}))
-        await writer.drain()
+        with suppress(TimeoutError):  # who is still writing would be cut off before it could read why
+            await asyncio.wait_for(_end_of(reader), REFUSAL_SECONDS)
         return
     if not line:
         return
@@ -78,9 +84,6 @@ async def _end_of(reader: asyncio.StreamReader) -> None:
     """Wait until the client closes; what it says after its request is passed over, not kept."""
     while await reader.read(_CHUNK):
         pass
-
-
-_CHUNK = 64 * 1024
 
 
 async def _answer(verbs: Mapping[str, Verb], line: bytes, tell: Progress) -> dict[str, Any]:
