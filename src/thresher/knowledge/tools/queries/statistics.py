@@ -89,8 +89,9 @@ _DISCOVERIES: Final = text(f"""
           from discovery where {_PERIOD}) counted
 """)  # noqa: S608 - all values are bound
 
+# Lists are taken apart in the inner query: as a joined function that takes twice as long.
 _CHOSEN: Final = text(f"""
-    select tool_id, count(*) from discovery, unnest(chosen) as tool_id where {_PERIOD} group by tool_id
+    select tool_id, count(*) from (select unnest(chosen) as tool_id from discovery where {_PERIOD}) one group by tool_id
 """)  # noqa: S608 - all values are bound
 
 _CALLS: Final = text(f"""
