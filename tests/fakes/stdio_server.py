@@ -263,6 +263,8 @@ def handle(message: dict) -> None:
     if method == "initialize":
         initialize(identity)
     elif method == "tools/list":
+        if MODE == "crash_in_list":
+            os._exit(5)
         send({"id": identity, "result": listing(params)})
     elif method == "tools/call":
         threading.Thread(target=call, args=(identity, params), daemon=True).start()

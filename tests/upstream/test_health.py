@@ -81,18 +81,21 @@ async def test_a_server_that_keeps_failing_is_left_alone_for_a_while(settings: S
     await pool.close()
 
 
-async def test_a_server_that_dies_before_it_answers_anything_is_left_alone_too(settings: Settings) -> None:
-    """A handshake alone proves nothing."""
+async def test_a_server_that_dies_whenever_it_shall_list_is_left_alone_too(settings: Settings) -> None:
+    """A handshake alone proves nothing; one that dies of a call is another matter."""
     pool = Upstreams(settings, limits=Limits(failures=2, pause=600.0, longest_pause=600.0))
-    config = stdio_server("good")
+    config = stdio_server("crash_in_list")
     said = ""
 
     for _ in range(4):
         with pytest.raises(UpstreamError) as failed:
-            await pool.call_tool(config, "crash", {})
+            await pool.list_tools(config)
         said = str(failed.value)
 
     assert "left alone" in said
+    for _ in range(4):
+        with pytest.raises(UpstreamError, match="was lost during tools/call"):
+            await pool.call_tool(stdio_server(name="other"), "crash", {})
     await pool.close()
 
 

@@ -212,6 +212,8 @@ class Connection:
         if agreement.stateless:
             params = {**params, "_meta": {**params.get("_meta", {}), **self._envelope(agreement, peer)}}
             headers = {**routing(agreement.version, method, params), **headers}
+        # A server that dies of a call is no server that cannot be used.
+        self.worked = self.worked or method == "tools/call"
         self._begin()
         try:
             answer = await channel.request(method, params, seconds=seconds, headers=headers, call=Call(peer))

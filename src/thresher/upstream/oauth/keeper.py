@@ -1,7 +1,7 @@
 """The token of one server and identity as this process knows it, for every connection that uses it.
 
 Invariant: whoever asks while a token is being renewed waits for the same renewal, and giving up waiting does not stop
-it; what is known is read again every few seconds, so that sign-ins and sign-outs elsewhere are seen.
+it; what is known is read again every few seconds beside the calls, so that what others have stored is seen.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _AHEAD_SECONDS = 5.0
 """Between attempts to renew a token that can still be used."""
 _PATIENCE_SECONDS = 60.0
 """After a server has refused a token that we had just got anew, no further one is got for it for so long."""
+_NEVER = float("-inf")
 T = TypeVar("T")
 _Key = tuple[object, ...]
 _keepers: WeakValueDictionary[_Key, Keeper] = WeakValueDictionary()
@@ -88,10 +89,10 @@ class Keeper:
         self._config = config
         self._credentials = credentials
         self._held: Credential | None = None
-        self._read_at = float("-inf")
-        self._renewed_at = float("-inf")
+        self._read_at = self._looked_at = _NEVER
+        self._renewed_at = self._ahead_at = _NEVER
         self._accepted = ""
-        self._ahead_at = float("-inf")
+        self._changes = 0
         self._read = _Shared(self._load)
         self._renew = _Shared(self._renewed)
 
@@ -102,7 +103,8 @@ class Keeper:
 
     def forget(self) -> None:
         """Read anew before the next use."""
-        self._read_at = self._renewed_at = float("-inf")
+        self._read_at = self._renewed_at = _NEVER
+        self._changes += 1
 
     def accepted(self, token: str) -> bool:
         """Whether the server is known to take this token; the last one is remembered."""
@@ -111,8 +113,9 @@ class Keeper:
     def ready(self) -> str | None:
         """The token to send now, empty for none; None when that takes asking or renewing."""
         held = self._held
-        if time.monotonic() - self._read_at > FRESH_SECONDS:
+        if self._read_at == _NEVER:
             return None
+        self._look_again()
         if held is None or held.tokens is None:
             return None if machine_client(self._config) is not None else ""
         return None if held.refused or held.due(time.time()) else held.access
@@ -188,21 +191,28 @@ class Keeper:
             event(_logger, "sign_in_not_noted", level=logging.WARNING, server=self._config.name, reason=error.message)
 
     async def _current(self) -> Credential | None:
-        if time.monotonic() - self._read_at <= FRESH_SECONDS:
-            return self._held
-        try:
+        if self._read_at == _NEVER:
             return await self._read()
-        except StoreError:
-            if self._held is None:
-                raise
-            return self._held  # the database is away: what is at hand may well do
+        self._look_again()
+        return self._held
+
+    def _look_again(self) -> None:
+        """Read what others may have stored since, beside the calls: the database may be slow, or away."""
+        now = time.monotonic()
+        if now - max(self._read_at, self._looked_at) > FRESH_SECONDS:
+            self._looked_at = now
+            self._read.begin()
 
     async def _load(self) -> Credential | None:
-        self._held = read_credential(self._config, await self._credentials.load(self._config))
-        self._read_at = time.monotonic()
-        return self._held
+        while True:
+            changes = self._changes
+            held = read_credential(self._config, await self._credentials.load(self._config))
+            if changes == self._changes:  # else what was read may be older than what is known by now
+                self._held, self._read_at = held, time.monotonic()
+                return held
 
     async def _renewed(self, unfit: str) -> Credential:
-        self._held = await renew(self._config, self._credentials, unfit)
-        self._read_at = time.monotonic()
-        return self._held
+        held = await renew(self._config, self._credentials, unfit)
+        self._changes += 1
+        self._held, self._read_at = held, time.monotonic()
+        return held

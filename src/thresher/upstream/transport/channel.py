@@ -145,7 +145,7 @@ class Channel(ABC):
             self._give_up(identity, method, "the caller has cancelled it")
             raise
         finally:
-            del self._calls[identity]
+            self._calls.pop(identity, None)
             for question in call.questions:
                 question.cancel()
 

@@ -64,6 +64,8 @@ class StreamChannel(Channel):
             identity = identity_of(message.get("id"))
             if identity is not None and identity in self._boxes:
                 self._boxes[identity].put_nowait(message)
+                # From here on it has ended, though its caller may not have heard so yet: what follows is none of it.
+                self._calls.pop(identity, None)
         elif "id" in message:
             self._question(message, None)
         else:
