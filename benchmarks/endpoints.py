@@ -58,7 +58,9 @@ async def _listens(server: uvicorn.Server) -> bool:
 
 
 async def _serve(server: FastMCP[Any]) -> None:
-    config = uvicorn.Config(server.http_app(path="/mcp"), port=0, log_level="error", access_log=False)
+    config = uvicorn.Config(
+        server.http_app(path="/mcp"), port=0, log_level="error", access_log=False, timeout_keep_alive=600
+    )
     listening = uvicorn.Server(config)
     serving = asyncio.create_task(listening.serve())
     await until(lambda: _listens(listening), pause=0.01)

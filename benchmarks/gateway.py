@@ -30,10 +30,10 @@ from thresher.search import SearchIndex
 
 TOOLS = 10_000
 FEW = 10
-ROUNDS = 200
+ROUNDS = 150
 WARMING = 20
 CALLERS = 50
-CALLS_EACH = 6
+CALLS_EACH = 5
 WINDOWS = 3
 EMBEDDED = 100
 """Tools that are embedded for real; the others' vectors are noised copies, for calls do not read them."""
