@@ -59,12 +59,26 @@ async def test_the_dimension_is_learnt_once(connect: Open, service: EmbeddingSer
     """By the first answer, or by asking."""
     encoder = connect()
     assert encoder.model.dimension == 0
+    assert encoder.model.id == ""
 
     assert (await encoder.warm()).dimension == DIMENSION
     await encoder.warm()
 
     assert encoder.model.dimension == DIMENSION
+    assert encoder.model.id.endswith(f"/{DIMENSION}")
     assert len(service.requests) == 1
+
+
+async def test_two_dimensions_never_share_an_id(connect: Open, service: EmbeddingServer) -> None:
+    """Before the service has told its dimension there is no id, so that nothing is filed under it."""
+    unknown = connect()
+    short, long = connect(dimension=DIMENSION), connect(dimension=16)
+
+    ids = {short.model.id, long.model.id}
+
+    assert len(ids) == 2
+    assert unknown.model.id == ""
+    assert (await unknown.warm()).id == short.model.id
 
 
 async def test_a_known_model_needs_no_question_and_a_shorter_vector_is_asked_for(

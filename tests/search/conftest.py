@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from tests.fakes.embedding_server import EmbeddingServer
 from tests.search.encoders import WordEncoder
 from thresher.core import Caller, Settings, Tenant
 from thresher.search import SearchIndex
@@ -39,3 +40,11 @@ async def bare_index(database: Database, encoder: WordEncoder, settings: Setting
 def caller(tenant: Tenant) -> Caller:
     """Somebody of the tenant."""
     return Caller(tenant)
+
+
+@pytest.fixture
+def service() -> Iterator[EmbeddingServer]:
+    """A fake embedding service that runs."""
+    server = EmbeddingServer()
+    yield server
+    server.stop()

@@ -91,3 +91,14 @@ def test_no_text_takes_long(unit: str) -> None:
     short, long = seconds("x" + unit * (4_000 // len(unit))), seconds("x" + unit * (16_000 // len(unit)))
 
     assert long < 10 * short + 0.05
+
+
+def test_of_too_many_tasks_those_at_both_ends_are_kept() -> None:
+    """What is asked stands first or last; pasted material stands between."""
+    lines = [f"Create the chart number {number} of this page." for number in range(30)]
+
+    kept = clauses("\n".join([*lines, "Send an email to Ann."]))
+
+    assert len(kept) == 1 + MAX_CLAUSES
+    assert kept[1] == lines[0]
+    assert kept[-1] == "Send an email to Ann."

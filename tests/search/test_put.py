@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.embedding_server import DIMENSION, EmbeddingServer
 from tests.search.encoders import WordEncoder
 from tests.search.samples import disagreements, entry, random_entries, random_text
 from tests.support import Databases
 from thresher.core import Caller, InvalidInput, Settings, Tenant
+from thresher.embedding.cache import QueryCache
+from thresher.embedding.openai import OpenAIEncoder
 from thresher.search import Entry, PutCounts, SearchIndex
 from thresher.search.arrays import run
 from thresher.store import Database
@@ -356,3 +359,38 @@ async def _url_of(database: Database, databases: Databases) -> str:
     async with database.transaction(Tenant(0, "")) as connection:
         name = (await connection.exec_driver_sql("select current_database()")).scalar_one()
     return databases.url(str(name))
+
+
+async def test_a_service_tells_its_dimension_before_anything_is_filed(
+    database: Database, settings: Settings, tenant: Tenant, caller: Caller, service: EmbeddingServer
+) -> None:
+    """So the very first put gives every item its vector, under the one id that the model keeps."""
+    encoder = OpenAIEncoder(service.url, "fake", key=None, dimension=None, cache=QueryCache(10, 60))
+    index = SearchIndex(database, encoder, settings)
+
+    await index.put(tenant, KIND, [entry(1, "create a chart"), entry(2, "send an email")])
+    result = await index.search(caller, KIND, ["create a chart"], limit=1, threshold=0.0)
+
+    assert await models(database, tenant) == (encoder.model.id, {encoder.model.id})
+    assert encoder.model.id.endswith(f"/{DIMENSION}")
+    assert result.degraded == ""
+    assert result.hits[0].why.dense.score == pytest.approx(1.0, abs=1e-4)
+    await index.close()
+    await encoder.close()
+
+
+async def test_a_service_that_tells_nothing_leaves_the_words(
+    database: Database, settings: Settings, tenant: Tenant, caller: Caller, service: EmbeddingServer
+) -> None:
+    """A put does not fail for it, and the next one gives the vectors."""
+    encoder = OpenAIEncoder(service.url, "fake", key=None, dimension=None, cache=QueryCache(10, 60))
+    index = SearchIndex(database, encoder, settings)
+    service.script.append("401")
+
+    bare = await index.put(tenant, KIND, [entry(1, "create a chart")])
+    later = await index.put(tenant, KIND, [entry(1, "create a chart")])
+
+    assert (bare.embedded, later.embedded) == (0, 1)
+    assert await models(database, tenant) == (encoder.model.id, {encoder.model.id})
+    await index.close()
+    await encoder.close()

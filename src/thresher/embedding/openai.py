@@ -83,9 +83,13 @@ class OpenAIEncoder:
 
     @property
     def model(self) -> EncoderModel:
-        """The model; its dimension is 0 until it is known. The id holds the address: names repeat between services."""
+        """The model; its dimension is 0 until it is known, and so long it has no id.
+
+        The id holds the dimension, since vectors of two never compare, and the address: names repeat between services.
+        """
         host = httpx.URL(self._address).netloc.decode("ascii", "replace")
-        return EncoderModel(f"{self._name}@{host}/{self._dimension}", self._dimension, self._max_tokens)
+        name = f"{self._name}@{host}/{self._dimension}" if self._dimension else ""
+        return EncoderModel(name, self._dimension, self._max_tokens)
 
     async def warm(self) -> EncoderModel:
         """See `Encoder.warm`; asks the service only where the dimension is unknown."""

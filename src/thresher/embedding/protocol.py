@@ -25,6 +25,7 @@ class EncoderModel:
 
     Attributes:
         id: Name and fingerprint of the weights, the tokenizer and the way they are used; equal ids give equal vectors.
+            Empty while a service has not told its dimension.
         dimension: Length of a vector; 0 while a service has not told it yet (`Encoder.warm` asks).
         max_tokens: Tokens that one text may have, special ones included; the rest is not read.
         query_prefix: Text that the model's authors put before a query; used only where the caller asks for it.

@@ -39,7 +39,7 @@ def clauses(message: str, limit: int = MAX_CLAUSES) -> list[str]:
 
     Args:
         message: What the user wrote.
-        limit: Tasks kept at most, the first ones winning.
+        limit: Tasks kept at most; of more, those at both ends, since what lies between is mostly pasted material.
 
     Returns:
         One text for a message with a single task, else the whole and two or more tasks. Empty for a blank message.
@@ -50,7 +50,9 @@ def clauses(message: str, limit: int = MAX_CLAUSES) -> list[str]:
     tasks = _tasks(whole)
     if len(tasks) < 2:
         return [whole]
-    return [whole, *tasks[:limit]]
+    if len(tasks) > limit:
+        tasks = tasks[: limit - limit // 2] + tasks[len(tasks) - limit // 2 :]
+    return [whole, *tasks]
 
 
 def _tasks(text: str) -> list[str]:

@@ -25,7 +25,7 @@ from thresher.search.documents import checked
 from thresher.search.phrases import Embedded, embed
 from thresher.search.planning import Plan, plan_of
 from thresher.search.profiles import profile_of
-from thresher.search.put import BATCH, model_id, pending, put_entries
+from thresher.search.put import BATCH, model_id, pending, put_entries, told_model
 from thresher.search.reading import Reader, Reading, Request
 from thresher.search.records import Entry, Filter, Progress, PutCounts, SearchResult
 from thresher.search.words import Words
@@ -126,7 +126,8 @@ class SearchIndex:
             How many entries were put.
         """
         done, after = 0, -1
-        while ids := await pending(self._database, tenant, kind, model_id(self._encoder), after):
+        model = await told_model(self._encoder)
+        while ids := await pending(self._database, tenant, kind, model, after):
             entries = list(await entries_of(ids))
             await self.put(tenant, kind, entries)
             after = ids[-1]
@@ -235,7 +236,7 @@ class SearchIndex:
         """Vectors of the model that serves; none, with a note, when no encoder at hand is that model."""
         if embedded.matrix is None or not reading.model or embedded.model == reading.model:
             return embedded
-        if self._previous is not None and model_id(self._previous) == reading.model:
+        if self._previous is not None and await told_model(self._previous) == reading.model:
             again = await embed(plan, self._previous)
             return replace(again, milliseconds=again.milliseconds + embedded.milliseconds)
         note = (

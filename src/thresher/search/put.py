@@ -7,12 +7,13 @@ nothing that was written.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.core import EncoderError, Tenant
+from thresher.core import EncoderError, Tenant, event
 from thresher.embedding import Encoder
 from thresher.search import queries, writing
 from thresher.search.arrays import run
@@ -22,6 +23,7 @@ from thresher.search.records import Entry, Progress, PutCounts
 from thresher.search.vectors import ensure_vectors
 from thresher.store import Database, run_retrying
 
+_logger = logging.getLogger("thresher.search")
 BATCH = 256
 """Entries a transaction: a second or two of embedding, which is what a kill can cost."""
 _STEP = 16
@@ -55,16 +57,28 @@ async def put_entries(
         progress: Told after every batch.
     """
     counts = PutCounts()
+    model = await told_model(encoder) if entries else ""
     for first in range(0, len(entries), BATCH):
         batch = await _documents(kind, entries[first : first + BATCH])
-        counts += await _put_batch(database, tenant, kind, encoder, batch)
+        counts += await _put_batch(database, tenant, kind, encoder, model, batch)
         if progress is not None:
             progress(first + len(batch), len(entries))
     return counts
 
 
+async def told_model(encoder: Encoder) -> str:
+    """The running model's id; a service is asked for its dimension first, which is a part of it. Empty: none runs."""
+    if known := model_id(encoder):
+        return known
+    try:
+        return (await encoder.warm()).id
+    except EncoderError as error:
+        event(_logger, "no model", level=logging.WARNING, error=str(error))
+        return ""
+
+
 def model_id(encoder: Encoder) -> str:
-    """The running model's id; empty when it cannot be loaded."""
+    """The running model's id as far as it is known; empty when it cannot be loaded or a service has not told it."""
     try:
         return encoder.model.id
     except EncoderError:
@@ -89,9 +103,8 @@ async def _documents(kind: str, entries: Sequence[Entry]) -> list[Document]:
 
 
 async def _put_batch(
-    database: Database, tenant: Tenant, kind: str, encoder: Encoder, batch: Sequence[Document]
+    database: Database, tenant: Tenant, kind: str, encoder: Encoder, model: str, batch: Sequence[Document]
 ) -> PutCounts:
-    model = model_id(encoder)
     state = await _state(database, tenant, kind, model, batch)
     changed = [document for document in batch if _is_changed(document, state)]
     bare = [document for document in batch if not _is_changed(document, state) and _lacks_vectors(document, state)]
