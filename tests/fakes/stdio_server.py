@@ -82,6 +82,8 @@ TOOLS = [
 def listing(params: dict) -> dict:
     global LISTED
     LISTED += 1
+    if MODE == "crash_in_list":
+        os._exit(5)
     if MODE == "pages":
         at = int(params.get("cursor") or 0)
         page = {"tools": [tool(f"tool{at}"), tool("echo")]}
@@ -263,8 +265,6 @@ def handle(message: dict) -> None:
     if method == "initialize":
         initialize(identity)
     elif method == "tools/list":
-        if MODE == "crash_in_list":
-            os._exit(5)
         send({"id": identity, "result": listing(params)})
     elif method == "tools/call":
         threading.Thread(target=call, args=(identity, params), daemon=True).start()

@@ -117,7 +117,7 @@ class Connection:
     @property
     def pid(self) -> int | None:
         """The child's process id while it runs."""
-        return self._channel.pid if self._channel else None
+        return self._channel.pid if self._channel and not self._reason else None
 
     @property
     def agreement(self) -> Agreement:
