@@ -19,9 +19,7 @@ from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
     ClientCapabilities,
-    ContentBlock,
     InputRequiredResult,
-    ResourceLink,
     TextContent,
 )
 from starlette.datastructures import Headers
@@ -36,7 +34,7 @@ from thresher.gateway.peers import ClientPeer, asked_in_rounds, modern, session_
 from thresher.gateway.render import describe_content, describe_text, find_content, find_text
 from thresher.knowledge.tools import SCHEME, Resolved, line
 from thresher.services import Services
-from thresher.upstream import CallOutcome, Peer
+from thresher.upstream import Peer
 
 logger = logging.getLogger("thresher.gateway")
 
@@ -53,13 +51,13 @@ class Calls:
 
     async def __call__(
         self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams
-    ) -> CallToolResult | InputRequiredResult:
+    ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
         """Run one tool."""
         return await answered(self._run(context, params))
 
     async def _run(
         self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams
-    ) -> CallToolResult | InputRequiredResult:
+    ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
         name, arguments = params.name, params.arguments or {}
         if name not in SCHEMAS:
             return await self._upstream(context, params, name, arguments, None)
@@ -86,9 +84,9 @@ class Calls:
         name: str,
         arguments: JSON,
         reading: bool | None,
-    ) -> CallToolResult | InputRequiredResult:
+    ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
         """Call an upstream tool; `reading` says which of the two meta-tools it came by, None that it was neither."""
-        call = _Call(self._services, name)
+        call = _Call(self._services, name, any_structure=modern(context))
         try:
             resolved = await call.resolve(reading)
             fitted = call.fitted(resolved, arguments)
@@ -115,9 +113,10 @@ class Calls:
 class _Call:
     """One call of an upstream tool, and what is noted of it at its end."""
 
-    def __init__(self, services: Services, name: str) -> None:
+    def __init__(self, services: Services, name: str, *, any_structure: bool) -> None:
         self._services = services
         self._name = name
+        self._any_structure = any_structure
         self._started = time.perf_counter()
         self._state = "failed"
         self._tool_id: int | None = None
@@ -141,11 +140,13 @@ class _Call:
         check(fitted, schema, lambda: line(self._name, resolved.tool).partition(" - ")[0])
         return fitted
 
-    async def send(self, resolved: Resolved, arguments: JSON, peer: Peer) -> CallToolResult:
+    async def send(self, resolved: Resolved, arguments: JSON, peer: Peer) -> dict[str, Any]:
         """Call the tool."""
-        outcome = await self._services.upstreams.call_tool(resolved.config, resolved.tool.name, arguments, peer=peer)
+        config = resolved.config
+        outcome = await self._services.upstreams.call_tool(config, resolved.tool.name, arguments, peer=peer)
         self._state = "tool error" if outcome.is_error else "ok"
-        return _passed_on(outcome, f"{SCHEME}{resolved.config.name}/" if resolved.config.prefix else "")
+        prefix = f"{SCHEME}{config.name}/" if config.prefix else ""
+        return _passed_on(cast("JSON", outcome.raw), prefix, any_structure=self._any_structure)
 
     def note(self) -> None:
         """Log the call, without its arguments."""
@@ -164,19 +165,27 @@ class _Call:
         event(logger, "call_tool", tenant=caller.tenant.id, tool=name, state=self._state, ms=milliseconds)
 
 
-def _passed_on(outcome: CallOutcome, prefix: str) -> CallToolResult:
-    meta = {key: value for key, value in (outcome.meta or {}).items() if key != SERVER_INFO_META_KEY}
-    return CallToolResult(
-        content=[_reachable(block, prefix) for block in outcome.content] if prefix else outcome.content,
-        structured_content=outcome.structured,
-        is_error=outcome.is_error,
-        _meta=cast("Any", meta or None),
-    )
+def _passed_on(answer: Mapping[str, Any], prefix: str, *, any_structure: bool) -> dict[str, Any]:
+    """A server's answer as it came, under our name for it.
+
+    Args:
+        answer: The result, as JSON.
+        prefix: What its addresses get, so that a client can follow them by way of the gateway.
+        any_structure: Whether structured content may be other than an object (2026-07-28).
+    """
+    passed: dict[str, Any] = {"content": [], **answer, "resultType": "complete"}
+    if prefix:
+        passed["content"] = [_reachable(block, prefix) for block in passed["content"]]
+    if not any_structure and not isinstance(passed.get("structuredContent"), dict):
+        passed.pop("structuredContent", None)
+    meta = cast("Mapping[str, Any] | None", passed.pop("_meta", None)) or {}
+    if kept := {key: value for key, value in meta.items() if key != SERVER_INFO_META_KEY}:
+        passed["_meta"] = kept
+    return passed
 
 
-def _reachable(block: ContentBlock, prefix: str) -> ContentBlock:
-    """A link as the client can follow it: by way of the gateway."""
-    return block.model_copy(update={"uri": prefix + block.uri}) if isinstance(block, ResourceLink) else block
+def _reachable(block: dict[str, Any], prefix: str) -> dict[str, Any]:
+    return {**block, "uri": f"{prefix}{block['uri']}"} if block.get("type") == "resource_link" else block
 
 
 def _same_headers(context: ServerRequestContext[Any, Any], schema: JSON, arguments: JSON | None) -> None:

@@ -8,10 +8,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from mcp import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, TextContent
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    URL_ELICITATION_REQUIRED,
+    CallToolResult,
+    TextContent,
+)
 from pydantic import ValidationError
 
 from thresher.core import InvalidInput, NotFound, Said, ThresherError, current_trace, event, traced
@@ -19,6 +26,9 @@ from thresher.core import InvalidInput, NotFound, Said, ThresherError, current_t
 logger = logging.getLogger("thresher.gateway")
 
 R = TypeVar("R")
+
+FOR_THE_CLIENT = frozenset({MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_REQUIRED})
+"""Errors of a tool call that the client's program, and not the model, has to act upon."""
 
 
 async def answered(work: Awaitable[R]) -> R | CallToolResult:
@@ -51,13 +61,24 @@ async def explained(work: Awaitable[R]) -> R:
             return await work
         except ThresherError as error:
             event(logger, "refused", code=error.code, message=Said(error.message))
-            code = INVALID_PARAMS if isinstance(error, InvalidInput | NotFound) else INTERNAL_ERROR
-            data = {"code": error.code, "hint": error.hint, "trace_id": trace}
-            raise MCPError(code=code, message=f"{error} [trace {trace}]", data=data) from error
+            raise _protocol_error(error, trace) from error
         except (MCPError, ValidationError):
             raise
         except Exception as error:
             raise MCPError(code=INTERNAL_ERROR, message=_unforeseen(error), data={"trace_id": trace}) from error
+
+
+def _code(error: ThresherError) -> int:
+    """The code of the JSON-RPC error that a server gave; 0 where it gave none."""
+    return getattr(error, "rpc_code", 0)
+
+
+def _protocol_error(error: ThresherError, trace: str) -> MCPError:
+    ours = INVALID_PARAMS if isinstance(error, InvalidInput | NotFound) else INTERNAL_ERROR
+    theirs = getattr(error, "rpc_data", None)
+    data = {"code": error.code, "hint": error.hint, "trace_id": trace}
+    data |= cast("dict[str, Any]", theirs) if isinstance(theirs, dict) else {}
+    return MCPError(code=_code(error) or ours, message=f"{error} [trace {trace}]", data=data)
 
 
 def _unforeseen(error: Exception) -> str:

@@ -6,10 +6,11 @@ was asked before; its order is fixed. No server is asked, and an unchanged list 
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -123,7 +124,8 @@ class Lists:
             "resources": resources,
             "prompts": await self._prompts.of(caller, version),
         }
-        return {kind: hash(tuple(entry.model_dump_json() for entry in entries)) for kind, entries in lists.items()}
+        # Of a whole catalogue that is a second's work.
+        return await asyncio.to_thread(_digests, lists)
 
     async def _page(self, lists: _Lists[M], params: PaginatedRequestParams) -> tuple[list[M], str | None]:
         caller = current_caller(self._services)
@@ -145,6 +147,10 @@ class Lists:
 
     async def _all_prompts(self, caller: Caller, version: int) -> Sequence[Prompt]:
         return _read(Prompt, (await self._components.offered(caller, version)).prompts.values())
+
+
+def _digests(lists: Mapping[str, Sequence[BaseModel]]) -> dict[str, int]:
+    return {kind: hash(tuple(entry.model_dump_json() for entry in entries)) for kind, entries in lists.items()}
 
 
 def _tool(definition: Definition) -> Tool:

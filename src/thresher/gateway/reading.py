@@ -39,6 +39,14 @@ R = TypeVar("R")
 _ASKED_NOTHING = ClientCapabilities()
 
 
+class NoResource(NotFound):
+    """No server offers an address; the error's data names it, for clients that read several at once."""
+
+    def __init__(self, uri: str) -> None:
+        super().__init__(f"There is no resource '{uri}'.", hint="resources/list and resources/templates/list tell.")
+        self.rpc_data = {"uri": uri}
+
+
 class Reading:
     """Serves reads, prompts and completions.
 
@@ -76,7 +84,7 @@ class Reading:
         offered = await self._offered(caller)
         home = offered.home(uri) or _by_template(offered, uri)
         if home is None:
-            raise NotFound(f"There is no resource '{uri}'.", hint="resources/list and resources/templates/list tell.")
+            raise NoResource(uri)
         return self._components.config(caller, offered, home[0]), home[1]
 
     async def _read(

@@ -45,7 +45,7 @@ Context: TypeAlias = ServerRequestContext[Any, Any]
 End: TypeAlias = Callable[[], Awaitable[None]]
 Owner: TypeAlias = tuple[int, str | None]
 
-LOOK_SECONDS = 2.0
+LOOK_SECONDS = 0.25
 """How often the lists of those who listen are compared with the catalogue."""
 
 _SUBSCRIBED = "thresher.subscribed"
