@@ -5,7 +5,8 @@ Usage: oauth_server.py [KEY=VALUE ...]; prints its port. Options, which `POST /c
 (a used one then ends the sign-in), `refresh=yes|no` whether there are refresh tokens at all, `token=well|drop|500|html|
 github|NAME` how the token endpoint answers (NAME: that OAuth error), `secret=VALUE` of the registered client `known`,
 `methods=LIST` of ways to prove it, `metadata=well|none|foreign`, `open=no|yes` whether MCP needs no token,
-`scope=WORDS` that a call needs, `delay=SECONDS` of the token endpoint, `deny=yes` refuses the person.
+`scope=WORDS` that a call needs, `delay=SECONDS` of the token endpoint, `deny=yes` refuses the person, `documents=yes`
+takes published client documents.
 `POST /expire` ends all access tokens, `POST /revoke_all` all sign-ins. `GET /seen` tells what happened.
 """
 
@@ -34,6 +35,7 @@ OPTIONS = {
     "scope": "",
     "delay": "0",
     "deny": "no",
+    "documents": "no",
 } | dict(option.split("=", 1) for option in sys.argv[1:])
 LOCK = threading.Lock()
 SEEN: Counter[str] = Counter()
@@ -125,6 +127,7 @@ class Handler(BaseHTTPRequestHandler):
                     "token_endpoint": f"{self.base}/oauth/token",
                     "registration_endpoint": f"{self.base}/register",
                     "revocation_endpoint": f"{self.base}/revoke",
+                    "client_id_metadata_document_supported": OPTIONS["documents"] == "yes",
                     "scopes_supported": ["read", "write"],
                     "code_challenge_methods_supported": ["S256"],
                     "token_endpoint_auth_methods_supported": OPTIONS["methods"].split(","),
@@ -138,7 +141,11 @@ class Handler(BaseHTTPRequestHandler):
         SEEN["authorizations"] += 1
         query = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
         client = CLIENTS.get(query["client_id"])
-        known = query["client_id"] == "known" or (client and query["redirect_uri"] in client["redirect_uris"])
+        known = (
+            query["client_id"] == "known"
+            or query["client_id"].startswith("https://")
+            or (client and query["redirect_uri"] in client["redirect_uris"])
+        )
         if not known or query.get("code_challenge_method") != "S256" or query["response_type"] != "code":
             self.answer(400, "<h1>No such client</h1>")
             return

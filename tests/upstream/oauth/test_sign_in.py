@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 
 import pytest
 
+from tests.upstream.oauth.conftest import Add
 from tests.upstream.oauth.guarded import Guarded, browse, redirected, signed_in, state_of, whoami
 from thresher.core import InvalidInput, UpstreamRefused, UpstreamTimeout
 from thresher.knowledge.tools import CredentialStore
@@ -131,7 +133,7 @@ async def test_signing_out_works_while_the_authorization_server_is_away(
     assert await store.load(config) is None
 
 
-async def test_a_registered_client_signs_in(guarded: Guarded, add, store: CredentialStore) -> None:
+async def test_a_registered_client_signs_in(guarded: Guarded, add: Add, store: CredentialStore) -> None:
     """The owner has registered a client with a secret and names it; we register none."""
     client = OAuthClient("known", "known-client-secret", scopes=("read", "write"))
     config = await add(guarded, oauth=client)
@@ -143,7 +145,7 @@ async def test_a_registered_client_signs_in(guarded: Guarded, add, store: Creden
     assert await whoami(config, store) == "ada"
 
 
-async def test_a_wrong_secret_is_told_without_showing_it(guarded: Guarded, add, store: CredentialStore) -> None:
+async def test_a_wrong_secret_is_told_without_showing_it(guarded: Guarded, add: Add, store: CredentialStore) -> None:
     """The authorization server says what it does not like."""
     config = await add(guarded, oauth=OAuthClient("known", "wrong-client-secret"))
 
@@ -153,7 +155,7 @@ async def test_a_wrong_secret_is_told_without_showing_it(guarded: Guarded, add, 
     assert "wrong-client-secret" not in str(refused.value) + repr(refused.value)
 
 
-async def test_a_secret_is_not_shown_to_another_server(guarded: Guarded, add, store: CredentialStore) -> None:
+async def test_a_secret_is_not_shown_to_another_server(guarded: Guarded, add: Add, store: CredentialStore) -> None:
     """The owner has said whose it is; an MCP server that names another gets nothing."""
     client = OAuthClient("known", "known-client-secret", issuer="https://auth.example.com/")
     config = await add(guarded, oauth=client)
@@ -203,3 +205,39 @@ async def test_each_way_to_prove_a_registered_secret_is_used(
         await guarded.post("/expire")
 
         assert await whoami(config, store) == "ada"
+
+
+async def test_a_published_client_document_takes_the_place_of_a_registration(
+    guarded: Guarded, add: Add, store: CredentialStore
+) -> None:
+    """Where the authorization server takes them; elsewhere we register as usual."""
+    document = "https://thresher.example.com/client.json"
+    config = await add(guarded, oauth=OAuthClient(document))
+    await guarded.becomes(documents="yes")
+    await signed_in(config, store)
+    first = (await store.load(config) or {})["client"]["client_id"], await guarded.seen("registrations")
+    await guarded.becomes(documents="no")
+    await signed_in(config, store)
+    await guarded.post("/expire")
+
+    assert first == (document, 0)
+    assert await guarded.seen("registrations") == 1
+    assert await whoami(config, store) == "ada"
+
+
+async def test_the_registered_port_is_listened_on(guarded: Guarded, add: Add, store: CredentialStore) -> None:
+    """A redirect address that was registered by hand has one port; where that is taken, the command says so."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        config = await add(guarded, oauth=OAuthClient("known", "known-client-secret", callback_port=port))
+        with pytest.raises(InvalidInput, match=f"Port {port}"):
+            await signed_in(config, store)
+
+    shown: asyncio.Queue[str] = asyncio.Queue()
+    async with open_sign_in(config, store) as sign_in:
+        running = asyncio.create_task(sign_in.run(shown.put_nowait))
+        back = await redirected(await shown.get())
+        await browse(back)
+        await running
+
+    assert back.startswith(f"http://127.0.0.1:{port}/callback?")

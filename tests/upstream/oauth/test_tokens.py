@@ -10,11 +10,14 @@ from dataclasses import replace
 import httpx2
 import pytest
 
+from tests.support.waiting import eventually
+from tests.upstream.oauth.conftest import Add
 from tests.upstream.oauth.guarded import Guarded, ask, signed_in, whoami
 from thresher.core import UpstreamError
 from thresher.knowledge.tools import CredentialStore
 from thresher.store import Database, SecretBox
 from thresher.upstream import OAuthClient, ServerConfig, SignInNeeded, auth_for, identity_for, sign_in_state
+from thresher.upstream.oauth import keeper
 from thresher.upstream.oauth.credential import Claim, read_credential
 
 
@@ -332,7 +335,7 @@ async def test_a_token_stays_at_its_server(guarded: Guarded, config: ServerConfi
     assert who == "nobody"
 
 
-async def test_client_credentials_need_no_person(guarded: Guarded, add, store: CredentialStore) -> None:
+async def test_client_credentials_need_no_person(guarded: Guarded, add: Add, store: CredentialStore) -> None:
     """The first call fetches a token, later ones use it, and its end brings the next."""
     client = OAuthClient("known", "known-client-secret", scopes=("read",), grant="client_credentials")
     config = await add(guarded, oauth=client)
@@ -346,7 +349,9 @@ async def test_client_credentials_need_no_person(guarded: Guarded, add, store: C
     assert await guarded.seen("registrations") == 0
 
 
-async def test_client_credentials_are_proved_as_the_server_wants(guarded: Guarded, add, store: CredentialStore) -> None:
+async def test_client_credentials_are_proved_as_the_server_wants(
+    guarded: Guarded, add: Add, store: CredentialStore
+) -> None:
     """Some take the secret in the form only."""
     await guarded.becomes(methods="client_secret_post")
     client = OAuthClient("known", "known-client-secret", grant="client_credentials")
@@ -355,7 +360,7 @@ async def test_client_credentials_are_proved_as_the_server_wants(guarded: Guarde
     assert await whoami(config, store) == "machine known"
 
 
-async def test_wrong_client_credentials_say_so(guarded: Guarded, add, store: CredentialStore) -> None:
+async def test_wrong_client_credentials_say_so(guarded: Guarded, add: Add, store: CredentialStore) -> None:
     """The call fails at once and names the trouble, not the secret."""
     client = OAuthClient("known", "not-the-right-secret", grant="client_credentials")
     config = await add(guarded, oauth=client)
@@ -459,3 +464,32 @@ def _tenant(config: ServerConfig):
     from thresher.core import Tenant
 
     return Tenant(config.tenant, "")
+
+
+async def test_what_another_process_has_stored_is_seen_in_time(
+    guarded: Guarded,
+    config: ServerConfig,
+    store: CredentialStore,
+    database: Database,
+    box: SecretBox,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A sign-in as somebody else, made elsewhere, is used before long, and no call waits for it."""
+    monkeypatch.setattr(keeper, "FRESH_SECONDS", 0.05)
+    await signed_in(config, store)
+    held = await store.load(config) or {}
+    async with httpx2.AsyncClient(auth=auth_for(config, store)) as client:
+        before = await ask(config, client)
+        await guarded.becomes(user="eve")
+        await signed_in(config, store)
+        other = await store.load(config) or {}
+        await store.save(config, held)
+        assert await ask(config, client) == "ada"
+        await CredentialStore(database, box).save(config, other)
+
+        async def as_eve() -> bool:
+            return await ask(config, client) == "eve"
+
+        await eventually(as_eve)
+
+    assert before == "ada"
