@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from fastmcp.client.elicitation import ElicitResult
 
 from tests.gateway.talking import add_talking, call, connect, served, text
 from tests.support import eventually
+from thresher.gateway import parking
 from thresher.services import Services
 
 
@@ -132,3 +134,54 @@ async def test_a_cancelled_call_is_cancelled_upstream(url: str, mode: str, notes
         await eventually(notes.exists)
 
     assert notes.read_text() == "cancelled\n"
+
+
+PAY = {"name": "talk_pay", "arguments": {"for": "ann"}}
+STATELESS = {
+    "accept": "application/json, text/event-stream",
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "tools/call",
+    "mcp-name": "call_tool",
+    "x-user": "ann",
+}
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+}
+
+
+async def post(http: httpx.AsyncClient, url: str, arguments: Any, user: str = "ann", **more: Any) -> dict[str, Any]:
+    """Send a call of the stateless era as it stands."""
+    params = {"name": "call_tool", "arguments": arguments, "_meta": META, **more}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    return (await http.post(url, json=message, headers={**STATELESS, "x-user": user}, timeout=30)).json()
+
+
+async def test_a_parked_call_goes_on_for_its_own_caller_and_arguments_alone(url: str) -> None:
+    """The state that a client carries is worth nothing to anybody else, nor a second time."""
+    async with httpx.AsyncClient() as http:
+        asked = (await post(http, url, PAY))["result"]
+        key = next(iter(asked["inputRequests"]))
+        answers = {
+            "requestState": asked["requestState"],
+            "inputResponses": {key: {"action": "accept", "content": {"yes": True}}},
+        }
+        foreign = await post(http, url, PAY, "bob", **answers)
+        changed = await post(http, url, {**PAY, "arguments": {"for": "eve"}}, **answers)
+        own = await post(http, url, PAY, **answers)
+        again = await post(http, url, PAY, **answers)
+
+    assert asked["resultType"] == "input_required"
+    assert asked["inputRequests"][key]["params"]["message"] == "Pay for ann?"
+    assert own["result"]["content"][0]["text"] == "ann: accept {'yes': True}"
+    assert [answer["error"]["code"] for answer in (foreign, changed, again)] == [-32602] * 3
+
+
+async def test_a_parked_call_that_nobody_comes_back_for_is_cancelled(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And whoever comes too late is told to begin again."""
+    monkeypatch.setattr(parking, "PARKED_SECONDS", 0.0)
+    async with httpx.AsyncClient() as http:
+        asked = (await post(http, url, PAY))["result"]
+        late = await post(http, url, PAY, requestState=asked["requestState"], inputResponses={})
+
+    assert "Send the request again without it" in late["error"]["message"]
