@@ -12,8 +12,8 @@ from typing import Final
 
 from thresher.knowledge.tools.scanner.lexicon import SEND, words
 from thresher.knowledge.tools.scanner.records import Peers
-from thresher.knowledge.tools.scanner.rules import Said
 from thresher.knowledge.tools.scanner.sentences import Sentence
+from thresher.knowledge.tools.scanner.signs import Said
 
 _NAME: Final = re.compile(
     r"(?<![\w./-])[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+(?![\w/-])|(?<![\w./-])[a-z]+[A-Z]\w+(?![\w/-])"
@@ -51,7 +51,10 @@ _DISGRACES: Final = words(
     r"\b(?:is|are|has\s+been|was)\s+(?:now\s+)?(?:deprecated|insecure|unsafe|broken|obsolete|compromised|unreliable|malicious|disabled|untrusted|vulnerable)\b"
     r"|\b(?:returns|gives|produces|has)\s+(?:incomplete|wrong|stale|inaccurate|incorrect|corrupt\w*|false|outdated|bad)\b"
 )
-_AVOIDS_ALL: Final = words(r"\b(?:always|only|instead|must)\b[^.]{0,40}\bthis\s+(?:tool|one|function)\b|\bthis\s+(?:tool|one|function)\b[^.]{0,40}\binstead\b")
+_AVOIDS_ALL: Final = words(
+    r"""\b(?:always|only|instead|must)\b[^.]{0,40}\bthis\s+(?:tool|one|function)\b
+    |\bthis\s+(?:tool|one|function)\b[^.]{0,40}\binstead\b"""
+)
 _OUTRANKS: Final = words(
     r"""\b(?:before|prior\s+to|instead\s+of|in\s+place\s+of|over|rather\s+than|ahead\s+of)\s+(?:\w+ing\s+)?(?:any|all|every|the)\s+(?:other\s+)(?:\w+\s+)?(?:tools?|functions?|servers?)\b"""
 )

@@ -23,7 +23,8 @@ _COMMENTS: Final = (
     re.compile(r"<!--(.*?)(?:-->|\Z)", re.S),
     re.compile(r"^\s*\[[^\]]*\]:\s*(?:#|<>|about:blank)\s*[\"'(](.*?)[\"')]\s*$", re.M),
     re.compile(
-        r"<(\w{1,20})[^>]{0,200}?(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|\shidden\b)[^>]{0,200}>(.*?)(?:</\1|\Z)", re.S
+        r"<(\w{1,20})[^>]{0,200}?(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|\shidden\b)[^>]{0,200}>(.*?)(?:</\1|\Z)",
+        re.S,
     ),
     re.compile(r"/\*(.*?)\*/", re.S),
 )

@@ -15,7 +15,7 @@ def words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.I | re.X)
 
 
-SECRET_PLACE: Final = r"""(?:
+PRIVATE_PLACE: Final = r"""(?:
     (?:~|\$\{?HOME\}?|/root|/home/\w+|/Users/\w+|%USERPROFILE%)?[/\\]?
       \.(?:ssh|aws|gnupg|kube|docker|azure|netrc|npmrc|pypirc|git-credentials|cursor|claude|codex|gemini|bash_history
          |zsh_history|pgpass)\b(?:[/\\][\w.*-]+)*
@@ -24,10 +24,11 @@ SECRET_PLACE: Final = r"""(?:
   | \baws/credentials\b | \bcookies\.sqlite\b | \bkeychain\b | \bkubeconfig\b )"""
 """Files and folders where a machine keeps its secrets."""
 
-SECRET_WORD: Final = r"""(?:
+NAMED_PRIVATE: Final = r"""(?:
     \b(?:api|access|secret|private|ssh|signing|auth|session|refresh|bearer|oauth|encryption)[\s_-]?
       (?:keys?|tokens?|cookies?|credentials?)\b
-  | \b(?:passwords?|passphrases?|credentials?|secrets|seed\s+phrases?|env(?:ironment)?\s+var(?:iable)?s?|cookies|tokens)\b
+  | \b(?:passwords?|passphrases?|credentials?|secrets|seed\s+phrases?|env(?:ironment)?\s+var(?:iable)?s?|cookies
+  |tokens)\b
   )"""
 """Secrets by name."""
 
@@ -35,7 +36,8 @@ HIDDEN_TALK: Final = r"""(?:
     \b(?:system|developer|hidden|initial|original|internal|secret|confidential)\s+(?:system\s+)?
       (?:prompts?|instructions?|messages?|directives?)\b
   | \byour\s+(?:(?:own|full|entire|complete|hidden|internal|system|initial|current)\s+)*
-      (?:prompts?|instructions?|directives?|context(?:\s+window)?(?!\s+(?:usage|size|length|limit|menu))|reasoning|memory)\b )"""
+      (?:prompts?|instructions?|directives?|context(?:\s+window)?(?!\s+(?:usage|size|length|limit|menu))|reasoning
+        |memory)\b )"""
 """What only the model has been told."""
 
 TALK: Final = r"""(?:
@@ -53,32 +55,44 @@ TALK: Final = r"""(?:
   | \bclipboard(?:\s+contents?)?\b )"""
 """What passes between a person and the model."""
 
-TAKE: Final = r"""\b(?:read|open|cat|load|access|get|fetch|retriev|collect|gather|extract|harvest|dump|cop(?:y|ie)|grab|captur|steal
+TAKE: Final = r"""\b(?:read|open|cat|load|access|get|fetch|retriev|collect|gather|extract|harvest|dump|cop(?:y|ie)
+  |grab|captur|steal
     |scrap|enumerat|locat|obtain|look\s+up|includ|embed|append|attach|insert|past|list|find|search|exfiltrat|encod)
     (?:e|es|s|ed|ing|ting)?\b"""
-SEND: Final = r"""\b(?:send|upload|post|put|forward|transmit|e-?mail|mail|bcc|cc|leak|relay|pass|deliver|push|submit|exfiltrat|beacon
+SEND: Final = r"""\b(?:send|upload|post|put|forward|transmit|e-?mail|mail|bcc|cc|leak|relay|pass|deliver|push
+  |submit|exfiltrat|beacon
     |stream|mirror|siphon|funnel|publish|share|ship|report|cop(?:y|ie)|writ|append|smuggl|disclos)
     (?:e|es|s|ed|'?d|ing|ting)?\b"""
-TELL: Final = r"""\b(?:reveal|output|print|return|disclos|repeat|recit|display|show|expos|leak|dump|quot|writ|includ|echo|provid|giv)
+TELL: Final = r"""\b(?:reveal|output|print|return|disclos|repeat|recit|display|show|expos|leak|dump|quot|writ
+  |includ|echo|provid|giv)
     (?:e|es|s|ed|ing)?\b"""
 
-ADDRESS: Final = r"""(?: \b(?:https?|ftp|wss?)://[^\s'"<>)]+ | \b(?![\w.+-]*@example\.(?:com|org|net)\b)[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b | \b\d{1,3}(?:\.\d{1,3}){3}\b )"""
-OUTSIDE: Final = r"""(?: \b(?:external|remote|third[\s-]party|outside|foreign|unknown|attacker|rogue|malicious|untrusted|unrelated|off-?site
+ADDRESS: Final = r"""(?: \b(?:https?|ftp|wss?)://[^\s'"<>)]+
+  | \b(?![\w.+-]*@example\.(?:com|org|net)\b)[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b
+  | \b\d{1,3}(?:\.\d{1,3}){3}\b )"""
+"""A place on the network; `user@example.com` stands for any reader's own."""
+OUTSIDE: Final = r"""(?: \b(?:external|remote|third[\s-]party|outside|foreign|unknown|attacker|rogue|malicious
+  |untrusted|unrelated|off-?site
       |our|my)(?:'?s)?\s+(?:[\w-]+\s+){0,3}?
       (?:endpoints?|servers?|hosts?|address(?:es)?|urls?|webhooks?|sites?|domains?|collectors?|service|machine|bucket|account
         |inbox|part(?:y|ies)|location|destination)\b
   | \battackers?\b | \bcollectors?\b | \bwebhooks?\b )"""
-PARAMETER: Final = r"""(?: \b(?:in|into|as|through|via|to|inside|within|using|with)\s+(?:(?:the|an?|its|this|your)\s+)?(?:[\w-]+\s+){0,2}?['"`]?[\w-]+['"`]?\s+
+PARAMETER: Final = r"""(?: \b(?:in|into|as|through|via|to|inside|within|using|with)\s+(?:(?:the|an?|its|this
+  |your)\s+)?(?:[\w-]+\s+){0,2}?['"`]?[\w-]+['"`]?\s+
       (?:arguments?|parameters?|fields?|args?|params?)\b
   | \b(?:as|in|into)\s+['"`]\w+['"`]
   | \b(?:using|via|through|with|by\s+calling|to)\s+the\s+[`'"]?[\w-]+[`'"]?\s+(?:tool|function)\b )"""
 
-DIRECTED: Final = r"""\b(?:you|must|should|shall|always|first|instead|required|mandatory|need\s+to|have\s+to|please|be\s+sure|make\s+sure
-    |ensure|whenever|every\s+time|before|after|once|then|also|immediately|now|never|remember)\b"""
-"""Words that turn a description into an order."""
+COMMANDING: Final = r"""\b(?:you|must|should|shall|always|first|instead|required|mandatory|need\s+to|have\s+to
+    |please|be\s+sure
+    |make\s+sure|ensure|whenever|every\s+time|immediately|now|never|remember)\b"""
+"""Words of an order to the reader."""
+DIRECTED: Final = rf"(?:{COMMANDING}|\b(?:before|after|once|then|also)\b)"
+"""Words that turn a description into an order, or add one to it."""
 
-COVERT: Final = r"""\b(?:secretly|silently|covertly|stealthily|invisibly|surreptitiously|clandestinely|discreetly|quietly|unnoticed
+COVERT: Final = r"""\b(?:secretly|silently|covertly|stealthily|invisibly|surreptitiously|clandestinely|discreetly
+  |quietly|unnoticed
     |in\s+secret|behind\s+the\s+scenes|unbeknownst)\b"""
-PEOPLE: Final = r"(?:users?|humans?|persons?|people|anyone|anybody|operators?|owners?|them|him|her|customers?|victims?|admins?|administrators?)"
-IDENTIFIER: Final = r"(?:[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+|[a-z]+[A-Z]\w+)"
-"""A name such as `send_email` or `sendEmail`: no word of prose looks so. Use it where case counts."""
+PEOPLE: Final = r"""(?:users?|humans?|persons?|people|anyone|anybody|operators?|owners?|them|him|her|customers?
+    |victims?|admins?
+    |administrators?)"""

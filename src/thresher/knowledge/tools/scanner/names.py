@@ -10,20 +10,25 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from thresher.knowledge.tools.scanner.commands import shell
 from thresher.knowledge.tools.scanner.lexicon import ADDRESS, words
-from thresher.knowledge.tools.scanner.rules import Said, shell
+from thresher.knowledge.tools.scanner.signs import Said
 
 _PARTS: Final = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 _ASKS: Final = words(
-    r"""\b(?:contents?|reading|read|dump|value|file)\b.*\b(?:ssh|id\ rsa|private\ key|passwd|shadow|env\ file|dotenv|aws\ credentials|mcp\ json|keychain|cookies)\b
-    |\b(?:ssh|id\ rsa|private\ key|etc\ passwd|env\ file|dotenv|aws\ credentials|mcp\ json|keychain|browser\ cookies)\b.*\b(?:contents?|dump|reading)\b"""
+    r"""\b(?:contents?|reading|read|dump|value|file)\b.*\b(?:ssh|id\ rsa|private\ key|passwd|shadow|env\ file
+      |dotenv|aws\ credentials|mcp\ json|keychain|cookies)\b
+    |\b(?:ssh|id\ rsa|private\ key|etc\ passwd|env\ file|dotenv|aws\ credentials|mcp\ json|keychain
+    |browser\ cookies)\b.*\b(?:contents?|dump|reading)\b"""
 )
 _TALK: Final = words(
     r"\b(?:chain\ of\ thought|tool\ call\ history|tools\ list|your\ system\ prompt|hidden\ instructions?)\b"
 )
 _COPIES: Final = words(r"\b(?:bcc|cc|forward|copy\ to|callback|webhook|collector|exfil|mirror|report\ to|beacon)\b")
 _SKIPS: Final = words(
-    r"""\b(?:skip|no|disable|bypass|ignore|without|auto)\ (?:\w+\ )?(?:confirm(?:ation)?|verif(?:y|ication)|auth(?:entication)?|approv(?:e|al)|consent|safety|ssl|tls|certificate)\b"""
+    r"""\b(?:skip|no|disable|bypass|ignore|without|auto)\ (?:\w+\ )?(?:confirm(?:ation)?|verif(?:y|ication)
+    |auth(?:entication)?
+    |approv(?:e|al)|consent|safety|ssl|tls|certificate)\b"""
 )
 _ADDRESS: Final = words(ADDRESS)
 

@@ -13,12 +13,15 @@ from typing import Final
 from thresher.core import Tool
 from thresher.knowledge.tools.formatting import first_sentence
 from thresher.knowledge.tools.scanner.characters import concealed, folded, visible
+from thresher.knowledge.tools.scanner.commands import commands, shell
 from thresher.knowledge.tools.scanner.crossing import crossing, imitates
 from thresher.knowledge.tools.scanner.decoding import uncovered
+from thresher.knowledge.tools.scanner.exfiltration import exfiltration
+from thresher.knowledge.tools.scanner.instructions import instructions
 from thresher.knowledge.tools.scanner.names import names, values
 from thresher.knowledge.tools.scanner.records import ALONE, Finding, Peers
-from thresher.knowledge.tools.scanner.rules import Said, commands, exfiltration, instructions, shell
 from thresher.knowledge.tools.scanner.sentences import sentences
+from thresher.knowledge.tools.scanner.signs import Said
 from thresher.knowledge.tools.scanner.texts import Text, texts
 
 _EXCERPT: Final = 160
@@ -55,7 +58,8 @@ def scan_text(text: str) -> tuple[Finding, ...]:
 
 def _text(text: Text, peers: Peers, tool: str) -> Iterator[Finding]:
     if len(text.text) > _LONGEST:
-        yield _finding(("hidden", "danger", "It is longer than anybody reads, scanner included."), text.where, text.text, 0)
+        why = "It is longer than anybody reads, the scanner included."
+        yield _finding(("hidden", "danger", why), text.where, text.text, 0)
         text = replace(text, text=text.text[:_LONGEST])
     for run in concealed(text.text):
         what = f"{run.what[0].upper()}{run.what[1:]}."

@@ -51,12 +51,14 @@ _RELATIVE: Final = re.compile(
     re.I | re.X,
 )
 _NAMED_BEFORE: Final = re.compile(
-    r"\b(?:phrases?|strings?|patterns?|words?|attempts?|attacks?|injections?|such as|like|e\.g\.,?|called|named|known as|saying|reading)"
+    r"\b(?:phrases?|strings?|patterns?|words?|attempts?|attacks?|injections?|such as|like|e\.g\.,?|called"
+    r"|named|known as|saying|reading)"
     r"\s+(?:to\s+)?[\"'`\u201c]?(?:\w+\s+){0,2}$",
     re.I,
 )
 _NAMED_AFTER: Final = re.compile(
-    r"[\"'`\u201d]?[\s-]*(?:\w+\s+){0,2}(?:attacks?|attempts?|patterns?|phrases?|style|injections?|jailbreaks?|payloads?|examples?|strings?)\b", re.I
+    r"[\"'`\u201d]?[\s-]*(?:\w+\s+){0,2}(?:attacks?|attempts?|patterns?|phrases?|style|injections?|jailbreaks?|payloads?|examples?|strings?)\b",
+    re.I,
 )
 _QUOTES: Final = re.compile(
     r"\"[^\"\n]{1,300}\"|(?<!\w)'[^'\n]{1,300}'(?!\w)|`[^`\n]{1,300}`|\u201c[^\u201d\n]{1,300}\u201d|\u00ab[^\u00bb\n]{1,300}\u00bb"

@@ -15,7 +15,7 @@ from thresher.core import JSON, Tool
 Role: TypeAlias = Literal["name", "prose", "value"]
 """`name`: an identifier. `prose`: a title or description. `value`: a default, an example, one of an enumeration."""
 
-_PROSE = frozenset({"title", "description", "$comment"})
+_DRY = frozenset({"type", "format", "$ref", "$schema", "$id"})
 _VALUES = frozenset({"default", "enum", "const", "examples", "example", "pattern"})
 _NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _DEPTH = 100
@@ -52,17 +52,19 @@ def _schema(schema: Any, where: str, name: str, depth: int) -> Iterator[Text]:
     if not isinstance(schema, Mapping):
         return
     for word, value in cast("JSON", schema).items():
-        here = f"{where}/{_escaped(word)}"
-        if word in _PROSE and isinstance(value, str):
-            yield Text(here, value, "prose", name)
-        elif word in _VALUES:
-            yield from _strings(value, here, name, depth + 1)
-        elif word in _NAMED and isinstance(value, Mapping):
-            yield from _properties(cast("JSON", value), here, depth)
-        elif isinstance(value, Mapping | list):
-            yield from _schema(value, here, name, depth + 1)
-        elif isinstance(value, str) and word not in ("type", "format", "$ref", "$schema", "$id"):
-            yield Text(here, value, "prose", name)  # no word of JSON Schema: a server's own, read all the same
+        yield from _member(word, value, f"{where}/{_escaped(word)}", name, depth)
+
+
+def _member(word: str, value: Any, where: str, name: str, depth: int) -> Iterator[Text]:
+    """One keyword of a schema; what is no word of JSON Schema is the server's own, and read all the same."""
+    if word in _VALUES:
+        yield from _strings(value, where, name, depth + 1)
+    elif word in _NAMED and isinstance(value, Mapping):
+        yield from _properties(cast("JSON", value), where, depth)
+    elif isinstance(value, Mapping | list):
+        yield from _schema(value, where, name, depth + 1)
+    elif isinstance(value, str) and word not in _DRY:
+        yield Text(where, value, "prose", name)
 
 
 def _properties(properties: JSON, where: str, depth: int) -> Iterator[Text]:
