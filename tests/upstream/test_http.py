@@ -240,3 +240,19 @@ async def test_structured_content_that_is_no_object_is_kept(upstreams: Upstreams
     assert (outcome.structured, outcome.content) == ([1, 2], [])
     assert outcome.raw is not None
     assert outcome.raw["structuredContent"] == [1, 2]
+
+
+async def test_cancelling_a_call_cancels_it_at_the_server(
+    upstreams: Upstreams, http_server: Start, tmp_path: Path
+) -> None:
+    """2025-11-25: by a message of its own; the session lives on."""
+    heard = tmp_path / "heard"
+    config = http_server(f"heard={heard}").config
+    await upstreams.list_tools(config)
+    call = asyncio.create_task(upstreams.call_tool(config, "echo", {"seconds": 60}))
+    await eventually(lambda: "tools/call" in heard.read_text())
+
+    call.cancel()
+
+    await eventually(lambda: "notifications/cancelled" in heard.read_text())
+    assert not (await upstreams.call_tool(config, "echo", {})).is_error

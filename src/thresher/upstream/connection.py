@@ -248,7 +248,8 @@ class Connection:
             return envelope(agreement.version, {})
         # Sampling passes between peers of the older kind only.
         capabilities = asked_for(peer.capabilities).model_copy(update={"sampling": None})
-        told = {LOG_LEVEL_META_KEY: "info"} if "logging" in agreement.capabilities else {}
+        # Everything: the client of this call says itself how much of it it wants to hear.
+        told = {LOG_LEVEL_META_KEY: "debug"} if "logging" in agreement.capabilities else {}
         return {**envelope(agreement.version, declared(capabilities)), **told}
 
     def _begin(self) -> None:

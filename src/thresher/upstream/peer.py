@@ -59,4 +59,7 @@ def asked_for(capabilities: ClientCapabilities) -> ClientCapabilities:
 
 def can_be_asked(peer: Peer | None) -> bool:
     """Whether a server could ask this peer anything."""
-    return peer is not None and asked_for(peer.capabilities) != ClientCapabilities()
+    if peer is None:
+        return False
+    known = peer.capabilities
+    return known.elicitation is not None or known.sampling is not None or known.roots is not None
