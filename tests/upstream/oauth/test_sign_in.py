@@ -241,3 +241,17 @@ async def test_the_registered_port_is_listened_on(guarded: Guarded, add: Add, st
         await running
 
     assert back.startswith(f"http://127.0.0.1:{port}/callback?")
+
+
+async def test_signing_in_a_client_of_its_own_rights_asks_no_person(
+    guarded: Guarded, add: Add, store: CredentialStore
+) -> None:
+    """The command checks the secret, and shows no address."""
+    client = OAuthClient("known", "known-client-secret", grant="client_credentials", issuer=f"{guarded.url[:-4]}/")
+    config = await add(guarded, oauth=client)
+
+    done = await signed_in(config, store)
+
+    assert not done.renewable
+    assert await guarded.seen("authorizations") == 0
+    assert await whoami(config, store) == "machine known"
