@@ -13,12 +13,11 @@ from contextlib import nullcontext
 
 import anyio
 from fastapi.responses import JSONResponse
-from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thresher.api.errors import problem, refused, unforeseen
-from thresher.api.origins import Origins, was_forwarded
+from thresher.api.origins import Given, Origins, read, was_forwarded
 from thresher.core import AccessDenied, Caller, ThresherError, event
 from thresher.store import Keys
 
@@ -76,7 +75,7 @@ class Door:
             await answer.instead(unforeseen(error), scope, receive)
 
     async def _serve(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
-        if (refusal := self._stranger(scope)) is not None:
+        if (refusal := self._stranger(read(scope), scope)) is not None:
             await refusal(scope, receive, answer.send)
         elif scope["path"] in OPEN_PATHS:
             await self._http(scope, receive, answer.send)
@@ -84,8 +83,9 @@ class Door:
             await self._inside(scope, receive, answer.send)
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
-        text = _key(scope)
-        caller = await self._caller(scope, text)
+        given = read(scope)
+        text = _key(given)
+        caller = await self._caller(given, text)
         self._welcome(caller)
         face = self._mcp if scope["path"] in ("/mcp", "/mcp/") else self._http
         named = {CALLER: caller} | ({KEY: _fingerprint(text)} if text else {})
@@ -94,22 +94,22 @@ class Door:
         if work.cancelled_caught:
             raise _REVOKED
 
-    def _stranger(self, scope: Scope) -> JSONResponse | None:
+    def _stranger(self, given: Given, scope: Scope) -> JSONResponse | None:
         """The refusal of a request that a web page was tricked into, or that is meant for another server."""
-        if not self._origins.knows_host(scope):
+        if not self._origins.knows_host(given, scope):
             hint = "Use the address that Thresher printed, or add the name to THRESHER_ALLOWED_HOSTS."
             return problem(421, "foreign_host", "This server does not go by the name in the header Host.", hint)
-        if not self._origins.knows_origin(scope):
+        if not self._origins.knows_origin(given, scope):
             hint = "If you trust the page, add its origin to THRESHER_ALLOWED_ORIGINS."
             return problem(403, "foreign_origin", "Web pages of this origin may not use Thresher.", hint)
         return None
 
-    async def _caller(self, scope: Scope, text: str) -> Caller:
+    async def _caller(self, given: Given, text: str) -> Caller:
         if text:
             if (caller := await self._keys.holder(text)) is None:
                 raise _REVOKED
             return caller
-        if self._owner is None or was_forwarded(scope) or await self._keys.exist():
+        if self._owner is None or was_forwarded(given) or await self._keys.exist():
             raise AccessDenied("A key is needed here.", hint=_WAY_IN)
         return self._owner
 
@@ -131,17 +131,17 @@ def _readable(application: ASGIApp, origins: Collection[str]) -> ASGIApp:
 _MCP_HEADERS = ("mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name")
 
 
-def _key(scope: Scope) -> str:
+def _key(given: Given) -> str:
     """The bearer token of a request; empty without one.
 
     Raises:
         AccessDenied: Another kind of authorization, or more than one.
     """
-    given = Headers(scope=scope).getlist("authorization")
-    if not given:
+    shown = given.get(b"authorization")
+    if not shown:
         return ""
-    scheme, _, token = given[0].strip().partition(" ")
-    if len(given) > 1 or scheme.lower() != "bearer" or not token.strip():
+    scheme, _, token = shown[0].strip().partition(" ")
+    if len(shown) > 1 or scheme.lower() != "bearer" or not token.strip():
         raise AccessDenied("The header Authorization holds no key.", hint=_WAY_IN)
     return token.strip()
 

@@ -80,12 +80,12 @@ def health_router(watch: Watch) -> APIRouter:
     router = APIRouter(tags=["health"])
 
     @router.get("/healthz", response_class=PlainTextResponse)
-    async def healthz() -> str:  # pyright: ignore[reportUnusedFunction]
+    async def healthz() -> str:  # pyright: ignore[reportUnusedFunction] - a route
         """The process lives."""
         return "ok\n"
 
     @router.get("/readyz", responses={503: {"model": Readiness, "description": "Not ready; the reasons say why."}})
-    async def readyz(response: Response) -> Readiness:  # pyright: ignore[reportUnusedFunction]
+    async def readyz(response: Response) -> Readiness:  # pyright: ignore[reportUnusedFunction] - a route
         """Requests can be answered."""
         found = await watch.readiness()
         response.status_code = 200 if found.status == "ready" else 503

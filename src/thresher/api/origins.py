@@ -10,15 +10,29 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
 from starlette.types import Scope
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?")
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
+_FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")
+_READ = frozenset({b"host", b"origin", b"authorization", *_FORWARDED})
+
+Given: TypeAlias = Mapping[bytes, Sequence[str]]
+"""The headers that decide who comes in, by name."""
+
+
+def read(scope: Scope) -> Given:
+    """The headers of a request that decide who comes in."""
+    given: dict[bytes, list[str]] = {}
+    for name, value in scope["headers"]:
+        if name in _READ:
+            given.setdefault(name, []).append(value.decode("latin-1"))
+    return given
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,30 +52,31 @@ class Origins:
         """From settings."""
         return cls(frozenset(name.lower() for name in hosts), frozenset(origin.lower() for origin in origins))
 
-    def knows_host(self, scope: Scope) -> bool:
+    def knows_host(self, given: Given, scope: Scope) -> bool:
         """Whether the request names this server: a loopback name, the address it came in by, or an allowed host."""
-        given = Headers(scope=scope).getlist("host")
-        name = _name(given[0]) if len(given) == 1 else ""
+        hosts = given.get(b"host", ())
+        name = _name(hosts[0]) if len(hosts) == 1 else ""
         if not name:
             return False
         return is_loopback(name) or name in self.hosts or name == _server(scope)
 
-    def knows_origin(self, scope: Scope) -> bool:
+    def knows_origin(self, given: Given, scope: Scope) -> bool:
         """Whether the page that sent it, if one did, is our own, one of this machine on this machine, or allowed."""
-        given = Headers(scope=scope).getlist("origin")
-        if not given:
+        pages = given.get(b"origin")
+        if not pages:
             return True
-        origin = given[0].lower() if len(given) == 1 else ""
+        origin = pages[0].lower() if len(pages) == 1 else ""
         if origin in self.origins:
             return True
         parts = urlsplit(origin) if _is_origin(origin) else None
-        host = Headers(scope=scope).get("host", "").lower()
+        host = given.get(b"host", ("",))[0].lower()
         if parts is None:
             return False
         page, ours = _name(parts.netloc), _name(host)
         return (is_loopback(page) and is_loopback(ours)) or origin == f"{scope.get('scheme', 'http')}://{host}"
 
 
+@lru_cache(maxsize=256)
 def is_loopback(name: str) -> bool:
     """Whether a name or an address means this machine alone."""
     try:
@@ -70,12 +85,12 @@ def is_loopback(name: str) -> bool:
         return False
 
 
-def was_forwarded(scope: Scope) -> bool:
+def was_forwarded(given: Given) -> bool:
     """Whether a proxy says that it passed the request on: then it comes from elsewhere, whatever its address."""
-    headers = Headers(scope=scope)
-    return any(name in headers for name in _FORWARDED)
+    return any(name in given for name in _FORWARDED)
 
 
+@lru_cache(maxsize=256)
 def _name(host: str) -> str:
     """The name in a Host header, brackets and port removed; empty when it is not one."""
     found = _HOST.fullmatch(host.strip().lower())

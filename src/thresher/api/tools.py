@@ -58,13 +58,13 @@ def tools_router(tools: ToolService) -> APIRouter:
     router = APIRouter(prefix="/v1/tools", tags=["tools"], responses=PROBLEMS, dependencies=[Depends(_BEARER)])
 
     @router.post("/find")
-    async def find_tools(body: FindRequest, caller: Asking) -> FindResponse:  # pyright: ignore[reportUnusedFunction]
+    async def find_tools(body: FindRequest, caller: Asking) -> FindResponse:  # pyright: ignore[reportUnusedFunction] - a route
         """Pick the tools that a message needs: `find_tools` of MCP, for programs that talk to the model themselves."""
         found = await tools.find_tools(caller, **body.model_dump(), include_unchosen=True)
         return _found(found, await _definitions(tools, caller, [tool.name for tool in found.tools]))
 
     @router.post("/refresh")
-    async def refresh(body: RefreshRequest, caller: Asking) -> RefreshResponse:  # pyright: ignore[reportUnusedFunction]
+    async def refresh(body: RefreshRequest, caller: Asking) -> RefreshResponse:  # pyright: ignore[reportUnusedFunction] - a route
         """List servers again and index what changed; answers when that is done."""
         if body.tool is not None and body.servers is not None:
             raise InvalidInput("Give servers or tool, not both.", hint="A tool's server is known.")
