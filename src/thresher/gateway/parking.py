@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 from uuid import uuid4
 
@@ -19,17 +19,15 @@ from mcp import MCPError
 from mcp_types import (
     INVALID_PARAMS,
     CreateMessageRequest,
-    ElicitRequest,
     InputRequiredResult,
     InputResponseRequestParams,
     InputResponses,
-    ListRootsRequest,
     LoggingMessageNotificationParams,
     Result,
 )
 
 from thresher.core import Caller, InvalidInput, event
-from thresher.gateway.peers import ClientPeer, Context, Peers, asked_in_rounds, refuse_sampling
+from thresher.gateway.peers import ClientPeer, Context, Peers, Question, asked_in_rounds, refuse_sampling
 
 logger = logging.getLogger("thresher.gateway")
 
@@ -48,12 +46,13 @@ class _Parked:
         self.caller = caller
         self.id = peer_id
         self.capabilities = asked_in_rounds(context)
+        self.protocol = context.protocol_version
         self.token = uuid4().hex
         self.work: asyncio.Task[Any] | None = None
         self.timer: asyncio.TimerHandle | None = None
         self._client: ClientPeer | None = None
         self._asked = asyncio.Event()
-        self._open: dict[str, tuple[ElicitRequest | ListRootsRequest, asyncio.Future[Result]]] = {}
+        self._open: dict[str, tuple[Question, asyncio.Future[Result]]] = {}
         self._count = 0
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
@@ -66,19 +65,27 @@ class _Parked:
         if self._client is not None:
             await self._client.log(params)
 
-    async def ask(self, request: ElicitRequest | CreateMessageRequest | ListRootsRequest) -> Result:
+    async def ask(self, request: Question) -> Result:
         """Wait for the answer of a later request."""
         if isinstance(request, CreateMessageRequest):
             raise refuse_sampling()
         self._count += 1
-        key = str(self._count)
-        answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._open[key] = (request, answer)
+        key = f"question {self._count}"
+        return (await self.ask_all({key: request}))[key]
+
+    async def ask_all(self, questions: Mapping[str, Question]) -> dict[str, Result]:
+        """The same for questions that a server of the stateless era asks side by side, under its own names for them."""
+        loop = asyncio.get_running_loop()
+        asked: dict[str, tuple[Question, asyncio.Future[Result]]] = {
+            key: (question, loop.create_future()) for key, question in questions.items()
+        }
+        self._open |= asked
         self._asked.set()
         try:
-            return await answer
+            return {key: await answer for key, (_, answer) in asked.items()}
         finally:
-            self._open.pop(key, None)
+            for key in asked:
+                self._open.pop(key, None)
 
     def answer(self, responses: InputResponses) -> None:
         """Hand on the answers; a question that has none stays open and is asked again."""

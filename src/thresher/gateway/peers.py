@@ -52,12 +52,14 @@ class ClientPeer:
     Attributes:
         id: The client's connection, as leased sessions know it.
         capabilities: What the client can be asked.
+        protocol: The revision that the client speaks.
     """
 
     def __init__(self, context: Context, peer_id: str, capabilities: ClientCapabilities) -> None:
         self._context = context
         self.id = peer_id
         self.capabilities = capabilities
+        self.protocol = context.protocol_version
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
         """Pass on; nothing is sent unless the client gave a token."""
@@ -124,9 +126,11 @@ def session_peer(context: Context) -> ClientPeer:
 
 
 def asked_in_rounds(context: Context) -> ClientCapabilities:
-    """What a client of the stateless era can be asked: sampling and roots have no place there."""
+    """What a client of the stateless era can be asked, in the answers to its requests."""
     declared = connection_of(context).client_capabilities
-    return ClientCapabilities(elicitation=declared.elicitation) if declared is not None else _NOTHING
+    if declared is None:
+        return _NOTHING
+    return ClientCapabilities(elicitation=declared.elicitation, sampling=declared.sampling, roots=declared.roots)
 
 
 def modern(context: Context) -> bool:
