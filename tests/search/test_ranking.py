@@ -116,9 +116,11 @@ def test_probabilities_grow_with_either_arm_and_stay_within_bounds() -> None:
     dense = np.array([0.2, 0.9, 0.2, 1e6, -1e6], np.float32)
     lexical = np.array([1.0, 1.0, 9.0, 1e6, -5.0], np.float32)
 
-    found = probabilities(dense, lexical, BGE_SMALL.head)
+    found = probabilities(dense, lexical, np.zeros(5, np.bool_), BGE_SMALL.head)
+    lacking = probabilities(dense, lexical, np.ones(5, np.bool_), BGE_SMALL.head)
 
     assert found[1] > found[0] < found[2]
+    assert lacking[0] < found[0]
     assert ((found >= 0) & (found <= 1)).all()
 
 
@@ -133,7 +135,8 @@ def test_probabilities_grow_with_either_arm_and_stay_within_bounds() -> None:
 )
 def test_the_threshold_parts_what_fits_from_what_does_not(dense: float, lexical: float, fits: bool) -> None:
     """Either arm alone may be enough: a paraphrase without a common word passes, a chance word does not."""
-    found = probabilities(np.array([dense], np.float32), np.array([lexical], np.float32), BGE_SMALL.head)
+    nothing_lacks = np.zeros(1, np.bool_)
+    found = probabilities(np.array([dense]), np.array([lexical]), nothing_lacks, BGE_SMALL.head)
 
     assert (found[0] >= BGE_SMALL.threshold) == fits
 

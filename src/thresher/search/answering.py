@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core import Arm, Why
-from thresher.search.arguments import ArgumentWeights, facts_of, fit, supplied
+from thresher.search.arguments import ArgumentWeights, Supplied, facts_of, fit, lacks, supplied
 from thresher.search.arrays import Floats, Ids
 from thresher.search.background import Background
 from thresher.search.bm25 import Postings, matched_terms, score_texts
@@ -102,13 +102,14 @@ def answer(
     if not len(scores.columns):
         return Answer((), True, 0.0)
     weights = constants.weights if plan.split else replace(constants.weights, context=constants.query_context)
+    given = _given(plan, traits)
     ranking = rank(
         scores.dense[:, scores.columns],
         scores.lexical[:, scores.columns],
         traits.groups,
         weights,
         whole=plan.whole,
-        adjust=_argument_fit(plan, traits, constants.arguments),
+        adjust=_argument_fit(given, traits, constants.arguments),
     )
     usual = score_texts(
         plan.terms,
@@ -116,7 +117,8 @@ def answer(
         scores.ids[scores.columns],
         lambda term, entry: background.idf(term, items, entry.documents),
     )
-    chances = probabilities(ranking.dense, usual[ranking.rows, ranking.candidates], constants.head)
+    lacking = _lacking(given, traits, ranking.candidates)
+    chances = probabilities(ranking.dense, usual[ranking.rows, ranking.candidates], lacking, constants.head)
     if threshold is None:
         places = close(ranking, chances, limit, margin=constants.margin, threshold=constants.threshold)
     else:
@@ -127,16 +129,22 @@ def answer(
     return Answer(hits, best < needed, best)
 
 
-def _argument_fit(plan: Plan, traits: Traits, weights: ArgumentWeights) -> Callable[[Floats], Floats] | None:
-    """What argument fit adds to the best candidates' scores; the others get the least of it.
+def _given(plan: Plan, traits: Traits) -> Supplied | None:
+    """What the message supplies; None where no argument is to be looked at.
 
-    Phrases that a calling model wrote for a task hold no values, so without the message itself nothing is added.
+    Phrases that a calling model wrote for a task hold no values, so without the message itself nothing is missing.
     """
-    if not (weights and plan.whole and any(traits.slots)):
+    return supplied(plan.phrases[0], plan.terms[0]) if plan.whole and any(traits.slots) else None
+
+
+def _argument_fit(
+    given: Supplied | None, traits: Traits, weights: ArgumentWeights
+) -> Callable[[Floats], Floats] | None:
+    """What argument fit adds to the best candidates' scores; the others get the least of it."""
+    if given is None or not weights:
         return None
 
     def adjust(behind: Floats) -> Floats:
-        given = supplied(plan.phrases[0], plan.terms[0])
         best = np.argsort(behind, kind="stable")[:FITTED]
         fits = np.array([fit(facts_of(traits.slots[place]), given, weights) for place in best.tolist()], np.float32)
         added = np.full(len(behind), fits.min(), np.float32)
@@ -144,6 +152,15 @@ def _argument_fit(plan: Plan, traits: Traits, weights: ArgumentWeights) -> Calla
         return added
 
     return adjust
+
+
+def _lacking(given: Supplied | None, traits: Traits, order: Ids) -> NDArray[np.bool_]:
+    """Which candidates require something that is missing, best first; far down the order all that take anything."""
+    if given is None:
+        return np.zeros(len(order), np.bool_)
+    slots = [traits.slots[place] for place in order.tolist()]
+    looked_at = [lacks(facts_of(text), given) for text in slots[:FITTED]]
+    return np.array([*looked_at, *(bool(text) for text in slots[FITTED:])], np.bool_)
 
 
 def candidates(dense: Iterable[Floats], lexical: Iterable[Floats], most: int) -> Ids:

@@ -192,15 +192,17 @@ def fit(facts: Facts | None, given: Supplied, weights: ArgumentWeights) -> float
     required = sum(facts.required.values()) + len(facts.choices)
     spare = max(0, given.dates - facts.required.get("date", 0))
     return (
-        weights.missing * _misses(facts, given)
+        weights.missing * lacks(facts, given)
         + weights.required * math.log1p(required)
         + weights.dated * min(2, facts.dates, spare)
         + weights.words * _used(facts, given.terms)
     )
 
 
-def _misses(facts: Facts, given: Supplied) -> bool:
+def lacks(facts: Facts | None, given: Supplied) -> bool:
     """Whether anything required is missing; a number or date that is left over may be a name, a date a number."""
+    if facts is None:
+        return False
     wanted = facts.required
     numbers, dates, named = wanted.get("number", 0), wanted.get("date", 0), wanted.get("name", 0)
     names = given.names + given.quotations
