@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -99,7 +100,7 @@ async def test_a_server_that_announces_after_every_listing_is_asked_ever_more_se
         times.append(loop.time())
     await changes.close()
 
-    pauses = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    pauses = [later - earlier for earlier, later in pairwise(times)]
     assert pauses == sorted(pauses)
     assert pauses[-1] > 2 * pauses[0]
 
