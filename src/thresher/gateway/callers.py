@@ -49,7 +49,7 @@ def acting_for(caller: Caller) -> Generator[None]:
 
 def connection_of(context: ServerRequestContext[Any, Any]) -> Connection:
     """The client's connection; the library hands handlers a session around it that says less."""
-    return context.session._connection  # pyright: ignore[reportPrivateUsage]
+    return context.session._connection  # pyright: ignore[reportPrivateUsage] - the session has no public way to it
 
 
 def connection_id(context: ServerRequestContext[Any, Any]) -> str:

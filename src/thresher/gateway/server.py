@@ -81,7 +81,7 @@ def build_gateway(services: Services, *, expose: Expose = "meta") -> FastMCP[Any
 
 def low_level_of(server: FastMCP[Any]) -> Server[Any]:
     """The server that FastMCP wraps; its own transports reach it in the same way."""
-    return server._mcp_server  # pyright: ignore[reportPrivateUsage]
+    return server._mcp_server  # pyright: ignore[reportPrivateUsage] - there is no public way
 
 
 def _serve_lists(server: Server[Any], lists: Lists) -> None:
