@@ -1,0 +1,113 @@
+"""Writes the page of figures from the results: `python -m benchmarks page`.
+
+The prose stands in `benchmarks/page.md`, with `{{...}}` where a figure belongs: `{{file.path.to.value|format}}`, or
+`{{word argument}}` for a piece of a table.
+
+Invariant: the same results give the same page, and a figure that is missing is an error.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import RESULTS
+
+TEMPLATE = Path(__file__).with_name("page.md")
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "benchmarks.md"
+ERAS = ("2026-07-28", "2025-11-25")
+_PLACE = re.compile(r"\{\{([^{}]+)\}\}")
+
+Results = Mapping[str, Any]
+
+
+def results() -> dict[str, Any]:
+    """All saved results, by the name of their file."""
+    return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(RESULTS.glob("*.json"))}
+
+
+def page(template: str, found: Results) -> str:
+    """Fill a template in.
+
+    Raises:
+        KeyError: A figure that it names is in no result.
+    """
+    return _PLACE.sub(lambda match: _filled(match[1].strip(), found), template)
+
+
+def _filled(place: str, found: Results) -> str:
+    word, _, argument = place.partition(" ")
+    if word in PIECES:
+        return PIECES[word](found, argument)
+    path, _, style = place.partition("|")
+    return format(value(found, path), style)
+
+
+def value(found: Results, path: str) -> Any:
+    """One figure by its path; parts may hold dots where they stand in quotes.
+
+    Raises:
+        KeyError: There is none.
+    """
+    here: Any = found
+    for part in re.findall(r"'[^']*'|[^.]+", path):
+        key = part.strip("'")
+        if not isinstance(here, Mapping) or key not in here:
+            raise KeyError(f"benchmarks/page.md names {path}, which no result holds; run the benchmark")
+        here = here[key]
+    return here
+
+
+def _interval(bounds: list[float], sign: str = "") -> str:
+    return "[" + ", ".join(format(bound, f"{sign}.3f") for bound in bounds) + "]"
+
+
+def _recall(found: Results, name: str) -> str:
+    """The cells of one set: ours, the two baselines, and what we lead by."""
+    bench = value(found, f"quality.{name}")
+    ours = bench["thresher"]["recall_at_5"]
+    cells = [f"**{ours['mean']:.3f}** {_interval(ours['interval'])}"]
+    cells += [f"{bench[other]['recall_at_5']['mean']:.3f}" for other in ("fastmcp_bm25", "bge_small")]
+    for other in ("fastmcp_bm25", "bge_small"):
+        lead = bench["lead_at_5"][other]
+        cells.append(f"{lead['difference']:+.3f} {_interval(lead['interval'], '+')}")
+    return " | ".join(cells)
+
+
+def _growth(found: Results, size: str) -> str:
+    """The cells of one size of the catalogue."""
+    row = value(found, f"speed.in_process.{size}")
+    cells: list[str] = []
+    for clauses in ("clauses_1", "clauses_3"):
+        find = row[clauses]["find"]
+        cells += [f"{find['p50_ms']} / {find['p95_ms']}", f"{row[clauses]['share_of_embedding']}"]
+    return " | ".join([*cells, str(row["tools_per_second_without_embedding"]), str(row["memory_mb"])])
+
+
+def _eras(found: Results, path: str) -> str:
+    """One figure of the gateway's in both eras, newest first; the first one in bold."""
+    first, second = (value(found, f"gateway.'{era}'.{path}") for era in ERAS)
+    return f"**{first}**, {second}"
+
+
+def _lost(found: Results, era: str) -> str:
+    """How many scenarios a client loses behind the gateway, and which."""
+    names = found["conformance"][era]["pass_direct_and_fail_through"]
+    return f"**{len(names)}**" + (f" ({', '.join(names)})" if names else "")
+
+
+PIECES: Mapping[str, Callable[[Results, str], str]] = {
+    "recall": _recall,
+    "growth": _growth,
+    "eras": _eras,
+    "lost": _lost,
+}
+
+
+async def run() -> None:
+    """Write the page."""
+    PAGE.write_text(page(TEMPLATE.read_text(encoding="utf-8"), results()), encoding="utf-8")
+    print(PAGE)
