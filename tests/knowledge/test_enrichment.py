@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from thresher.core import Tool
-from thresher.knowledge.tools.enrichment import enrich, split_name
+from thresher.knowledge.tools.enrichment import enrich, slots_of, split_name
 from thresher.knowledge.tools.reader import cleaned, definition_hash, write_of
+from thresher.search import Slot
 
 
 @pytest.mark.parametrize(
@@ -80,3 +81,29 @@ def test_what_no_database_can_hold_is_cleaned_away() -> None:
     assert kept[0].input_schema["k"] == ["v", 1, None]
     assert kept[1].annotations == {"title": ""}
     assert write_of(kept[0], "").tokens > 0
+
+
+def test_what_a_tool_wants_to_be_given_is_read_from_its_schema() -> None:
+    """Names, types, descriptions and fixed values of the first level, and what is required."""
+    schema = {
+        "required": ["city"],
+        "properties": {
+            "city": {"type": "string", "description": "A city. Such as Berlin."},
+            "unit": {"type": ["string", "null"], "enum": ["c", "f"]},
+            "days": {"type": "integer"},
+        },
+    }
+
+    assert slots_of(schema) == (
+        Slot("city", "A city. Such as Berlin.", "A city.", "string", required=True),
+        Slot("unit", type="string", values=("c", "f")),
+        Slot("days", type="integer"),
+    )
+
+
+@pytest.mark.parametrize(
+    "schema", [{}, {"properties": None}, {"properties": [1]}, {"required": 3, "properties": {}}, {"required": ["x"]}]
+)
+def test_a_schema_of_another_form_asks_for_nothing(schema: dict[str, object]) -> None:
+    """Servers send anything."""
+    assert slots_of(schema) == ()
