@@ -172,8 +172,8 @@ async def test_closing_a_session_takes_leave_of_the_server(
     config = http_server(f"heard={heard}").config
     await upstreams.list_tools(config)
 
-    await upstreams.disconnect("web")
-    await upstreams.disconnect("web")
+    await upstreams.disconnect(0, "web")
+    await upstreams.disconnect(0, "web")
 
     assert upstreams.states() == []
     await upstreams.list_tools(config)

@@ -94,7 +94,7 @@ async def test_disconnecting_ends_the_child_and_the_next_use_starts_another(
     config = stdio_server("good", f"starts={starts}")
     await upstreams.list_tools(config)
 
-    await upstreams.disconnect("fake")
+    await upstreams.disconnect(0, "fake")
 
     assert not alive(pids(starts)[0])
     await upstreams.list_tools(config)

@@ -147,14 +147,9 @@ class Upstreams:
             for line in session.log()
         )
 
-    async def disconnect(self, tenant_id: int | str, name: str | None = None, *, identity: str | None = None) -> None:
+    async def disconnect(self, tenant_id: int, name: str, *, identity: str | None = None) -> None:
         """End all sessions with a tenant's server, or those that use one identity's credentials; next use reopens."""
-        ending = [
-            key
-            for key in self._sessions
-            if ((key[0], key[2]) == (tenant_id, name) or (name is None and key[2] == tenant_id))
-            and identity in (None, key[1])
-        ]
+        ending = [key for key in self._sessions if (key[0], key[2]) == (tenant_id, name) and identity in (None, key[1])]
         await asyncio.gather(*(self._sessions.pop(key).close() for key in ending))
 
     async def close(self) -> None:
