@@ -259,3 +259,41 @@ async def test_an_empty_or_broken_listing_frees_and_deletes_nothing(
 
     assert [held.digest for held in await tools.held_tools(caller)] == [changed.digest]
     assert [item.name for item in await tools.list_tools(caller)] == ["box_close_box"]
+
+
+async def test_another_way_of_hashing_changes_no_tool(
+    tools: ToolService, services: Services, caller: Caller, box: ListedServer
+) -> None:
+    """Where stored hashes differ, the definitions themselves are compared; real changes are still seen."""
+    await tools.add_server(caller, box.config)
+    await tools.refresh(caller)
+    async with services.database.transaction(caller.tenant) as connection:
+        await connection.exec_driver_sql("update tool set definition_hash = decode('00', 'hex')")
+
+    box.lists(listed("open_box", "Opens a wooden box."), listed("close_box", "Shuts it."))
+    await tools.refresh(caller)
+
+    assert [held.name for held in await tools.held_tools(caller)] == ["box_close_box"]
+
+
+async def test_a_vanished_tool_is_remembered_within_bounds(
+    tools: ToolService, services: Services, caller: Caller, box: ListedServer
+) -> None:
+    """A server that lists other names each time fills no table."""
+    await tools.add_server(caller, box.config)
+    await tools.refresh(caller)
+    columns = "tenant_id, server_id, input_schema, annotations, enriched, content_hash, definition_hash"
+    async with services.database.transaction(caller.tenant) as connection:
+        await connection.exec_driver_sql(
+            f"insert into tool ({columns}, name, held) select {columns}, 'old_' || number, 'gone' "
+            "from tool, generate_series(1, 1005) number where name = 'open_box'"
+        )
+
+    box.lists(listed("close_box"))
+    await tools.refresh(caller)
+
+    async with services.database.transaction(caller.tenant) as connection:
+        rows = await connection.exec_driver_sql("select held, count(*) from tool group by held order by held")
+        counts = {row[0]: row[1] for row in rows}
+    assert counts == {"": 1, "gone": 1000}
+    assert (await tools.list_servers(caller))[0].tools == 1
