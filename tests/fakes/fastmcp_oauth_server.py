@@ -41,4 +41,6 @@ async def expire(_request: Request) -> Response:
 
 if __name__ == "__main__":
     print(base.rpartition(":")[2], flush=True)
-    uvicorn.Server(uvicorn.Config(server.http_app(transport="sse" if "sse" in sys.argv else "http"), log_level="error")).run(sockets=[listening])
+    uvicorn.Server(
+        uvicorn.Config(server.http_app(transport="sse" if "sse" in sys.argv else "http"), log_level="error")
+    ).run(sockets=[listening])
