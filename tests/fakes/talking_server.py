@@ -1,21 +1,24 @@
 """A server that talks back: asks, logs, reports progress, and offers resources and prompts; made with the library.
 
-Usage: talking_server.py legacy|dual [NOTES]: over stdio, the handshake era alone or both; NOTES gets a line a cancelled
-call.
+Usage: talking_server.py legacy|dual [NOTES [http]]: the handshake era alone or both; NOTES gets a line a cancelled call.
+Over stdio; with `http` over streamable HTTP on loopback, and its first line is the address.
 """
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Any
 
 import anyio
 import mcp_types as types
+import uvicorn
 from mcp.server import Server, ServerRequestContext
 from mcp.server.runner import serve_loop
 from mcp.server.stdio import stdio_server
 
 MODE = sys.argv[1]
 NOTES = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+HTTP = sys.argv[3:] == ["http"]
 FORM = {"type": "object", "properties": {"yes": {"type": "boolean"}}, "required": ["yes"]}
 READS = types.ToolAnnotations(read_only_hint=True)
 NAMES = ("pay", "visit", "think", "talk", "wait", "touch", "rich")
@@ -42,6 +45,9 @@ def form(whom: str) -> types.ElicitRequest:
 
 
 async def pay(ctx: Context, params: types.CallToolRequestParams, whom: str) -> Any:
+    if NOTES is not None:
+        with NOTES.open("a", encoding="utf-8") as file:
+            file.write(f"{ctx.protocol_version}\n")
     if ctx.protocol_version < "2026":
         answer = await ctx.session.elicit_form(f"Pay for {whom}?", FORM, ctx.request_id)
     elif params.input_responses is None:
@@ -152,6 +158,25 @@ server = Server(
 )
 
 
+async def over_http() -> None:
+    app = server.streamable_http_app()
+
+    async def of_one_era(scope: Any, receive: Any, send: Any) -> None:
+        newest = dict(scope.get("headers", ())).get(b"mcp-protocol-version", b"") > b"2026"
+        if not newest or MODE != "legacy":
+            await app(scope, receive, send)
+            return
+        await send({"type": "http.response.start", "status": 400, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    listening = uvicorn.Server(uvicorn.Config(of_one_era, port=0, log_level="error"))
+    serving = asyncio.create_task(listening.serve())
+    while not listening.started:
+        await asyncio.sleep(0.01)
+    print(f"http://127.0.0.1:{listening.servers[0].sockets[0].getsockname()[1]}/mcp", flush=True)
+    await serving
+
+
 async def main() -> None:
     async with stdio_server() as (read_stream, write_stream):
         if MODE == "legacy":
@@ -160,4 +185,7 @@ async def main() -> None:
             await server.run(read_stream, write_stream, server.create_initialization_options())
 
 
-anyio.run(main)
+if HTTP:
+    asyncio.run(over_http())
+else:
+    anyio.run(main)

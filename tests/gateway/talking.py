@@ -23,11 +23,29 @@ from thresher.upstream import ServerConfig
 TALKING = Path(__file__).parent.parent / "fakes" / "talking_server.py"
 
 
+@asynccontextmanager
+async def over_http(era: str, notes: Path) -> AsyncIterator[str]:
+    """The same server over HTTP; gives its address."""
+    command = (sys.executable, str(TALKING), era, str(notes), "http")
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    try:
+        assert process.stdout
+        yield (await process.stdout.readline()).decode().strip()
+    finally:
+        process.kill()
+        await process.wait()
+
+
 async def add_talking(services: Services, era: str, *notes: str, **more: Any) -> None:
     """Put the server into the catalogue, under the name `talk`."""
     config = ServerConfig("talk", "stdio", command=sys.executable, args=(str(TALKING), era, *notes), **more)
+    await add(services, config)
+
+
+async def add(services: Services, config: ServerConfig) -> None:
+    """Put a server into the catalogue."""
     await services.tools.add_server(services.caller, config)
-    await services.tools.refresh(services.caller, "talk")
+    await services.tools.refresh(services.caller, config.name)
 
 
 @asynccontextmanager

@@ -74,7 +74,7 @@ async def connected(server: FastMCP[Any]) -> AsyncIterator[Wire]:
     ours, theirs = socket.socketpair()
     reader, writer = await asyncio.open_connection(sock=ours)
     far = await asyncio.open_connection(sock=theirs, limit=2**26)
-    session = asyncio.create_task(serve_stream_session(server, reader, writer))
+    session = asyncio.create_task(serve_stream_session(server, reader, writer, None))
     wire = Wire(*far, session)
     try:
         yield wire

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from mcp.shared.exceptions import MCPError
@@ -17,6 +18,7 @@ from mcp_types import (
     FormElicitationCapability,
     ListRootsRequest,
     ListRootsResult,
+    LoggingLevel,
     LoggingMessageNotificationParams,
     Result,
     Root,
@@ -47,6 +49,8 @@ class Client:
         self.questions: list[Question] = []
         self.hold: asyncio.Event | None = None
         self.refuses = False
+        self.rounds: Mapping[str, Any] | None = None
+        self.level: LoggingLevel | None = None
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
         """Note it."""

@@ -6,6 +6,7 @@ for addresses, which are made to lead back through the gateway. Nothing here gro
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Mapping
@@ -18,19 +19,19 @@ from mcp_types import (
     SERVER_INFO_META_KEY,
     CallToolRequestParams,
     CallToolResult,
-    ClientCapabilities,
     InputRequiredResult,
     TextContent,
 )
+from mcp_types.methods import is_input_required
 from starlette.datastructures import Headers
 
 from thresher.core import JSON, InvalidInput, Said, current_trace, event
-from thresher.gateway.callers import connection_of, current_caller
+from thresher.gateway.asking import Asking
+from thresher.gateway.callers import current_caller
 from thresher.gateway.coerce import check, coerce
 from thresher.gateway.errors import answered
 from thresher.gateway.meta import SCHEMAS, schema_of
-from thresher.gateway.parking import Parking
-from thresher.gateway.peers import ClientPeer, asked_in_rounds, modern, session_peer
+from thresher.gateway.peers import modern
 from thresher.gateway.render import describe_content, describe_text, find_content, find_text
 from thresher.knowledge.tools import SCHEME, Resolved, line
 from thresher.services import Services
@@ -38,16 +39,13 @@ from thresher.upstream import Peer
 
 logger = logging.getLogger("thresher.gateway")
 
-_RELEASED = "thresher.released"
-_ASKED_NOTHING = ClientCapabilities()
-
 
 class Calls:
     """Serves `tools/call`."""
 
-    def __init__(self, services: Services, parking: Parking) -> None:
+    def __init__(self, services: Services, asking: Asking) -> None:
         self._services = services
-        self._parking = parking
+        self._asking = asking
 
     async def __call__(
         self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams
@@ -86,28 +84,22 @@ class Calls:
         reading: bool | None,
     ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
         """Call an upstream tool; `reading` says which of the two meta-tools it came by, None that it was neither."""
-        call = _Call(self._services, name, any_structure=modern(context))
+        call, state = _Call(self._services, name, any_structure=modern(context)), "failed"
         try:
             resolved = await call.resolve(reading)
             fitted = call.fitted(resolved, arguments)
             _same_headers(context, resolved.tool.input_schema, params.arguments if reading is None else None)
-            if not modern(context):
-                peer = session_peer(context)
-                self._release_at_the_end(context, peer)
-                return await call.send(resolved, fitted, peer)
-            if asked_in_rounds(context) == _ASKED_NOTHING:
-                return await call.send(resolved, fitted, ClientPeer(context, "", _ASKED_NOTHING))
-            caller = current_caller(self._services)
-            return await self._parking.run(caller, context, params, lambda peer: call.send(resolved, fitted, peer))
+            answer = await self._asking.run(
+                context, params, resolved.config, lambda peer: call.send(resolved, fitted, peer)
+            )
+            state = _ended(answer)
+            return answer
+        except asyncio.CancelledError:
+            state = "cancelled"
+            raise
         finally:
-            call.note()
-
-    def _release_at_the_end(self, context: ServerRequestContext[Any, Any], peer: ClientPeer) -> None:
-        """Have the sessions that are leased for this connection closed when it ends."""
-        connection = connection_of(context)
-        if _RELEASED not in connection.state and peer.capabilities != _ASKED_NOTHING:
-            connection.state[_RELEASED] = True
-            connection.exit_stack.push_async_callback(self._services.upstreams.release, peer.id)
+            if state:
+                call.note(state)
 
 
 class _Call:
@@ -118,7 +110,6 @@ class _Call:
         self._name = name
         self._any_structure = any_structure
         self._started = time.perf_counter()
-        self._state = "failed"
         self._tool_id: int | None = None
 
     async def resolve(self, reading: bool | None) -> Resolved:
@@ -144,25 +135,33 @@ class _Call:
         """Call the tool."""
         config = resolved.config
         outcome = await self._services.upstreams.call_tool(config, resolved.tool.name, arguments, peer=peer)
-        self._state = "tool error" if outcome.is_error else "ok"
+        if outcome.asks:
+            return _kept(cast("JSON", outcome.raw))
         prefix = f"{SCHEME}{config.name}/" if config.prefix else ""
         return _passed_on(cast("JSON", outcome.raw), prefix, any_structure=self._any_structure)
 
-    def note(self) -> None:
-        """Log the call, without its arguments."""
+    def note(self, state: str) -> None:
+        """Log the call and how it ended, without its arguments."""
         caller = current_caller(self._services)
         milliseconds = round((time.perf_counter() - self._started) * 1000, 2)
         self._services.tools.calls.add(
             caller,
             name=self._name,
             tool_id=self._tool_id,
-            state=self._state,
+            state=state,
             duration_ms=milliseconds,
             trace_id=current_trace(),
         )
         # A name that no tool has is whatever the caller wrote.
         name = Said(self._name) if self._tool_id is None else self._name
-        event(logger, "call_tool", tenant=caller.tenant.id, tool=name, state=self._state, ms=milliseconds)
+        event(logger, "call_tool", tenant=caller.tenant.id, tool=name, state=state, ms=milliseconds)
+
+
+def _ended(answer: InputRequiredResult | dict[str, Any]) -> str:
+    """How a call has ended; empty for a question, which is no end: the request that brings the answer is noted."""
+    if is_input_required(answer):
+        return ""
+    return "tool error" if cast("JSON", answer).get("isError") else "ok"
 
 
 def _passed_on(answer: Mapping[str, Any], prefix: str, *, any_structure: bool) -> dict[str, Any]:
@@ -178,10 +177,16 @@ def _passed_on(answer: Mapping[str, Any], prefix: str, *, any_structure: bool) -
         passed["content"] = [_reachable(block, prefix) for block in passed["content"]]
     if not any_structure and not isinstance(passed.get("structuredContent"), dict):
         passed.pop("structuredContent", None)
-    meta = cast("Mapping[str, Any] | None", passed.pop("_meta", None)) or {}
-    if kept := {key: value for key, value in meta.items() if key != SERVER_INFO_META_KEY}:
-        passed["_meta"] = kept
-    return passed
+    return _kept(passed)
+
+
+def _kept(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer without what its server says about itself: towards the client we are the server."""
+    kept = {**answer}
+    meta = cast("Mapping[str, Any] | None", kept.pop("_meta", None)) or {}
+    if others := {key: value for key, value in meta.items() if key != SERVER_INFO_META_KEY}:
+        kept["_meta"] = others
+    return kept
 
 
 def _reachable(block: dict[str, Any], prefix: str) -> dict[str, Any]:

@@ -42,6 +42,8 @@ async def answered(work: Awaitable[R]) -> R | CallToolResult:
             return await work
         except ThresherError as error:
             event(logger, "refused", code=error.code, message=Said(error.message))
+            if _code(error) in FOR_THE_CLIENT:
+                raise _protocol_error(error, trace) from error
             text = f"{error} [trace {trace}]"
         except MCPError:
             raise

@@ -1,7 +1,8 @@
-"""Lets a server's question reach a client that can only be answered: the call waits while the client comes back.
+"""Lets a session's question reach a client that can only be answered: the call waits while the client comes back.
 
 The stateless era has no requests from server to client. A question ends the request with an `input_required` result;
-the client sends the request again with the answers and the state that it was given, and the call goes on.
+the client sends the request again with the answers and the state that it was given, and the call goes on. Needed only
+where a server of the handshake era asks a client of the stateless one.
 
 Invariant: a parked call goes on for the same caller, method and arguments alone (the state is sealed over them); parked
 calls are bounded in number and time, and one that nobody comes back for is cancelled.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 from uuid import uuid4
 
@@ -46,7 +47,8 @@ class _Parked:
         self.caller = caller
         self.id = peer_id
         self.capabilities = asked_in_rounds(context)
-        self.protocol = context.protocol_version
+        self.rounds = None
+        self.level = None
         self.token = uuid4().hex
         self.work: asyncio.Task[Any] | None = None
         self.timer: asyncio.TimerHandle | None = None
@@ -71,21 +73,13 @@ class _Parked:
             raise refuse_sampling()
         self._count += 1
         key = f"question {self._count}"
-        return (await self.ask_all({key: request}))[key]
-
-    async def ask_all(self, questions: Mapping[str, Question]) -> dict[str, Result]:
-        """The same for questions that a server of the stateless era asks side by side, under its own names for them."""
-        loop = asyncio.get_running_loop()
-        asked: dict[str, tuple[Question, asyncio.Future[Result]]] = {
-            key: (question, loop.create_future()) for key, question in questions.items()
-        }
-        self._open |= asked
+        answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._open[key] = (request, answer)
         self._asked.set()
         try:
-            return {key: await answer for key, (_, answer) in asked.items()}
+            return await answer
         finally:
-            for key in asked:
-                self._open.pop(key, None)
+            del self._open[key]
 
     def answer(self, responses: InputResponses) -> None:
         """Hand on the answers; a question that has none stays open and is asked again."""
@@ -116,7 +110,7 @@ class _Parked:
 
 
 class Parking:
-    """Runs calls of the stateless era whose client can be asked; one per process."""
+    """Runs calls whose server may ask in the middle, and whose client answers in rounds; one per process."""
 
     def __init__(self, peers: Peers) -> None:
         self._peers = peers

@@ -7,16 +7,16 @@ that can ask is never shared by two calls that could be confused.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, TypeAlias, get_args
 
 from mcp import MCPError
-from mcp.server.connection import allowed_log_levels
 from mcp.server.context import ServerRequestContext
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types import (
     INVALID_REQUEST,
+    LOG_LEVEL_META_KEY,
     ClientCapabilities,
     CreateMessageRequest,
     CreateMessageResult,
@@ -52,14 +52,28 @@ class ClientPeer:
     Attributes:
         id: The client's connection, as leased sessions know it.
         capabilities: What the client can be asked.
-        protocol: The revision that the client speaks.
+        rounds: What a client of the stateless era sent again with its request; None where it is asked by `ask`.
     """
 
-    def __init__(self, context: Context, peer_id: str, capabilities: ClientCapabilities) -> None:
+    def __init__(
+        self,
+        context: Context,
+        peer_id: str,
+        capabilities: ClientCapabilities,
+        rounds: Mapping[str, Any] | None = None,
+    ) -> None:
         self._context = context
         self.id = peer_id
         self.capabilities = capabilities
-        self.protocol = context.protocol_version
+        self.rounds = rounds
+
+    @property
+    def level(self) -> LoggingLevel | None:
+        """How severe a message must be for the client to hear it; None: it wants to hear nothing."""
+        if not modern(self._context):
+            return connection_of(self._context).state.get(_LEVEL, LEVELS[0])
+        wanted = (self._context.meta or {}).get(LOG_LEVEL_META_KEY)
+        return wanted if wanted in LEVELS else None
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
         """Pass on; nothing is sent unless the client gave a token."""
@@ -67,13 +81,8 @@ class ClientPeer:
 
     async def log(self, params: LoggingMessageNotificationParams) -> None:
         """Pass on what the client wants to hear."""
-        context = self._context
-        if modern(context):
-            heard = allowed_log_levels(context.protocol_version, context.meta)
-        else:
-            least: LoggingLevel = connection_of(context).state.get(_LEVEL, LEVELS[0])
-            heard = LEVELS[LEVELS.index(least) :]
-        if params.level in heard:
+        context, least = self._context, self.level
+        if least is not None and LEVELS.index(params.level) >= LEVELS.index(least):
             await context.session.send_notification(LoggingMessageNotification(params=params), context.request_id)
 
     async def ask(self, request: Question) -> Result:
@@ -142,7 +151,8 @@ def refuse_sampling() -> MCPError:
     """What a server is told that asks a client of the stateless era for a completion."""
     return MCPError(
         code=INVALID_REQUEST,
-        message="The client speaks MCP 2026-07-28, which has no sampling. Use a client of 2025-11-25 for this tool.",
+        message="The client speaks MCP 2026-07-28, this session 2025-11-25: sampling does not cross from one to the "
+        "other. Use a client of 2025-11-25 for this tool.",
     )
 
 

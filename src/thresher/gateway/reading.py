@@ -6,37 +6,30 @@ leads to, and its own addresses in the answer lead back there.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from mcp.server.context import ServerRequestContext
 from mcp.shared.uri_template import UriTemplate
 from mcp_types import (
-    ClientCapabilities,
     CompleteRequestParams,
     CompleteResult,
     GetPromptRequestParams,
     GetPromptResult,
     InputRequiredResult,
-    InputResponseRequestParams,
     PromptReference,
     ReadResourceRequestParams,
     ReadResourceResult,
 )
 
 from thresher.core import Caller, NotFound
+from thresher.gateway.asking import Asking
 from thresher.gateway.callers import current_caller
 from thresher.gateway.errors import explained
-from thresher.gateway.parking import Parking
-from thresher.gateway.peers import ClientPeer, asked_in_rounds, modern, session_peer
 from thresher.knowledge.tools import SCHEME, Components, Offered
 from thresher.services import Services
 from thresher.upstream import Peer, ServerConfig
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
-R = TypeVar("R")
-
-_ASKED_NOTHING = ClientCapabilities()
 
 
 class NoResource(NotFound):
@@ -53,13 +46,13 @@ class Reading:
     Args:
         services: The sessions.
         components: What servers offer besides tools.
-        parking: Where calls wait whose server asks something.
+        asking: Runs what may be answered with a question.
     """
 
-    def __init__(self, services: Services, components: Components, parking: Parking) -> None:
+    def __init__(self, services: Services, components: Components, asking: Asking) -> None:
         self._services = services
         self._components = components
-        self._parking = parking
+        self._asking = asking
 
     async def read(
         self, context: Context, params: ReadResourceRequestParams
@@ -92,11 +85,11 @@ class Reading:
     ) -> ReadResourceResult | InputRequiredResult:
         config, own = await self.locate(current_caller(self._services), params.uri)
 
-        async def work(peer: Peer) -> ReadResourceResult:
+        async def work(peer: Peer) -> ReadResourceResult | InputRequiredResult:
             result = await self._services.upstreams.read_resource(config, own, peer=peer)
             return _addressed(result, config)
 
-        return await self._asking(context, params, work)
+        return await self._asking.run(context, params, config, work)
 
     async def _prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult | InputRequiredResult:
         caller = current_caller(self._services)
@@ -104,10 +97,10 @@ class Reading:
         found = offered.prompt(params.name)
         config = self._components.config(caller, offered, found.server)
 
-        async def work(peer: Peer) -> GetPromptResult:
+        async def work(peer: Peer) -> GetPromptResult | InputRequiredResult:
             return await self._services.upstreams.get_prompt(config, found.key, params.arguments, peer=peer)
 
-        return await self._asking(context, params, work)
+        return await self._asking.run(context, params, config, work)
 
     async def _complete(self, params: CompleteRequestParams) -> CompleteResult:
         caller = current_caller(self._services)
@@ -121,15 +114,6 @@ class Reading:
             ref = params.ref.model_copy(update={"uri": own})
         plain = CompleteRequestParams(ref=ref, argument=params.argument, context=params.context)
         return await self._services.upstreams.complete(config, plain)
-
-    async def _asking(
-        self, context: Context, params: InputResponseRequestParams, work: Callable[[Any], Awaitable[R]]
-    ) -> R | InputRequiredResult:
-        if not modern(context):
-            return await work(session_peer(context))
-        if asked_in_rounds(context) == _ASKED_NOTHING:
-            return await work(ClientPeer(context, "", _ASKED_NOTHING))
-        return await self._parking.run(current_caller(self._services), context, params, work)
 
     async def _offered(self, caller: Caller) -> Offered:
         return await self._components.offered(caller, await self._services.tools.version(caller))
@@ -145,8 +129,10 @@ def _by_template(offered: Offered, uri: str) -> tuple[int, str] | None:
     return (bare[0].id, uri) if len(bare) == 1 and not uri.startswith(SCHEME) else None
 
 
-def _addressed(result: ReadResourceResult, config: ServerConfig) -> ReadResourceResult:
-    if not config.prefix:
+def _addressed(
+    result: ReadResourceResult | InputRequiredResult, config: ServerConfig
+) -> ReadResourceResult | InputRequiredResult:
+    if not config.prefix or isinstance(result, InputRequiredResult):
         return result
     prefix = f"{SCHEME}{config.name}/"
     contents = [part.model_copy(update={"uri": prefix + part.uri}) for part in result.contents]

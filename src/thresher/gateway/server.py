@@ -33,6 +33,7 @@ from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
 from thresher import __version__
+from thresher.gateway.asking import Asking
 from thresher.gateway.callers import SCOPE_KEY, Identified, current_caller
 from thresher.gateway.calls import Calls
 from thresher.gateway.http import Endpoint
@@ -58,9 +59,10 @@ def build_gateway(services: Services, *, expose: Expose = "meta") -> FastMCP[Any
         expose: `meta`: clients see the gateway's own tools and the core tools. `all`: the whole catalogue too.
     """
     parking = Parking(Peers())
+    asking = Asking(services, parking)
     components = Components(services.database, services.secrets)
     lists = Lists(services, components, expose)
-    reading = Reading(services, components, parking)
+    reading = Reading(services, components, asking)
     subscriptions = Subscriptions(services, lists, reading)
 
     @asynccontextmanager
@@ -72,7 +74,7 @@ def build_gateway(services: Services, *, expose: Expose = "meta") -> FastMCP[Any
     server: FastMCP[Any] = FastMCP(NAME, version=__version__, lifespan=lifespan)
     low_level = low_level_of(server)
     low_level.middleware[:] = [Identified(services), Instructed(services), _sealed(services)]
-    low_level.add_request_handler("tools/call", CallToolRequestParams, Calls(services, parking))
+    low_level.add_request_handler("tools/call", CallToolRequestParams, Calls(services, asking))
     _serve_lists(low_level, lists)
     _serve_reading(low_level, reading)
     _serve_subscriptions(low_level, subscriptions)

@@ -72,7 +72,7 @@ async def serve_stream_session(
     server: FastMCP[Any],
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
-    caller: Caller | None = None,
+    caller: Caller | None,
 ) -> None:
     """Serve one client until its stream ends; many sessions may share the server.
 
@@ -80,7 +80,8 @@ async def serve_stream_session(
         server: The gateway, as `build_gateway` returns it.
         reader: Where the client's lines come from; its own line limit does not matter.
         writer: Where the answers go; closed when the session ends.
-        caller: Whom the stream speaks for; None for the local caller.
+        caller: Whom the stream speaks for, as the door that accepted it found out. None says that this door lets in
+            nobody but the account that the process runs under, as the local socket does: the local caller.
     """
     token = set_transport("stdio")
     try:

@@ -24,7 +24,7 @@ from thresher.upstream.handshake import Agreement, Era, declared, envelope, rout
 from thresher.upstream.limits import Limits
 from thresher.upstream.log import ServerLog
 from thresher.upstream.oauth import Credentials, auth_for
-from thresher.upstream.peer import Peer, asked_for
+from thresher.upstream.peer import Peer, asked_for, can_be_asked
 from thresher.upstream.questions import asked, progressed, refused_by, told_log
 from thresher.upstream.records import Changed
 from thresher.upstream.transport.channel import Call, Channel
@@ -130,11 +130,11 @@ class Connection:
             raise self._around.failures.lost("connect")
         return self._agreement
 
-    async def open(self, era: Era) -> None:
-        """Connect and shake hands.
+    async def open(self, known: Era) -> None:
+        """Connect and shake hands; one client's own connection is of the older kind wherever the server can.
 
         Args:
-            era: What is remembered of the server.
+            known: What is remembered of the server.
 
         Raises:
             UpstreamError: The server cannot be started or reached, or ends before it is ready.
@@ -144,7 +144,7 @@ class Connection:
         seconds = self._around.settings.upstream_connect_seconds
         try:
             async with asyncio.timeout(seconds):
-                agreement = await self._shake_hands(era)
+                agreement = await self._shake_hands(known)
         except TimeoutError:
             await self.close()
             raise self._around.failures.connect_timeout(seconds) from None
@@ -156,16 +156,15 @@ class Connection:
             raise
         self._agreement = agreement
 
-    async def _shake_hands(self, era: Era) -> Agreement:
+    async def _shake_hands(self, known: Era) -> Agreement:
         limits, stdio = self._around.limits, self._around.config.transport == "stdio"
         channel = self._channel = self._new_channel()
         await channel.open()
         if self._around.config.transport == "sse":
-            era = "session"  # no server ever spoke the newest revision over it
+            known = "session"  # no server ever spoke the newest revision over it
         probe = limits.probe if stdio else limits.web_probe
-        return await shake_hands(
-            channel, self._capabilities or ClientCapabilities(), era=era, probe=probe, beside=stdio
-        )
+        offered, era = (ClientCapabilities(), known) if self._capabilities is None else (self._capabilities, "session")
+        return await shake_hands(channel, offered, era=era, known=known, probe=probe, beside=stdio)
 
     def _new_channel(self) -> Channel:
         config, owned = self._around.config, self._capabilities is not None
@@ -246,11 +245,14 @@ class Connection:
     def _envelope(self, agreement: Agreement, peer: Peer | None) -> dict[str, Any]:
         if peer is None:
             return envelope(agreement.version, {})
-        # Sampling passes between peers of the older kind only.
-        capabilities = asked_for(peer.capabilities).model_copy(update={"sampling": None})
-        # Everything: the client of this call says itself how much of it it wants to hear.
-        told = {LOG_LEVEL_META_KEY: "debug"} if "logging" in agreement.capabilities else {}
-        return {**envelope(agreement.version, declared(capabilities)), **told}
+        offered: Mapping[str, Any] = {}
+        if can_be_asked(peer):
+            # Sampling does not cross from one kind of the protocol to the other.
+            left_out = {} if peer.rounds is not None else {"sampling": None}
+            offered = declared(asked_for(peer.capabilities).model_copy(update=left_out))
+        wanted = peer.level if "logging" in agreement.capabilities else None
+        told = {} if wanted is None else {LOG_LEVEL_META_KEY: wanted}
+        return {**envelope(agreement.version, offered), **told}
 
     def _begin(self) -> None:
         self._under_way += 1

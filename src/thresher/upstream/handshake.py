@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any, Literal, TypeAlias, cast
 
@@ -23,6 +24,9 @@ from mcp.shared.inbound import (
 from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
     PROTOCOL_VERSION_META_KEY,
     SERVER_INFO_META_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
@@ -35,16 +39,20 @@ from mcp_types.version import (
     LATEST_MODERN_VERSION,
     MODERN_PROTOCOL_VERSIONS,
 )
+from pydantic import ValidationError
 
 from thresher.core import JSON
 from thresher.upstream.transport.channel import Channel
 from thresher.upstream.transport.messages import Message
-from thresher.upstream.transport.trouble import Status, Unusable
+from thresher.upstream.transport.trouble import Status, Trouble, Unusable
 
 _SESSION_VERSIONS = frozenset(HANDSHAKE_PROTOCOL_VERSIONS)
 
 Era: TypeAlias = Literal["", "session", "stateless"]
 """What is remembered of a server; empty when nothing is."""
+_NO_SESSIONS = frozenset({UNSUPPORTED_PROTOCOL_VERSION, METHOD_NOT_FOUND, INVALID_REQUEST, INVALID_PARAMS})
+"""What servers that speak the newest revision alone answer to the older handshake."""
+_NO_SESSION_STATUS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED})
 CLIENT: Mapping[str, str] = {"name": "thresher", "version": version("thresher")}
 
 
@@ -107,14 +115,16 @@ def routing(revision: str, method: str, params: Mapping[str, Any]) -> dict[str, 
 
 
 async def shake_hands(
-    channel: Channel, capabilities: ClientCapabilities, *, era: Era, probe: float, beside: bool
+    channel: Channel, capabilities: ClientCapabilities, *, era: Era, known: Era, probe: float, beside: bool
 ) -> Agreement:
     """Agree on a revision.
 
     Args:
         channel: Open, and not yet used.
         capabilities: What the client declares.
-        era: What is remembered of the server; tried first.
+        era: What is tried first.
+        known: What is remembered of the server. Where it is not what is tried first, any failure of that leads to the
+            other.
         probe: Seconds for the newest revision's answer, before the older handshake.
         beside: Try the older handshake beside the newest one then, rather than in its place: a slow child may still
             answer the first, and its answer to the second tells which of them counts.
@@ -128,8 +138,8 @@ async def shake_hands(
     if era == "session":
         try:
             return await _session(channel, offered)
-        except MCPError as error:
-            if error.code != UNSUPPORTED_PROTOCOL_VERSION:
+        except (MCPError, Trouble, ValidationError) as error:
+            if known == era and not _has_no_sessions(error):
                 raise
     asking = asyncio.create_task(_discover(channel, offered))
     try:
@@ -145,11 +155,18 @@ async def shake_hands(
             found = _found(asking) if asking.done() else None
             if found is None:
                 raise
-            if refusal.code != UNSUPPORTED_PROTOCOL_VERSION:
+            if not _has_no_sessions(refusal):
                 raise
             return _stateless(channel, found)
     finally:
         asking.cancel()
+
+
+def _has_no_sessions(error: Exception) -> bool:
+    """Whether this answer to the older handshake may mean that the server speaks the newest revision alone."""
+    if isinstance(error, MCPError):
+        return error.code in _NO_SESSIONS
+    return isinstance(error, Status) and error.status in _NO_SESSION_STATUS
 
 
 async def _discover(channel: Channel, offered: Mapping[str, Any]) -> Message:

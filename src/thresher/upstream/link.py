@@ -27,12 +27,14 @@ class Memory:
     """What is remembered of a server beyond its sessions.
 
     Attributes:
-        era: The kind of protocol it speaks.
+        era: The kind of protocol that its shared session speaks: the newest that it can.
+        sessions: Whether it speaks the older kind too; None before anybody tried.
         breaker: How often it has failed in a row.
     """
 
     def __init__(self, breaker: Breaker) -> None:
         self.era: Era = ""
+        self.sessions: bool | None = None
         self.breaker = breaker
 
 
@@ -142,7 +144,10 @@ class Link:
         breaker.connected()
         self._failed = False
         self._connection = connection
-        self._memory.era = connection.agreement.era
+        if self._capabilities is None:
+            self._memory.era = connection.agreement.era
+        else:
+            self._memory.sessions = not connection.agreement.stateless
         ms = round(1000 * (perf_counter() - started), 1)
         event(_logger, "upstream_ready", server=name, protocol=connection.agreement.version, pid=connection.pid, ms=ms)
         if self._opened is not None:

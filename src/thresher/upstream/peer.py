@@ -5,13 +5,15 @@ Invariant: a question reaches a peer only while a call of that same peer is unde
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeAlias
 
 from mcp_types import (
     ClientCapabilities,
     CreateMessageRequest,
     ElicitRequest,
     ListRootsRequest,
+    LoggingLevel,
     LoggingMessageNotificationParams,
     Result,
 )
@@ -31,6 +33,20 @@ class Peer(Protocol):
     @property
     def capabilities(self) -> ClientCapabilities:
         """What it can be asked; with none of elicitation, sampling and roots its calls use the shared session."""
+        ...
+
+    @property
+    def rounds(self) -> Mapping[str, Any] | None:
+        """What a client of 2026-07-28 sent beside its request: `inputResponses`, `requestState`, or nothing yet.
+
+        Then a server of that revision gets it as it is, and what the server asks is handed on in place of the answer.
+        None for a client whose questions come by `ask`.
+        """
+        ...
+
+    @property
+    def level(self) -> LoggingLevel | None:
+        """How severe what a server of 2026-07-28 logs during the call must be; None when the client wants none."""
         ...
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:

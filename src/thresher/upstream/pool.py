@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from mcp_types import CompleteRequestParams, CompleteResult, GetPromptResult, ReadResourceResult
+from mcp_types import CompleteRequestParams, CompleteResult, GetPromptResult, InputRequiredResult, ReadResourceResult
 
 from thresher.core import JSON, Settings, UpstreamError
 from thresher.upstream.config import ServerConfig
@@ -70,14 +70,24 @@ class Upstreams:
         """
         return await self._session(config).call_tool(name, arguments, peer=peer, timeout=timeout)
 
-    async def read_resource(self, config: ServerConfig, uri: str, *, peer: Peer | None = None) -> ReadResourceResult:
-        """Read a resource; errors as `call_tool`."""
+    async def stateless(self, config: ServerConfig) -> bool:
+        """Whether the server speaks 2026-07-28, in which a request can be answered with questions.
+
+        Raises:
+            UpstreamError: It is not known yet, and the server cannot be started or reached.
+        """
+        return await self._session(config).stateless()
+
+    async def read_resource(
+        self, config: ServerConfig, uri: str, *, peer: Peer | None = None
+    ) -> ReadResourceResult | InputRequiredResult:
+        """Read a resource; errors as `call_tool`. Only a peer with `rounds` gets a request for input."""
         return await self._session(config).read_resource(uri, peer=peer)
 
     async def get_prompt(
         self, config: ServerConfig, name: str, arguments: Mapping[str, str] | None, *, peer: Peer | None = None
-    ) -> GetPromptResult:
-        """Fill in a prompt; errors as `call_tool`."""
+    ) -> GetPromptResult | InputRequiredResult:
+        """Fill in a prompt; errors as `call_tool`. Only a peer with `rounds` gets a request for input."""
         return await self._session(config).get_prompt(name, arguments, peer=peer)
 
     async def complete(self, config: ServerConfig, params: CompleteRequestParams) -> CompleteResult:

@@ -53,6 +53,7 @@ class CallOutcome:
         is_error: The tool itself says that it failed; the content says why.
         meta: The answer's `_meta`.
         raw: The whole answer as JSON, for those who only hand it on; treat it as frozen.
+        asks: It is no answer yet, but a request for input (2026-07-28), which only peers with `rounds` get.
     """
 
     content: list[ContentBlock]
@@ -60,6 +61,7 @@ class CallOutcome:
     is_error: bool
     meta: JSON | None = None
     raw: JSON | None = None
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

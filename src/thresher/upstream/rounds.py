@@ -1,4 +1,4 @@
-"""Answers the requests for input with which a server of 2026-07-28 interrupts a call, and sends the call again.
+"""Sees to the requests for input with which a server of 2026-07-28 interrupts a call: hands them on, or answers them.
 
 Invariant: the server's state goes back byte for byte; the number of rounds is bounded; nothing is asked of a peer that
 cannot be asked so.
@@ -49,10 +49,7 @@ async def complete(
     for _ in range(limits.rounds):
         if answer.get("resultType") != "input_required":
             return answer
-        try:
-            wanted = InputRequiredResult.model_validate(answer, by_name=False)
-        except ValidationError:
-            raise failures.malformed(method, "a request for input that does not follow the protocol") from None
+        wanted = _wanted(method, answer, failures)
         more: dict[str, Any] = {} if wanted.request_state is None else {"requestState": wanted.request_state}
         if wanted.input_requests:
             more["inputResponses"] = await _answers(server, wanted.input_requests, peer, limits.answer)
@@ -65,11 +62,38 @@ async def complete(
     raise failures.malformed(method, f"more than {limits.rounds} requests for input")
 
 
+def checked(server: str, method: str, answer: Message, peer: Peer, failures: Failures) -> Message:
+    """An answer that may be a request for input, as it came.
+
+    Args:
+        server: Its name, for errors.
+        method: The request's method, for errors.
+        answer: What the server answered.
+        peer: Who is going to be asked.
+        failures: Words the server's failures.
+
+    Raises:
+        UpstreamRefused: It asks something that the peer has not said it can be asked.
+    """
+    if answer.get("resultType") == "input_required":
+        for question in (_wanted(method, answer, failures).input_requests or {}).values():
+            _check_declared(server, question, peer)
+    return answer
+
+
+def _wanted(method: str, answer: Message, failures: Failures) -> InputRequiredResult:
+    try:
+        return InputRequiredResult.model_validate(answer, by_name=False)
+    except ValidationError:
+        raise failures.malformed(method, "a request for input that does not follow the protocol") from None
+
+
 async def _answers(
     server: str, questions: Mapping[str, Question], peer: Peer | None, seconds: float
 ) -> dict[str, dict[str, Any]]:
     for question in questions.values():
-        _check(server, question, peer)
+        _check_crosses(server, question)
+        _check_declared(server, question, peer)
     assert peer is not None  # noqa: S101 - checked with each question, and there is at least one
     try:
         # One after the other: a person answers one question at a time.
@@ -81,13 +105,16 @@ async def _answers(
         ) from None
 
 
-def _check(server: str, question: Question, peer: Peer | None) -> None:
+def _check_crosses(server: str, question: Question) -> None:
     if isinstance(question, CreateMessageRequest):
         raise UpstreamRefused(
             f"Server '{server}' asks the client's model for a text (sampling), which passes only between a server and "
-            "a client of revision 2025-11-25.",
-            hint="Use this tool from a client that is connected to the server itself.",
+            "a client of one kind: both with sessions (revision 2025-11-25), or both without (2026-07-28).",
+            hint="Use this tool from a client of revision 2026-07-28.",
         )
+
+
+def _check_declared(server: str, question: Question, peer: Peer | None) -> None:
     if peer is None or not allowed(question, peer.capabilities):
         raise UpstreamRefused(
             f"Server '{server}' asks the client for input ({question.method}), which this client cannot give.",

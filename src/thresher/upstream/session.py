@@ -18,6 +18,7 @@ from mcp_types import (
     CompleteRequestParams,
     CompleteResult,
     GetPromptResult,
+    InputRequiredResult,
     ReadResourceResult,
 )
 from pydantic import BaseModel, ValidationError
@@ -36,7 +37,7 @@ from thresher.upstream.masking import Redactor, mask_arguments
 from thresher.upstream.oauth import Credentials
 from thresher.upstream.peer import Peer, can_be_asked
 from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState
-from thresher.upstream.rounds import complete
+from thresher.upstream.rounds import checked, complete
 from thresher.upstream.subscriptions import OnUpdate, Subscriptions
 from thresher.upstream.transport.messages import Message
 
@@ -155,6 +156,8 @@ class Session:
                 )
 
         raw = await self._use(call, peer, repeat=(NotCarriedOut,))
+        if _asks(raw, peer):
+            return CallOutcome(content=[], structured=None, is_error=False, raw=raw, asks=True)
         answer = self._parsed("tools/call", raw if "content" in raw else {**raw, "content": []}, CallToolResult)
         return CallOutcome(
             content=answer.content,
@@ -169,13 +172,13 @@ class Session:
         known = self._headers.get(name)
         return mcp_param_headers(known, arguments) if known else {}
 
-    async def read_resource(self, uri: str, *, peer: Peer | None = None) -> ReadResourceResult:
+    async def read_resource(self, uri: str, *, peer: Peer | None = None) -> ReadResourceResult | InputRequiredResult:
         """Read a resource; errors as `call_tool`."""
         return await self._asked("resources/read", {"uri": uri}, ReadResourceResult, peer)
 
     async def get_prompt(
         self, name: str, arguments: Mapping[str, str] | None, *, peer: Peer | None = None
-    ) -> GetPromptResult:
+    ) -> GetPromptResult | InputRequiredResult:
         """Fill in a prompt; errors as `call_tool`."""
         params = {"name": name} if arguments is None else {"name": name, "arguments": dict(arguments)}
         return await self._asked("prompts/get", params, GetPromptResult, peer)
@@ -184,13 +187,20 @@ class Session:
         """Complete an argument; errors as `call_tool`."""
         fields = params.model_dump(by_alias=True, mode="json", exclude_none=True)
         fields.pop("_meta", None)
-        return await self._asked("completion/complete", fields, CompleteResult, None)
+        raw = await self._read("completion/complete", fields, None)
+        return self._parsed("completion/complete", raw, CompleteResult)
 
-    async def _asked(self, method: str, params: Mapping[str, Any], kind: type[Result], peer: Peer | None) -> Result:
+    async def _asked(
+        self, method: str, params: Mapping[str, Any], kind: type[Result], peer: Peer | None
+    ) -> Result | InputRequiredResult:
+        raw = await self._read(method, params, peer)
+        return self._parsed(method, raw, InputRequiredResult if _asks(raw, peer) else kind)
+
+    async def _read(self, method: str, params: Mapping[str, Any], peer: Peer | None) -> Message:
         async def ask(connection: Connection) -> Message:
             return await self._sent(connection, method, params, peer, None, {})
 
-        return self._parsed(method, await self._use(ask, peer, repeat=_SAFE), kind)
+        return await self._use(ask, peer, repeat=_SAFE)
 
     async def _sent(
         self,
@@ -206,6 +216,9 @@ class Session:
         async def send(more: Mapping[str, Any]) -> Message:
             return await connection.request(method, {**params, **more}, seconds=seconds, peer=peer, headers=headers)
 
+        if peer is not None and peer.rounds is not None:
+            answer = await send(peer.rounds if connection.agreement.stateless else {})
+            return checked(self.config.name, method, answer, peer, self._failures)
         if not connection.agreement.stateless:
             return await send({})
         return await complete(self.config.name, method, send, peer, self._limits, self._failures)
@@ -227,16 +240,26 @@ class Session:
         repeat: tuple[type[UpstreamError], ...],
     ) -> Value:
         self.used_at = monotonic()
-        if peer is not None and can_be_asked(peer) and await self._is_session():
+        if peer is not None and can_be_asked(peer) and await self._is_leased(peer):
             async with self._leases.of(peer) as link:
                 return await self._over(link, work, repeat)
         return await self._over(self._shared, work, repeat)
 
-    async def _is_session(self) -> bool:
-        """Whether the server speaks the older kind; found out by connecting, the first time."""
+    async def stateless(self) -> bool:
+        """Whether the server speaks the newest kind; found out by connecting, the first time."""
         if not self._memory.era:
             await self._shared.connection()
-        return self._memory.era == "session"
+        return self._memory.era == "stateless"
+
+    async def _is_leased(self, peer: Peer) -> bool:
+        """Whether a peer that can be asked has a session of its own here.
+
+        Where the server speaks both kinds, the peer's own decides: a server that asks in the middle of a session's
+        call often cannot ask at all without one.
+        """
+        if not await self.stateless():
+            return True
+        return peer.rounds is None and self._memory.sessions is not False
 
     async def _over(
         self, link: Link, work: Callable[[Connection], Awaitable[Value]], repeat: tuple[type[UpstreamError], ...]
@@ -313,6 +336,10 @@ class Session:
         if self._pinging is not None and not self._pinging.done():
             self._pinging.cancel()
         await asyncio.gather(self._subscriptions.close(), self._leases.close(), self._shared.close())
+
+
+def _asks(raw: Message, peer: Peer | None) -> bool:
+    return peer is not None and peer.rounds is not None and raw.get("resultType") == "input_required"
 
 
 def _redactor(config: ServerConfig) -> Redactor:
