@@ -27,7 +27,7 @@ CANDIDATES = 100
 """Best items of each arm and text that are fused; the constants were fitted with this number."""
 
 FITTED = 40
-"""Candidates of which the arguments are looked at; 30, 50 and 100 give the same recall."""
+"""Candidates of which the arguments are looked at; 30, 50 and 80 give the same recall within 0.1 points."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,14 +59,17 @@ class Constants:
 
 
 BGE_SMALL: Final = Constants(
-    weights=Weights(dense=28.0, lexical=0.6, group=0.2, context=0.6),
+    weights=Weights(dense=28.0, lexical=0.5, group=0.2, context=0.6),
     query_context=0.3,
     margin=2.0,
     head=Head(bias=-7.0, dense=8.7, lexical=0.97, lacking=-0.8),
     threshold=0.18,
-    arguments=ArgumentWeights(missing=-1.3, required=-0.95, dated=1.3, words=3.1),
+    arguments=ArgumentWeights(missing=-1.5, required=-1.0, dated=2.0, words=3.0),
 )
-"""bge-small-en-v1.5, int8: fitted on MetaTool and BFCL.
+"""bge-small-en-v1.5, int8: fitted on MetaTool, BFCL and mcpproxy.
+
+BM25's weight and the four of argument fit were fitted together, for the mean recall of these sets; with all of them
+changed at random by 15 to 20 %, recall@5 on BFCL stays between 0.799 and 0.805.
 
 A plain fit weighs dense against lexical 3 to 1, with an AUC of 0.885 in place of 0.877 (offered functions, BFCL). At
 the share of good questions that the threshold keeps, 9 to 1 refuses as many foreign ones; and a paraphrase without a
