@@ -33,7 +33,7 @@ async def opened(database: Database, tenant: Tenant, settings: Settings, encoder
     try:
         yield Services(settings, database, encoder, index, upstreams, tools, secrets, Caller(tenant), Keys(database))
     finally:
-        await tools.settle()
+        await tools.close()
         await upstreams.close()
         await index.close()
 

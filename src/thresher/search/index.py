@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,11 +21,11 @@ from thresher.search.arrays import Floats
 from thresher.search.bm25 import score_texts
 from thresher.search.calibration import constants_for
 from thresher.search.copies import Copies
-from thresher.search.documents import checked
+from thresher.search.documents import FORMAT, checked
 from thresher.search.phrases import Embedded, embed
 from thresher.search.planning import Plan, plan_of
 from thresher.search.profiles import profile_of
-from thresher.search.put import BATCH, model_id, pending, put_entries, told_model
+from thresher.search.put import BATCH, complete, model_id, pending, put_entries, told_model
 from thresher.search.reading import Reader, Reading, Request
 from thresher.search.records import Entry, Filter, Progress, PutCounts, SearchResult
 from thresher.search.words import Words
@@ -89,6 +89,25 @@ class SearchIndex:
             milliseconds = round((time.perf_counter() - started) * 1000, 1)
             event(_logger, "put", kind=kind, embedded=counts.embedded, kept=counts.kept, ms=milliseconds)
         return counts
+
+    def edition(self, kind: str) -> str:
+        """Names the running model and the form of what is written: what a put wrote under one name, the next would too.
+
+        Empty while no model is known to run.
+        """
+        model, profile = model_id(self._encoder), profile_of(kind)
+        return f"{FORMAT} {sorted(profile.field_weights.items())} {model}" if model else ""
+
+    async def holds(self, tenant: Tenant, kind: str, ids: Collection[int]) -> bool:
+        """Whether each of these items is there, with vectors of the running model.
+
+        Args:
+            tenant: Whose index.
+            kind: Which collection.
+            ids: Distinct ids.
+        """
+        model = model_id(self._encoder)
+        return bool(model) and await complete(self._database, tenant, kind, model, list(ids)) == len(ids)
 
     async def remove(self, tenant: Tenant, kind: str, ids: Iterable[int]) -> int:
         """Take items out; ids that are not there are passed over. Returns how many there were."""

@@ -92,6 +92,12 @@ async def pending(database: Database, tenant: Tenant, kind: str, model: str, aft
         return [row[0] for row in await run(connection, queries.PENDING, parameters)]
 
 
+async def complete(database: Database, tenant: Tenant, kind: str, model: str, ids: Sequence[int]) -> int:
+    """How many of some ids have vectors of a model."""
+    async with database.transaction(tenant) as connection:
+        return int((await run(connection, queries.COMPLETE, {"kind": kind, "model": model, "ids": list(ids)}))[0][0])
+
+
 async def _documents(kind: str, entries: Sequence[Entry]) -> list[Document]:
     """Prepare a batch in small steps, so that a search in between hardly waits; a thread would hold it up longer."""
     profile = profile_of(kind)

@@ -153,6 +153,12 @@ SELECT i.id FROM item i WHERE i.kind = %(kind)s AND i.id > %(after)s AND NOT EXI
 ) ORDER BY i.id LIMIT %(limit)s
 """
 
+COMPLETE = """
+SELECT count(DISTINCT v.id) FROM item_vector v
+WHERE v.kind = %(kind)s AND v.id = ANY (%(ids)s::bigint[]) AND v.model = %(model)s
+"""
+"""A vector never stands without its item."""
+
 FLIP = """
 UPDATE collection SET model = %(model)s WHERE kind = %(kind)s AND model <> %(model)s AND NOT EXISTS (
   SELECT 1 FROM item i WHERE i.kind = %(kind)s AND NOT EXISTS (

@@ -17,7 +17,7 @@ from thresher.knowledge.tools.catalogue import Catalogues
 from thresher.knowledge.tools.enrichment import enrich, slots_of
 from thresher.knowledge.tools.facets import facet_of
 from thresher.knowledge.tools.models import KIND
-from thresher.knowledge.tools.queries import ListingWrite, ServerRow, StoredTool, ToolWrite
+from thresher.knowledge.tools.queries import ListingWrite, Mark, ServerRow, StoredTool, ToolWrite
 from thresher.knowledge.tools.reader import cleaned, write_of
 from thresher.knowledge.tools.scanner import Peers
 from thresher.knowledge.tools.trust import AutoApprove, judge
@@ -28,6 +28,8 @@ logger = logging.getLogger("thresher.knowledge")
 
 _STEP = 16
 """Tools prepared for the index without a pause: some 3 ms, so that a query in between hardly waits."""
+_READ = 128
+"""Tools read at once: some 5 ms of decoding."""
 _SCANNED = 4
 """Tools scanned without a pause: as long."""
 
@@ -39,6 +41,8 @@ class Indexer:
         self._database = database
         self._index = index
         self._catalogues = catalogues
+        self._turn = asyncio.Lock()
+        """Held for one step of work: however many servers are prepared at once, the loop takes one step at a time."""
 
     async def store(
         self,
@@ -50,6 +54,7 @@ class Indexer:
         only: str | None = None,
         peers: Peers | None = None,
         problem: str = "",
+        digest: bytes | None = None,
     ) -> int:
         """Store a good listing of one server in the catalogue and take what is gone out of the index.
 
@@ -61,6 +66,7 @@ class Indexer:
             only: The one tool to be stored; the others stay.
             peers: The tools of other servers, which the scanner compares with; None to scan nothing.
             problem: What was wrong with single definitions that are left out.
+            digest: Names this listing, so that it is known again.
 
         Returns:
             How many tools were removed.
@@ -72,9 +78,10 @@ class Indexer:
         writes: list[ToolWrite] = []
         step = _STEP if peers is None else _SCANNED
         for start in range(0, len(listed), step):
-            writes += [write_of(tool, server.description, peers) for tool in listed[start : start + step]]
-            await asyncio.sleep(0)
-        listing = ListingWrite(writes, only, server.description, problem)
+            async with self._turn:
+                writes += [write_of(tool, server.description, peers) for tool in listed[start : start + step]]
+                await asyncio.sleep(0)
+        listing = ListingWrite(writes, only, server.description, problem, digest)
         written = await run_retrying(
             self._database,
             caller.tenant,
@@ -99,35 +106,70 @@ class Indexer:
     async def index(self, caller: Caller, servers: Sequence[ServerRow], progress: Progress | None = None) -> PutCounts:
         """Put all enabled tools of these servers into the index; what has not changed is kept as it is.
 
-        What was removed or disabled while this ran is taken out again, so that the last state wins.
+        What is marked as indexed, and is there, is not even read. What was removed or disabled while this ran is taken
+        out again, so that the last state wins.
         """
+        before = await self._marks(caller, servers)
+        marked = [number for mark in before.values() if mark.stands for number in mark.tools]
+        wanted = [server for server in servers if server.id in before and not before[server.id].stands]
+        if marked and not await self._index.holds(caller.tenant, KIND, marked):
+            wanted, marked = list(servers), []
+        counts = PutCounts(kept=len(marked))
+        if not wanted:
+            return counts
+        await self._mark(caller, dict.fromkeys((server.id for server in wanted), None))
+        counts += await self._put(caller, wanted, progress)
+        after = await self._marks(caller, wanted)
+        whole = await self._index.holds(caller.tenant, KIND, [tool for mark in after.values() for tool in mark.tools])
+        same = {number: mark.value for number, mark in after.items() if mark.value == before[number].value}
+        if whole:
+            await self._mark(caller, same)
+        return counts
+
+    async def _put(self, caller: Caller, servers: Sequence[ServerRow], progress: Progress | None) -> PutCounts:
         described = {server.id: server.description for server in servers}
         names = {server.id: server.name for server in servers}
         async with self._database.transaction(caller.tenant) as connection:
-            stored = await queries.tools(connection, caller.tenant, names)
+            known = await queries.tool_ids(connection, caller.tenant, names)
             findable = await queries.findable(connection, caller.tenant, names)
-        entries = await _entries([tool for tool in stored if tool.id in findable], described, findable)
+        entries = await self._entries(caller, described, names, findable)
         counts = await self._index.put(caller.tenant, KIND, entries, progress=progress)
         async with self._database.transaction(caller.tenant) as connection:
             findable = await queries.findable(connection, caller.tenant, names)
-        if gone := [tool.id for tool in stored if tool.id not in findable]:
+        if gone := [number for number in known if number not in findable]:
             await self._index.remove(caller.tenant, KIND, gone)
         return counts
+
+    async def _marks(self, caller: Caller, servers: Sequence[ServerRow]) -> dict[int, Mark]:
+        async with self._database.transaction(caller.tenant) as connection:
+            ids = [server.id for server in servers]
+            return await queries.marks(connection, caller.tenant, ids, self._index.edition(KIND))
+
+    async def _mark(self, caller: Caller, values: Mapping[int, bytes | None]) -> None:
+        await run_retrying(
+            self._database, caller.tenant, lambda connection: queries.mark(connection, caller.tenant, values)
+        )
+
+    async def _entries(
+        self, caller: Caller, described: Mapping[int, str], names: Mapping[int, str], held: Mapping[int, bool]
+    ) -> list[Entry]:
+        """The entries of these tools, read and made in small parts."""
+        wanted, entries = list(held), list[Entry]()
+        for first in range(0, len(wanted), _READ):
+            async with self._database.transaction(caller.tenant) as connection:
+                stored = await queries.tools(connection, caller.tenant, names, ids=wanted[first : first + _READ])
+            for start in range(0, len(stored), _STEP):
+                async with self._turn:
+                    part = stored[start : start + _STEP]
+                    entries += [_entry(tool, described[tool.server_id], held=held[tool.id]) for tool in part]
+                    await asyncio.sleep(0)
+        return entries
 
     async def withdraw(self, caller: Caller, ids: Sequence[int]) -> None:
         """Take tools out of the index; the catalogue keeps them."""
         self._catalogues.changed(caller.tenant.id)
         if ids:
             await self._index.remove(caller.tenant, KIND, list(ids))
-
-
-async def _entries(tools: Sequence[StoredTool], described: Mapping[int, str], held: Mapping[int, bool]) -> list[Entry]:
-    entries: list[Entry] = []
-    for start in range(0, len(tools), _STEP):
-        part = tools[start : start + _STEP]
-        entries += [_entry(stored, described[stored.server_id], held=held[stored.id]) for stored in part]
-        await asyncio.sleep(0)
-    return entries
 
 
 def _entry(stored: StoredTool, description: str, *, held: bool) -> Entry:

@@ -109,13 +109,21 @@ class FindResult:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A tool in full, under the name that clients call it by."""
+    """A tool in full, under the name that clients call it by.
+
+    Attributes:
+        tokens: What the definition costs a model.
+        warnings: How much the scanner has to say of it.
+        findings: What that is; empty where the definition is bare.
+    """
 
     name: str
     tool: Tool
     enabled: bool = True
     core: bool = False
     tokens: int = 0
+    warnings: int = 0
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +163,7 @@ class ServerInfo:
         error: What went wrong last; empty after a good listing.
         tools: How many tools it has, disabled and held ones included.
         held: How many of them wait for a person's approval.
+        warned: How many of those in use the scanner warns of.
         auto_approve: Whether changes of its tools are taken over without approval.
         shared: Whether all users of the tenant see it; else it is one user's own.
     """
@@ -169,6 +178,7 @@ class ServerInfo:
     tools: int
     listed_at: dt.datetime | None
     held: int = 0
+    warned: int = 0
     auto_approve: bool = False
     shared: bool = True
 

@@ -10,7 +10,8 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 
 from thresher.core import Caller, Conflict, InvalidInput, NotFound, ThresherError, Tool, event, mask_text
 from thresher.knowledge.tools import components, queries
@@ -18,6 +19,8 @@ from thresher.knowledge.tools.catalogue import Catalogue, Catalogues
 from thresher.knowledge.tools.indexer import Indexer
 from thresher.knowledge.tools.models import STATIC, Refreshed
 from thresher.knowledge.tools.queries import ServerRow
+from thresher.knowledge.tools.recognition import Recognition
+from thresher.knowledge.tools.retries import Retries
 from thresher.knowledge.tools.scanner import Peer, Peers, scan_text
 from thresher.knowledge.tools.servers import DESCRIPTION_CHARACTERS, Servers
 from thresher.knowledge.tools.trust import AutoApproveSetting, policy_of
@@ -28,6 +31,23 @@ from thresher.upstream import Listing, Upstreams
 logger = logging.getLogger("thresher.knowledge")
 
 _ERROR_CHARACTERS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """How a listing went.
+
+    Attributes:
+        server: As it is described now.
+        removed: Tools that are gone.
+        error: Why it could not be listed; empty when it was.
+        known: What it listed had been stored before.
+    """
+
+    server: ServerRow
+    removed: int = 0
+    error: str = ""
+    known: bool = False
 
 
 class Refresher:
@@ -49,6 +69,14 @@ class Refresher:
         self._servers = servers
         self._setting: AutoApproveSetting = setting
         self._busy: defaultdict[tuple[int, int], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._recognition = Recognition()
+        self._retries = Retries(self.refresh)
+        self._quiet = asyncio.Lock()
+        """What changes nothing is done for one server at a time; a server with news never waits for it."""
+
+    async def close(self) -> None:
+        """List nothing again by itself any more."""
+        await self._retries.close()
 
     async def refresh(
         self, caller: Caller, name: str | None, *, only: str | None = None, progress: Progress | None = None
@@ -73,8 +101,14 @@ class Refresher:
             raise InvalidInput(f"Server '{name}' is disabled.", hint="Enable it first.")
         servers = [s for s in catalogue.servers.values() if s.enabled] if name is None else [catalogue.server(name)]
         reports = _Together(progress)
+        fixed = [server for server in servers if _is_fixed(server)]
         done = await asyncio.gather(
-            *(self._refresh(caller, server, only, reports.part(server.name)) for server in servers),
+            *(
+                self._refresh(caller, server, only, reports.part(server.name))
+                for server in servers
+                if not _is_fixed(server)
+            ),
+            self._index_fixed(caller, fixed, reports.part("")),
             return_exceptions=True,
         )
         results: list[Refreshed] = []
@@ -117,26 +151,25 @@ class Refresher:
         counts = await self._indexer.index(caller, [servers[name] for name in by_server], progress)
         return replace(counts, removed=removed)
 
+    async def _index_fixed(self, caller: Caller, servers: list[ServerRow], progress: Progress | None) -> Refreshed:
+        """Put catalogues without a live server into the index, all in one batch."""
+        if not servers:
+            return Refreshed()
+        async with self._quiet:
+            counts = await self._indexer.index(caller, servers, progress)
+        return Refreshed(counts.embedded, counts.kept)
+
     async def _refresh(
         self, caller: Caller, server: ServerRow, only: str | None, progress: Progress | None
     ) -> Refreshed:
         async with self._busy[caller.tenant.id, server.id]:
             catalogue = await self._catalogues.current(caller)
             server = next((now for now in catalogue.servers.values() if now.id == server.id), server)
-            removed, error = 0, ""
-            if server.config.get("transport") != STATIC:
-                try:
-                    # As its owner, whoever asks: the list that is kept is the owner's.
-                    config = self._servers.config(replace(caller, user=server.owner), server)
-                    listing = _usable(server, await self._upstreams.list_tools(config))
-                    server = replace(server, description=server.description or _described(listing))
-                    removed = await self._store(caller, catalogue, server, listing, only)
-                    if only is None:
-                        await components.store(self._database, caller, server, listing)
-                except ThresherError as failure:
-                    error = mask_text(str(failure))[:_ERROR_CHARACTERS]
-                    await self._mark_failed(caller, server, error)
-            counts = await self._indexer.index(caller, [server], progress)
+            listed = await self._listed(caller, catalogue, server, only)
+            owner = replace(caller, user=server.owner)
+            self._retries.note(owner, server.id, server.name, failed=bool(listed.error))
+            async with self._quiet if listed.known or listed.error else nullcontext():
+                counts = await self._indexer.index(caller, [listed.server], progress)
         event(
             logger,
             "server_refreshed",
@@ -144,22 +177,54 @@ class Refresher:
             server=server.name,
             embedded=counts.embedded,
             kept=counts.kept,
-            removed=removed,
-            problem=error,
+            removed=listed.removed,
+            problem=listed.error,
         )
-        return Refreshed(counts.embedded, counts.kept, removed, {server.name: error} if error else {})
+        failures = {server.name: listed.error} if listed.error else {}
+        return Refreshed(counts.embedded, counts.kept, listed.removed, failures)
+
+    async def _listed(self, caller: Caller, catalogue: Catalogue, server: ServerRow, only: str | None) -> _Listed:
+        """List a server and store what it says."""
+        try:
+            # As its owner, whoever asks: the list that is kept is the owner's.
+            config = self._servers.config(replace(caller, user=server.owner), server)
+            listing = _usable(server, await self._upstreams.list_tools(config))
+            server = replace(server, description=server.description or _described(listing))
+            listed = await self._store(caller, catalogue, server, listing, only)
+            if only is None:
+                await components.store(self._database, caller, server, listing)
+        except ThresherError as failure:
+            error = mask_text(str(failure))[:_ERROR_CHARACTERS]
+            await self._mark_failed(caller, server, error)
+            return _Listed(server, error=error)
+        return listed
 
     async def _store(
         self, caller: Caller, catalogue: Catalogue, server: ServerRow, listing: Listing, only: str | None
-    ) -> int:
-        return await self._indexer.store(
+    ) -> _Listed:
+        policy = policy_of(self._setting, trusted_server=server.auto_approve)
+        problem = mask_text(" ".join(listing.problems))[:_ERROR_CHARACTERS]
+        digest = await self._recognition.digest(catalogue, server, listing, policy) if only is None else None
+        if digest is not None and await self._is_stored(caller, server, digest, problem):
+            return _Listed(server, known=True)
+        removed = await self._indexer.store(
             caller,
             server,
             listing.tools,
-            policy=policy_of(self._setting, trusted_server=server.auto_approve),
+            policy=policy,
             only=only,
             peers=_peers(catalogue, server, listing),
-            problem=mask_text(" ".join(listing.problems))[:_ERROR_CHARACTERS],
+            problem=problem,
+            digest=digest,
+        )
+        return _Listed(server, removed)
+
+    async def _is_stored(self, caller: Caller, server: ServerRow, digest: bytes, problem: str) -> bool:
+        """Whether a listing is the one that is stored, of a server that is well again if it was not."""
+        return digest == server.listing and await run_retrying(
+            self._database,
+            caller.tenant,
+            lambda connection: queries.mark_listed(connection, caller.tenant, server.id, digest, problem),
         )
 
     async def _mark_failed(self, caller: Caller, server: ServerRow, error: str) -> None:
@@ -189,6 +254,11 @@ class _Together:
             progress(sum(part[0] for part in self._parts.values()), sum(part[1] for part in self._parts.values()))
 
         return report
+
+
+def _is_fixed(server: ServerRow) -> bool:
+    """Whether it is a catalogue without a live server, which is never listed."""
+    return server.config.get("transport") == STATIC
 
 
 def _usable(server: ServerRow, listing: Listing) -> Listing:

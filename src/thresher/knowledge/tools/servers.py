@@ -240,6 +240,7 @@ def info_of(server: ServerRow) -> ServerInfo:
         tools=server.tools,
         listed_at=server.listed_at,
         held=server.held,
+        warned=server.warned,
         auto_approve=server.auto_approve,
         shared=server.owner is None,
     )

@@ -106,6 +106,7 @@ class ToolService:
     async def close(self) -> None:
         """End what runs behind the answers; before the sessions and the database close."""
         await self._changes.close()
+        await self._refresher.close()
         await self.settle()
 
     async def settle(self) -> None:
@@ -322,10 +323,10 @@ class ToolService:
 
 
 def _definition(named: NamedTool, stored: Mapping[int, StoredTool]) -> Definition:
-    row = named.row
-    return Definition(named.name, stored[row.id].tool, row.enabled, row.core, row.tokens)
+    row, known = named.row, stored[named.row.id]
+    return Definition(named.name, known.tool, row.enabled, row.core, row.tokens, len(known.findings), known.findings)
 
 
 def _bare(named: NamedTool) -> Definition:
     row = named.row
-    return Definition(named.name, Tool(row.server, row.name), row.enabled, row.core, row.tokens)
+    return Definition(named.name, Tool(row.server, row.name), row.enabled, row.core, row.tokens, row.warnings)

@@ -35,11 +35,15 @@ server = tenant_table(
     Column("listed_at", DateTime(timezone=True), nullable=True),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("auto_approve", Boolean, nullable=False, server_default="false"),
+    Column("listing", LargeBinary, nullable=True),
+    Column("indexed", LargeBinary, nullable=True),
     UniqueConstraint("tenant_id", "owner", "name", postgresql_nulls_not_distinct=True),
 )
 """`config`: transport, command, arguments, address - nothing secret; `sealed`: environment and headers, encrypted.
 `state`: new, ready, stale (connection lost, last good list kept) or failed (never listed).
-`auto_approve`: changed tools of this server are taken over without approval."""
+`auto_approve`: changed tools of this server are taken over without approval. `listing`: SHA-256 of the last good
+listing and of all that judging it hung on, while the tools are as it left them. `indexed`: SHA-256 of what the search
+index holds of the server's tools since the last write that was finished; null while one is under way."""
 
 tool = tenant_table(
     "tool",

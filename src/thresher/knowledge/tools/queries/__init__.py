@@ -5,7 +5,7 @@ row-level policy keeps tenants apart even without it.
 """
 
 from thresher.knowledge.tools.queries.approval import HeldRow, approve, held_tools, reject
-from thresher.knowledge.tools.queries.catalogue import NameRow, StoredTool, findable, names, set_tool, tools
+from thresher.knowledge.tools.queries.catalogue import NameRow, StoredTool, findable, names, set_tool, tool_ids, tools
 from thresher.knowledge.tools.queries.credentials import (
     delete_credential,
     exchange_credential,
@@ -14,11 +14,13 @@ from thresher.knowledge.tools.queries.credentials import (
 )
 from thresher.knowledge.tools.queries.listing import Judge, ListingWrite, ToolWrite, Written, write_listing
 from thresher.knowledge.tools.queries.log import Discovery, Invocation, write_logs
+from thresher.knowledge.tools.queries.marks import Mark, mark, marks
 from thresher.knowledge.tools.queries.servers import (
     ServerRow,
     delete_server,
     lock_server,
     mark_failed,
+    mark_listed,
     put_server,
     servers,
     set_server,
@@ -32,6 +34,7 @@ __all__ = [
     "Invocation",
     "Judge",
     "ListingWrite",
+    "Mark",
     "NameRow",
     "ServerRow",
     "StoredTool",
@@ -44,7 +47,10 @@ __all__ = [
     "findable",
     "held_tools",
     "lock_server",
+    "mark",
     "mark_failed",
+    "mark_listed",
+    "marks",
     "names",
     "put_credential",
     "put_server",
@@ -55,6 +61,7 @@ __all__ = [
     "set_server",
     "set_tool",
     "switch_server",
+    "tool_ids",
     "tools",
     "version",
     "visible",

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from thresher.core import JSON, Caller, Tenant, Tool
 from thresher.knowledge.tools.queries.catalogue import DEFINITION, any_of, definition_of
 from thresher.knowledge.tools.queries.listing import ToolWrite, put_tools
-from thresher.knowledge.tools.queries.servers import lock_server
+from thresher.knowledge.tools.queries.servers import lock_server, set_server
 from thresher.knowledge.tools.queries.versions import raise_version, visible
 from thresher.knowledge.tools.trust import FREE, REJECTED, WAITING, Verdict
 from thresher.store.tables import server, tool
@@ -39,7 +39,7 @@ class HeldRow:
 async def held_tools(connection: AsyncConnection, caller: Caller, ids: Iterable[int] | None = None) -> list[HeldRow]:
     """The tools of the caller that wait, oldest first."""
     query = (
-        select(*DEFINITION, server.c.name.label("server"), tool.c.held, tool.c.pending, tool.c.findings, _SINCE)
+        select(*DEFINITION, server.c.name.label("server"), tool.c.held, tool.c.pending, _SINCE)
         .join(server, (server.c.tenant_id == tool.c.tenant_id) & (server.c.id == tool.c.server_id))
         .where(visible(caller, tool), tool.c.held.in_(WAITING), tool.c.pending.is_not(None))
         .order_by(tool.c.id)
@@ -71,7 +71,7 @@ async def approve(connection: AsyncConnection, tenant: Tenant, held: HeldRow, wr
     if (await connection.execute(approved.returning(tool.c.id))).first() is None:
         return False
     await put_tools(connection, tenant, held.server_id, [(write, Verdict(FREE, stored=True))])
-    await raise_version(connection, tenant)
+    await _decided(connection, tenant, held)
     return True
 
 
@@ -82,8 +82,14 @@ async def reject(connection: AsyncConnection, tenant: Tenant, held: HeldRow) -> 
     rejected = update(tool).where(*_still(tenant, held)).values(held=REJECTED, updated_at=func.now())
     if (await connection.execute(rejected.returning(tool.c.id))).first() is None:
         return False
-    await raise_version(connection, tenant)
+    await _decided(connection, tenant, held)
     return True
+
+
+async def _decided(connection: AsyncConnection, tenant: Tenant, held: HeldRow) -> None:
+    """Count the change; the server's next listing is judged anew."""
+    await set_server(connection, tenant, held.server_id, listing=None)
+    await raise_version(connection, tenant)
 
 
 def _still(tenant: Tenant, held: HeldRow) -> tuple[Any, ...]:

@@ -52,12 +52,14 @@ class ListingWrite:
         only: The one tool that is refreshed; the others stay.
         description: What the server is for.
         problem: What was wrong with single definitions, which are not among the tools; empty when nothing was.
+        digest: Names this listing and what judging it hung on, so that it is known again; None when nothing does.
     """
 
     tools: Sequence[ToolWrite]
     only: str | None
     description: str
     problem: str = ""
+    digest: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ async def write_listing(
     await _hold(connection, tenant, server_id, [pair for pair in judged if not pair[1].stored])
     gone = await _put_aside(connection, tenant, server_id, listing)
     ready: dict[str, Any] = {"state": "ready", "listed_at": func.now(), "description": listing.description}
-    await set_server(connection, tenant, server_id, error=listing.problem, **ready)
+    await set_server(connection, tenant, server_id, error=listing.problem, listing=listing.digest, **ready)
     await raise_version(connection, tenant)
     waiting = {name for name, standing in known.items() if standing.held in WAITING}
     held = [write.tool.name for write, verdict in judged if verdict.held in WAITING]

@@ -10,13 +10,13 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import case, delete, func, select, update
+from sqlalchemy import case, delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import JSON, Caller, Tenant
 from thresher.knowledge.tools.queries.versions import raise_version, visible
-from thresher.knowledge.tools.trust import GONE, WAITING
+from thresher.knowledge.tools.trust import FREE, GONE, WAITING
 from thresher.store.tables import server, tool
 
 
@@ -27,6 +27,8 @@ class ServerRow:
     Attributes:
         tools: How many tools it has.
         held: How many of these wait for approval.
+        warned: How many of those in use the scanner says something of.
+        listing: Hash of the last good listing and of all that judging it hung on; None: list it anew.
     """
 
     id: int
@@ -42,12 +44,15 @@ class ServerRow:
     auto_approve: bool
     tools: int
     held: int
+    warned: int = 0
+    listing: bytes | None = None
 
 
 async def servers(connection: AsyncConnection, caller: Caller, name: str | None = None) -> list[ServerRow]:
     """The servers that the caller may see, in the order in which they were added."""
     counted = _count(tool.c.held != GONE).label("tools"), _count(tool.c.held.in_(WAITING)).label("held")
-    query = select(server, *counted).where(visible(caller, server)).order_by(server.c.id)
+    warned = _count((tool.c.held == FREE) & (tool.c.findings != text("'[]'::jsonb"))).label("warned")
+    query = select(server, *counted, warned).where(visible(caller, server)).order_by(server.c.id)
     if name is not None:
         query = query.where(server.c.name == name)
     return [_server_row(row) for row in await connection.execute(query)]
@@ -94,6 +99,17 @@ async def switch_server(connection: AsyncConnection, tenant: Tenant, server_id: 
     """Set switches of one server (enabled, auto_approve) and count the change."""
     await set_server(connection, tenant, server_id, **values)
     await raise_version(connection, tenant)
+
+
+async def mark_listed(connection: AsyncConnection, tenant: Tenant, server_id: int, digest: bytes, problem: str) -> bool:
+    """Note that a server has listed once more what is stored; False when something else is stored by now.
+
+    What snapshots show has not changed, so no change is counted.
+    """
+    same = server.c.tenant_id == tenant.id, server.c.id == server_id, server.c.listing == digest
+    listed: dict[str, Any] = {"state": "ready", "error": problem, "listed_at": func.now()}
+    found = await connection.execute(update(server).where(*same).values(**listed).returning(server.c.id))
+    return found.first() is not None
 
 
 async def lock_server(connection: AsyncConnection, tenant: Tenant, server_id: int) -> bool:
