@@ -39,6 +39,7 @@ EVERYTHING = {
     "resources": {"listChanged": True, "subscribe": True},
     "prompts": {"listChanged": True},
     "completions": {},
+    "logging": {},
 }
 COMPLETE = {"resultType": "complete", "ttlMs": 5000, "cacheScope": "private"}
 

@@ -1,6 +1,6 @@
 """A server that talks back: asks, logs, reports progress, and offers resources and prompts; made with the library.
 
-Usage: talking_server.py legacy|dual [NOTES [http]]: the handshake era alone or both; NOTES gets a line a cancelled call.
+Usage: talking_server.py legacy|dual [NOTES [http]]: the handshake era alone or both; NOTES gets a line for some calls.
 Over stdio; with `http` over streamable HTTP on loopback, and its first line is the address.
 """
 
@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import mcp_types as types
 import uvicorn
+from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 from mcp.server.runner import serve_loop
 from mcp.server.stdio import stdio_server
@@ -21,7 +22,7 @@ NOTES = Path(sys.argv[2]) if len(sys.argv) > 2 else None
 HTTP = sys.argv[3:] == ["http"]
 FORM = {"type": "object", "properties": {"yes": {"type": "boolean"}}, "required": ["yes"]}
 READS = types.ToolAnnotations(read_only_hint=True)
-NAMES = ("pay", "visit", "think", "talk", "wait", "touch", "rich")
+NAMES = ("pay", "visit", "think", "talk", "wait", "touch", "rich", "demand")
 PIXEL = "iVBORw0KGgo="
 Context = ServerRequestContext[Any, Any]
 Texts = list[types.TextContent]
@@ -93,6 +94,9 @@ async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Any:
             return await think(ctx)
         case "talk":
             return await talk(ctx)
+        case "demand":
+            needed = {"requiredCapabilities": {"sampling": {}}}
+            raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "Sampling is needed.", needed)
         case "wait":
             return await wait()
         case "touch":

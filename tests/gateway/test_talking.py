@@ -10,11 +10,14 @@ from typing import Any
 import httpx
 import pytest
 from fastmcp.client.elicitation import ElicitResult
+from mcp import MCPError
+from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 
-from tests.gateway.talking import add_talking, call, connect, served, text
+from tests.gateway.talking import add, add_talking, call, connect, over_http, served, text
 from tests.support import eventually
 from thresher.gateway import parking
 from thresher.services import Services
+from thresher.upstream import ServerConfig
 
 
 @pytest.fixture
@@ -24,10 +27,21 @@ def notes(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(params=["legacy", "dual"])
-async def talking(request: pytest.FixtureRequest, services: Services, notes: Path) -> str:
-    """The server, of the handshake era or of both, in the catalogue."""
-    await add_talking(services, request.param, str(notes))
-    return request.param
+async def talking(request: pytest.FixtureRequest, services: Services, notes: Path) -> AsyncIterator[str]:
+    """The server, of the handshake era or of both, in the catalogue; over stdio unless said otherwise."""
+    era, _, http = str(request.param).partition(" over ")
+    if not http:
+        await add_talking(services, era, str(notes))
+        yield era
+        return
+    async with over_http(era, notes) as address:
+        await add(services, ServerConfig("talk", "http", url=address))
+        yield era
+
+
+legacy = pytest.mark.parametrize("talking", ["legacy"], indirect=True)
+dual = pytest.mark.parametrize("talking", ["dual", "dual over http"], indirect=True)
+anywhere = pytest.mark.parametrize("talking", ["legacy", "dual", "legacy over http", "dual over http"], indirect=True)
 
 
 @pytest.fixture
@@ -48,8 +62,9 @@ async def never(*_: Any) -> Any:
     raise AssertionError
 
 
+@anywhere
 async def test_two_users_at_once_are_each_asked_only_for_their_own(url: str, mode: str) -> None:
-    """In both eras, over servers of both eras."""
+    """In both eras, over servers of both eras, over stdio and HTTP."""
     heard: dict[str, list[str]] = {"ann": [], "bob": []}
     both = asyncio.Barrier(2)
 
@@ -124,8 +139,8 @@ async def test_progress_and_logs_pass_through(url: str, mode: str, talking: str)
         assert [word["msg"] if isinstance(word, dict) else word for word in words] == ["a loud word"]
 
 
-async def test_a_cancelled_call_is_cancelled_upstream(url: str, mode: str, notes: Path) -> None:
-    """The client gives up; the server is told."""
+async def test_a_cancelled_call_is_cancelled_upstream(url: str, mode: str, notes: Path, services: Services) -> None:
+    """The client gives up; the server is told, and the log says how the call ended."""
     async with connect(url, mode) as client:
         calling = asyncio.ensure_future(call(client, "wait"))
         await asyncio.wait([calling], timeout=1)
@@ -134,6 +149,48 @@ async def test_a_cancelled_call_is_cancelled_upstream(url: str, mode: str, notes
         await eventually(notes.exists)
 
     assert notes.read_text() == "cancelled\n"
+    assert await states(services) == ["cancelled"]
+
+
+@dual
+async def test_the_server_is_spoken_to_in_the_era_of_its_client(url: str, mode: str, notes: Path) -> None:
+    """A client that can be asked has a session where the server can have one; one that answers in rounds needs none."""
+
+    async def asked(message: str, response_type: Any, params: Any, context: Any) -> ElicitResult[Any]:
+        return ElicitResult(action="decline")
+
+    async with asyncio.timeout(30), connect(url, mode, elicitation_handler=asked) as client:
+        await call(client, "pay")
+
+    assert set(notes.read_text().split()) == {"2025-11-25" if mode == "legacy" else "2026-07-28"}
+
+
+@legacy
+async def test_what_was_leased_for_a_client_ends_with_its_session(url: str, services: Services) -> None:
+    """And not only when it has been idle for long."""
+    async with asyncio.timeout(30), connect(url, "legacy", elicitation_handler=never) as client:
+        await call(client, "talk")
+        during = services.upstreams.states()[0].leased
+    await eventually(lambda: services.upstreams.states()[0].leased == 0)
+
+    assert during == 1
+
+
+async def test_an_error_that_the_client_has_to_act_upon_reaches_it_as_one(url: str, mode: str) -> None:
+    """Code and data are the server's own."""
+    async with asyncio.timeout(30), connect(url, mode) as client:
+        with pytest.raises(MCPError) as refused:
+            await call(client, "demand")
+
+    assert refused.value.error.code == MISSING_REQUIRED_CLIENT_CAPABILITY
+    assert refused.value.error.data["requiredCapabilities"] == {"sampling": {}}
+
+
+async def states(services: Services) -> list[str]:
+    """How the calls that were noted ended, oldest first."""
+    await services.tools.settle()
+    async with services.database.transaction(services.caller.tenant) as connection:
+        return [row.state for row in await connection.exec_driver_sql("select state from invocation order by id")]
 
 
 PAY = {"name": "talk_pay", "arguments": {"for": "ann"}}
@@ -157,6 +214,7 @@ async def post(http: httpx.AsyncClient, url: str, arguments: Any, user: str = "a
     return (await http.post(url, json=message, headers={**STATELESS, "x-user": user}, timeout=30)).json()
 
 
+@legacy
 async def test_a_parked_call_goes_on_for_its_own_caller_and_arguments_alone(url: str) -> None:
     """The state that a client carries is worth nothing to anybody else, nor a second time."""
     async with httpx.AsyncClient() as http:
@@ -177,6 +235,7 @@ async def test_a_parked_call_goes_on_for_its_own_caller_and_arguments_alone(url:
     assert [answer["error"]["code"] for answer in (foreign, changed, again)] == [-32602] * 3
 
 
+@legacy
 async def test_a_parked_call_that_nobody_comes_back_for_is_cancelled(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """And whoever comes too late is told to begin again."""
     monkeypatch.setattr(parking, "PARKED_SECONDS", 0.0)
@@ -185,3 +244,21 @@ async def test_a_parked_call_that_nobody_comes_back_for_is_cancelled(url: str, m
         late = await post(http, url, PAY, requestState=asked["requestState"], inputResponses={})
 
     assert "Send the request again without it" in late["error"]["message"]
+
+
+@dual
+async def test_a_question_between_stateless_ends_passes_as_it_came(url: str, services: Services) -> None:
+    """Under the server's own key, its state worth nothing to others; what nobody asked for is ignored."""
+    yes = {"action": "accept", "content": {"yes": True}}
+    async with httpx.AsyncClient() as http:
+        asked = (await post(http, url, PAY))["result"]
+        answers = {"requestState": asked["requestState"], "inputResponses": {"sure": yes, "unknown": yes}}
+        foreign = await post(http, url, PAY, "bob", **answers)
+        changed = await post(http, url, {**PAY, "arguments": {"for": "eve"}}, **answers)
+        own = await post(http, url, PAY, **answers)
+
+    assert asked["inputRequests"]["sure"]["params"]["message"] == "Pay for ann?"
+    assert "paying" not in asked["requestState"]
+    assert own["result"]["content"][0]["text"] == "ann: accept {'yes': True}"
+    assert [answer["error"]["code"] for answer in (foreign, changed)] == [-32602] * 2
+    assert await states(services) == ["ok"]

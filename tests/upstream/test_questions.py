@@ -114,15 +114,68 @@ async def test_sampling_and_roots_pass_between_peers_of_the_older_kind(
 
 
 async def test_sampling_for_a_stateless_server_is_refused_with_the_reason(upstreams: Upstreams) -> None:
-    """The newest revision has deprecated it."""
+    """It does not cross from one kind of the protocol to the other."""
     ann = Client("ann", ALL)
 
-    with pytest.raises(
-        UpstreamRefused, match=r"sampling.*passes only between a server and a client of revision 2025-11-25"
-    ):
+    with pytest.raises(UpstreamRefused, match=r"sampling.*passes only between a server and a client of one kind"):
         await upstreams.call_tool(stdio_server("modern"), "ask", {"method": "sampling/createMessage"}, peer=ann)
 
     assert ann.questions == []
+
+
+async def test_a_question_is_handed_on_to_a_client_that_answers_in_rounds(upstreams: Upstreams, tmp_path: Path) -> None:
+    """As it came, sampling too; what the client sends back goes to the server as it is, and so do its capabilities."""
+    heard = tmp_path / "heard"
+    config, ann = stdio_server("modern", f"heard={heard}"), Client("ann", ALL)
+    arguments = {"user": "x", "method": "sampling/createMessage"}
+    ann.rounds = {}
+    asked = await upstreams.call_tool(config, "ask", arguments, peer=ann)
+    ann.rounds = {"inputResponses": {"q": "yes", "more": 1}, "requestState": "state of x"}
+
+    done = await upstreams.call_tool(config, "ask", arguments, peer=ann)
+
+    assert asked.asks
+    assert asked.raw
+    assert list(asked.raw["inputRequests"]) == ["q"]
+    assert json.loads(text(done)) == {"answer": "yes", "state": "state of x"}
+    assert ann.questions == []
+    meta = json.loads(heard.read_text().splitlines()[-1])["params"]["_meta"]
+    declared = {"elicitation": {"form": {}}, "sampling": {}, "roots": {}}
+    assert meta["io.modelcontextprotocol/clientCapabilities"] == declared
+
+
+async def test_a_question_that_a_client_has_not_declared_is_not_handed_on(upstreams: Upstreams) -> None:
+    """Even if the server asks it all the same."""
+    ann = Client("ann", ELICITATION)
+    ann.rounds = {}
+
+    with pytest.raises(UpstreamRefused, match=r"roots/list.*which this client cannot give"):
+        await upstreams.call_tool(stdio_server("modern"), "ask", {"method": "roots/list"}, peer=ann)
+
+
+@pytest.mark.parametrize("level", [None, "error"])
+async def test_a_stateless_server_is_asked_for_the_log_that_the_client_wants(
+    upstreams: Upstreams, tmp_path: Path, level: Any
+) -> None:
+    """And for none where it wants none."""
+    heard, ann = tmp_path / "heard", Client("ann")
+    ann.level = level
+
+    await upstreams.call_tool(stdio_server("modern", f"heard={heard}"), "echo", {}, peer=ann)
+
+    assert ('/logLevel": "error"' in heard.read_text()) == (level is not None)
+    assert heard.read_text().count("/logLevel") == (level is not None)
+
+
+async def test_a_server_without_sessions_is_asked_for_one_only_once(upstreams: Upstreams, tmp_path: Path) -> None:
+    """Then its clients share the connection that it has."""
+    heard = tmp_path / "heard"
+    config = stdio_server("modern", f"heard={heard}")
+
+    for name in ("ann", "bob", "cid"):
+        await upstreams.call_tool(config, "ask", {}, peer=Client(name, ELICITATION))
+
+    assert heard.read_text().count('"initialize"') == 1
 
 
 async def test_what_a_client_has_not_declared_is_not_asked_of_it(upstreams: Upstreams) -> None:

@@ -42,7 +42,7 @@ from mcp_types import (
 
 from tests.conformance.everything.media import PNG
 from tests.conformance.everything.questions import PROMPT_ROUND
-from tests.conformance.everything.tools import BUS, HANDLERS, IMAGE, Answer, Context, embedded, text
+from tests.conformance.everything.tools import BUS, CHANGES, HANDLERS, IMAGE, Answer, Context, embedded, text
 from tests.support.waiting import eventually
 
 NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
@@ -109,7 +109,8 @@ PROMPTS = [
 
 async def list_tools(*_: Any) -> ListToolsResult:
     """All tools, on one page."""
-    return ListToolsResult(tools=TOOLS)
+    more = [Tool(name="test_added", description="Comes and goes.", input_schema=NOTHING)]
+    return ListToolsResult(tools=TOOLS + more * (CHANGES["tools"] % 2))
 
 
 async def call_tool(context: Context, params: CallToolRequestParams) -> Answer:
@@ -149,7 +150,7 @@ async def read_resource(_: Context, params: ReadResourceRequestParams) -> ReadRe
 
 async def list_prompts(*_: Any) -> ListPromptsResult:
     """All prompts."""
-    return ListPromptsResult(prompts=PROMPTS)
+    return ListPromptsResult(prompts=PROMPTS + [_prompt("test_added")] * (CHANGES["prompts"] % 2))
 
 
 async def get_prompt(_: Context, params: GetPromptRequestParams) -> GetPromptResult | InputRequiredResult:

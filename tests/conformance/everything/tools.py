@@ -117,12 +117,18 @@ async def _capabilities(context: Context, params: CallToolRequestParams) -> Answ
     return put([Round(asked)], params) if asked else CallToolResult(content=[text("Nothing can be asked.")])
 
 
+CHANGES = {"tools": 0, "prompts": 0}
+"""How often each list was changed; with every odd change it has one more entry."""
+
+
 async def _tools_changed(context: Context, _: CallToolRequestParams) -> Answer:
+    CHANGES["tools"] += 1
     await BUS.publish(ToolsListChanged())
     return CallToolResult(content=[text("Said that the tools changed.")])
 
 
 async def _prompts_changed(context: Context, _: CallToolRequestParams) -> Answer:
+    CHANGES["prompts"] += 1
     await BUS.publish(PromptsListChanged())
     return CallToolResult(content=[text("Said that the prompts changed.")])
 
