@@ -117,6 +117,7 @@ async def test_functions_of_the_owner_are_closed_to_the_public(databases: Databa
         "remember_embeddings",
         "key_holder",
         "keys_exist",
+        "known_tenants",
         "purge_logs",
         "prune_embeddings",
     }

@@ -59,6 +59,7 @@ def tool_list(answer: Sequence[Row]) -> RenderableType:
     table = _table("tool", "server", "marks", "tokens")
     for tool in answer:
         marks = [word for word, on in (("core", tool["core"]), ("disabled", not tool["enabled"])) if on]
+        marks += [_warnings(tool["warnings"])] if tool.get("warnings") else []
         server = Text(str(tool["tool"]["server"]))
         table.add_row(Text(tool["name"], style="bold"), server, ", ".join(marks), str(tool["tokens"]))
     return table
@@ -73,6 +74,9 @@ def definitions(answer: Row) -> RenderableType:
         parts.append(Text(json.dumps(tool["input_schema"], indent=2, ensure_ascii=False), style="dim"))
         if tool["annotations"]:
             parts.append(Text(f"annotations: {json.dumps(tool['annotations'], ensure_ascii=False)}", style="dim"))
+        for said in entry.get("findings", ()):
+            told = f"{said['severity']} at {said['where']}: {said['why']} ({said['excerpt']})"
+            parts.append(Text(told, style="yellow"))
     for name, near in answer["unknown"].items():
         meant = f"; perhaps {', '.join(near)}" if near else ""
         parts.append(Text(f"There is no tool {name!r}{meant}.", style="yellow"))
@@ -90,9 +94,18 @@ def server_list(answer: Sequence[Row]) -> RenderableType:
         state += {"done": ", signed in", "needed": ", sign-in needed"}.get(str(server.get("sign_in", "")), "")
         target = Text(f"{server['transport']}: {_short(server['target'], 60)}")
         name = Text(server["name"], style="bold")
-        tools = f"{server['tools']} ({server['held']} held)" if server.get("held") else str(server["tools"])
-        table.add_row(name, Text(state, style=style), tools, target, Text(_short(server["error"])))
+        table.add_row(name, Text(state, style=style), _tool_count(server), target, Text(_short(server["error"])))
     return table
+
+
+def _tool_count(server: Row) -> str:
+    held = [f"{server['held']} held"] if server.get("held") else []
+    warned = [f"{server['warned']} with warnings"] if server.get("warned") else []
+    return f"{server['tools']} ({', '.join(held + warned)})" if held or warned else str(server["tools"])
+
+
+def _warnings(count: int) -> str:
+    return "1 warning" if count == 1 else f"{count} warnings"
 
 
 def signed_in(answer: Row) -> RenderableType:
@@ -139,7 +152,10 @@ def key_made(answer: Row) -> RenderableType:
     """A key, this once."""
     whom = f"the user {answer['user']!r} of the tenant" if answer["user"] else "the tenant"
     told = f"It speaks for {whom} {answer['tenant']!r}. Keep it now: nobody can read it again."
-    return Group(Text(answer["key"], style="bold"), Text(told))
+    made = (
+        [Text(f"The tenant {answer['tenant']!r} is new with this key.", style="yellow")] if answer["new_tenant"] else []
+    )
+    return Group(Text(answer["key"], style="bold"), Text(told), *made)
 
 
 def key_list(answer: Sequence[Row]) -> RenderableType:

@@ -172,6 +172,12 @@ class Database:
             found = await connection.exec_driver_sql("select ensure_tenant(%s)", (name,))
             return Tenant(found.scalar_one(), name)
 
+    async def tenants(self) -> dict[str, Tenant]:
+        """The tenants that there are, by name, oldest first."""
+        async with self.transaction(Tenant(0, "")) as connection:
+            found = await connection.exec_driver_sql("select id, name from known_tenants()")
+            return {row.name: Tenant(row.id, row.name) for row in found}
+
     async def drop_tenant(self, tenant: Tenant) -> None:
         """Remove a tenant and all its rows; one that is gone already is fine."""
         async with self.transaction(tenant) as connection:

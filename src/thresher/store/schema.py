@@ -34,7 +34,8 @@ end $do$;
 grant select, insert, update, delete on {tables} to {role};
 grant select on alembic_version to {role};
 grant execute on function ensure_tenant(text), drop_tenant(), cached_embeddings, remember_embeddings,
-  key_holder(bytea), keys_exist(), purge_logs(timestamptz), prune_embeddings(timestamptz) to {role};
+  key_holder(bytea), keys_exist(), purge_logs(timestamptz), prune_embeddings(timestamptz),
+  known_tenants() to {role};
 """
 
 

@@ -18,13 +18,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from thresher import __version__
 from thresher.app import App
-from thresher.core import Caller, EncoderError, InvalidInput, NotAllowed, Tenant, plain
+from thresher.core import Caller, EncoderError, InvalidInput, NotAllowed, NotFound, Tenant, plain
 from thresher.daemon.server.approving import approving_verbs
 from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.signing import signing_verbs
 from thresher.evaluation import evaluate, read_pool, read_questions
-from thresher.knowledge.tools import Refreshed
+from thresher.knowledge.tools import Refreshed, did_you_mean, nearest
 from thresher.upstream import ServerConfig, parse_servers
 
 _SERVER = TypeAdapter(ServerConfig)
@@ -194,9 +194,12 @@ class _Verbs:
             return f"none: {error.message}"
 
     async def add_key(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        tenant = await self._tenant(arguments)
+        name = arguments.get("tenant") or self._caller.tenant.name
+        self._owner_only()
+        known = await self._services.database.tenants()
+        tenant = known.get(name) or await self._services.database.tenant(name)
         text, info = await self._keys.add(tenant, arguments["name"], arguments.get("user"))
-        return {"key": text, "tenant": tenant.name} | plain(info)
+        return {"key": text, "tenant": tenant.name, "new_tenant": name not in known} | plain(info)
 
     async def list_keys(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         tenant = await self._tenant(arguments)
@@ -208,11 +211,19 @@ class _Verbs:
 
     async def _tenant(self, arguments: Mapping[str, Any]) -> Tenant:
         """The tenant that is meant; only the owner of the data folder may name one, or manage keys."""
+        self._owner_only()
+        name = arguments.get("tenant") or self._caller.tenant.name
+        known = await self._services.database.tenants()
+        if name not in known:
+            near = did_you_mean(nearest(name, known))
+            raise NotFound(f"There is no tenant '{name}'.", hint=near or "`thresher keys add --tenant` makes one.")
+        return known[name]
+
+    def _owner_only(self) -> None:
         if not self._is_owner:
             raise NotAllowed(
                 "Only the owner of the data folder may do this, nobody with a key.", hint="Unset THRESHER_KEY."
             )
-        return await self._services.database.tenant(arguments.get("tenant") or self._caller.tenant.name)
 
     async def measure_encoder(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
         """Time the encoder on short texts that no cache holds."""

@@ -21,6 +21,7 @@ from thresher.knowledge.tools.models import (
     Resolved,
     ServerInfo,
 )
+from thresher.knowledge.tools.naming import did_you_mean, nearest
 from thresher.knowledge.tools.retention import Purged, purge_logs
 from thresher.knowledge.tools.scanner import Finding
 from thresher.knowledge.tools.service import ToolService
@@ -49,6 +50,8 @@ __all__ = [
     "ToolService",
     "compact",
     "definition_text",
+    "did_you_mean",
     "line",
+    "nearest",
     "purge_logs",
 ]
