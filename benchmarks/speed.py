@@ -112,6 +112,7 @@ async def in_process() -> dict[str, Any]:
             row["memory_mb"] = round(psutil.Process().memory_info().rss / 2**20)
             figures[str(size)] = row
             print(size, row, flush=True)
+        await services.tools.settle()
     return figures
 
 
