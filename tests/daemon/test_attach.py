@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from tests.daemon.listening import Listening, listening, listening_thread
 from thresher.daemon import DaemonFailure, Place, attach
 from thresher.daemon.attach import read_line
 from thresher.daemon.client import request
-from thresher.daemon.server.control import REQUEST_LIMIT
+from thresher.daemon.server.control import REQUEST_LIMIT, Progress, serve_control
 
 
 @pytest.fixture(params=["unix", "tcp"])
@@ -383,3 +383,39 @@ def test_a_bridge_without_standard_input_ends(state: Listening) -> None:
     )
 
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+async def _answered(pieces: list[bytes]) -> dict[str, Any]:
+    """What `serve_control` says to a request that arrives in these pieces, each taken before the next one comes."""
+    near, far = socket.socketpair()
+    _, writer = await asyncio.open_connection(sock=near)
+    answers, other = await asyncio.open_connection(sock=far)
+
+    async def hello(arguments: Mapping[str, Any], tell: Progress) -> int:
+        return len(arguments["name"])
+
+    reader = asyncio.StreamReader()
+    serving = asyncio.create_task(serve_control({"greet": hello}, reader, writer))
+    for piece in pieces:
+        reader.feed_data(piece)
+        await asyncio.sleep(0)
+    answer = json.loads(await answers.readline())
+    reader.feed_eof()
+    await serving
+    for end in (writer, other):
+        end.close()
+        await end.wait_closed()
+    return answer
+
+
+@pytest.mark.parametrize("end", [1, 100, 70_000])
+async def test_the_bound_of_a_request_is_exact_however_its_bytes_come_in(end: int) -> None:
+    """What is left after a read may be short: the whole line counts."""
+    frame = len(b'{"verb": "greet", "arguments": {"name": ""}}\n')
+    for length in (REQUEST_LIMIT, REQUEST_LIMIT + 1):
+        line = b'{"verb": "greet", "arguments": {"name": "%s"}}\n' % (b"x" * (length - frame))
+        answer = await _answered([line[:-end], line[-end:]])
+        if length == REQUEST_LIMIT:
+            assert answer == {"result": length - frame}
+        else:
+            assert answer["error"]["code"] == "invalid_input"

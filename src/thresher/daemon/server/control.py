@@ -69,15 +69,19 @@ async def _request(reader: asyncio.StreamReader) -> bytes:
     """The first line; empty when the client closes before one."""
     pieces: list[bytes] = []
     size = 0
-    while size <= REQUEST_LIMIT:
+    ended = False
+    while not ended and size <= REQUEST_LIMIT:
         try:
-            return b"".join([*pieces, await reader.readuntil(b"\n")])
+            pieces.append(await reader.readuntil(b"\n"))
+            ended = True
         except asyncio.IncompleteReadError:
             return b""
         except asyncio.LimitOverrunError as over:  # longer than the reader's own buffer
             pieces.append(await reader.readexactly(over.consumed))
-            size += over.consumed
-    raise InvalidInput(f"The request is longer than {REQUEST_LIMIT} bytes.", hint="Send less at once.")
+        size += len(pieces[-1])
+    if size > REQUEST_LIMIT:  # however the bytes came in, the same length is refused
+        raise InvalidInput(f"The request is longer than {REQUEST_LIMIT} bytes.", hint="Send less at once.")
+    return b"".join(pieces)
 
 
 async def _end_of(reader: asyncio.StreamReader) -> None:
