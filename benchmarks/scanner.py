@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks import data, machine
 from thresher.core import Tool
 from thresher.knowledge.tools.formatting import first_sentence
-from thresher.knowledge.tools.scanner import Finding, Peer, Peers, scan
+from thresher.scanner import Finding, Peer, Peers, scan
 
 CORPORA = ("security", "detect")
 

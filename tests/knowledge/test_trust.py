@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from thresher.knowledge.tools.scanner import Finding
 from thresher.knowledge.tools.trust import AutoApprove, Standing, judge, policy_of
+from thresher.scanner import Finding
 
 OLD, NEW = b"old", b"new"
 WARNING = (Finding("override", "warning", "/description", "", ""),)

@@ -28,6 +28,7 @@ from thresher.core.errors import (
 from thresher.core.log import Said, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
 from thresher.core.records import JSON, Arm, Caller, Scored, Tenant, Tool, Why
 from thresher.core.settings import Settings, environment, load_settings
+from thresher.core.wording import did_you_mean, first_sentence, nearest, shortened
 
 __all__ = [
     "JSON",
@@ -58,13 +59,17 @@ __all__ = [
     "Why",
     "configure_logging",
     "current_trace",
+    "did_you_mean",
     "dumps",
     "environment",
     "event",
+    "first_sentence",
     "load_settings",
     "mask",
     "mask_text",
+    "nearest",
     "new_trace",
     "plain",
+    "shortened",
     "traced",
 ]

@@ -18,13 +18,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from thresher import __version__
 from thresher.app import App
-from thresher.core import Caller, EncoderError, InvalidInput, NotAllowed, NotFound, Tenant, plain
+from thresher.core import Caller, EncoderError, InvalidInput, NotAllowed, NotFound, Tenant, did_you_mean, nearest, plain
 from thresher.daemon.server.approving import approving_verbs
 from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.signing import signing_verbs
 from thresher.evaluation import evaluate, read_pool, read_questions
-from thresher.knowledge.tools import Refreshed, did_you_mean, nearest
+from thresher.knowledge.tools import Refreshed
 from thresher.upstream import ServerConfig, parse_servers
 
 _SERVER = TypeAdapter(ServerConfig)

@@ -2,7 +2,7 @@
 
 Invariant: enabled, approved tools that the caller may see, and no others, are found, described or resolved.
 
-Uses: core, embedding, search, store, upstream.
+Uses: core, embedding, scanner, search, store, upstream.
 """
 
 from thresher.knowledge.tools.components import SCHEME, Component, Components, Offered
@@ -21,9 +21,7 @@ from thresher.knowledge.tools.models import (
     Resolved,
     ServerInfo,
 )
-from thresher.knowledge.tools.naming import did_you_mean, nearest
 from thresher.knowledge.tools.retention import Purged, purge_logs
-from thresher.knowledge.tools.scanner import Finding
 from thresher.knowledge.tools.service import ToolService
 from thresher.knowledge.tools.statistics import Statistics
 
@@ -38,7 +36,6 @@ __all__ = [
     "Definition",
     "Descriptions",
     "FindResult",
-    "Finding",
     "FoundTool",
     "HeldTool",
     "Offered",
@@ -50,8 +47,6 @@ __all__ = [
     "ToolService",
     "compact",
     "definition_text",
-    "did_you_mean",
     "line",
-    "nearest",
     "purge_logs",
 ]

@@ -17,9 +17,9 @@ from thresher.knowledge.tools.indexer import Indexer
 from thresher.knowledge.tools.models import HeldTool
 from thresher.knowledge.tools.queries import HeldRow
 from thresher.knowledge.tools.reader import write_of
-from thresher.knowledge.tools.scanner import Finding, visible
 from thresher.knowledge.tools.servers import own
 from thresher.knowledge.tools.trust import Standing
+from thresher.scanner import Finding, visible
 from thresher.store import Database, run_retrying
 
 logger = logging.getLogger("thresher.knowledge")

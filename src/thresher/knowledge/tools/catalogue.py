@@ -13,11 +13,11 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from thresher.core import Caller, HeldBack, NotFound, StoreUnavailable
+from thresher.core import Caller, HeldBack, NotFound, StoreUnavailable, did_you_mean, nearest
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.facets import facets_of
 from thresher.knowledge.tools.models import META_TOOLS, Resolved
-from thresher.knowledge.tools.naming import did_you_mean, expose, nearest
+from thresher.knowledge.tools.naming import expose
 from thresher.knowledge.tools.queries import NameRow, ServerRow, StoredTool
 from thresher.knowledge.tools.trust import GONE, POISONED, REJECTED, WAITING
 from thresher.store import Database

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from thresher.core import JSON, Caller, NotFound
+from thresher.core import JSON, Caller, NotFound, did_you_mean, nearest
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.naming import did_you_mean, expose, nearest
+from thresher.knowledge.tools.naming import expose
 from thresher.knowledge.tools.queries import ServerRow
 from thresher.knowledge.tools.queries.components import ComponentRow, components, write_components
 from thresher.store import Database, SecretBox, run_retrying

@@ -6,15 +6,11 @@ Invariant: a line never breaks, and stays below 420 characters whatever the serv
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from thresher.core import JSON, Tool, plain
+from thresher.core import JSON, Tool, first_sentence, plain, shortened
 
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s|\n\s*\n|\n\s*[-*#\d]|\s\|\s")  # noqa: RUF001 - full-width stops end sentences too
-_MARKUP = re.compile(r"[`*_#]{2,}|</?[a-zA-Z][^>]{0,40}>|`")
-_SUMMARY_CHARACTERS = 120
 _OPTIONAL_SHOWN = 3
 _PARAMETERS_CHARACTERS = 240
 _ENUM_CHARACTERS = 36
@@ -43,7 +39,7 @@ def signature(schema: JSON) -> str:
             shown.append(f"+{len(optional) - count} optional")
             break
         shown.append(part)
-    return _cut(f"({', '.join(shown)})", _PARAMETERS_CHARACTERS * 5 // 4)
+    return shortened(f"({', '.join(shown)})", _PARAMETERS_CHARACTERS * 5 // 4)
 
 
 def type_name(schema: object) -> str:
@@ -74,13 +70,6 @@ def _union(entry: Mapping[str, Any]) -> str:
     return "object" if "$ref" in entry or "properties" in entry else "any"
 
 
-def first_sentence(description: str) -> str:
-    """The first sentence without markup, at most 120 characters."""
-    text = _MARKUP.sub("", description[:2000]).strip()
-    first = _SENTENCE_END.split(text, maxsplit=1)[0]
-    return _cut(" ".join(first.split()), _SUMMARY_CHARACTERS)
-
-
 def definition_text(name: str, tool: Tool) -> str:
     """The definition as a client would send it to a model, without white space: the yardstick for tokens saved."""
     return compact({"name": name, "description": tool.description, "inputSchema": tool.input_schema})
@@ -89,13 +78,6 @@ def definition_text(name: str, tool: Tool) -> str:
 def compact(value: object) -> str:
     """JSON without white space: what a model reads costs tokens."""
     return json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"))
-
-
-def _cut(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    head = text[: limit - 1]
-    return f"{head.rsplit(' ', 1)[0] if ' ' in head[limit // 2 :] else head}…"
 
 
 def _strings(value: object) -> set[str]:

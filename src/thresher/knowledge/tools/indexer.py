@@ -19,8 +19,8 @@ from thresher.knowledge.tools.facets import facet_of
 from thresher.knowledge.tools.models import KIND
 from thresher.knowledge.tools.queries import ListingWrite, Mark, ServerRow, StoredTool, ToolWrite
 from thresher.knowledge.tools.reader import cleaned, write_of
-from thresher.knowledge.tools.scanner import Peers
 from thresher.knowledge.tools.trust import AutoApprove, judge
+from thresher.scanner import Peers
 from thresher.search import Entry, Progress, PutCounts, SearchIndex
 from thresher.store import Database, run_retrying
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from thresher.core import Scored, Tool, Why
-from thresher.knowledge.tools.scanner import Finding
+from thresher.scanner import Finding
 from thresher.upstream import ServerConfig
 
 KIND = "tool"

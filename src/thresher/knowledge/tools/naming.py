@@ -1,4 +1,4 @@
-"""Gives each tool the name that clients see, `server_tool`, and finds names near a mistyped one.
+"""Gives each tool the name that clients see, `server_tool`.
 
 Invariant: a name has at most 64 characters of `[A-Za-z0-9_.-]` (128 where a server's names go out unchanged), no two
 tools share one, and the same catalogue always gives the same names - a tool that comes later never renames an earlier
@@ -7,7 +7,6 @@ one.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 from collections.abc import Iterable
@@ -17,8 +16,6 @@ NAME_LIMIT = 64
 
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9_.-]")
 _OWN = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-_WORD = re.compile(r"[A-Za-z0-9]+")
-_NEAR_POOL = 300
 
 
 def expose(
@@ -59,26 +56,3 @@ def _free(server: str, tool: str, taken: set[str]) -> str:
         if name not in taken:
             return name
     raise AssertionError("two different tools have the same SHA-256")
-
-
-def nearest(name: str, known: Iterable[str], *, limit: int = 3) -> tuple[str, ...]:
-    """Known names that look like a mistyped one, best first.
-
-    Only names that share a word or a beginning with it are compared in full, so that a catalogue of 10,000 costs
-    milliseconds.
-    """
-    words = {word.lower() for word in _WORD.findall(name)}
-    head = name[:3].lower()
-
-    def overlap(candidate: str) -> int:
-        lowered = candidate.lower()
-        return sum(len(word) for word in words if word in lowered) + (2 if lowered.startswith(head) else 0)
-
-    pool = sorted(((overlap(candidate), candidate) for candidate in known), key=lambda pair: (-pair[0], pair[1]))
-    close = [candidate for _, candidate in pool[:_NEAR_POOL]]
-    return tuple(difflib.get_close_matches(name, close, n=limit, cutoff=0.5))
-
-
-def did_you_mean(near: tuple[str, ...]) -> str:
-    """A sentence that offers the near names; empty when there are none."""
-    return f"Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""

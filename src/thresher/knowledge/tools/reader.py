@@ -15,7 +15,7 @@ from thresher.knowledge.tools.definitions import definition_hash
 from thresher.knowledge.tools.enrichment import enrich
 from thresher.knowledge.tools.formatting import definition_text, line
 from thresher.knowledge.tools.queries import ToolWrite
-from thresher.knowledge.tools.scanner import ALONE, Peers, scan
+from thresher.scanner import ALONE, Peers, scan
 
 _DEPTH = 100
 

@@ -21,9 +21,9 @@ from thresher.knowledge.tools.models import STATIC, Refreshed
 from thresher.knowledge.tools.queries import ServerRow
 from thresher.knowledge.tools.recognition import Recognition
 from thresher.knowledge.tools.retries import Retries
-from thresher.knowledge.tools.scanner import Peer, Peers, scan_text
 from thresher.knowledge.tools.servers import DESCRIPTION_CHARACTERS, Servers
 from thresher.knowledge.tools.trust import AutoApproveSetting, policy_of
+from thresher.scanner import Peer, Peers, scan_text
 from thresher.search import Progress, PutCounts
 from thresher.store import Database, run_retrying
 from thresher.upstream import Listing, Upstreams

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from thresher.knowledge.tools.scanner import Finding
+from thresher.scanner import Finding
 
 FREE: Final = ""
 CHANGED: Final = "changed"

@@ -16,8 +16,8 @@ from sqlalchemy.types import BigInteger
 
 from thresher.core import Caller, Tenant, Tool
 from thresher.knowledge.tools.queries.versions import raise_version, visible
-from thresher.knowledge.tools.scanner import Finding
 from thresher.knowledge.tools.trust import GONE
+from thresher.scanner import Finding
 from thresher.store.tables import server, tool
 
 _PAGE = 500

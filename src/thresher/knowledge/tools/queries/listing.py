@@ -21,8 +21,8 @@ from thresher.knowledge.tools.formatting import compact
 from thresher.knowledge.tools.queries.catalogue import DEFINITION, any_of, definition_of
 from thresher.knowledge.tools.queries.servers import lock_server, set_server
 from thresher.knowledge.tools.queries.versions import raise_version
-from thresher.knowledge.tools.scanner import Finding
 from thresher.knowledge.tools.trust import GONE, WAITING, Standing, Verdict
+from thresher.scanner import Finding
 from thresher.store.tables import tool
 
 _UPSERT_ROWS = 2_000

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from thresher.knowledge.tools.scanner.lexicon import ADDRESS, COVERT, OUTSIDE, words
-from thresher.knowledge.tools.scanner.sentences import Sentence
-from thresher.knowledge.tools.scanner.signs import Said, used
+from thresher.scanner.lexicon import ADDRESS, COVERT, OUTSIDE, words
+from thresher.scanner.sentences import Sentence
+from thresher.scanner.signs import Said, used
 
 _FOLLOWS: Final = words(r"\b(?:follow|obey|comply|adhere|further|additional|new)\w*\b")
 _APPROVED: Final = words(

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from thresher.knowledge.tools.scanner.lexicon import COVERT, PEOPLE, SEND, TAKE, words
-from thresher.knowledge.tools.scanner.sentences import Sentence
-from thresher.knowledge.tools.scanner.signs import AWAY, Said, is_ordered, used
+from thresher.scanner.lexicon import COVERT, PEOPLE, SEND, TAKE, words
+from thresher.scanner.sentences import Sentence
+from thresher.scanner.signs import AWAY, Said, is_ordered, used
 
 _OVERRIDES: Final = words(
     r"""\b(?:ignor|disregard|forget|overrid|bypass|discard|neglect|abandon|nullif|violat|disobey|set\s+aside|pay\s+no\s+attention\s+to|do\s+not\s+follow|don't\s+follow|stop\s+following)

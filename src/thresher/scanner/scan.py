@@ -10,19 +10,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from thresher.core import Tool
-from thresher.knowledge.tools.formatting import first_sentence
-from thresher.knowledge.tools.scanner.characters import concealed, folded, visible
-from thresher.knowledge.tools.scanner.commands import commands, shell
-from thresher.knowledge.tools.scanner.crossing import crossing, imitates
-from thresher.knowledge.tools.scanner.decoding import uncovered
-from thresher.knowledge.tools.scanner.exfiltration import exfiltration
-from thresher.knowledge.tools.scanner.instructions import instructions
-from thresher.knowledge.tools.scanner.names import names, values
-from thresher.knowledge.tools.scanner.records import ALONE, Finding, Peers
-from thresher.knowledge.tools.scanner.sentences import sentences
-from thresher.knowledge.tools.scanner.signs import Said
-from thresher.knowledge.tools.scanner.texts import Text, texts
+from thresher.core import Tool, first_sentence
+from thresher.scanner.characters import concealed, folded, visible
+from thresher.scanner.commands import commands, shell
+from thresher.scanner.crossing import crossing, imitates
+from thresher.scanner.decoding import uncovered
+from thresher.scanner.exfiltration import exfiltration
+from thresher.scanner.instructions import instructions
+from thresher.scanner.names import names, values
+from thresher.scanner.records import ALONE, Finding, Peers
+from thresher.scanner.sentences import sentences
+from thresher.scanner.signs import Said
+from thresher.scanner.texts import Text, texts
 
 _EXCERPT: Final = 160
 _LONGEST: Final = 30_000

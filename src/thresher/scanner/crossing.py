@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from thresher.knowledge.tools.scanner.lexicon import SEND, words
-from thresher.knowledge.tools.scanner.records import Peers
-from thresher.knowledge.tools.scanner.sentences import Sentence
-from thresher.knowledge.tools.scanner.signs import Said
+from thresher.scanner.lexicon import SEND, words
+from thresher.scanner.records import Peers
+from thresher.scanner.sentences import Sentence
+from thresher.scanner.signs import Said
 
 _NAME: Final = re.compile(
     r"(?<![\w./-])[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+(?![\w/-])|(?<![\w./-])[a-z]+[A-Z]\w+(?![\w/-])"

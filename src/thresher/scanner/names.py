@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from thresher.knowledge.tools.scanner.commands import shell
-from thresher.knowledge.tools.scanner.lexicon import ADDRESS, words
-from thresher.knowledge.tools.scanner.signs import Said
+from thresher.scanner.commands import shell
+from thresher.scanner.lexicon import ADDRESS, words
+from thresher.scanner.signs import Said
 
 _PARTS: Final = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 _ASKS: Final = words(

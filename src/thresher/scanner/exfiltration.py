@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from thresher.knowledge.tools.scanner.lexicon import (
+from thresher.scanner.lexicon import (
     ADDRESS,
     COMMANDING,
     HIDDEN_TALK,
@@ -22,8 +22,8 @@ from thresher.knowledge.tools.scanner.lexicon import (
     TELL,
     words,
 )
-from thresher.knowledge.tools.scanner.sentences import Sentence
-from thresher.knowledge.tools.scanner.signs import AWAY, ELSEWHERE, INTO, Said, active, is_denied, is_ordered, used
+from thresher.scanner.sentences import Sentence
+from thresher.scanner.signs import AWAY, ELSEWHERE, INTO, Said, active, is_denied, is_ordered, used
 
 _PLACE: Final = words(PRIVATE_PLACE)
 _WORD: Final = words(NAMED_PRIVATE)

@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
-from thresher.knowledge.tools.scanner.lexicon import ADDRESS, DIRECTED, OUTSIDE, PARAMETER, words
-from thresher.knowledge.tools.scanner.records import Kind, Severity
-from thresher.knowledge.tools.scanner.sentences import Sentence
+from thresher.scanner.lexicon import ADDRESS, DIRECTED, OUTSIDE, PARAMETER, words
+from thresher.scanner.records import Kind, Severity
+from thresher.scanner.sentences import Sentence
 
 Said: TypeAlias = tuple[Kind, Severity, str]
 """What a rule found: kind, severity, why."""
