@@ -1,4 +1,4 @@
-"""What can be known, one package a kind: tools.
+"""What can be known, one package a kind: tools, intents.
 
 Invariant: the kinds never import each other; each has its own door (`thresher.knowledge.tools`).
 

@@ -1,0 +1,232 @@
+"""The records of the intents kind: packs, what the router says of a message, and what is recorded of it.
+
+Invariant: frozen; text of a pack is other people's text: data, never instruction to us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from thresher.scanner import Finding
+
+PASS_THROUGH = "PASS_THROUGH"  # noqa: S105 - an answer, not a password
+"""What `process_prompt` answers, exactly, when nothing fits."""
+
+Origin: TypeAlias = Literal["built-in", "entry point", "configured", "user", "project"]
+"""Where a pack was found. On a name clash the later of these wins, with a warning."""
+Form: TypeAlias = Literal["pack", "skill", "cursor", "copilot"]
+"""`pack`: a folder with training lines; `skill`: any other SKILL.md folder; `cursor`: an `.mdc` file; `copilot`: an
+`*.instructions.md` file."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackFile:
+    """One file of a pack: its path inside the folder (forward slashes), size in bytes and SHA-256 in hex."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvalQuery:
+    """A line of `evals/eval_queries.json`."""
+
+    query: str
+    should_trigger: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """An intent: its rules, its training lines and its tools.
+
+    Attributes:
+        name: Unique inside what a caller sees; 1 to 64 of `a-z0-9-`.
+        description: What it is for, and when to use it.
+        rules: The body of `SKILL.md`, as written.
+        form: What kind of folder or file it is.
+        origin: Where it was found.
+        path: The folder, or the file.
+        examples: Training lines, in the file's order, distinct.
+        not_examples: Near-miss negatives.
+        evals: Questions with the answer that they should get.
+        metadata: The front matter's `metadata`. Known keys: `off_topic` (the sentence that declines), `variables`
+            (`true`: `{{NAME}}` in the rules is filled), `servers` and `tools` (names, separated by blanks or commas),
+            `keywords` (names of things in the domain, separated by commas).
+        allowed_tools: The front matter's `allowed-tools`, in order.
+        license: As written; may be empty.
+        compatibility: As written; may be empty.
+        globs: Files that its rules apply to, by `.mdc` or `applyTo`.
+        always: Its rules apply to every message.
+        code: Its `tools.py`, where it has one.
+        files: Everything in the folder, by path.
+        digest: SHA-256 in hex over all of `files`; any change changes it.
+        findings: What the scanner says of rules and description.
+    """
+
+    name: str
+    description: str
+    rules: str
+    form: Form
+    origin: Origin
+    path: Path
+    examples: tuple[str, ...] = ()
+    not_examples: tuple[str, ...] = ()
+    evals: tuple[EvalQuery, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    allowed_tools: tuple[str, ...] = ()
+    license: str = ""
+    compatibility: str = ""
+    globs: tuple[str, ...] = ()
+    always: bool = False
+    code: Path | None = None
+    files: tuple[PackFile, ...] = ()
+    digest: str = ""
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """Servers whose tools belong to the pack."""
+        return _names(self.metadata.get("servers", ""))
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Tools that belong to the pack, by the name that clients see."""
+        return _names(self.metadata.get("tools", ""))
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """Names of things in the domain, as written."""
+        return tuple(word for part in self.metadata.get("keywords", "").split(",") if (word := part.strip()))
+
+    @property
+    def off_topic(self) -> str:
+        """The sentence that declines what has nothing to do with the pack; may be empty."""
+        return self.metadata.get("off_topic", "")
+
+    @property
+    def fills_variables(self) -> bool:
+        """Whether `{{NAME}}` in the rules is filled; foreign text with braces stays untouched unless it asks."""
+        return self.metadata.get("variables", "").lower() == "true"
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.replace(",", " ").split())
+
+
+@dataclass(frozen=True, slots=True)
+class Inert:
+    """A pack that was found and is not used.
+
+    Attributes:
+        pack: The pack.
+        reason: `untrusted` (of a project, and nobody has approved exactly this content), `changed` (approved, and
+            changed since), `poisoned` (the scanner calls its text dangerous) or `shadowed` (another of its name wins).
+        hint: What to do about it, with the command.
+    """
+
+    pack: Pack
+    reason: Literal["untrusted", "changed", "poisoned", "shadowed"]
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class PackProblem:
+    """A folder or file that could not be read as a pack, or a doubtful one: what is wrong, and what to do."""
+
+    path: Path
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Packs:
+    """What one caller sees.
+
+    Attributes:
+        active: The packs in use, by name.
+        inert: Found, and not used.
+        problems: Broken ones, and warnings.
+        digest: SHA-256 in hex over the digests of `active`: names what the router was fitted on.
+    """
+
+    active: tuple[Pack, ...] = ()
+    inert: tuple[Inert, ...] = ()
+    problems: tuple[PackProblem, ...] = ()
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IntentScore:
+    """What the router says of one intent for one message.
+
+    Attributes:
+        intent: Its name.
+        score: Calibrated probability, 0 to 1, that the message, or its best clause, asks for it.
+        threshold: The least score that matches: fitted, or set by hand.
+        similarity: Fitted similarity of the clause to the intent's lines, 0 to 1; 0 without an encoder.
+        best_line: The training line that is nearest; empty where there is none.
+        keywords: Names of the domain that the message holds.
+        clause: Index of the clause that fits best; 0 is the whole message.
+        matched: Whether its rules apply.
+        why: `line`, `keyword`, `history`, `file`, `always`, or `negated` where the message says that it is not meant.
+    """
+
+    intent: str
+    score: float
+    threshold: float
+    similarity: float = 0.0
+    best_line: str = ""
+    keywords: tuple[str, ...] = ()
+    clause: int = 0
+    matched: bool = False
+    why: str = "line"
+
+    @property
+    def margin(self) -> float:
+        """How far above its threshold the score lies; negative below it."""
+        return self.score - self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Which rules a message needs.
+
+    Attributes:
+        scores: The intents that matched, then the best others, each group best first. `explain` gives all.
+        clauses: The texts that were judged: the whole message first, then its tasks.
+        confidence: Probability, 0 to 1, that the decision is right.
+        margin: Score of the best intent minus that of the next.
+        clarify: A question for the person where two intents are too close; else empty.
+        degraded: Why the answer is weaker than it could be; empty when it is not.
+        basis: What it rests on: `head`, `prototype` (too few lines for a head) or `words`.
+        cached: Whether it was decided before.
+        embedding_ms: Time spent on vectors.
+        duration_ms: The whole time.
+        trace_id: Names the decision in the logs.
+    """
+
+    scores: tuple[IntentScore, ...] = ()
+    clauses: tuple[str, ...] = ()
+    confidence: float = 0.0
+    margin: float = 0.0
+    clarify: str = ""
+    degraded: str = ""
+    basis: Literal["head", "prototype", "words"] = "head"
+    cached: bool = False
+    embedding_ms: float = 0.0
+    duration_ms: float = 0.0
+    trace_id: str = ""
+
+    @property
+    def matched(self) -> tuple[IntentScore, ...]:
+        """The intents whose rules apply, best first."""
+        return tuple(score for score in self.scores if score.matched)
+
+    @property
+    def passes_through(self) -> bool:
+        """Whether no intent fits."""
+        return not any(score.matched for score in self.scores)
