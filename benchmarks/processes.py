@@ -129,6 +129,7 @@ async def _ten_clients(folder: Path) -> dict[str, Any]:
     path = folder.parent / "mcp.json"
     path.write_text(json.dumps(servers), encoding="utf-8")
     async with serving(folder, "--config", str(path)) as daemon, AsyncExitStack() as stack:
+        await asyncio.to_thread(_milliseconds, [THRESHER, "servers", "refresh", "time"], environment(folder))
         transport = {"command": THRESHER, "args": ["stdio"], "env": environment(folder)}
         clients = [
             await stack.enter_async_context(Client(StdioTransport(**transport, keep_alive=False)))
