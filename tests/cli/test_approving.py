@@ -14,7 +14,7 @@ def test_a_changed_tool_is_shown_and_approved_by_its_digest(command: Command, tm
     program = ("--command", box.config.command, "--", *box.config.args)
     assert command("servers", "add", "chest", *program).code == 0
     box.lists(listed("open_chest", "Opens a chest with a \u200bkey."), listed("close_chest"))
-    command("servers", "refresh", "chest")
+    refreshed = command("servers", "refresh", "chest")
 
     shown = command("tools", "held")
     held = command("tools", "held", "--json").json[0]
@@ -23,6 +23,7 @@ def test_a_changed_tool_is_shown_and_approved_by_its_digest(command: Command, tm
     unknown = command("tools", "reject", "chest_open_chess", "--yes")
     done = command("tools", "approve", f"chest_open_chest@{held['digest']}", "--json")
 
+    assert "1 held back until you approve: chest_open_chest." in refreshed.out
     assert f"chest_open_chest@{held['digest']}" in shown.out
     assert "-description: Opens a chest." in shown.out
     assert "with a <U+200B>key" in shown.out

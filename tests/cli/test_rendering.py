@@ -77,10 +77,15 @@ def test_definitions_show_schema_and_annotations() -> None:
 
 def test_a_refresh_names_its_failures() -> None:
     """With the reason of each."""
-    shown = text(rendering.refreshed({"embedded": 1, "kept": 2, "removed": 3, "failures": {"far": "timed out"}}))
+    shown = text(
+        rendering.refreshed(
+            {"embedded": 1, "kept": 2, "removed": 3, "failures": {"far": "timed out"}, "held": ["near_a"]}
+        )
+    )
 
     assert "1 embedded, 2 kept, 3 removed" in shown
     assert "far: timed out" in shown
+    assert "1 held back until you approve: near_a." in shown
 
 
 def test_checks_and_figures_and_status_have_a_line_each() -> None:

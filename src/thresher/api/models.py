@@ -96,6 +96,7 @@ class RefreshResponse(BaseModel):
     kept: int = Field(description="Tools that had not changed.")
     removed: int = Field(description="Tools that are gone.")
     failures: dict[str, str] = Field(description="Servers that could not be listed, and why; their last list stays.")
+    held: list[str] = Field(description="Tools of these servers that wait for a person's approval.")
 
 
 class Readiness(BaseModel):

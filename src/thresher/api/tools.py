@@ -20,7 +20,7 @@ from thresher.api.models import (
     RefreshResponse,
 )
 from thresher.core import Arm, Caller, InvalidInput, NotFound, Tool
-from thresher.knowledge.tools import FindResult, Refreshed, ToolService
+from thresher.knowledge.tools import FindResult, Refreshed, ToolService, total_of
 from thresher.knowledge.tools import FoundTool as Found
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -122,9 +122,4 @@ def _arm(arm: Arm) -> ArmScore | None:
 
 
 def _refreshed(*done: Refreshed) -> RefreshResponse:
-    return RefreshResponse(
-        embedded=sum(one.embedded for one in done),
-        kept=sum(one.kept for one in done),
-        removed=sum(one.removed for one in done),
-        failures={name: error for one in done for name, error in one.failures.items()},
-    )
+    return RefreshResponse.model_validate(total_of(done), from_attributes=True)

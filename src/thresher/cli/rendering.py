@@ -126,10 +126,12 @@ def signed_out(answer: Row) -> RenderableType:
 
 
 def refreshed(answer: Row) -> RenderableType:
-    """What a refresh embedded, kept and removed, and which servers failed."""
+    """What a refresh embedded, kept and removed, and which servers failed, and what waits for approval."""
     counts = ", ".join(f"{answer[name]} {name}" for name in ("embedded", "kept", "removed"))
     failures = [Text(f"{name}: {error}", style="red") for name, error in answer["failures"].items()]
-    return Group(Text(f"Tools: {counts}."), *failures)
+    held = answer["held"]
+    waiting = f"{len(held)} held back until you approve: {', '.join(held)}. Look at them: thresher tools held."
+    return Group(Text(f"Tools: {counts}."), *failures, *([Text(waiting, style="yellow")] if held else []))
 
 
 def imported(answer: Row) -> RenderableType:

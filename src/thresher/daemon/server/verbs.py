@@ -24,7 +24,7 @@ from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.signing import signing_verbs
 from thresher.evaluation import evaluate, read_pool, read_questions
-from thresher.knowledge.tools import Refreshed
+from thresher.knowledge.tools import Refreshed, total_of
 from thresher.upstream import ServerConfig, parse_servers
 
 _SERVER = TypeAdapter(ServerConfig)
@@ -142,12 +142,7 @@ class _Verbs:
 
         wanted = names if names is not None else [None]
         refreshed = await asyncio.gather(*(self._tools.refresh(self._caller, name, progress=follow) for name in wanted))
-        return Refreshed(
-            embedded=sum(done.embedded for done in refreshed),
-            kept=sum(done.kept for done in refreshed),
-            removed=sum(done.removed for done in refreshed),
-            failures={name: error for done in refreshed for name, error in done.failures.items()},
-        )
+        return total_of(refreshed)
 
     async def stats(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         caller, given = await self._of_tenant(arguments)

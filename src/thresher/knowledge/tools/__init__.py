@@ -21,6 +21,7 @@ from thresher.knowledge.tools.models import (
     Resolved,
     ServerInfo,
 )
+from thresher.knowledge.tools.refreshing import total_of
 from thresher.knowledge.tools.retention import Purged, purge_logs
 from thresher.knowledge.tools.service import ToolService
 from thresher.knowledge.tools.statistics import Statistics
@@ -49,4 +50,5 @@ __all__ = [
     "definition_text",
     "line",
     "purge_logs",
+    "total_of",
 ]

@@ -212,9 +212,18 @@ class HeldTool:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What a refresh did: counts over all servers, and the error of each one that could not be listed."""
+    """What a refresh did, over all servers that were asked for.
+
+    Attributes:
+        embedded: Tools embedded anew.
+        kept: Tools that had not changed.
+        removed: Tools that are gone.
+        failures: The error of each server that could not be listed.
+        held: Tools of these servers that wait for approval now, by the names that clients would see.
+    """
 
     embedded: int = 0
     kept: int = 0
     removed: int = 0
     failures: Mapping[str, str] = field(default_factory=dict[str, str])
+    held: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
@@ -116,12 +116,12 @@ class Refresher:
             if isinstance(outcome, BaseException):
                 raise outcome
             results.append(outcome)
-        return Refreshed(
-            embedded=sum(result.embedded for result in results),
-            kept=sum(result.kept for result in results),
-            removed=sum(result.removed for result in results),
-            failures={name: error for result in results for name, error in result.failures.items()},
-        )
+        return replace(total_of(results), held=await self._held(caller, {server.id for server in servers}))
+
+    async def _held(self, caller: Caller, servers: set[int]) -> tuple[str, ...]:
+        """What waits for approval on some servers."""
+        held = (await self._catalogues.current(caller)).held
+        return tuple(sorted(name for name, tool in held.items() if tool.row.server_id in servers))
 
     async def take(
         self, caller: Caller, tools: Iterable[Tool], descriptions: Mapping[str, str], progress: Progress | None
@@ -234,6 +234,17 @@ class Refresher:
             lambda connection: queries.mark_failed(connection, caller.tenant, server.id, error),
         )
         self._catalogues.changed(caller.tenant.id)
+
+
+def total_of(results: Sequence[Refreshed]) -> Refreshed:
+    """Several refreshes as one."""
+    return Refreshed(
+        embedded=sum(result.embedded for result in results),
+        kept=sum(result.kept for result in results),
+        removed=sum(result.removed for result in results),
+        failures={name: error for result in results for name, error in result.failures.items()},
+        held=tuple(sorted({name for result in results for name in result.held})),
+    )
 
 
 class _Together:
