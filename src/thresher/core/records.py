@@ -34,11 +34,14 @@ class Caller:
         user: The user inside the tenant; None where users are not told apart.
         client: The connection it asks over, such as an MCP session; empty where there is none. It is no identity: two
             connections of one user see the same.
+        project: Absolute path of the folder that the client works in, as a client on this machine told it; empty where
+            none did. It is no identity either.
     """
 
     tenant: Tenant
     user: str | None = None
     client: str = field(default="", compare=False)
+    project: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

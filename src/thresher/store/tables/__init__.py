@@ -6,6 +6,14 @@ Uses: nothing.
 from thresher.store.tables.access import access_key, credential
 from thresher.store.tables.catalogue import component, discovery, invocation, server, tool
 from thresher.store.tables.index import collection, embedding, item, item_vector, posting, term_stat
+from thresher.store.tables.intents import (
+    decision,
+    intent_fit,
+    intent_signal,
+    intent_threshold,
+    pack_trust,
+    rules_given,
+)
 from thresher.store.tables.metadata import TENANT_TABLES, metadata, tenant
 
 __all__ = [
@@ -14,13 +22,19 @@ __all__ = [
     "collection",
     "component",
     "credential",
+    "decision",
     "discovery",
     "embedding",
+    "intent_fit",
+    "intent_signal",
+    "intent_threshold",
     "invocation",
     "item",
     "item_vector",
     "metadata",
+    "pack_trust",
     "posting",
+    "rules_given",
     "server",
     "tenant",
     "term_stat",
