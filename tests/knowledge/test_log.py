@@ -18,11 +18,11 @@ from thresher.core import Caller, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.catalogue import FRESH_SECONDS
-from thresher.knowledge.tools.journal import BATCH, Journal
-from thresher.knowledge.tools.log import LastDiscoveries, message_of, now
+from thresher.knowledge.tools.log import LastDiscoveries, now
 from thresher.knowledge.tools.queries import Invocation
 from thresher.services import Services
-from thresher.store import Database
+from thresher.store import Database, Journal, message_of
+from thresher.store.journal import BATCH
 
 HISTORY = "show commit history"
 
@@ -175,7 +175,7 @@ async def test_while_the_database_hangs_the_oldest_rows_go_and_are_counted_once(
         await queries.write_logs(database, tenant, [], calls)
 
     journal = Journal(write, most=100, patience=0.2)
-    with caplog.at_level(logging.WARNING, "thresher.knowledge"):
+    with caplog.at_level(logging.WARNING, "thresher.store"):
         logging.getLogger("thresher").propagate = True
         async with database.transaction(tenant) as connection:
             await connection.exec_driver_sql("lock table invocation in access exclusive mode")

@@ -5,10 +5,11 @@ Invariant: a search sees the rows of its caller's tenant alone, and a filter is 
 Uses: core, embedding, store.
 """
 
-from thresher.search.clauses import clauses
+from thresher.search.clauses import clauses, prose
 from thresher.search.index import SearchIndex
 from thresher.search.planning import MAX_QUERIES
 from thresher.search.records import Entry, Filter, Hit, Progress, PutCounts, SearchResult, Slot
+from thresher.search.texts import TextVectors, text_vectors
 
 __all__ = [
     "MAX_QUERIES",
@@ -20,5 +21,8 @@ __all__ = [
     "SearchIndex",
     "SearchResult",
     "Slot",
+    "TextVectors",
     "clauses",
+    "prose",
+    "text_vectors",
 ]

@@ -77,6 +77,12 @@ FROM item i WHERE i.kind = %(kind)s AND i.id = ANY (%(ids)s::bigint[])
 
 CACHED = "SELECT hash FROM cached_embeddings(%(model)s, %(hashes)s::bytea[])"
 
+CACHED_VECTORS = """
+SELECT coalesce(string_agg(hash, ''::bytea ORDER BY hash), ''::bytea) AS hashes,
+       coalesce(string_agg(vector_send(vector), ''::bytea ORDER BY hash), ''::bytea) AS packed
+FROM cached_embeddings(%(model)s, %(hashes)s::bytea[])
+"""
+
 REMEMBER = "SELECT remember_embeddings(%(model)s, %(hashes)s::bytea[], %(vectors)b::vector[])"
 
 BEGIN_WRITE = """

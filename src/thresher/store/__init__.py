@@ -7,18 +7,23 @@ Uses: core.
 
 from thresher.store.embedded import EmbeddedServer
 from thresher.store.engine import Database, driver, run_retrying
+from thresher.store.journal import Journal
 from thresher.store.keys import KeyInfo, Keys
 from thresher.store.opening import migrate_external, open_store
 from thresher.store.schema import migrate
 from thresher.store.secrets import SecretBox
+from thresher.store.texts import clean, message_of
 
 __all__ = [
     "Database",
     "EmbeddedServer",
+    "Journal",
     "KeyInfo",
     "Keys",
     "SecretBox",
+    "clean",
     "driver",
+    "message_of",
     "migrate",
     "migrate_external",
     "open_store",

@@ -15,12 +15,13 @@ from thresher.core import Caller, Scored, Settings, ThresherError, Tool, Why, ev
 from thresher.embedding import count_tokens
 from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, NamedTool
 from thresher.knowledge.tools.choice import Choice, choose, fall_back
-from thresher.knowledge.tools.log import ToolLog, clean, message_of, now
+from thresher.knowledge.tools.log import ToolLog, now
 from thresher.knowledge.tools.models import KIND, UNCHOSEN_CAP, FindResult, FoundTool
 from thresher.knowledge.tools.queries import Discovery
 from thresher.knowledge.tools.question import Question
 from thresher.knowledge.tools.withheld import withheld
 from thresher.search import Filter, SearchIndex, SearchResult
+from thresher.store import clean, message_of
 
 logger = logging.getLogger("thresher.knowledge")
 

@@ -11,18 +11,15 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from thresher.core import Caller, Settings, Tenant, mask_text
+from thresher.core import Caller, Settings, Tenant
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.catalogue import Catalogue, Catalogues
-from thresher.knowledge.tools.journal import Journal
 from thresher.knowledge.tools.models import FoundTool
 from thresher.knowledge.tools.queries import Discovery, Invocation
-from thresher.store import Database
+from thresher.store import Database, Journal, clean, message_of
 
 _CLIENTS = 4_096
 """Clients whose last discovery is remembered: the least recently used one is forgotten first."""
-_TEXT = 4_000
-"""Characters of a message that are kept: rows wait in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,20 +145,6 @@ class LastDiscoveries:
             return None
         newest = max(offers, key=lambda offer: offer.number)
         return next((place for place, names in enumerate(newest.names, 1) if name in names), 0)
-
-
-def message_of(texts: Sequence[str], settings: Settings) -> str | None:
-    """What a row holds of the words that were asked: nothing, unless the setting says so; never a secret."""
-    if settings.log_text == "off":
-        return None
-    # Masked before the cut, since half a secret is one still; and only so much, for that is work.
-    text = mask_text(clean("\n".join(texts)[: 2 * _TEXT]))
-    return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
-
-
-def clean(text: str) -> str:
-    """The text without what PostgreSQL cannot hold."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
 def now() -> dt.datetime:

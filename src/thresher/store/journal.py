@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 from thresher.core import Tenant, ThresherError, event
 
-logger = logging.getLogger("thresher.knowledge")
+logger = logging.getLogger("thresher.store")
 
 Row = TypeVar("Row")
 
