@@ -5,7 +5,7 @@ Invariant: a search sees the rows of its caller's tenant alone, and a filter is 
 Uses: core, embedding, store.
 """
 
-from thresher.search.clauses import clauses, prose
+from thresher.search.clauses import clauses, is_request, prose
 from thresher.search.index import SearchIndex
 from thresher.search.planning import MAX_QUERIES
 from thresher.search.records import Entry, Filter, Hit, Progress, PutCounts, SearchResult, Slot
@@ -23,6 +23,7 @@ __all__ = [
     "Slot",
     "TextVectors",
     "clauses",
+    "is_request",
     "prose",
     "text_vectors",
 ]

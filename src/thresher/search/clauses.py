@@ -60,13 +60,13 @@ def _tasks(text: str) -> list[str]:
     tasks: list[str] = []
     waiting = ""
     for sentence in _sentences(text):
-        if not _opens(sentence) or (tasks and not waiting and _trails(sentence)):
+        if not is_request(sentence) or (tasks and not waiting and _trails(sentence)):
             if tasks and not waiting:
                 tasks[-1] = f"{tasks[-1]} {sentence}"
             else:
                 waiting = f"{waiting} {sentence}".strip()
             continue
-        if waiting and wording.ADDITIVE.search(sentence) and _opens(waiting):
+        if waiting and wording.ADDITIVE.search(sentence) and is_request(waiting):
             tasks.append(waiting)
             waiting = ""
         pieces = _pieces(sentence)
@@ -100,7 +100,7 @@ def _goes_on(piece: str) -> bool:
     return bool(wording.ABBREVIATION.search(piece[-_LONGEST_ABBREVIATION:]) or wording.LIST_NUMBER.match(piece))
 
 
-def _opens(sentence: str) -> bool:
+def is_request(sentence: str) -> bool:
     """Whether a sentence asks for something of its own; a quoted line is material, not a request."""
     if wording.QUOTED.match(sentence):
         return False

@@ -1,4 +1,4 @@
-"""The places of a message where one task may end and the next begin.
+"""The places of a message where one task may end and the next begin, with what the words there say for and against.
 
 Invariant: plain text work; linear in the message's length.
 """
@@ -8,26 +8,67 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
+from thresher.search import is_request
+
 _JOINT: Final = re.compile(
-    r"(?P<end>(?<=[.!?;])\s+(?=\S)|\s*\n\s*)"
+    r"(?P<end>(?<=[.!?;])[\"')\]]*\s+(?=\S)|\s*\n\s*)"
     r"|\s*(?P<comma>[,;])?\s*\b(?P<word>and then|and also|and finally|and after that|and afterwards|but also|while also"
-    r"|as well as|along with|after that|after which|then also|then|also|plus|and|but)\b\s+"
+    r"|as well as|along with|after that|after which|then also|then|also|plus|and|but)\b[\s,]+"
     r"|\s+(?P<sign>[&+/])\s+|\s*(?P<bare>[,;])\s+",
     re.I,
 )
-_OPENING: Final = re.compile(
-    r"(?:please|kindly|also|then|now|next|finally|can|could|would|will|i|i'd|i'm|we|let|let's|what|what's|which|who|who's"
-    r"|where|where's|when|why|how|is|are|do|does|did|tell|show|give)\b",
-    re.I,
+_LINKS: Final = frozenset(
+    ["and then", "and also", "and finally", "and after that", "and afterwards", "then also", "after that", "but also"]
 )
 _BETWEEN: Final = re.compile(r"\b(?:between|both|either)\b(?:(?!\b(?:and|or|between)\b)[^,;.!?]){1,40}$", re.I)
-_LINKS: Final = frozenset(
-    ["and then", "and also", "and finally", "and after that", "and afterwards", "then also", "after that"]
+_QUESTION: Final = re.compile(
+    r"(?:what|which|who|whom|whose|where|when|why|how|is|are|was|were|do|does|did|has|have|should|can|could|would|will|may)\b",
+    re.I,
 )
-_WORD: Final = re.compile(r"\w+")
-_BEHIND, _AHEAD = 60, 40
+_VERB: Final = re.compile(
+    r"(?:set|change|make|switch|commit|stage|stash|push|pull|merge|rebase|revert|undo|drop|alter|rename|describe|define"
+    r"|use|give|let|put|play|turn|tell|show|list|ask|help|need|want|please)\b",
+    re.I,
+)
+_STATEMENT: Final = re.compile(
+    r"(?:i|i've|i'm|we|we've|my|our|it|it's|its|the|this|that|there|there's|they|he|she|you|your|a|an|some|someone)\b",
+    re.I,
+)
+_CONDITION: Final = re.compile(r"(?:if|when|since|because|as|after|before|while|once|in case|for|so|although)\b", re.I)
+_POINTER: Final = re.compile(
+    r"\b(?:it|its|this|that|that's|them|their|these|those|they|one|ones|there|so|same|result|results)\b", re.I
+)
+_BARE: Final = re.compile(
+    r"(?:please|thanks|thank you|why|how|how so|where|when|ok|okay|hello|hi|hey"
+    r"|(?:tell me|show me|i want to know|explain) (?:why|how|when|where|what))$",
+    re.I,
+)
+_WORD: Final = re.compile(r"\w+(?:['\u2019]\w+)?")
+_BEHIND: Final = 60
+_READ: Final = 300
+"""Characters of a side that are read for its signs."""
+
+SIGNS: Final[dict[str, float]] = {
+    "end": 0.0,
+    "link": 2.0,
+    "word": 0.0,
+    "comma": 0.0,
+    "comma word": 0.5,
+    "right asks": 1.0,
+    "right statement": -0.5,
+    "left asks": 0.5,
+    "left statement": -0.5,
+    "right condition": -1.0,
+    "left condition": -2.0,
+    "right points": -1.0,
+    "right bare": -3.0,
+    "right short": -1.0,
+    "left short": -0.5,
+}
+"""What each sign adds to the log-odds that two tasks meet at a joint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,38 +78,70 @@ class Joint:
     Attributes:
         start: Where the left task ends.
         stop: Where the right task begins.
-        odds: Log-odds, by the words around it alone, that two tasks meet there.
+        signs: What its words say, keys of `SIGNS`.
     """
 
     start: int
     stop: int
-    odds: float
+    signs: tuple[str, ...]
+
+    @property
+    def odds(self) -> float:
+        """Log-odds, by the words around it alone, that two tasks meet there."""
+        return sum(SIGNS[sign] for sign in self.signs)
 
 
 def joints_of(text: str) -> tuple[Joint, ...]:
     """Every joint of a text, in order."""
-    return tuple(_found(text))
+    found = list(_found(text))
+    edges = [0, *(match.end() for match in found)]
+    ends = [*(match.start() for match in found), len(text)]
+    sides = [text[start:end][:_READ] for start, end in zip(edges, ends, strict=True)]
+    return tuple(
+        Joint(match.start(), match.end(), _signs(match, left, right))
+        for match, (left, right) in zip(found, pairwise(sides), strict=True)
+    )
 
 
-def _found(text: str) -> Iterator[Joint]:
+def _found(text: str) -> Iterator[re.Match[str]]:
     last = 0
     for match in _JOINT.finditer(text):
         if not _WORD.search(text, last, match.start()) or not _WORD.search(text, match.end()):
             continue
-        if _BETWEEN.search(text[max(0, match.start() - _BEHIND) : match.start()]):
+        if _BETWEEN.search(text[max(last, match.start() - _BEHIND) : match.start()]):
             continue
-        yield Joint(match.start(), match.end(), _odds(match, text[match.end() : match.end() + _AHEAD]))
+        yield match
         last = match.end()
 
 
-def _odds(match: re.Match[str], ahead: str) -> float:
-    """Log-odds by the kind of joint and by how the right side begins."""
+def _signs(match: re.Match[str], left: str, right: str) -> tuple[str, ...]:
+    """What the joint and its two sides say."""
+    signs = [_kind(match), *_form("left", left), *_form("right", right)]
+    if _POINTER.search(right):
+        signs.append("right points")
+    if _BARE.match(right.strip(" .!?,")):
+        signs.append("right bare")
+    return tuple(signs)
+
+
+def _kind(match: re.Match[str]) -> str:
     word = (match["word"] or "").lower()
-    opening = _OPENING.match(ahead) is not None
     if match["end"] is not None:
-        return 2.0
+        return "end"
     if word in _LINKS:
-        return 3.0 if opening else 1.5
-    if word:
-        return 1.5 if opening else -1.0
-    return 1.5 if opening else -1.0
+        return "link"
+    if word and match["comma"]:
+        return "comma word"
+    return "word" if word or match["sign"] else "comma"
+
+
+def _form(side: str, text: str) -> Iterator[str]:
+    """Whether a side asks, tells or sets a condition, and whether it is short."""
+    if _CONDITION.match(text):
+        yield f"{side} condition"
+    elif _QUESTION.match(text) or _VERB.match(text) or is_request(text):
+        yield f"{side} asks"
+    elif _STATEMENT.match(text):
+        yield f"{side} statement"
+    if len(_WORD.findall(text)) <= 2:
+        yield f"{side} short"
