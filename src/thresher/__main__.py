@@ -29,6 +29,10 @@ def _run(given: list[str]) -> int:
         from thresher.daemon import run_bridge  # noqa: PLC0415 - see the invariant
 
         return run_bridge()
+    if given[:1] == ["hook"] and not {"-h", "--help"}.intersection(given):
+        from thresher.daemon import run_hook  # noqa: PLC0415 - see the invariant
+
+        return run_hook(given[1:])
     if given == ["_daemon"]:
         from thresher.daemon.server import run_started  # noqa: PLC0415 - see the invariant
 

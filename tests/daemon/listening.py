@@ -32,9 +32,13 @@ class Listening:
     loop: asyncio.AbstractEventLoop
     asked_to_leave: threading.Event
     cancelled: threading.Event = field(default_factory=threading.Event)
+    projects: list[str] = field(default_factory=list[str])
 
 
-async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None) -> None:
+RULES = "# Rules\n\nSay “hello” first.\n"
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, project: str) -> None:
     """Send every chunk back until the client has said all."""
     while chunk := await reader.read(65536):
         writer.write(chunk)
@@ -61,7 +65,13 @@ def verbs(state: Listening) -> dict[str, Any]:
         finally:
             state.cancelled.set()
 
-    return {"greet": greet, "clash": clash, "crash": crash, "hang": hang}
+    async def answer_hook(arguments: Any, tell: Progress) -> Any:
+        prompt = str(arguments["prompt"])
+        if prompt in ("hang", "crash", "clash"):
+            return await {"hang": hang, "crash": crash, "clash": clash}[prompt](arguments, tell)
+        return {"text": prompt if prompt.startswith("echo") else RULES if "greet" in prompt else ""}
+
+    return {"answer_hook": answer_hook, "greet": greet, "clash": clash, "crash": crash, "hang": hang}
 
 
 @asynccontextmanager
@@ -92,7 +102,10 @@ async def listening(
     listener = Listener(place, Identity(token, started_by, version), presence, sessions, keys, leave)
     state = Listening(place, listener, presence, stopped, asyncio.get_running_loop(), asked_to_leave)
 
-    async def control(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None) -> None:
+    async def control(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, project: str
+    ) -> None:
+        state.projects.append(project)
         await serve_control(verbs(state), reader, writer)
 
     sessions["control"] = control

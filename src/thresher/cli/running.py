@@ -1,4 +1,4 @@
-"""`thresher serve`, `stdio`, `stop`, `status`, `demo`, `migrate`: the commands that start and end things."""
+"""`thresher serve`, `stdio`, `hook`, `stop`, `status`, `demo`, `migrate`: the commands that start and end things."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 from thresher.cli.output import AsJson, show
 from thresher.cli.rendering import changed
 from thresher.cli.rendering import status as status_table
-from thresher.daemon import DaemonFailure, ask, here, run_bridge, stop_daemon
+from thresher.daemon import DaemonFailure, ask, here, run_bridge, run_hook, stop_daemon
 
 if TYPE_CHECKING:
     from thresher.daemon.server import Ready
@@ -26,9 +26,15 @@ class Exposed(StrEnum):
     all = "all"
 
 
+class HookClient(StrEnum):
+    """Clients with a documented hook."""
+
+    claude = "claude"
+
+
 def register(application: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (demo, serve, stdio, stop, status, migrate):
+    for command in (demo, serve, stdio, hook, stop, status, migrate):
         application.command(command.__name__)(command)
 
 
@@ -69,6 +75,18 @@ def stdio(as_json: AsJson = False) -> None:
     """Serve one MCP client on standard input and output, through the daemon."""
     del as_json  # MCP is JSON already
     raise typer.Exit(run_bridge())
+
+
+def hook(
+    timeout: Annotated[float, typer.Option(help="Seconds that a prompt waits at most.")] = 2.0,
+    settings: Annotated[
+        HookClient | None, typer.Option(help="Print what belongs into this client's settings instead.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read a client's prompt-submit event on standard input and print the rules that its prompt needs."""
+    form = ["--json"] if as_json else []
+    raise typer.Exit(run_hook([f"--timeout={timeout}", *form, *([f"--settings={settings}"] if settings else [])]))
 
 
 def stop(

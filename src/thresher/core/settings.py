@@ -36,6 +36,19 @@ def _listed(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
+def _paths(value: object) -> object:
+    """A variable holds several paths with the platform's separator between them; `~` is the person's home."""
+    if not isinstance(value, str):
+        return value
+    return tuple(Path(part.strip()).expanduser() for part in value.split(os.pathsep) if part.strip())
+
+
+def _absolute(paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    if wrong := [path for path in paths if not path.is_absolute()]:
+        raise ValueError(f"{str(wrong[0])!r} is no absolute path; the daemon has no folder of its own")
+    return paths
+
+
 def _hosts(names: tuple[str, ...]) -> tuple[str, ...]:
     if wrong := [name for name in names if not re.fullmatch(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:]+", name)]:
         raise ValueError(f"{wrong[0]!r} is no host name; write names without scheme and port")
@@ -83,6 +96,8 @@ class Settings(BaseSettings):
 
     key: SecretStr | None = None
     """A client's setting: `thresher stdio` and the commands act as its holder. The daemon does not read it."""
+    project: Path | None = None
+    """A client's setting: the folder that it works in, where that is not its working directory."""
     host: str = "127.0.0.1"
     port: int = Field(default=8642, ge=0, le=65535)
     allowed_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_hosts)] = ()
@@ -99,6 +114,10 @@ class Settings(BaseSettings):
     auto_approve: Literal["none", "clean", "all"] = "none"
     """Which changed tools are taken over without a person: none, those without any finding of the scanner, or all,
     dangerous ones included. A server can be trusted by itself."""
+    packs: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_paths), AfterValidator(_absolute)] = ()
+    """Folders of packs, packs or rule files, beside those that are found by themselves; used without being approved."""
+    home_packs: Literal["on", "off"] = "on"
+    """Whether packs in `~/.agents/skills` and `~/.claude/skills` are used."""
     log_text: Literal["off", "on"] = "off"
     """Whether logs, files and tables alike, hold the text of messages."""
     log_days: int = Field(default=90, ge=1)

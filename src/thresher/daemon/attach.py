@@ -13,7 +13,7 @@ import time
 from thresher import __version__
 from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.lock import FileLock, is_free
-from thresher.daemon.place import Place, as_object, own_key
+from thresher.daemon.place import Place, as_object, own_key, own_project
 
 START_SECONDS = 90.0
 """The longest that a first start may take: creating and migrating the database on a slow disk."""
@@ -22,7 +22,9 @@ ANSWER_SECONDS = 15.0
 LINE_LIMIT = 65_536
 
 
-def attach(place: Place, mode: str, *, start: bool = True, version: str = __version__) -> socket.socket:
+def attach(
+    place: Place, mode: str, *, start: bool = True, version: str = __version__, project: str | None = None
+) -> socket.socket:
     """Connect to the daemon, starting one where none runs.
 
     Args:
@@ -30,6 +32,7 @@ def attach(place: Place, mode: str, *, start: bool = True, version: str = __vers
         mode: `mcp` for a session of the protocol, `control` for a command.
         start: Whether to start a daemon when none runs.
         version: The version to claim.
+        project: The folder that the client works in; the process's own unless given.
 
     Returns:
         A connected blocking socket, past its handshake.
@@ -38,17 +41,19 @@ def attach(place: Place, mode: str, *, start: bool = True, version: str = __vers
         DaemonFailure: No daemon answers, it is of another version and in use, or it cannot be started.
     """
     deadline = time.monotonic() + START_SECONDS
-    link = _greet(place, mode, version, deadline)
+    greeting = {"thresher": version, "mode": mode, "key": own_key()}
+    greeting["project"] = own_project() if project is None else project
+    link = _greet(place, greeting, deadline)
     if link is not None:
         return link
     if not start:
         raise DaemonFailure(
             f"No daemon runs for the data folder {place.folder}.", hint="Start one: thresher serve.", code="not_running"
         )
-    return _start_and_attach(place, mode, version, deadline)
+    return _start_and_attach(place, greeting, deadline)
 
 
-def _start_and_attach(place: Place, mode: str, version: str, deadline: float) -> socket.socket:
+def _start_and_attach(place: Place, greeting: dict[str, str], deadline: float) -> socket.socket:
     from thresher.daemon.start import start_daemon  # noqa: PLC0415 - subprocess costs half of Python's own start
 
     place.prepare()
@@ -59,7 +64,7 @@ def _start_and_attach(place: Place, mode: str, version: str, deadline: float) ->
         )
     try:
         while time.monotonic() < deadline:
-            link = _greet(place, mode, version, deadline)
+            link = _greet(place, greeting, deadline)
             if link is not None:
                 return link
             start_daemon(place, deadline)
@@ -68,14 +73,14 @@ def _start_and_attach(place: Place, mode: str, version: str, deadline: float) ->
     raise DaemonFailure("The daemon was started but does not answer.", hint=f"Look into {place.log}, then try again.")
 
 
-def _greet(place: Place, mode: str, version: str, deadline: float) -> socket.socket | None:
+def _greet(place: Place, greeting: dict[str, str], deadline: float) -> socket.socket | None:
     """One handshake with the daemon on the card; None when there is none, or it has just left."""
     card = place.read()
     link = _connect(place, card)
     if card is None or link is None:
         return None
     try:
-        answer = _handshake(link, {"thresher": version, "token": card.get("token"), "mode": mode, "key": own_key()})
+        answer = _handshake(link, {**greeting, "token": card.get("token")})
     except TimeoutError:
         link.close()
         raise DaemonFailure(

@@ -27,6 +27,7 @@ def request(
     *,
     start: bool = True,
     progress: Progress | None = None,
+    project: str | None = None,
 ) -> Any:
     """Ask the daemon to do one thing and wait for the result.
 
@@ -36,6 +37,7 @@ def request(
         arguments: Its arguments, as JSON can hold them.
         start: Whether to start a daemon when none runs.
         progress: Called with each event on the way.
+        project: The folder that the client works in; the process's own unless given.
 
     Returns:
         The result as decoded JSON.
@@ -43,7 +45,7 @@ def request(
     Raises:
         DaemonFailure: The daemon cannot be reached, or answered with an error.
     """
-    link = attach(place, "control", start=start)
+    link = attach(place, "control", start=start, project=project)
     with link, link.makefile("rwb") as stream:
         try:
             stream.write(json.dumps({"verb": verb, "arguments": dict(arguments or {})}).encode() + b"\n")

@@ -30,6 +30,15 @@ def own_key() -> str:
     return _variable("THRESHER_KEY")
 
 
+def own_project() -> str:
+    """The folder that this client works in: `THRESHER_PROJECT`, or the working directory; empty where that is gone."""
+    try:
+        given = _variable("THRESHER_PROJECT")
+        return os.path.abspath(os.path.expanduser(given)) if given else os.getcwd()
+    except OSError:
+        return ""
+
+
 def _variable(name: str) -> str:
     return os.environ.get(name, "").strip()  # noqa: TID251 - core.settings costs more than Python's own start
 

@@ -56,19 +56,35 @@ def start_daemon(place: Place, deadline: float) -> None:
         )
 
 
-def _spawn(place: Place, errors: int) -> subprocess.Popen[bytes]:
+def start_in_background(place: Place) -> None:
+    """Start a daemon and wait for nothing; where another one is ahead, this one ends by itself.
+
+    Raises:
+        DaemonFailure: The data folder cannot be used.
+    """
+    place.prepare()
+    try:
+        errors = open(place.stderr, "ab")  # noqa: SIM115 - closed below, once the child holds it
+    except OSError as error:
+        raise unwritable(place.folder, error) from None
+    with errors:
+        _spawn(place, errors.fileno(), report=subprocess.DEVNULL)
+
+
+def _spawn(place: Place, errors: int, report: int = subprocess.PIPE) -> subprocess.Popen[bytes]:
     # -P: neither the client's folder nor the data folder may shadow a module.
     command = [sys.executable, "-P", "-m", "thresher", COMMAND]
     environment = dict(os.environ, THRESHER_DATA_DIR=place.folder)  # noqa: TID251 - handed on, not read
-    environment.pop("THRESHER_KEY", None)  # it is this client's alone
+    for own in ("THRESHER_KEY", "THRESHER_PROJECT"):  # they are this client's alone
+        environment.pop(own, None)
     if sys.platform == "win32":  # not run by the tests
         flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
         return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=place.folder, env=environment,
+            command, stdin=subprocess.DEVNULL, stdout=report, stderr=errors, cwd=place.folder, env=environment,
             creationflags=flags,
         )  # fmt: skip
     return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=place.folder, env=environment,
+        command, stdin=subprocess.DEVNULL, stdout=report, stderr=errors, cwd=place.folder, env=environment,
         start_new_session=True,
     )  # fmt: skip
 

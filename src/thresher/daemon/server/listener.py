@@ -23,12 +23,13 @@ from thresher import __version__
 from thresher.core import AccessDenied, Caller, ThresherError, dumps, event
 from thresher.daemon.place import Place, has_unix_sockets
 from thresher.daemon.server.presence import Presence
+from thresher.daemon.server.project import find_project
 from thresher.store import Keys
 
 logger = logging.getLogger("thresher.daemon")
 
-Session = Callable[[asyncio.StreamReader, asyncio.StreamWriter, Caller | None], Awaitable[None]]
-"""Serves a client for the holder of its key; None: the owner of the data folder, who needs none."""
+Session = Callable[[asyncio.StreamReader, asyncio.StreamWriter, Caller | None, str], Awaitable[None]]
+"""Serves a client for the holder of its key (None: the owner of the data folder, who needs none) in its project."""
 HANDSHAKE_SECONDS = 10.0
 LINE_LIMIT = 64 * 1024
 """Longest greeting in bytes; it also bounds what one slow session may buffer."""
@@ -142,10 +143,11 @@ class Listener:
         if mode == "stop":
             self.leave()
             return
+        project = await asyncio.to_thread(find_project, greeting.get("project"))
         with self._presence.entered(mode):
             event(logger, "client attached", mode=mode, clients=self._presence.clients)
             with anyio.CancelScope() as work, self._keys.watched(key, work.cancel) if key else nullcontext():
-                await self._sessions[mode](reader, writer, caller)
+                await self._sessions[mode](reader, writer, caller, project)
             if work.cancelled_caught:
                 event(logger, "client ended", mode=mode, reason="its key was revoked")
 

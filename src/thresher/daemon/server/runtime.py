@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -193,10 +193,17 @@ async def _open_doors(
     url = address_of(door) if door is not None else ""
     facts = Facts(place.folder, url, options.started_by, time.monotonic())
 
-    async def control(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None) -> None:
-        await serve_control(build_verbs(app, presence, facts, caller), reader, writer)
+    async def protocol(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, project: str
+    ) -> None:
+        await app.serve_stream(reader, writer, replace(caller or app.services.caller, project=project))
 
-    sessions = {"mcp": app.serve_stream, "control": control}
+    async def control(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, project: str
+    ) -> None:
+        await serve_control(build_verbs(app, presence, facts, caller, project), reader, writer)
+
+    sessions = {"mcp": protocol, "control": control}
     listener = Listener(place, identity, presence, sessions, app.services.keys, life.end)
     async with AsyncExitStack() as stack:
         if door is not None:

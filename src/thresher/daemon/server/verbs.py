@@ -48,7 +48,9 @@ class Facts:
     since: float
 
 
-def build_verbs(app: App, presence: Presence, facts: Facts, caller: Caller | None) -> Mapping[str, Verb]:
+def build_verbs(
+    app: App, presence: Presence, facts: Facts, caller: Caller | None, project: str = ""
+) -> Mapping[str, Verb]:
     """The verbs by name.
 
     Args:
@@ -56,14 +58,18 @@ def build_verbs(app: App, presence: Presence, facts: Facts, caller: Caller | Non
         presence: Who is attached.
         facts: What `status` tells besides.
         caller: For whom they work; None: the owner of the data folder.
+        project: The folder that the client works in; empty where there is none.
     """
     verbs = _Verbs(app, presence, facts, caller)
+    asking = replace(caller or app.services.caller, project=project)
     named = (verbs.find_tools, verbs.describe_tools, verbs.list_tools, verbs.set_tool, verbs.list_servers)
     more = (verbs.add_server, verbs.import_servers, verbs.remove_server, verbs.set_server_enabled, verbs.refresh)
     rest = (verbs.stats, verbs.purge, verbs.evaluate_tools, verbs.status, verbs.measure_encoder)
     keys = (verbs.add_key, verbs.list_keys, verbs.revoke_key)
     mine: dict[str, Verb] = {verb.__name__: verb for verb in (*named, *more, *rest, *keys)}
-    return {**mine, **signing_verbs(app, caller), **approving_verbs(app, caller)}
+    del asking
+    mine |= {**signing_verbs(app, caller), **approving_verbs(app, caller)}
+    return mine
 
 
 class _Verbs:
