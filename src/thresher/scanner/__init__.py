@@ -6,6 +6,7 @@ Uses: core.
 """
 
 from thresher.scanner.records import ALONE, Finding, Kind, Peer, Peers, Severity
+from thresher.scanner.rules import scan_rules
 from thresher.scanner.scan import scan, scan_text, visible
 
-__all__ = ["ALONE", "Finding", "Kind", "Peer", "Peers", "Severity", "scan", "scan_text", "visible"]
+__all__ = ["ALONE", "Finding", "Kind", "Peer", "Peers", "Severity", "scan", "scan_rules", "scan_text", "visible"]

@@ -49,10 +49,12 @@ class Pack:
         rules: The body of `SKILL.md`, as written.
         form: What kind of folder or file it is.
         origin: Where it was found.
-        path: The folder, or the file.
-        examples: Training lines, in the file's order, distinct.
+        path: The folder, or the file; absolute, without links.
+        examples: Training lines, in the file's order, distinct. A foreign skill or rule file has those that its
+            description yields; empty where rules come by file or to every message alone.
         not_examples: Near-miss negatives.
-        evals: Questions with the answer that they should get.
+        evals: Questions with the answer that they should get. A pack keeps them from training; of a `skill` without
+            training lines they are training lines too.
         metadata: The front matter's `metadata`. Known keys: `off_topic` (the sentence that declines), `variables`
             (`true`: `{{NAME}}` in the rules is filled), `servers` and `tools` (names, separated by blanks or commas),
             `keywords` (names of things in the domain, separated by commas).
@@ -135,11 +137,32 @@ class Inert:
 
 @dataclass(frozen=True, slots=True)
 class PackProblem:
-    """A folder or file that could not be read as a pack, or a doubtful one: what is wrong, and what to do."""
+    """What is wrong with a folder or file, and what to do about it.
+
+    Attributes:
+        path: The folder or file.
+        message: What is wrong, in one sentence.
+        hint: What to do about it; may be empty.
+        severity: `error`: the pack is left out. `warning`: it is used, and what was doubtful has been mended.
+    """
 
     path: Path
     message: str
     hint: str = ""
+    severity: Literal["error", "warning"] = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What lies in the places that were searched.
+
+    Attributes:
+        packs: Every pack that could be read, trusted or not; those that win a name clash come later.
+        problems: What could not be read, and what was mended.
+    """
+
+    packs: tuple[Pack, ...] = ()
+    problems: tuple[PackProblem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,144 @@
+"""Searches places for packs, and leaves out what is broken.
+
+Invariant: one broken pack never stops the rest; the walk is bounded in depth and breadth; the same folder is read once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from thresher.core import InvalidInput
+from thresher.knowledge.intents.models import Found, Pack, PackProblem
+from thresher.knowledge.intents.reader import RULES, is_rule_file, read_pack
+from thresher.knowledge.intents.sources import Place
+
+_DEPTH: Final = 4
+_FOLDERS: Final = 2_000
+_ENTRIES: Final = 5_000
+_PACKS: Final = 1_000
+_PASSED_OVER: Final = frozenset({"node_modules", "__pycache__"})
+
+
+def discover(places: Iterable[Place]) -> Found:
+    """Read every pack in some places.
+
+    Args:
+        places: In the order of who wins a name clash, the winner last.
+    """
+    packs: dict[Path, Pack] = {}
+    problems: list[PackProblem] = []
+    for place in places:
+        walk = Walk(place)
+        for path in walk.packs():
+            if (real := _real(path, place, problems)) is None or real in packs:
+                continue
+            try:
+                packs[real], mended = read_pack(real, place.origin, label=walk.label(path))
+                problems += mended
+            except InvalidInput as error:
+                problems.append(PackProblem(path, error.message, error.hint))
+            except (OSError, RuntimeError, UnicodeError) as error:
+                problems.append(PackProblem(path, f"It cannot be read: {error}.", "Look at the folder and its rights."))
+        problems += walk.problems
+    return Found(tuple(packs.values()), tuple(problems))
+
+
+class Walk:
+    """One search of a place.
+
+    Args:
+        place: Where.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self.folders: list[Path] = []
+        """The folders that were listed."""
+        self.problems: list[PackProblem] = []
+
+    def packs(self) -> Iterator[Path]:
+        """Folders with a `SKILL.md`, and rule files, in a fixed order."""
+        root = self._place.path
+        if is_rule_file(root.name) or (not root.is_dir() and self._place.origin == "configured"):
+            if root.exists():
+                yield root
+            else:
+                self._problem(root, "There is nothing at this place.", "Correct THRESHER_PACKS.")
+            return
+        found = 0
+        for path in self._below(root):
+            if (found := found + 1) > _PACKS:
+                return self._problem(root, f"It holds more than {_PACKS:,} packs; the rest is left out.", "")
+            yield path
+
+    def label(self, path: Path) -> str:
+        """A rule file's path below the place, which tells `backend/style.mdc` from `frontend/style.mdc`."""
+        return path.relative_to(self._place.path).as_posix() if path != self._place.path else path.name
+
+    def _below(self, root: Path) -> Iterator[Path]:
+        waiting = [(root, 0)]
+        while waiting:
+            folder, depth = waiting.pop()
+            names = self._names(folder)
+            if names is None:
+                continue
+            if any(name.lower() == RULES.lower() for name in names):
+                yield folder
+                continue
+            yield from (folder / name for name in names if is_rule_file(name))
+            if depth < _DEPTH:
+                inner = [folder / name for name in names if name not in _PASSED_OVER and not name.startswith(".")]
+                waiting += [(path, depth + 1) for path in reversed(inner) if _is_folder(path, depth)]
+
+    def _names(self, folder: Path) -> list[str] | None:
+        """What a folder holds, sorted; None where it cannot be listed, or enough have been."""
+        if len(self.folders) >= _FOLDERS:
+            if len(self.folders) == _FOLDERS:
+                self._problem(self._place.path, f"It holds more than {_FOLDERS:,} folders; the rest is left out.", "")
+                self.folders.append(folder)
+            return None
+        names: list[str] = []
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    names.append(entry.name)
+                    if len(names) > _ENTRIES:
+                        self._problem(
+                            folder, f"It holds more than {_ENTRIES:,} entries.", "Give packs their own folder."
+                        )
+                        return None
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._problem(folder, f"It cannot be listed: {error.strerror or error}.", "Look at its rights.")
+            return None
+        self.folders.append(folder)
+        return sorted(names)
+
+    def _problem(self, path: Path, message: str, hint: str) -> None:
+        self.problems.append(PackProblem(path, message, hint))
+
+
+def _is_folder(path: Path, depth: int) -> bool:
+    """A folder; a link to one only at the top, where people and installers put them."""
+    try:
+        return path.is_dir() and (depth == 0 or not path.is_symlink())
+    except OSError:
+        return False
+
+
+def _real(path: Path, place: Place, problems: list[PackProblem]) -> Path | None:
+    """Where a pack really lies; None where a link leads out of what it may not leave."""
+    try:
+        real = path.resolve(strict=True)
+        within = place.within.resolve() if place.within else None
+    except (OSError, RuntimeError) as error:
+        problems.append(PackProblem(path, f"It cannot be read: {error}.", "Look at the link."))
+        return None
+    if within is not None and not real.is_relative_to(within):
+        problems.append(PackProblem(path, "It is a link out of the project.", "Copy the folder into the project."))
+        return None
+    return real
