@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from thresher.core import InvalidInput, Tool
+from thresher.evaluation.lines import read_objects, read_text, wrong
 
 _POOL_HINT = 'The pool is a JSON list of {"server", "name", "description", "inputSchema"}.'
 _QUERY_HINT = 'Queries are JSON lines {"query": text, "queries"?: [text, ...], "relevant": ["server/name", ...]}.'
@@ -40,13 +41,13 @@ def read_pool(path: Path) -> list[Tool]:
     Raises:
         InvalidInput: The file cannot be read or an entry is wrong; the message names its line.
     """
-    text = _text(path)
+    text = read_text(path)
     tools: list[Tool] = []
     lines: dict[str, int] = {}
     for line, entry in _elements(path, text):
         tool = _tool(path, line, entry)
         if tool.key in lines:
-            raise _wrong(path, line, f"{tool.key} stands already in line {lines[tool.key]}", _POOL_HINT)
+            raise wrong(path, line, f"{tool.key} stands already in line {lines[tool.key]}", _POOL_HINT)
         lines[tool.key] = line
         tools.append(tool)
     if not tools:
@@ -60,21 +61,10 @@ def read_questions(path: Path) -> list[Question]:
     Raises:
         InvalidInput: The file cannot be read or a line is wrong; the message names it.
     """
-    # Not splitlines: a JSON string may hold U+2028 and its kind as they are.
-    lines = enumerate(_text(path).split("\n"), 1)
-    questions = [_question(path, number, line) for number, line in lines if line.strip()]
+    questions = [_question(path, line, fields) for line, fields in read_objects(path, _QUERY_HINT)]
     if not questions:
         raise InvalidInput(f"{path} holds no queries.", hint=_QUERY_HINT)
     return questions
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.", hint="Correct the path.") from None
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path} is not UTF-8 text (byte {error.start}).", hint="Save it as UTF-8.") from None
 
 
 def _elements(path: Path, text: str) -> Iterator[tuple[int, Any]]:
@@ -82,22 +72,22 @@ def _elements(path: Path, text: str) -> Iterator[tuple[int, Any]]:
     decoder = json.JSONDecoder()
     place = _skip(text, 0)
     if text[place : place + 1] != "[":
-        raise _wrong(path, _line(text, place), "a list was expected", _POOL_HINT)
+        raise wrong(path, _line(text, place), "a list was expected", _POOL_HINT)
     place = _skip(text, place + 1)
     while text[place : place + 1] != "]":
         try:
             element, end = decoder.raw_decode(text, place)
         except (json.JSONDecodeError, RecursionError) as error:
             at = error.pos if isinstance(error, json.JSONDecodeError) else place
-            raise _wrong(path, _line(text, at), "this is not JSON", _POOL_HINT) from None
+            raise wrong(path, _line(text, at), "this is not JSON", _POOL_HINT) from None
         yield _line(text, place), element
         place = _skip(text, end)
         if text[place : place + 1] == ",":
             place = _skip(text, place + 1)
         elif text[place : place + 1] != "]":
-            raise _wrong(path, _line(text, place), "a comma or the end of the list was expected", _POOL_HINT)
+            raise wrong(path, _line(text, place), "a comma or the end of the list was expected", _POOL_HINT)
     if text[_skip(text, place + 1) :]:
-        raise _wrong(path, _line(text, place + 1), "something follows the list", _POOL_HINT)
+        raise wrong(path, _line(text, place + 1), "something follows the list", _POOL_HINT)
 
 
 def _skip(text: str, place: int) -> int:
@@ -112,36 +102,29 @@ def _line(text: str, place: int) -> int:
 
 def _tool(path: Path, line: int, entry: Any) -> Tool:
     if not isinstance(entry, Mapping):
-        raise _wrong(path, line, "an object was expected", _POOL_HINT)
+        raise wrong(path, line, "an object was expected", _POOL_HINT)
     fields = cast("Mapping[str, Any]", entry)
     for name in ("server", "name"):
         if not isinstance(fields.get(name), str) or not fields[name].strip():
-            raise _wrong(path, line, f'"{name}" must be text', _POOL_HINT)
+            raise wrong(path, line, f'"{name}" must be text', _POOL_HINT)
     description = fields.get("description") or ""
     schema: Any = fields.get("inputSchema") or {}
     if not isinstance(description, str):
-        raise _wrong(path, line, '"description" must be text', _POOL_HINT)
+        raise wrong(path, line, '"description" must be text', _POOL_HINT)
     if not isinstance(schema, Mapping):
-        raise _wrong(path, line, '"inputSchema" must be an object', _POOL_HINT)
+        raise wrong(path, line, '"inputSchema" must be an object', _POOL_HINT)
     return Tool(
         server=fields["server"], name=fields["name"], description=description,
         input_schema=cast("Mapping[str, Any]", schema),
     )  # fmt: skip
 
 
-def _question(path: Path, line: int, text: str) -> Question:
-    try:
-        entry = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
-        raise _wrong(path, line, "this is not JSON", _QUERY_HINT) from None
-    if not isinstance(entry, Mapping):
-        raise _wrong(path, line, "an object was expected", _QUERY_HINT)
-    fields = cast("Mapping[str, Any]", entry)
+def _question(path: Path, line: int, fields: Mapping[str, Any]) -> Question:
     message = fields.get("query")
     if not isinstance(message, str) or not message.strip():
-        raise _wrong(path, line, '"query" must be text', _QUERY_HINT)
+        raise wrong(path, line, '"query" must be text', _QUERY_HINT)
     if "relevant" not in fields:
-        raise _wrong(path, line, '"relevant" is missing (an empty list says that no tool fits)', _QUERY_HINT)
+        raise wrong(path, line, '"relevant" is missing (an empty list says that no tool fits)', _QUERY_HINT)
     phrases = tuple(_texts(path, line, "queries", fields.get("queries")))
     return Question(message, phrases, frozenset(_texts(path, line, "relevant", fields["relevant"])), line)
 
@@ -152,9 +135,5 @@ def _texts(path: Path, line: int, name: str, value: Any) -> list[str]:
     if not isinstance(value, list) or not all(
         isinstance(item, str) and item.strip() for item in cast("list[Any]", value)
     ):
-        raise _wrong(path, line, f'"{name}" must be a list of texts', _QUERY_HINT)
+        raise wrong(path, line, f'"{name}" must be a list of texts', _QUERY_HINT)
     return cast("list[str]", value)
-
-
-def _wrong(path: Path, line: int, problem: str, hint: str) -> InvalidInput:
-    return InvalidInput(f"{path}, line {line}: {problem}.", hint=hint)
