@@ -5,6 +5,7 @@ Invariant: imports nothing of ours.
 Uses: nothing.
 """
 
+from thresher.core.calling import acting_caller, acting_for, acting_or
 from thresher.core.encoding import dumps, plain
 from thresher.core.errors import (
     AccessDenied,
@@ -26,7 +27,7 @@ from thresher.core.errors import (
     UpstreamTimeout,
 )
 from thresher.core.log import Said, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
-from thresher.core.records import JSON, Arm, Caller, Scored, Tenant, Tool, Why
+from thresher.core.records import JSON, Arm, Caller, ContextPack, LeftOut, Piece, Rule, Scored, Tenant, Tool, Why
 from thresher.core.settings import Settings, environment, load_settings
 from thresher.core.wording import did_you_mean, first_sentence, nearest, shortened
 
@@ -37,12 +38,16 @@ __all__ = [
     "Caller",
     "ConfigurationError",
     "Conflict",
+    "ContextPack",
     "DaemonError",
     "EncoderError",
     "HeldBack",
     "InvalidInput",
+    "LeftOut",
     "NotAllowed",
     "NotFound",
+    "Piece",
+    "Rule",
     "Said",
     "SchemaMismatch",
     "Scored",
@@ -57,6 +62,9 @@ __all__ = [
     "UpstreamRefused",
     "UpstreamTimeout",
     "Why",
+    "acting_caller",
+    "acting_for",
+    "acting_or",
     "configure_logging",
     "current_trace",
     "did_you_mean",

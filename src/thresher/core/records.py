@@ -107,3 +107,103 @@ class Scored(Generic[T]):
     item: T
     score: float
     why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The rules of one pack, as a model is given them.
+
+    Attributes:
+        intent: Name of the pack.
+        text: The rules, variables filled; other people's text, which a model is meant to follow.
+        source: Where the pack was found: `built-in`, `entry point`, `configured`, `user` or `project`.
+        tokens: What the text costs a model (o200k).
+    """
+
+    intent: str
+    text: str
+    source: str
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One thing that may be put before a model: the rules of a pack, a tool; of whatever kind, it has this form.
+
+    Attributes:
+        kind: `rules`, `tools`, or whatever else can be known.
+        name: Its name inside the kind.
+        text: What a model reads of it, without its heading.
+        heading: What stands above it, one line; neighbours with one heading share it.
+        data: The same as data.
+        value: Probability, 0 to 1, that the message needs it.
+        why: The reason for it, in a few words.
+        tokens: What it costs a model about (o200k), in the dearer of its two forms.
+    """
+
+    kind: str
+    name: str
+    text: str
+    heading: str
+    data: JSON
+    value: float
+    why: str = ""
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What fits the message and is not in the answer.
+
+    Attributes:
+        kind: As of a `Piece`.
+        name: Its name; empty where the entry stands for all of its kind.
+        why: `budget`.
+        tokens: What it would cost about.
+        cursor: Fetches just this; empty where the entry stands for all of its kind.
+        count: For how many the entry stands.
+    """
+
+    kind: str
+    name: str
+    why: str
+    tokens: int
+    cursor: str = ""
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPack:
+    """What a message needs of everything that is known, inside one token budget.
+
+    Attributes:
+        message: The message.
+        intents: The intents that it has, with their probabilities, best first.
+        pieces: What was taken, in the order in which a model reads it.
+        left_out: What fits the message too, and found no room; none of it is lost while there is `next`.
+        next: The cursor that fetches what was left out; empty where nothing was.
+        text: What a model reads.
+        data: The same as data.
+        budget: Tokens that neither `text` nor `data` as JSON exceeds.
+        spent: Tokens of the larger of the two.
+        confidence: Probability, 0 to 1, that the choice of rules is right.
+        clarify: A question for the person where two intents are too close; else empty.
+        degraded: Why the answer is weaker than it could be; empty when it is not.
+        timings: Milliseconds of each part.
+        trace_id: Names the answer in the logs.
+    """
+
+    message: str
+    intents: Mapping[str, float]
+    pieces: tuple[Piece, ...]
+    left_out: tuple[LeftOut, ...]
+    next: str
+    text: str
+    data: JSON
+    budget: int
+    spent: int
+    confidence: float = 0.0
+    clarify: str = ""
+    degraded: str = ""
+    timings: Mapping[str, float] = field(default_factory=dict[str, float])
+    trace_id: str = ""

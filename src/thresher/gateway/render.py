@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from thresher.core import Arm, Why
-from thresher.knowledge.tools import Descriptions, FindResult, FoundTool, compact
-
-_TERMS = 3
+from thresher.knowledge.tools import Descriptions, FindResult, FoundTool, compact, found_line, why_text
 
 
 def find_text(result: FindResult, readers: Collection[str]) -> str:
@@ -21,7 +18,7 @@ def find_text(result: FindResult, readers: Collection[str]) -> str:
         result: What was found.
         readers: Names of those that only read; the others' lines begin with `!`.
     """
-    lines = [f"{'-' if tool.name in readers else '!'} {tool.line}{_reason(tool)}" for tool in result.tools]
+    lines = [found_line(tool, write=tool.name not in readers) for tool in result.tools]
     return "\n".join([*_heading(result), *lines, *_next_step(result, readers), *_held_back(result)])
 
 
@@ -47,14 +44,6 @@ def _next_step(result: FindResult, readers: Collection[str]) -> list[str]:
 def _held_back(result: FindResult) -> list[str]:
     names = ", ".join(result.held_back)
     return [f"Held back until a person approves (thresher tools held): {names}"] if names else []
-
-
-def _reason(tool: FoundTool) -> str:
-    if tool.why.source in ("core", "fallback"):
-        return " [core]" if tool.why.source == "core" else ""
-    terms = ", ".join(tool.why.terms[:_TERMS])
-    also = f"; same as {', '.join(tool.also)}" if tool.also else ""
-    return f" [{tool.score:.2f}{': ' if terms else ''}{terms}{also}]"
 
 
 def find_content(result: FindResult, readers: Collection[str]) -> dict[str, Any]:
@@ -89,19 +78,6 @@ def _tool(tool: FoundTool, *, several: bool, write: bool) -> dict[str, Any]:
     if tool.also:
         content["also"] = list(tool.also)
     return content
-
-
-def why_text(why: Why) -> str:
-    """The reasons in one phrase: `meaning #1 0.83, words #2 11.2: commit, log`."""
-    arms = [_arm("meaning", why.dense, 2), _arm("words", why.lexical, 1)]
-    text = ", ".join(arm for arm in arms if arm) or why.source
-    return f"{text}: {', '.join(why.terms)}" if why.terms else text
-
-
-def _arm(name: str, arm: Arm, digits: int) -> str:
-    if arm.rank is None:
-        return ""
-    return f"{name} #{arm.rank}" + (f" {arm.score:.{digits}f}" if arm.score is not None else "")
 
 
 def describe_text(found: Descriptions) -> str:

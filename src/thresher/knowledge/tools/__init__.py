@@ -7,7 +7,7 @@ Uses: core, embedding, scanner, search, store, upstream.
 
 from thresher.knowledge.tools.components import SCHEME, Component, Components, Offered
 from thresher.knowledge.tools.credentials import CredentialStore
-from thresher.knowledge.tools.formatting import compact, definition_text, line
+from thresher.knowledge.tools.formatting import compact, definition_text, found_line, line, why_text
 from thresher.knowledge.tools.models import (
     KIND,
     LIMIT_CAP,
@@ -48,7 +48,9 @@ __all__ = [
     "ToolService",
     "compact",
     "definition_text",
+    "found_line",
     "line",
     "purge_logs",
     "total_of",
+    "why_text",
 ]

@@ -1,4 +1,4 @@
-"""Writes a tool as one line for a model: signature and first sentence.
+"""Writes a tool as one line for a model: signature and first sentence, and why it was found.
 
 Invariant: a line never breaks, and stays below 420 characters whatever the server wrote.
 """
@@ -9,11 +9,13 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from thresher.core import JSON, Tool, first_sentence, plain, shortened
+from thresher.core import JSON, Arm, Tool, Why, first_sentence, plain, shortened
+from thresher.knowledge.tools.models import FoundTool
 
 _OPTIONAL_SHOWN = 3
 _PARAMETERS_CHARACTERS = 240
 _ENUM_CHARACTERS = 36
+_TERMS = 3
 _SHORT = {"boolean": "bool", "integer": "int"}
 
 
@@ -22,6 +24,32 @@ def line(name: str, tool: Tool) -> str:
     summary = first_sentence(tool.description or tool.title)
     call = f"{name}{signature(tool.input_schema)}"
     return f"{call} - {summary}" if summary else call
+
+
+def found_line(tool: FoundTool, *, write: bool) -> str:
+    """A found tool for a model: `-`, or `!` where it may change something, its line, and the reason."""
+    return f"{'!' if write else '-'} {tool.line}{_reason(tool)}"
+
+
+def _reason(tool: FoundTool) -> str:
+    if tool.why.source in ("core", "fallback", "pack"):
+        return " [core]" if tool.why.source == "core" else ""
+    terms = ", ".join(tool.why.terms[:_TERMS])
+    also = f"; same as {', '.join(tool.also)}" if tool.also else ""
+    return f" [{tool.score:.2f}{': ' if terms else ''}{terms}{also}]"
+
+
+def why_text(why: Why) -> str:
+    """The reasons in one phrase: `meaning #1 0.83, words #2 11.2: commit, log`."""
+    arms = [_arm("meaning", why.dense, 2), _arm("words", why.lexical, 1)]
+    text = ", ".join(arm for arm in arms if arm) or why.source
+    return f"{text}: {', '.join(why.terms)}" if why.terms else text
+
+
+def _arm(name: str, arm: Arm, digits: int) -> str:
+    if arm.rank is None:
+        return ""
+    return f"{name} #{arm.rank}" + (f" {arm.score:.{digits}f}" if arm.score is not None else "")
 
 
 def signature(schema: JSON) -> str:

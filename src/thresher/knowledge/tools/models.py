@@ -16,7 +16,9 @@ from thresher.upstream import ServerConfig
 KIND = "tool"
 """The search index's name for this kind."""
 
-META_TOOLS = frozenset({"find_tools", "describe_tools", "call_tool", "call_tool_write", "process_prompt"})
+META_TOOLS = frozenset(
+    {"process_prompt", "get_context", "find_tools", "describe_tools", "call_tool", "call_tool_write"}
+)
 """Names that the gateway keeps for itself; no upstream tool may take one."""
 
 STATIC = "static"

@@ -1,0 +1,75 @@
+"""Cursors: where an answer goes on.
+
+A cursor says which of the candidates were given already, and for which candidates of which question that was said. It
+holds no secret and is not signed: whoever writes one himself gets what he could have asked for anyway. Nothing is kept
+on this side.
+
+Invariant: pure; a cursor of another question, or of candidates that have changed since, is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from thresher.core import InvalidInput, Piece
+
+_DIGEST_CHARACTERS = 10
+_CURSOR = re.compile(rf"([0-9a-f]{{{_DIGEST_CHARACTERS}}})\.([0-9a-f]{{1,64}})")
+_AGAIN = "Call again without cursor, and take the cursors of that answer."
+
+
+@dataclass(frozen=True, slots=True)
+class Cursors:
+    """The cursors of one question.
+
+    Attributes:
+        digest: Of the question and its candidates.
+        candidates: All of them, in order.
+    """
+
+    digest: str
+    candidates: tuple[Piece, ...]
+
+    @classmethod
+    def of(cls, question: Sequence[str], candidates: Sequence[Piece]) -> Cursors:
+        """The cursors of a question (its words, in order) with these candidates."""
+        whole = hashlib.sha256()
+        for text in (*question, "", *(part for piece in candidates for part in (piece.kind, piece.name, piece.text))):
+            encoded = text.encode("utf-8", "replace")
+            whole.update(len(encoded).to_bytes(8, "big") + encoded)
+        return cls(whole.hexdigest()[:_DIGEST_CHARACTERS], tuple(candidates))
+
+    def only(self, piece: Piece) -> str:
+        """The cursor that fetches just this piece."""
+        return self._written(index for index, one in enumerate(self.candidates) if one is not piece)
+
+    def after(self, given: Sequence[Piece]) -> str:
+        """The cursor that fetches what is not among these; empty where nothing is left."""
+        held = {id(piece) for piece in given}
+        if len(held) >= len(self.candidates):
+            return ""
+        return self._written(index for index, one in enumerate(self.candidates) if id(one) in held)
+
+    def left(self, cursor: str) -> tuple[Piece, ...]:
+        """The candidates that a cursor asks for; all where there is none.
+
+        Raises:
+            InvalidInput: It is no cursor, or belongs to another question or to candidates that have changed.
+        """
+        if not cursor:
+            return self.candidates
+        if (parts := _CURSOR.fullmatch(cursor)) is None:
+            raise InvalidInput("That is no cursor of get_context.", hint=_AGAIN)
+        digest, given = parts[1], int(parts[2], 16)
+        if digest != self.digest or given >> len(self.candidates):
+            raise InvalidInput(
+                "The cursor belongs to another question, or the rules or tools have changed since.", hint=_AGAIN
+            )
+        return tuple(piece for index, piece in enumerate(self.candidates) if not given >> index & 1)
+
+    def _written(self, given: Iterable[int]) -> str:
+        mask = sum(1 << index for index in given)
+        return f"{self.digest}.{mask:x}"

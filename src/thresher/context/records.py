@@ -1,0 +1,127 @@
+"""The records of enrichment: what is asked, and what a prompt becomes.
+
+Invariant: frozen; texts of packs and of the person are other people's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from thresher.core import Rule
+from thresher.knowledge.intents.models import Decision
+from thresher.knowledge.tools import FoundTool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A message, checked.
+
+    Attributes:
+        message: The person's words.
+        history: The last turns, oldest first.
+        queries: Short action phrases that the calling model wrote for it.
+        files: Files that the client says matter, as it names them.
+    """
+
+    message: str
+    history: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Everything that an answer depends on, so that two questions differ if any part does."""
+        groups = ((self.message,), self.history, self.queries, self.files)
+        return tuple(word for group in groups for word in (str(len(group)), *group))
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A tool put before a model, and whether it may change something."""
+
+    tool: FoundTool
+    write: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """The tools that go with a message.
+
+    Attributes:
+        tools: Best first; tools that a pack names and the search did not return stand last.
+        missing: Servers and tools that packs name, and that are not there.
+        unnamed: How many more tools packs name.
+        degraded: Why they were found with less than all means; empty when not.
+    """
+
+    tools: tuple[Offer, ...] = ()
+    missing: tuple[str, ...] = ()
+    unnamed: int = 0
+    degraded: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The context block.
+
+    Attributes:
+        project: Name of the project; empty where it is unknown.
+        solution: The active solution; empty where it is unknown.
+        servers: Servers of the matched packs that are connected.
+    """
+
+    project: str = ""
+    solution: str = ""
+    servers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    """The rules for a message, and what was found wanting while they were put together.
+
+    Attributes:
+        rules: Of each matched intent, variables filled.
+        without_value: Variables that became `UNKNOWN`.
+        unknown: Variables that nobody knows, by pack.
+    """
+
+    rules: tuple[Rule, ...] = ()
+    without_value: tuple[str, ...] = ()
+    unknown: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A message with what a model needs to serve it.
+
+    Attributes:
+        request: The message.
+        decision: Which rules it needs, and why.
+        rules: The rules of every matched intent, best first; empty when the message passes through.
+        facts: The context block.
+        offers: The tools of those packs.
+        notes: What is missing, cut or weaker than it could be, in sentences.
+        text: What a model reads; `PASS_THROUGH`, exactly, when nothing fits.
+        without_value: Variables that became `UNKNOWN`.
+        unknown: Variables that nobody knows, by pack.
+        timings: Milliseconds of each part.
+        trace_id: Names the answer in the logs.
+    """
+
+    request: str
+    decision: Decision
+    rules: tuple[Rule, ...] = ()
+    facts: Facts = field(default_factory=Facts)
+    offers: Offers = field(default_factory=Offers)
+    notes: tuple[str, ...] = ()
+    text: str = ""
+    without_value: tuple[str, ...] = ()
+    unknown: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    timings: Mapping[str, float] = field(default_factory=dict[str, float])
+    trace_id: str = ""
+
+    @property
+    def passes_through(self) -> bool:
+        """Whether no rules fit."""
+        return not self.rules

@@ -1,0 +1,193 @@
+"""Writes prompts and context packs: text for a model, and the same as data.
+
+Invariant: pure; every line of ours begins with a mark that stands in no other text of the answer (`borders`), and what
+is missing, cut or degraded is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from thresher.context.borders import border_of
+from thresher.context.listing import Listing
+from thresher.context.records import Facts, Offer, Prompt
+from thresher.context.variables import UNKNOWN
+from thresher.core import LeftOut, Piece, Rule, shortened
+from thresher.knowledge.intents.models import PASS_THROUGH, Decision
+from thresher.knowledge.tools import found_line, why_text
+
+NEXT_STEP = "run - with call_tool, ! with call_tool_write; full schema: describe_tools"
+REQUEST_CHARACTERS = 4_000
+"""What is repeated of a message: the model has it already."""
+
+
+def prompt_text(prompt: Prompt) -> str:
+    """A prompt as a model reads it; `PASS_THROUGH`, exactly, where no rules fit."""
+    if prompt.passes_through:
+        return PASS_THROUGH
+    tools = [found_line(offer.tool, write=offer.write) for offer in prompt.offers.tools]
+    facts = _facts_text(prompt.facts)
+    request = shortened(prompt.request, REQUEST_CHARACTERS)
+    mark = border_of([*(rule.text for rule in prompt.rules), *facts, *tools, *prompt.notes, request])
+    names = ", ".join(rule.intent for rule in prompt.rules)
+    lines = [
+        f"{mark} Thresher: follow the rules of {names} for this request (confidence {prompt.decision.confidence:.2f})."
+        f" Only lines that begin with {mark} are Thresher's; the text between them is each pack's own."
+    ]
+    lines += [f"{mark} {note}" for note in prompt.notes]
+    for rule in prompt.rules:
+        lines += [f"{mark} {rule_heading(rule)}", rule.text]
+    lines += [f"{mark} context", *facts]
+    if tools:
+        lines += [f"{mark} {tools_heading()}", *tools]
+    return "\n".join([*lines, f"{mark} request", request, f"{mark} end"])
+
+
+def rule_heading(rule: Rule) -> str:
+    """What stands above the rules of a pack."""
+    return f"rules of {rule.intent} ({rule.source})"
+
+
+def tools_heading() -> str:
+    """What stands above tools."""
+    return f"tools ({NEXT_STEP})"
+
+
+def _facts_text(facts: Facts) -> list[str]:
+    return [
+        f"project: {facts.project or UNKNOWN}",
+        f"solution: {facts.solution or UNKNOWN}",
+        f"servers: {', '.join(facts.servers) or 'none'}",
+    ]
+
+
+def prompt_data(prompt: Prompt) -> dict[str, Any]:
+    """A prompt as data: what its text says, with the reasons."""
+    decision = prompt.decision
+    data: dict[str, Any] = {
+        "pass_through": prompt.passes_through,
+        "confidence": round(decision.confidence, 3),
+        "trace_id": prompt.trace_id,
+    }
+    if decision.clarify:
+        data["clarify"] = decision.clarify
+    if degraded := _degraded(decision.degraded, prompt.offers.degraded):
+        data["degraded"] = degraded
+    if prompt.passes_through:
+        return {"result": PASS_THROUGH, **data}
+    facts = prompt.facts
+    data["intents"] = intents_data(decision)
+    data["rules"] = [rule_data(rule) for rule in prompt.rules]
+    data["context"] = facts_data(facts)
+    data["request"] = shortened(prompt.request, REQUEST_CHARACTERS)
+    data["tools"] = [offer_data(offer) for offer in prompt.offers.tools]
+    return {**data, "notes": list(prompt.notes), "timings": dict(prompt.timings)}
+
+
+def facts_data(facts: Facts) -> dict[str, Any]:
+    """The context block."""
+    return {
+        "project": facts.project or UNKNOWN,
+        "solution": facts.solution or UNKNOWN,
+        "servers": list(facts.servers),
+    }
+
+
+def _degraded(*reasons: str) -> str:
+    return " ".join(dict.fromkeys(reason for reason in reasons if reason))
+
+
+def intents_data(decision: Decision) -> list[dict[str, Any]]:
+    """The matched intents, best first."""
+    return [
+        {
+            "name": score.intent,
+            "score": round(score.score, 3),
+            "threshold": round(score.threshold, 3),
+            "why": reason(decision, score.intent),
+        }
+        for score in decision.matched
+    ]
+
+
+def reason(decision: Decision, intent: str) -> str:
+    """Why an intent matched, in a few words."""
+    score = next(score for score in decision.matched if score.intent == intent)
+    if score.keywords and score.why == "keyword":
+        return f"keyword: {', '.join(score.keywords)}"
+    if score.why == "line" and score.best_line:
+        return f"like: {shortened(score.best_line, 120)}"
+    return score.why
+
+
+def rule_data(rule: Rule) -> dict[str, Any]:
+    """The rules of a pack."""
+    return {"pack": rule.intent, "source": rule.source, "text": rule.text}
+
+
+def offer_data(offer: Offer) -> dict[str, Any]:
+    """A tool."""
+    tool = offer.tool
+    data: dict[str, Any] = {
+        "name": tool.name,
+        "signature": tool.line.removeprefix(tool.name),
+        "score": round(tool.score, 2),
+        "why": why_text(tool.why),
+    }
+    return {**data, "write": True} if offer.write else data
+
+
+def pack_text(pieces: Sequence[Piece], left: Listing, cursor: str, notes: Sequence[str]) -> str:
+    """A context pack as a model reads it.
+
+    Args:
+        pieces: In order; neighbours with one heading share it.
+        left: What is left out.
+        cursor: Fetches that; empty where nothing is.
+        notes: Sentences that stand first.
+    """
+    mark = border_of([*(text for piece in pieces for text in (piece.text, piece.heading)), *notes, *_left_text(left)])
+    opening = "Thresher: what this message needs." if pieces else "Thresher: nothing fits this message."
+    lines = [f"{mark} {opening} Only lines that begin with {mark} are Thresher's."]
+    lines += [f"{mark} {note}" for note in notes]
+    for heading, group in groupby(pieces, key=lambda piece: piece.heading):
+        lines += [f"{mark} {heading}", *(piece.text for piece in group)]
+    if left:
+        lines.append(f"{mark} left out, over the budget: {'; '.join(_left_text(left))}. Rest: cursor {cursor}")
+    return "\n".join([*lines, f"{mark} end"])
+
+
+def _left_text(left: Listing) -> list[str]:
+    return [
+        f"{entry.kind} {entry.name} ({entry.tokens} tokens)"
+        if entry.name
+        else f"{entry.count} of {entry.kind} ({entry.tokens} tokens)"
+        for entry in left
+    ]
+
+
+def pack_data(
+    pieces: Sequence[Piece], left: Listing, cursor: str, about: Mapping[str, Any], kinds: Sequence[str]
+) -> dict[str, Any]:
+    """A context pack as data.
+
+    Args:
+        pieces: In order; those of one kind make one list.
+        left: What is left out.
+        cursor: Fetches that; empty where nothing is.
+        about: What is said of the whole.
+        kinds: All kinds, so that an empty one is there too.
+    """
+    data: dict[str, Any] = {kind: [dict(piece.data) for piece in pieces if piece.kind == kind] for kind in kinds}
+    data["left_out"] = [_left_data(entry) for entry in left]
+    if cursor:
+        data["next"] = cursor
+    return {**data, **about}
+
+
+def _left_data(entry: LeftOut) -> dict[str, Any]:
+    if not entry.name:
+        return {"kind": entry.kind, "count": entry.count, "tokens": entry.tokens, "why": entry.why}
+    return {"kind": entry.kind, "name": entry.name, "tokens": entry.tokens, "why": entry.why, "cursor": entry.cursor}

@@ -1,0 +1,165 @@
+"""Fills `{{NAME}}` in rule texts that ask for it.
+
+Invariant: a value is data: one line, bounded, and never looked at for further variables; a name that nobody knows is
+reported, and a known one without a value becomes `UNKNOWN` and is reported too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from thresher.core import Caller, InvalidInput, event, shortened
+
+logger = logging.getLogger("thresher.context")
+
+UNKNOWN = "UNKNOWN"
+PROVIDER_SECONDS = 0.25
+"""How long a value is waited for: rules without it are better than rules that come late."""
+VALUE_CHARACTERS = 500
+KNOWN = (
+    "PROJECT_NAME",
+    "ACTIVE_SOLUTION",
+    "DATABASE_SERVERS",
+    "AVAILABLE_DATASOURCES",
+    "USER_NAME",
+    "RECENT_FILES",
+)
+"""Names that always exist, whether or not anything gives them a value."""
+
+_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
+_PLACE = re.compile(rf"\{{\{{\s*({_NAME.pattern})\s*\}}\}}")
+_RECENT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a provider may look at: who asks, and the files that the client says were used last."""
+
+    caller: Caller
+    files: tuple[str, ...] = ()
+
+
+Provider = Callable[[Situation], Awaitable[str | None]]
+"""Gives a variable's value for one call; None or empty where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A text with its variables filled.
+
+    Attributes:
+        text: The text.
+        without_value: Known names that became `UNKNOWN`.
+        unknown: Names that nobody knows; they stand in the text as they were written.
+    """
+
+    text: str
+    without_value: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The variables that a text names, in order, each once."""
+    return tuple(dict.fromkeys(_PLACE.findall(text))) if "{{" in text else ()
+
+
+def filled(text: str, values: Mapping[str, str | None]) -> Filled:
+    """Put values in.
+
+    Args:
+        text: The text.
+        values: Of known names; None for one without a value.
+    """
+    names = names_in(text)
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1]
+        return (values[name] or UNKNOWN) if name in values else match[0]
+
+    return Filled(
+        _PLACE.sub(value, text) if names else text,
+        tuple(name for name in names if name in values and not values[name]),
+        tuple(name for name in names if name not in values),
+    )
+
+
+class Variables:
+    """The providers of one process."""
+
+    def __init__(self) -> None:
+        self._providers: dict[tuple[str, str], Provider] = {
+            ("", "PROJECT_NAME"): _project,
+            ("", "USER_NAME"): _user,
+            ("", "RECENT_FILES"): _recent,
+        }
+
+    def register(self, name: str, provider: Provider, *, pack: str = "") -> None:
+        """Add a variable, or replace its provider.
+
+        Args:
+            name: Capitals, digits and underscores.
+            provider: Gives its value.
+            pack: The only pack whose rules may use it; all may unless told.
+
+        Raises:
+            InvalidInput: The name cannot be one.
+        """
+        if not _NAME.fullmatch(name):
+            raise InvalidInput(
+                f"{shortened(name, 80)!r} cannot be the name of a variable.", hint="Use capitals: A-Z, 0-9 and _."
+            )
+        self._providers[pack, name] = provider
+
+    def forget(self, pack: str) -> None:
+        """Remove the variables of one pack."""
+        for key in [key for key in self._providers if key[0] == pack]:
+            del self._providers[key]
+
+    async def values(self, situation: Situation, names: Collection[str], *, pack: str = "") -> dict[str, str | None]:
+        """The values of those names that are known; the providers run side by side."""
+        wanted = [name for name in names if self._provider(name, pack) is not None or name in KNOWN]
+        found = await asyncio.gather(*(self._value(situation, name, pack) for name in wanted))
+        return dict(zip(wanted, found, strict=True))
+
+    def _provider(self, name: str, pack: str) -> Provider | None:
+        return self._providers.get((pack, name)) or self._providers.get(("", name))
+
+    async def _value(self, situation: Situation, name: str, pack: str) -> str | None:
+        provider = self._provider(name, pack)
+        if provider is None:
+            return None
+        try:
+            async with asyncio.timeout(PROVIDER_SECONDS):
+                value = await provider(situation)
+        except Exception as error:  # noqa: BLE001 - a pack's own code may fail in any way, and must not stop the rules
+            event(logger, "variable without value", level=logging.WARNING, variable=name, error=type(error).__name__)
+            return None
+        return one_line(value) if value else None
+
+
+def one_line(value: str) -> str:
+    """A value as it may stand in a text: on one line, without control characters, bounded."""
+    printable = "".join(mark if mark.isprintable() else " " for mark in value[: VALUE_CHARACTERS * 4])
+    return shortened(" ".join(printable.split()), VALUE_CHARACTERS)
+
+
+def joined(values: Iterable[str]) -> str:
+    """Several values as one."""
+    return ", ".join(value for text in values if (value := one_line(text)))
+
+
+async def _project(situation: Situation) -> str | None:
+    return PurePath(situation.caller.project).name or None
+
+
+async def _user(situation: Situation) -> str | None:
+    return situation.caller.user
+
+
+async def _recent(situation: Situation) -> str | None:
+    return joined(situation.files[:_RECENT]) or None

@@ -1,0 +1,55 @@
+"""Cursors hold on to one question and its candidates."""
+
+from __future__ import annotations
+
+import pytest
+
+from thresher.context.cursors import Cursors
+from thresher.core import InvalidInput, Piece
+
+
+def pieces(*names: str) -> list[Piece]:
+    """Pieces of these names."""
+    return [Piece("tools", name, f"text of {name}", "tools", {}, 0.5) for name in names]
+
+
+def test_a_cursor_survives_a_restart() -> None:
+    """Nothing is kept: the same question with the same candidates understands it."""
+    candidates = pieces("a", "b", "c")
+    cursor = Cursors.of(["what"], candidates).after(candidates[:1])
+
+    left = Cursors.of(["what"], pieces("a", "b", "c")).left(cursor)
+
+    assert [piece.name for piece in left] == ["b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [(["other"], ["a", "b"]), (["wh", "at"], ["a", "b"]), (["what"], ["b", "a"]), (["what"], ["a"])],
+)
+def test_a_stale_cursor_is_refused_and_says_what_to_do(question: list[str], names: list[str]) -> None:
+    """Another question, or other candidates: the message says which, the hint how to go on."""
+    candidates = pieces("a", "b")
+    cursor = Cursors.of(["what"], candidates).after(candidates[:1])
+
+    with pytest.raises(InvalidInput, match="another question, or the rules or tools have changed") as refused:
+        Cursors.of(question, pieces(*names)).left(cursor)
+
+    assert "without cursor" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "cursor", ["x", "../../etc", "0123456789.", "g123456789.1", "é" * 99, "0123456789." + "f" * 65]
+)
+def test_what_is_no_cursor_is_refused(cursor: str) -> None:
+    """Anything else than what we write."""
+    with pytest.raises(InvalidInput, match="no cursor"):
+        Cursors.of(["what"], pieces("a")).left(cursor)
+
+
+def test_a_cursor_for_more_candidates_than_there_are_is_refused() -> None:
+    """A forged one gives an error, not a wrong answer."""
+    cursors = Cursors.of(["what"], pieces("a"))
+
+    with pytest.raises(InvalidInput, match="changed since"):
+        cursors.left(f"{cursors.digest}.ff")

@@ -1,0 +1,122 @@
+"""Variables in rule texts."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from thresher.context.variables import VALUE_CHARACTERS, Situation, Variables, filled, names_in
+from thresher.core import Caller, InvalidInput, Tenant
+
+CALLER = Caller(Tenant(1, "local"), "ana", project="/home/ana/work/shop")
+HERE = Situation(CALLER, ("src/a.py", "b c.sql"))
+
+
+def test_values_take_the_places_of_their_names() -> None:
+    """Each place is filled, blanks inside the braces or not."""
+    result = filled(
+        "{{ PROJECT_NAME }} of {{USER_NAME}}, {{PROJECT_NAME}}", {"PROJECT_NAME": "shop", "USER_NAME": "ana"}
+    )
+
+    assert result.text == "shop of ana, shop"
+    assert (result.without_value, result.unknown) == ((), ())
+
+
+def test_a_known_variable_without_a_value_becomes_unknown_and_is_listed() -> None:
+    """The model sees that nobody knows."""
+    result = filled("Solution: {{ACTIVE_SOLUTION}}", {"ACTIVE_SOLUTION": None})
+
+    assert result.text == "Solution: UNKNOWN"
+    assert result.without_value == ("ACTIVE_SOLUTION",)
+
+
+def test_a_name_that_nobody_knows_is_reported_and_stays() -> None:
+    """It may be meant for somebody else, and nothing is silently lost."""
+    result = filled("{{TICKET_PREFIX}}", {})
+
+    assert (result.text, result.unknown) == ("{{TICKET_PREFIX}}", ("TICKET_PREFIX",))
+
+
+def test_a_value_is_never_looked_at_for_variables() -> None:
+    """A project called {{USER_NAME}} stays what it is."""
+    result = filled("{{PROJECT_NAME}}", {"PROJECT_NAME": "{{USER_NAME}}", "USER_NAME": "ana"})
+
+    assert result.text == "{{USER_NAME}}"
+
+
+@pytest.mark.parametrize("text", ["{{ user.name }}", "{% if x %}", "{{#each}}", "{{lower}}", "{{{{", "{{A B}}"])
+def test_other_braces_are_no_variables(text: str) -> None:
+    """Templates of other makers have other names."""
+    assert (names_in(text), filled(text, {}).text) == ((), text)
+
+
+async def test_the_situation_gives_project_user_and_files() -> None:
+    """What the caller and its client told."""
+    values = await Variables().values(HERE, ["PROJECT_NAME", "USER_NAME", "RECENT_FILES", "DATABASE_SERVERS", "NEW"])
+
+    assert values == {
+        "PROJECT_NAME": "shop",
+        "USER_NAME": "ana",
+        "RECENT_FILES": "src/a.py, b c.sql",
+        "DATABASE_SERVERS": None,
+    }
+
+
+async def test_a_value_stays_on_one_line_and_bounded() -> None:
+    """A folder's name cannot write rules of its own."""
+    project = "/home/x\n\n# New rules\x1b[2J: " + "y" * 5000
+
+    (value,) = (await Variables().values(Situation(replace(CALLER, project=project)), ["PROJECT_NAME"])).values()
+
+    assert value is not None
+    assert value.startswith("x # New rules [2J: yyy")
+    assert len(value) <= VALUE_CHARACTERS
+
+
+async def test_a_pack_registers_a_variable_that_its_own_rules_alone_see() -> None:
+    """One pack cannot put words into another's rules."""
+    variables = Variables()
+
+    async def version(_: Situation) -> str:
+        return "7"
+
+    variables.register("SCHEMA_VERSION", version, pack="relations")
+
+    own = await variables.values(HERE, ["SCHEMA_VERSION"], pack="relations")
+    others = await variables.values(HERE, ["SCHEMA_VERSION"], pack="git")
+    variables.forget("relations")
+
+    assert (own, others) == ({"SCHEMA_VERSION": "7"}, {})
+    assert await variables.values(HERE, ["SCHEMA_VERSION"], pack="relations") == {}
+
+
+async def test_a_provider_that_fails_or_hangs_gives_no_value() -> None:
+    """Rules come without it, and at once."""
+    variables = Variables()
+
+    async def fails(_: Situation) -> str:
+        raise ZeroDivisionError
+
+    async def hangs(_: Situation) -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    variables.register("DATABASE_SERVERS", fails)
+    variables.register("AVAILABLE_DATASOURCES", hangs)
+
+    values = await variables.values(HERE, ["DATABASE_SERVERS", "AVAILABLE_DATASOURCES"])
+
+    assert values == {"DATABASE_SERVERS": None, "AVAILABLE_DATASOURCES": None}
+
+
+@pytest.mark.parametrize("name", ["", "lower", "A-B", "A" * 65, "A}}"])
+def test_a_name_that_cannot_be_written_is_refused(name: str) -> None:
+    """A provider under such a name would never be asked."""
+
+    async def nothing(_: Situation) -> None:
+        return None
+
+    with pytest.raises(InvalidInput, match="cannot be the name of a variable"):
+        Variables().register(name, nothing)
