@@ -102,8 +102,8 @@ def test_a_foreign_skill_trains_on_its_description_and_queries(tmp_path: Path) -
 
     assert problems == ()
     assert pack.form == "skill"
-    assert pack.examples == ("Extracts text from PDF files.", "forms", "merging documents", "fill this form")
-    assert pack.not_examples == ("Word files.", "write a letter")
+    assert pack.examples == ("Extracts text from PDF files", "forms", "merging documents", "fill this form")
+    assert pack.not_examples == ("Word files", "write a letter")
 
 
 def test_a_cursor_rule_is_read_as_its_writers_write_it(tmp_path: Path) -> None:

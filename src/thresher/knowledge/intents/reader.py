@@ -38,6 +38,7 @@ _MOST_LINES: Final = 10_000
 _MOST_QUERIES: Final = 2_000
 _LONGEST_LINE: Final = 1_000
 _ALL_FILES: Final = frozenset({"*", "**", "**/*"})
+_GLOBS: Final = ("globs", "applyto", "paths")
 _YES: Final = frozenset({"true", "yes", "on", "1"})
 
 
@@ -155,7 +156,7 @@ def _rule_file(reading: _Reading, origin: Origin, label: str) -> Pack:
     stem = label.removesuffix(CURSOR).removesuffix(COPILOT)
     given = " ".join(_text(matter.fields, "description").split())[:_KEPT_DESCRIPTION]
     examples, refused = lines_of(given)
-    globs = globs_of(_listed(matter.fields.get("globs" if reading.form == "cursor" else "applyto", "")))
+    globs = globs_of([glob for key in _GLOBS for glob in _listed(matter.fields.get(key, ""))])
     everywhere = reading.form == "copilot" and not _ALL_FILES.isdisjoint(globs)
     description = given or _heading(matter.body) or stem
     return Pack(
@@ -195,7 +196,7 @@ def _skill_name(reading: _Reading, fields: Mapping[str, Value]) -> str:
     if not given:
         reading.mended.append(f"It has no name; '{name_of(folder)}', by its folder, is used.")
         return name_of(folder)
-    name = name_of(given)
+    name = name_of(given) if any(part.isalnum() for part in given if part.isascii()) else name_of(folder)
     if not is_name(given):
         reading.mended.append(f"Its name is not 1 to 64 of a-z, 0-9 and single hyphens; '{name}' is used.")
     elif given != folder:
