@@ -6,9 +6,6 @@ for that of another request on the same connection or server.
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, cast
 from uuid import uuid4
@@ -18,7 +15,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.requests import Request
 
-from thresher.core import Caller
+from thresher.core import Caller, acting_for, acting_or
 from thresher.services import Services
 
 SCOPE_KEY = "thresher.caller"
@@ -29,22 +26,10 @@ KEY_SCOPE = "thresher.key"
 
 _ID = "thresher.id"
 
-_current: ContextVar[Caller | None] = ContextVar("thresher_caller", default=None)
-
 
 def current_caller(services: Services) -> Caller:
     """The caller of the request under way; outside of one, and over a connection inside this process, the local one."""
-    return _current.get() or services.caller
-
-
-@contextmanager
-def acting_for(caller: Caller) -> Generator[None]:
-    """Everything inside the block, and every task started there, is done for this caller."""
-    token = _current.set(caller)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return acting_or(services.caller)
 
 
 def connection_of(context: ServerRequestContext[Any, Any]) -> Connection:

@@ -25,7 +25,7 @@ from mcp_types import (
 from mcp_types.methods import is_input_required
 from starlette.datastructures import Headers
 
-from thresher.core import JSON, InvalidInput, Said, current_trace, event
+from thresher.core import JSON, InvalidInput, Said, UpstreamError, current_trace, event
 from thresher.gateway.asking import Asking
 from thresher.gateway.callers import current_caller
 from thresher.gateway.coerce import check, coerce
@@ -35,7 +35,7 @@ from thresher.gateway.peers import modern
 from thresher.gateway.render import describe_content, describe_text, find_content, find_text
 from thresher.knowledge.tools import SCHEME, Resolved, line
 from thresher.services import Services
-from thresher.upstream import Peer
+from thresher.upstream import Peer, ServerConfig
 
 logger = logging.getLogger("thresher.gateway")
 
@@ -89,8 +89,10 @@ class Calls:
             resolved = await call.resolve(reading)
             fitted = call.fitted(resolved, arguments)
             _same_headers(context, resolved.tool.input_schema, params.arguments if reading is None else None)
+            if (config := resolved.config) is None:
+                raise UpstreamError(f"'{name}' is not in use any more.", hint="Call find_tools again.")
             answer = await self._asking.run(
-                context, params, resolved.config, lambda peer: call.send(resolved, fitted, peer)
+                context, params, config, lambda peer: call.send(config, resolved.tool.name, fitted, peer)
             )
             state = _ended(answer)
             return answer
@@ -131,10 +133,9 @@ class _Call:
         check(fitted, schema, lambda: line(self._name, resolved.tool).partition(" - ")[0])
         return fitted
 
-    async def send(self, resolved: Resolved, arguments: JSON, peer: Peer) -> dict[str, Any]:
-        """Call the tool."""
-        config = resolved.config
-        outcome = await self._services.upstreams.call_tool(config, resolved.tool.name, arguments, peer=peer)
+    async def send(self, config: ServerConfig, tool: str, arguments: JSON, peer: Peer) -> dict[str, Any]:
+        """Call the tool of an upstream server."""
+        outcome = await self._services.upstreams.call_tool(config, tool, arguments, peer=peer)
         if outcome.asks:
             return _kept(cast("JSON", outcome.raw))
         prefix = f"{SCHEME}{config.name}/" if config.prefix else ""

@@ -21,8 +21,7 @@ from fastmcp.server.context import reset_transport, set_transport
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
-from thresher.core import Caller, InvalidInput, Said, event
-from thresher.gateway.callers import acting_for
+from thresher.core import Caller, InvalidInput, Said, acting_for, event
 
 logger = logging.getLogger("thresher.gateway")
 

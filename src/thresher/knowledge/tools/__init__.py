@@ -17,10 +17,12 @@ from thresher.knowledge.tools.models import (
     FindResult,
     FoundTool,
     HeldTool,
+    LocalServer,
     Refreshed,
     Resolved,
     ServerInfo,
 )
+from thresher.knowledge.tools.naming import plain_name
 from thresher.knowledge.tools.refreshing import total_of
 from thresher.knowledge.tools.retention import Purged, purge_logs
 from thresher.knowledge.tools.service import ToolService
@@ -39,6 +41,7 @@ __all__ = [
     "FindResult",
     "FoundTool",
     "HeldTool",
+    "LocalServer",
     "Offered",
     "Purged",
     "Refreshed",
@@ -50,6 +53,7 @@ __all__ = [
     "definition_text",
     "found_line",
     "line",
+    "plain_name",
     "purge_logs",
     "total_of",
     "why_text",

@@ -12,12 +12,13 @@ import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from thresher.core import Caller, HeldBack, NotFound, StoreUnavailable, did_you_mean, nearest
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.facets import facets_of
-from thresher.knowledge.tools.models import META_TOOLS, Resolved
-from thresher.knowledge.tools.naming import expose
+from thresher.knowledge.tools.models import LOCAL, META_TOOLS, Resolved
+from thresher.knowledge.tools.naming import expose, plain_name
 from thresher.knowledge.tools.queries import NameRow, ServerRow, StoredTool
 from thresher.knowledge.tools.trust import GONE, POISONED, REJECTED, WAITING
 from thresher.store import Database
@@ -28,6 +29,7 @@ FRESH_SECONDS = 2.0
 _SNAPSHOTS = 64
 _DEFINITIONS = 2_000
 _NEVER = float("-inf")
+_NONE: frozenset[str] = frozenset()
 _LARGE = 1_000
 """Names above which a snapshot is built in a thread: 10,000 take a tenth of a second."""
 
@@ -117,8 +119,12 @@ class Catalogue:
         return found
 
     def scope(self, servers: Iterable[str] | None) -> frozenset[int] | None:
-        """The ids of the named servers; None when there is no filter."""
-        return None if servers is None else frozenset(self.server(name).id for name in servers)
+        """The ids of the named servers, a local one under its plain name too; None when there is no filter."""
+        return None if servers is None else frozenset(number for name in servers for number in self._ids(name))
+
+    def _ids(self, name: str) -> Sequence[int]:
+        found = [row.id for row in self.servers.values() if name in (row.name, plain_name(row.name))]
+        return found or [self.server(name).id]
 
     def facets(self, scope: Collection[int] | None) -> frozenset[str] | None:
         """The labels to search under for what this caller may use and no more; None where the index holds no more."""
@@ -131,11 +137,19 @@ class Catalogue:
         return [tool for tool in self.by_id.values() if scope is None or tool.row.server_id in scope]
 
 
-def snapshot(version: int, servers: Sequence[ServerRow], rows: Sequence[NameRow]) -> Catalogue:
-    """Build a snapshot from rows in the order of their ids, so that a newcomer never renames an older tool."""
-    by_name = {
-        server.name: server for server in sorted(servers, key=lambda server: (server.owner is not None, server.id))
-    }
+def snapshot(
+    version: int, servers: Sequence[ServerRow], rows: Sequence[NameRow], offered: frozenset[str] = frozenset()
+) -> Catalogue:
+    """Build a snapshot from rows in the order of their ids, so that a newcomer never renames an older tool.
+
+    Args:
+        version: The change count that the rows were read at.
+        servers: All that the caller may see by what is stored.
+        rows: Their tools.
+        offered: The local servers that this process offers to the caller; it sees no others.
+    """
+    sorted_servers = sorted(servers, key=lambda server: (server.owner is not None, server.id))
+    by_name = {server.name: server for server in sorted_servers if is_offered(server, offered)}
     seen = {server.id: server.name for server in by_name.values()}
     rows = [row for row in rows if row.server_id in seen]
     bare = frozenset(server.name for server in by_name.values() if server.config.get("prefix") is False)
@@ -157,6 +171,11 @@ def snapshot(version: int, servers: Sequence[ServerRow], rows: Sequence[NameRow]
     )
 
 
+def is_offered(server: ServerRow, offered: frozenset[str]) -> bool:
+    """Whether a stored server is more than a memory: any but a local one that this process does not offer now."""
+    return server.config.get("transport") != LOCAL or server.name in offered
+
+
 def _held_back(tool: NamedTool) -> HeldBack:
     why = "looks poisoned" if tool.row.held == POISONED else "has another definition than the approved one"
     if tool.row.held == REJECTED:
@@ -165,6 +184,9 @@ def _held_back(tool: NamedTool) -> HeldBack:
         f"The tool '{tool.name}' is held back: it {why}.",
         hint=f"A person can look at it and decide: thresher tools held, then thresher tools approve {tool.name}.",
     )
+
+
+_Key: TypeAlias = tuple[int, str | None, frozenset[str]]
 
 
 @dataclass(slots=True)
@@ -179,9 +201,22 @@ class Catalogues:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._held: OrderedDict[tuple[int, str | None], _Held] = OrderedDict()
-        self._locks: defaultdict[tuple[int, str | None], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._held: OrderedDict[_Key, _Held] = OrderedDict()
+        self._locks: defaultdict[_Key, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._changes: defaultdict[int, int] = defaultdict(int)
+        self._offered: dict[tuple[int, str | None, str], frozenset[str]] = {}
+
+    def offer(self, caller: Caller, names: frozenset[str]) -> None:
+        """Show a caller, in the project that it works in, these local servers and no others."""
+        place = (caller.tenant.id, caller.user, caller.project)
+        if names:
+            self._offered[place] = names
+        else:
+            self._offered.pop(place, None)
+
+    def offered(self, caller: Caller) -> frozenset[str]:
+        """The local servers that a caller sees."""
+        return self._offered.get((caller.tenant.id, caller.user, caller.project), _NONE)
 
     async def current(self, caller: Caller) -> Catalogue:
         """A snapshot at most `FRESH_SECONDS` behind other processes, and never behind this one.
@@ -193,7 +228,7 @@ class Catalogues:
         """
         if (held := self._fresh(caller)) is not None:
             return held
-        async with self._locks[_key(caller)]:
+        async with self._locks[self._key(caller)]:
             return self._fresh(caller) or await self._renewed(caller)
 
     def changed(self, tenant_id: int) -> None:
@@ -208,7 +243,7 @@ class Catalogues:
 
         Unless this process has changed the catalogue since: the version may have been read before that.
         """
-        held = self._held.get(_key(caller))
+        held = self._held.get(self._key(caller))
         if catalogue.version != version:
             if held is not None:
                 held.checked = _NEVER
@@ -218,28 +253,29 @@ class Catalogues:
         return True
 
     def _fresh(self, caller: Caller) -> Catalogue | None:
-        held = self._held.get(_key(caller))
+        held = self._held.get(self._key(caller))
         if held is None or time.monotonic() - held.checked > FRESH_SECONDS:
             return None
-        self._held.move_to_end(_key(caller))
+        self._held.move_to_end(self._key(caller))
         return held.catalogue
 
     async def _renewed(self, caller: Caller) -> Catalogue:
-        held = self._held.get(_key(caller))
+        key = self._key(caller)
+        held = self._held.get(key)
         changes = self._changes[caller.tenant.id]
         try:
-            catalogue = await self._read(caller, held.catalogue if held is not None else None)
+            catalogue = await self._read(caller, key[2], held.catalogue if held is not None else None)
         except StoreUnavailable:
             if held is None or held.changes != changes:
                 raise
             return held.catalogue
         checked = time.monotonic() if changes == self._changes[caller.tenant.id] else _NEVER
-        self._held[_key(caller)] = _Held(catalogue, checked, changes)
+        self._held[key] = _Held(catalogue, checked, changes)
         while len(self._held) > _SNAPSHOTS:
             self._locks.pop(self._held.popitem(last=False)[0], None)
         return catalogue
 
-    async def _read(self, caller: Caller, last: Catalogue | None) -> Catalogue:
+    async def _read(self, caller: Caller, offered: frozenset[str], last: Catalogue | None) -> Catalogue:
         async with self._database.transaction(caller.tenant) as connection:
             # The version is read first: rows that are newer than it only cost one more look.
             version = await queries.version(connection, caller.tenant)
@@ -248,9 +284,8 @@ class Catalogues:
             servers = await queries.servers(connection, caller)
             rows = await queries.names(connection, caller)
         if len(rows) <= _LARGE:
-            return snapshot(version, servers, rows)
-        return await asyncio.to_thread(snapshot, version, servers, rows)
+            return snapshot(version, servers, rows, offered)
+        return await asyncio.to_thread(snapshot, version, servers, rows, offered)
 
-
-def _key(caller: Caller) -> tuple[int, str | None]:
-    return caller.tenant.id, caller.user
+    def _key(self, caller: Caller) -> _Key:
+        return caller.tenant.id, caller.user, self.offered(caller)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from thresher.core import Tool
+from thresher.knowledge.tools.naming import plain_name
 from thresher.search import Slot
 
 NAME_WEIGHT = 0.4
@@ -63,14 +64,15 @@ def enrich(tool: Tool, server_description: str = "") -> ToolText:
     about = first_sentence(server_description)
     words = split_name(tool.name) or tool.name
     titled = tool.title and split_name(tool.title).casefold() != words.casefold()
-    before = f"{split_name(tool.server)}. " if tool.server else ""
+    server = plain_name(tool.server)
+    before = f"{split_name(server)}. " if server else ""
     label = f"{before}{words} ({tool.title})" if titled else f"{before}{words}"
     listed = ", ".join(split_name(one.name) for one in parameters)
     after = f" Parameters: {listed} {about}" if listed else f" {about}"
     brief = f"{label}: {first_sentence(tool.description)}{after}".strip()
     full = f"{label}: {tool.description}{after}".strip()
     # The name counts twice: a word of it says more than a word of the description.
-    named = (tool.server, tool.name, tool.name, tool.title, tool.description, about)
+    named = (server, tool.name, tool.name, tool.title, tool.description, about)
     lexical = " ".join((*named, *(" ".join((one.name, one.description, *one.values)) for one in parameters)))
     return ToolText((words, brief, full), (NAME_WEIGHT, BRIEF_WEIGHT, FULL_WEIGHT), lexical)
 

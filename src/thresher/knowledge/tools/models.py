@@ -24,6 +24,9 @@ META_TOOLS = frozenset(
 STATIC = "static"
 """Transport of a catalogue without a live server: its tools can be found and described, not called."""
 
+LOCAL = "local"
+"""Transport of a server inside this process: the face that offers it runs its tools."""
+
 LIMIT_CAP = 10
 """The most tools that one answer holds, core tools included."""
 
@@ -134,15 +137,32 @@ class Resolved:
 
     Attributes:
         id: The tool's row.
-        config: How to reach its server, secrets opened, for this tenant and identity.
+        config: How to reach its server, secrets opened, for this tenant and identity; None for a local server's tool,
+            which whoever offered the server runs.
         tool: The approved definition, under the server's own name for it.
         read_only: The tool says that it changes nothing; what says nothing counts as writing.
     """
 
     id: int
-    config: ServerConfig
+    config: ServerConfig | None
     tool: Tool
     read_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """A server inside this process.
+
+    Attributes:
+        name: Its name in the catalogue: a plain name, a colon and a remainder, such as `deploy:pack`, which no upstream
+            server can have. The part before the colon goes before the names of its tools.
+        tools: What it offers.
+        description: What it is for.
+    """
+
+    name: str
+    tools: tuple[Tool, ...]
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +179,7 @@ class ServerInfo:
 
     Attributes:
         name: Its name in the catalogue.
-        transport: `stdio`, `http` or `static` (a catalogue without a live server).
+        transport: `stdio`, `http`, `static` (a catalogue without a live server) or `local` (inside this process).
         target: Command line or address, secrets masked.
         state: `new`, `ready`, `stale` (last good list kept) or `failed` (never listed).
         error: What went wrong last; empty after a good listing.

@@ -16,6 +16,12 @@ NAME_LIMIT = 64
 
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9_.-]")
 _OWN = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_REMAINDER = ":"
+
+
+def plain_name(server: str) -> str:
+    """A server's name as people say it: that of a local one, `deploy:pack`, without what tells it from others."""
+    return server.partition(_REMAINDER)[0]
 
 
 def expose(
@@ -38,7 +44,7 @@ def expose(
     names: list[str] = []
     for server, tool in tools:
         own = server in bare and tool not in taken and _OWN.fullmatch(tool) is not None
-        name = tool if own else _free(server, tool, taken)
+        name = tool if own else _free(plain_name(server), tool, taken)
         taken.add(name)
         names.append(name)
     return names

@@ -17,7 +17,7 @@ from thresher.core import Caller, Conflict, InvalidInput, NotFound, ThresherErro
 from thresher.knowledge.tools import components, queries
 from thresher.knowledge.tools.catalogue import Catalogue, Catalogues
 from thresher.knowledge.tools.indexer import Indexer
-from thresher.knowledge.tools.models import STATIC, Refreshed
+from thresher.knowledge.tools.models import LOCAL, STATIC, Refreshed
 from thresher.knowledge.tools.queries import ServerRow
 from thresher.knowledge.tools.recognition import Recognition
 from thresher.knowledge.tools.retries import Retries
@@ -268,8 +268,8 @@ class _Together:
 
 
 def _is_fixed(server: ServerRow) -> bool:
-    """Whether it is a catalogue without a live server, which is never listed."""
-    return server.config.get("transport") == STATIC
+    """Whether it is never listed: a catalogue without a live server, or a local one."""
+    return server.config.get("transport") in (STATIC, LOCAL)
 
 
 def _usable(server: ServerRow, listing: Listing) -> Listing:

@@ -23,7 +23,7 @@ from thresher.core import (
     event,
 )
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.catalogue import Catalogues
+from thresher.knowledge.tools.catalogue import Catalogues, is_offered
 from thresher.knowledge.tools.indexer import Indexer
 from thresher.knowledge.tools.models import STATIC, ServerInfo
 from thresher.knowledge.tools.queries import ServerRow
@@ -176,7 +176,9 @@ class Servers:
     async def infos(self, caller: Caller) -> tuple[ServerInfo, ...]:
         """The servers in the order in which they were added, as they stand in the database now."""
         async with self._database.transaction(caller.tenant) as connection:
-            return tuple(info_of(server) for server in await queries.servers(connection, caller))
+            servers = await queries.servers(connection, caller)
+        offered = self._catalogues.offered(caller)
+        return tuple(info_of(server) for server in servers if is_offered(server, offered))
 
     async def _info(self, caller: Caller, name: str) -> ServerInfo:
         return info_of((await self._catalogues.current(caller)).server(name))

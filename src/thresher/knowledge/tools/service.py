@@ -16,13 +16,16 @@ from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, NamedTool
 from thresher.knowledge.tools.changes import Changes
 from thresher.knowledge.tools.finder import Finder
 from thresher.knowledge.tools.indexer import Indexer
+from thresher.knowledge.tools.local import LocalServers
 from thresher.knowledge.tools.log import ToolLog
 from thresher.knowledge.tools.models import (
+    LOCAL,
     STATIC,
     Definition,
     Descriptions,
     FindResult,
     HeldTool,
+    LocalServer,
     Refreshed,
     Resolved,
     ServerInfo,
@@ -63,6 +66,7 @@ class ToolService:
         self._refresher = Refresher(
             database, self._indexer, self._catalogues, upstreams, self._servers, settings.auto_approve
         )
+        self._local = LocalServers(database, self._indexer, self._catalogues)
         self._changes = Changes(self._refresher.refresh)
         self._approvals = Approvals(database, self._indexer, self._catalogues)
 
@@ -167,7 +171,8 @@ class ToolService:
         if (resolved := catalogue.resolved.get(found.row.id)) is not None:
             return resolved
         server = catalogue.servers[found.row.server]
-        if server.config.get("transport") == STATIC:
+        transport = server.config.get("transport")
+        if transport == STATIC:
             raise UpstreamError(
                 f"'{name}' comes from a catalogue without a live server and cannot be called.",
                 hint=f"Add the server '{server.name}' itself to call it.",
@@ -176,7 +181,7 @@ class ToolService:
         if found.row.id not in stored:
             raise NotFound(f"The tool '{name}' was removed just now.", hint="Call find_tools again.")
         tool = stored[found.row.id].tool
-        config = self._servers.config(caller, server)
+        config = None if transport == LOCAL else self._servers.config(caller, server)
         resolved = Resolved(found.row.id, config, tool, tool.annotations.get("readOnlyHint") is True)
         catalogue.remember((), resolved)
         return resolved
@@ -308,6 +313,18 @@ class ToolService:
     ) -> PutCounts:
         """Take a ready-made catalogue in: its tools can be found and described, not called. See `Refresher.take`."""
         return await self._refresher.take(caller, tools, server_descriptions or {}, progress)
+
+    async def offer(self, caller: Caller, servers: Sequence[LocalServer]) -> None:
+        """Offer a caller, in its project, the tools of these servers inside this process. See `LocalServers.offer`."""
+        await self._local.offer(caller, servers)
+
+    async def index_offered(self, caller: Caller) -> PutCounts:
+        """Put the tools of the servers inside this process that the caller sees into the index."""
+        return await self._local.index(caller)
+
+    def offered(self, caller: Caller) -> frozenset[str]:
+        """Names of the servers inside this process that the caller sees."""
+        return self._catalogues.offered(caller)
 
     async def _definitions(
         self, caller: Caller, catalogue: Catalogue, tools: Sequence[NamedTool]

@@ -1,0 +1,86 @@
+"""Servers inside this process: tools whose code runs here, under the same names, switches and search as all others.
+
+Invariant: a stored local server is visible to exactly those callers to whom this process offers it now. What is
+switched off stays so while a server is gone, since its row stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from thresher.core import Caller, NotFound
+from thresher.knowledge.tools import queries
+from thresher.knowledge.tools.catalogue import Catalogues
+from thresher.knowledge.tools.definitions import definition_hash
+from thresher.knowledge.tools.indexer import Indexer
+from thresher.knowledge.tools.models import LOCAL, LocalServer
+from thresher.knowledge.tools.queries import ServerRow
+from thresher.search import PutCounts
+from thresher.store import Database, run_retrying
+
+
+class LocalServers:
+    """Stores and shows the servers that faces of this process offer; one per process."""
+
+    def __init__(self, database: Database, indexer: Indexer, catalogues: Catalogues) -> None:
+        self._database = database
+        self._indexer = indexer
+        self._catalogues = catalogues
+        self._storing: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def offer(self, caller: Caller, servers: Sequence[LocalServer]) -> None:
+        """Offer a caller these servers, and no others, in the project that it works in.
+
+        What is stored already is not written again. The tools can be called when this returns; `index` puts them into
+        the search.
+
+        Args:
+            caller: To whom; other projects, users and tenants see nothing of it.
+            servers: What to offer; whoever offers it vouches for its definitions, and runs its tools.
+        """
+        shared = replace(caller, user=None)
+        async with self._storing[caller.tenant.id]:
+            for server in servers:
+                await self._store(shared, server)
+        self._catalogues.offer(caller, frozenset(server.name for server in servers))
+
+    async def index(self, caller: Caller) -> PutCounts:
+        """Put the tools of all servers that a caller is offered into the index; what is there is kept."""
+        if not (offered := self._catalogues.offered(caller)):
+            return PutCounts()
+        shared = replace(caller, user=None)
+        async with self._database.transaction(shared.tenant) as connection:
+            rows = [row for row in await queries.servers(connection, shared) if row.name in offered and row.enabled]
+        return await self._indexer.index(shared, rows)
+
+    async def _store(self, shared: Caller, server: LocalServer) -> None:
+        digest = _digest(server)
+        known = await self._row(shared, server.name)
+        if known is not None and known.listing == digest and known.description == server.description:
+            return
+        values: dict[str, Any] = {"config": {"transport": LOCAL}, "sealed": None, "description": server.description}
+        await run_retrying(
+            self._database,
+            shared.tenant,
+            lambda connection: queries.put_server(connection, shared, server.name, **values),
+        )
+        row = await self._row(shared, server.name)
+        if row is None:
+            raise NotFound(f"Server '{server.name}' was removed while it was stored.")
+        await self._indexer.store(shared, row, server.tools, policy="all", digest=digest)
+
+    async def _row(self, shared: Caller, name: str) -> ServerRow | None:
+        async with self._database.transaction(shared.tenant) as connection:
+            found = await queries.servers(connection, shared, name)
+        return found[0] if found else None
+
+
+def _digest(server: LocalServer) -> bytes:
+    """Names what a server offers, whatever the order."""
+    hashes = sorted(definition_hash(tool) for tool in server.tools)
+    return hashlib.sha256(b"".join(hashes)).digest()
