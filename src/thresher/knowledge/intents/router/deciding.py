@@ -1,62 +1,45 @@
-"""From the scores of a message's pieces to the intents that it asks for.
+"""From the scores of a message's texts to the rules that it needs, with the reasons.
 
-Every way to cut the message is weighed: the odds of its joints times how well the router explains each piece. The ways
-that lead to the same set of intents add up, and the heaviest set is the decision; its share of the whole is how surely
-the message was cut.
+Three things make an intent match: a piece of the chosen cut or a query reaches its threshold, the message leans on a
+turn that asked for it, or its rules apply whatever is said. What the message refuses matches only where another piece
+asks for it.
 
-Invariant: pure; an intent matches exactly when its score reaches its threshold in a piece of the chosen cut.
+Invariant: pure; equal scores give an equal decision.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from thresher.knowledge.intents.models import Decision, IntentScore
 from thresher.knowledge.intents.router.clarifying import close, question
+from thresher.knowledge.intents.router.cutting import NOTHING, Judge, chosen_cut
+from thresher.knowledge.intents.router.history import SURELY
 from thresher.knowledge.intents.router.pieces import Pieces
 from thresher.knowledge.intents.router.records import TextScores
 
 Basis: TypeAlias = Literal["head", "prototype", "words"]
-_JOINT_WEIGHT: Final = 0.5
-_LEAST: Final = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
-class _Router:
-    """What a decision is made with."""
+class _Verdict:
+    """What a message asks for.
 
-    intents: tuple[str, ...]
-    thresholds: tuple[float, ...]
-    scores: TextScores
-    lines: Sequence[str]
+    Attributes:
+        judged: The texts of its own that were judged: the pieces of the cut, the queries.
+        found: The text by which each matched intent was found, the reason beside it.
+        refused: The text by which each refused intent was found.
+        share: How surely the message was cut.
+    """
 
-    def best(self, text: int) -> int:
-        """The intent that a text asks for, if it asks for one."""
-        return int(np.argmax(self.scores.score[text]))
-
-    def evidence(self, text: int) -> float:
-        """Score of the best intent of a text."""
-        return float(self.scores.score[text].max())
-
-    def matches(self, text: int) -> int:
-        """The intent that a text asks for; -1 where it asks for none."""
-        best = self.best(text)
-        return best if self.scores.score[text, best] >= self.thresholds[best] else -1
-
-
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """One way to cut a message: the texts of its pieces, the intents that they ask for, and its weight."""
-
-    texts: tuple[int, ...]
-    intents: frozenset[int]
-    weight: float
+    judged: tuple[int, ...]
+    found: Mapping[int, tuple[int, str]]
+    refused: Mapping[int, int]
+    share: float
 
 
 def decide(
@@ -87,112 +70,123 @@ def decide(
     Returns:
         A decision with all intents, those that matched first; times, the trace and `cached` are the caller's.
     """
-    limits = {**thresholds, **(by_hand or {})}
-    router = _Router(tuple(intents), tuple(limits.get(name, 1.0) for name in intents), scores, lines)
-    if not intents or not pieces.texts:
-        return _applied(Decision(clauses=pieces.texts[:1], confidence=1.0, basis=basis, degraded=degraded), applied)
-    cut, share = _chosen(router, pieces)
-    judged = tuple(dict.fromkeys((*cut.texts, *pieces.queries)))
-    rows = _rows(router, judged, pieces)
-    decision = Decision(
-        scores=rows,
-        clauses=_clauses(pieces, judged),
-        confidence=share,
-        margin=_margin(rows),
-        clarify=_clarify(rows),
-        basis=basis,
-        degraded=degraded,
+    decision = Decision(clauses=pieces.texts[:1], confidence=1.0, basis=basis, degraded=degraded)
+    if intents and pieces.texts:
+        limits = {**thresholds, **(by_hand or {})}
+        judge = Judge(scores, tuple(limits.get(name, 1.0) for name in intents))
+        decision = _decided(decision, _verdict(judge, pieces), judge, pieces, intents, lines)
+    return _with_applied(decision, applied or {})
+
+
+def _decided(
+    empty: Decision, verdict: _Verdict, judge: Judge, pieces: Pieces, intents: Sequence[str], lines: Sequence[str]
+) -> Decision:
+    """The decision that a verdict comes to."""
+    others = [text for text, _ in verdict.found.values()] + list(verdict.refused.values())
+    whole = pieces.request.spans[0].text if pieces.request.spans else 0
+    shown = tuple(dict.fromkeys(text for text in (*verdict.judged, *others) if text not in (0, whole)))
+    order = {0: 0, whole: 0} | {text: place for place, text in enumerate(shown, 1)}
+    rows = tuple(_row(name, intent, verdict, judge, order, lines) for intent, name in enumerate(intents))
+    return replace(
+        empty,
+        scores=_ranked(rows),
+        clauses=(pieces.texts[0], *(pieces.texts[text] for text in shown)),
+        confidence=_confidence(judge, verdict, pieces),
+        margin=min((_lead(judge, text) for text in verdict.judged), default=0.0),
+        clarify=_clarify(judge, verdict, rows),
     )
-    return _applied(decision, applied)
 
 
-def _chosen(router: _Router, pieces: Pieces) -> tuple[_Cut, float]:
-    """The heaviest cut of the heaviest set of intents, and that set's share of all weight."""
-    cuts = list(_cuts(router, pieces))
-    if not cuts:
-        return _Cut((), frozenset(), 1.0), 1.0
-    weights: dict[frozenset[int], float] = {}
-    for cut in cuts:
-        weights[cut.intents] = weights.get(cut.intents, 0.0) + cut.weight
-    chosen = max(weights, key=lambda key: weights[key])
-    best = max((cut for cut in cuts if cut.intents == chosen), key=lambda cut: cut.weight)
-    return best, weights[chosen] / sum(weights.values())
+def _verdict(judge: Judge, pieces: Pieces) -> _Verdict:
+    """What a message asks for, what it refuses, and what it takes over from the turn before."""
+    cut, share = chosen_cut(judge, pieces.request)
+    judged = tuple(dict.fromkeys((*cut.texts, *pieces.queries)))
+    refused = _matches(judge, pieces.refused)
+    if pieces.refused and not refused:
+        judged = tuple(dict.fromkeys((*judged, 0)))
+    found = {intent: (text, "line") for intent, text in _matches(judge, judged).items()}
+    if pieces.leaning >= SURELY or (pieces.leaning and not found):
+        before, _ = chosen_cut(judge, pieces.earlier)
+        for intent, text in _matches(judge, before.texts).items():
+            if intent not in refused:
+                found.setdefault(intent, (text, "history"))
+    return _Verdict(judged, found, {key: text for key, text in refused.items() if key not in found}, share)
 
 
-def _cuts(router: _Router, pieces: Pieces) -> Iterator[_Cut]:
-    """Every way to cut a message at its joints."""
-    if not pieces.spans:
-        return
-    at = {(span.first, span.stop): span for span in pieces.spans}
-    for mask in range(1 << len(pieces.odds)):
-        edges = [0, *(index + 1 for index in range(len(pieces.odds)) if mask >> index & 1), pieces.parts]
-        texts = tuple(at[edge].text for edge in itertools.pairwise(edges))
-        odds = sum(pieces.odds[edge - 1] for edge in edges[1:-1])
-        weight = _JOINT_WEIGHT * odds + sum(math.log(max(router.evidence(text), _LEAST)) for text in texts)
-        matched = frozenset(intent for text in texts if (intent := router.matches(text)) >= 0)
-        yield _Cut(texts, matched, math.exp(weight))
-
-
-def _rows(router: _Router, judged: Sequence[int], pieces: Pieces) -> tuple[IntentScore, ...]:
-    """All intents, those that matched first, each group best first."""
-    order = _order(pieces, judged)
-    asked = {router.matches(text) for text in judged}
-    rows = [_row(router, intent, judged, order, matched=intent in asked) for intent in range(len(router.intents))]
-    return tuple(sorted(rows, key=lambda row: (not row.matched, -row.score)))
+def _matches(judge: Judge, texts: Sequence[int]) -> dict[int, int]:
+    """The intents that texts ask for, each with the text that asks for it most."""
+    found: dict[int, int] = {}
+    for text in texts:
+        intent = judge.match(text)
+        if intent != NOTHING and (
+            intent not in found or judge.score(text, intent) > judge.score(found[intent], intent)
+        ):
+            found[intent] = text
+    return found
 
 
 def _row(
-    router: _Router, intent: int, judged: Sequence[int], order: Mapping[int, int], *, matched: bool
+    name: str, intent: int, verdict: _Verdict, judge: Judge, order: Mapping[int, int], lines: Sequence[str]
 ) -> IntentScore:
-    """What is said of one intent: by the piece that asks for it most."""
-    asking = [text for text in judged if router.matches(text) == intent] or judged
-    text = max(asking, key=lambda text: router.scores.score[text, intent])
-    nearest = int(router.scores.nearest[text, intent])
+    """What is said of one intent: by the text that speaks for it most."""
+    text, why = verdict.found.get(intent, (NOTHING, ""))
+    if text == NOTHING and intent in verdict.refused:
+        text, why = verdict.refused[intent], "negated"
+    elif text == NOTHING:
+        text, why = max(verdict.judged or (0,), key=lambda text: judge.score(text, intent)), "line"
+    scores = judge.scores
+    nearest = int(scores.nearest[text, intent])
     return IntentScore(
-        intent=router.intents[intent],
-        score=float(router.scores.score[text, intent]),
-        threshold=router.thresholds[intent],
-        similarity=float(router.scores.similarity[text, intent]),
-        best_line=router.lines[nearest] if 0 <= nearest < len(router.lines) else "",
-        keywords=router.scores.keywords[text].get(intent, ()),
+        intent=name,
+        score=judge.score(text, intent),
+        threshold=judge.thresholds[intent],
+        similarity=float(scores.similarity[text, intent]),
+        best_line=lines[nearest] if 0 <= nearest < len(lines) else "",
+        keywords=scores.keywords[text].get(intent, ()),
         clause=order[text],
-        matched=matched,
+        matched=intent in verdict.found,
+        why=why,
     )
 
 
-def _order(pieces: Pieces, judged: Sequence[int]) -> dict[int, int]:
-    """Where each judged text stands in the decision's clauses."""
-    whole = pieces.spans[0].text if pieces.spans else 0
-    rest = [text for text in judged if text not in (0, whole)]
-    return {0: 0, whole: 0} | {text: place for place, text in enumerate(rest, 1)}
+def _confidence(judge: Judge, verdict: _Verdict, pieces: Pieces) -> float:
+    """Probability that the decision is right: that the cut is, and each text's answer."""
+    confidence = verdict.share
+    for text in verdict.judged:
+        best = judge.score(text, judge.best(text))
+        confidence *= best if judge.match(text) != NOTHING else 1.0 - best
+    if any(why == "history" for _, why in verdict.found.values()):
+        confidence *= pieces.leaning
+    return float(confidence)
 
 
-def _clauses(pieces: Pieces, judged: Sequence[int]) -> tuple[str, ...]:
-    order = _order(pieces, judged)
-    rest = sorted((text for text in judged if order[text] > 0), key=lambda text: order[text])
-    return (pieces.texts[0], *(pieces.texts[text] for text in rest))
+def _lead(judge: Judge, text: int) -> float:
+    """How far the best intent of a text lies above the next."""
+    top = np.sort(judge.scores.score[text])[::-1]
+    return float(top[0] - top[1]) if len(top) > 1 else float(top[0])
 
 
-def _margin(rows: Sequence[IntentScore]) -> float:
-    scores = sorted((row.score for row in rows), reverse=True)
-    return scores[0] - (scores[1] if len(scores) > 1 else 0.0)
-
-
-def _clarify(rows: Sequence[IntentScore]) -> str:
-    """A question where the two best intents of one piece lie too close."""
-    for row in rows:
-        rivals = [other for other in rows if other is not row and other.clause == row.clause and not other.matched]
-        best = max(rivals, key=lambda other: other.score, default=None)
-        if best and row.score >= best.score and close(row, best):
-            return question(row, best)
+def _clarify(judge: Judge, verdict: _Verdict, rows: Sequence[IntentScore]) -> str:
+    """A question where the two best intents of one text lie too close."""
+    for text in verdict.judged:
+        best = [int(intent) for intent in np.argsort(-judge.scores.score[text], kind="stable")[:2]]
+        if len(best) < 2 or verdict.refused.keys() & set(best):
+            continue
+        first, second = (replace(rows[intent], score=judge.score(text, intent)) for intent in best)
+        if close(first, second):
+            return question(first, second)
     return ""
 
 
-def _applied(decision: Decision, applied: Mapping[str, str] | None) -> Decision:
+def _ranked(rows: Sequence[IntentScore]) -> tuple[IntentScore, ...]:
+    return tuple(sorted(rows, key=lambda row: (not row.matched, -row.score)))
+
+
+def _with_applied(decision: Decision, applied: Mapping[str, str]) -> Decision:
     """A decision with the rules that apply whatever the message says."""
-    rows = decision.scores
-    for name, why in (applied or {}).items():
-        known = next((row for row in rows if row.intent == name), IntentScore(name, 1.0, 0.0))
+    rows = {row.intent: row for row in decision.scores}
+    for name, why in applied.items():
+        known = rows.get(name, IntentScore(name, 1.0, 0.0))
         if not known.matched:
-            rows = (*(row for row in rows if row.intent != name), replace(known, matched=True, why=why))
-    return replace(decision, scores=tuple(sorted(rows, key=lambda row: (not row.matched, -row.score))))
+            rows[name] = replace(known, matched=True, why=why)
+    return replace(decision, scores=_ranked(tuple(rows.values())))

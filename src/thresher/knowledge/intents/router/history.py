@@ -1,6 +1,6 @@
-"""Which turn before a message leans on.
+"""Which turn before a message leans on: "now the same for products" is a task only with the task before it.
 
-Invariant: plain text work.
+Invariant: plain text work; a message that names its task itself leans on nothing.
 """
 
 from __future__ import annotations
@@ -9,14 +9,56 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-_SAME: Final = re.compile(r"\b(?:same|again|likewise|too|as well)\b", re.I)
+SURELY: Final = 1.0
+"""The words point back at the task itself ("the same", "again", "yes"): its intents hold whatever else is asked."""
+PERHAPS: Final = 0.7
+"""The words go on from something ("what about", "it"): the task before counts where the message names none itself."""
+MAX_TURNS: Final = 8
+"""Turns that are looked through."""
+_READ: Final = 400
+"""Characters of a message that are read; what leans is short or says so at its beginning."""
+_SHORT: Final = 9
+"""Words of a message that may lean by a pronoun alone."""
+
+_SURELY_CUES: Final = (
+    r"\bthe\s+same\b(?!\s+(?:as\s+(?:yesterday|always)|day|\w+[?.!]*$|time\b(?!\s+for)))",
+    r"\bthe\s+same(?:\s+(?:again|too|here|now|please|thing))?[?.!]*$",
+    r"^(?:now |and |then |please )*same\b",
+    r"\b(?:likewise|ditto|once more)\b",
+    r"\b(?:do|try|run|repeat)\s+(?:it|that|this)(?:\s+all)?\s+(?:again|for|with|on|in|once more)\b",
+    r"^(?:(?:yes|yep|yeah|ok|okay|sure|right|correct|perfect|great)\b[\s,.!]*)?(?:please\s+)?"
+    r"(?:do it|do that|go ahead|go on|continue|proceed|carry on|yes please|yes|again|repeat)"
+    r"[\s,.!]*(?:please)?[\s.!]*$",
+)
+_SURELY: Final = re.compile("|".join(_SURELY_CUES), re.I)
+_PERHAPS_CUES: Final = (
+    r"^(?:(?:and|or|but|now|ok|okay|then|so|also)\b[\s,]*)?(?:what about|how about|this time|for|with|without|only)\b",
+    r"^(?:and|also|now) (?:for|in|on|with|without|the|to)\b",
+    r"\b(?:too|as well|again|instead|another one|one more)[\s.!?]*$",
+)
+_PERHAPS: Final = re.compile("|".join(_PERHAPS_CUES), re.I)
+_POINTER: Final = re.compile(r"\b(?:it|that|this|them|those|these|one|ones)\b", re.I)
+_WORD: Final = re.compile(r"\w+(?:['\u2019]\w+)?")
+_NODS: Final = re.compile(
+    r"^(?:thanks|thank you|thx|ok|okay|great|perfect|nice|cool|good|yes|no|fine|hello|hi|hey)\b[\w\s,.!]{0,25}$", re.I
+)
 
 
 def leans(message: str) -> float:
-    """How surely a message can be understood only with the turn before: 0 not at all, 1 certainly."""
-    return 1.0 if _SAME.search(message) else 0.0
+    """How surely a message can be understood only with the turn before: 0, `PERHAPS` or `SURELY`."""
+    text = message[:_READ].strip()
+    words = len(_WORD.findall(text))
+    if _SURELY.search(text):
+        return SURELY
+    if words <= 2 * _SHORT and _PERHAPS.search(text):
+        return PERHAPS
+    return PERHAPS if words <= _SHORT and _POINTER.search(text) else 0.0
 
 
 def earlier_turn(history: Sequence[str]) -> str:
-    """The last turn that stands on its own; empty where there is none."""
-    return history[-1] if history else ""
+    """The last turn that stands on its own, the nods and the turns that lean on it passed over; empty without one."""
+    for turn in reversed(history[-MAX_TURNS:]):
+        text = turn.strip()
+        if text and not _NODS.match(text) and leans(text) == 0.0:
+            return text
+    return ""

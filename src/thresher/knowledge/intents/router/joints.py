@@ -42,11 +42,12 @@ _POINTER: Final = re.compile(
     r"\b(?:it|its|this|that|that's|them|their|these|those|they|one|ones|there|so|same|result|results)\b", re.I
 )
 _BARE: Final = re.compile(
-    r"(?:please|thanks|thank you|why|how|how so|where|when|ok|okay|hello|hi|hey"
-    r"|(?:tell me|show me|i want to know|explain) (?:why|how|when|where|what))$",
+    r"(?:please|(?:(?:please )?(?:tell me|show me|explain|i want to know) )?(?:why|how|how so|when|where))$",
     re.I,
 )
+"""A side that asks for nothing by itself."""
 _WORD: Final = re.compile(r"\w+(?:['\u2019]\w+)?")
+_MARKS: Final = " .!?,;"
 _BEHIND: Final = 60
 _READ: Final = 300
 """Characters of a side that are read for its signs."""
@@ -64,7 +65,6 @@ SIGNS: Final[dict[str, float]] = {
     "right condition": -1.0,
     "left condition": -2.0,
     "right points": -1.0,
-    "right bare": -3.0,
     "right short": -1.0,
     "left short": -0.5,
 }
@@ -100,6 +100,7 @@ def joints_of(text: str) -> tuple[Joint, ...]:
     return tuple(
         Joint(match.start(), match.end(), _signs(match, left, right))
         for match, (left, right) in zip(found, pairwise(sides), strict=True)
+        if not _BARE.match(left.strip(_MARKS)) and not _BARE.match(right.strip(_MARKS))
     )
 
 
@@ -119,8 +120,6 @@ def _signs(match: re.Match[str], left: str, right: str) -> tuple[str, ...]:
     signs = [_kind(match), *_form("left", left), *_form("right", right)]
     if _POINTER.search(right):
         signs.append("right points")
-    if _BARE.match(right.strip(" .!?,")):
-        signs.append("right bare")
     return tuple(signs)
 
 

@@ -2,9 +2,9 @@
 
 Nothing here knows which cut is right: "flights to Boston and Denver" is one task, "a relation and a value list" are
 two, and only the router can tell. So every place that may join two tasks is kept as a joint, with the log-odds that
-its words alone give it, and every run of parts between joints becomes a span; `deciding` weighs the ways to cut.
+its words alone give it, and every run of parts between joints becomes a span; `cutting` weighs the ways to cut.
 
-Invariant: pure; a message without a joint, a negation or a turn to lean on costs one text, and no message costs more
+Invariant: pure; a message without a joint, a refusal or a turn to lean on costs one text, and no message costs more
 than `MAX_TEXTS` beside its queries.
 """
 
@@ -16,22 +16,24 @@ from typing import Final
 
 from thresher.knowledge.intents.router.history import earlier_turn, leans
 from thresher.knowledge.intents.router.joints import Joint, joints_of
-from thresher.knowledge.intents.router.negation import split_negation
+from thresher.knowledge.intents.router.negation import MAX_REFUSALS, split_negation
 from thresher.search import prose
 
 MAX_JOINTS: Final = 4
 """Joints kept; of more, those that join tasks most probably. Four give fifteen spans and sixteen ways to cut."""
 MAX_QUERIES: Final = 20
 """Queries read; each costs one text."""
-MAX_TEXTS: Final = (MAX_JOINTS + 1) * (MAX_JOINTS + 2) // 2 + 4
-"""Texts at most: the spans, the message with its negations, and the turn that it leans on."""
+MAX_SPANS: Final = (MAX_JOINTS + 1) * (MAX_JOINTS + 2) // 2
+MAX_TEXTS: Final = 1 + MAX_SPANS + MAX_REFUSALS + MAX_SPANS
+"""Texts at most: the message, its spans, what it refuses, and the spans of the turn that it leans on."""
 _LONGEST: Final = 2_000
 """Characters of a span that are read: its first three quarters and its last quarter."""
+_EDGES: Final = " \t\n,;:."
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A run of neighbouring parts of a message.
+    """A run of neighbouring parts of a request.
 
     Attributes:
         first: Index of its first part.
@@ -45,31 +47,42 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for, with the places where it may be cut.
+
+    Attributes:
+        spans: Every run of parts; the first one is all of it. Empty where nothing is asked.
+        odds: For each joint, in order, the log-odds that two tasks meet there, by its words alone.
+    """
+
+    spans: tuple[Span, ...] = ()
+    odds: tuple[float, ...] = ()
+
+    @property
+    def parts(self) -> int:
+        """How many parts the joints leave."""
+        return len(self.odds) + 1 if self.spans else 0
+
+
+@dataclass(frozen=True, slots=True)
 class Pieces:
     """What is embedded and scored of one message.
 
     Attributes:
         texts: Distinct texts; the whole message first. Empty for a blank message without queries.
-        spans: Every run of parts of what the message asks for; the first one is all of it.
-        odds: For each joint, in order, the log-odds that two tasks meet there, by its words alone.
+        request: What the message asks for, without what it refuses.
         queries: Indices of the texts that the caller gave as queries.
-        negated: Indices of the texts that the message says it does not mean.
-        earlier: Index of the turn before that the message may lean on; -1 where there is none.
-        leaning: How surely the message leans on that turn by its words: 0 not at all, 1 certainly.
+        refused: Indices of the texts that the message says it does not mean.
+        earlier: The turn before that the message may lean on.
+        leaning: How surely it leans on that turn, by its words: 0 not at all, 1 certainly.
     """
 
     texts: tuple[str, ...]
-    spans: tuple[Span, ...]
-    odds: tuple[float, ...]
+    request: Request
     queries: tuple[int, ...] = ()
-    negated: tuple[int, ...] = ()
-    earlier: int = -1
+    refused: tuple[int, ...] = ()
+    earlier: Request = Request()
     leaning: float = 0.0
-
-    @property
-    def parts(self) -> int:
-        """How many parts the joints leave."""
-        return len(self.odds) + 1
 
 
 def pieces_of(message: str, *, queries: Sequence[str] = (), history: Sequence[str] = ()) -> Pieces:
@@ -77,54 +90,50 @@ def pieces_of(message: str, *, queries: Sequence[str] = (), history: Sequence[st
 
     Args:
         message: What the person wrote.
-        queries: What the calling model wants to do, one task each; the message is then not cut.
+        queries: What the calling model wants to do, one task each; the message itself is then not cut.
         history: The person's turns before, the oldest first.
     """
     whole = prose(message)
-    texts: dict[str, int] = {}
-    if whole:
-        _index(whole, texts)
-    asked, negated = split_negation(whole)
+    texts: dict[str, int] = {whole: 0} if whole else {}
+    asked, refusals = split_negation(whole)
     given = tuple(dict.fromkeys(_index(query, texts) for query in queries[:MAX_QUERIES] if query.strip()))
-    joints = () if given else _kept(joints_of(asked))
-    spans = _spans(asked, joints, texts)
-    refused = tuple(dict.fromkeys(_index(text, texts) for text in negated))
-    leaning = leans(whole) if whole and not given else 0.0
+    request = _request(asked, texts, cut=not given)
+    refused = tuple(dict.fromkeys(_index(text, texts) for text in refusals))
+    leaning = leans(whole) if history and not given else 0.0
     turn = earlier_turn(history) if leaning else ""
-    earlier = _index(prose(turn), texts) if turn else -1
-    return Pieces(tuple(texts), spans, tuple(joint.odds for joint in joints), given, refused, earlier, leaning)
+    earlier = _request(split_negation(prose(turn))[0], texts, cut=True) if turn else Request()
+    return Pieces(tuple(texts), request, given, refused, earlier, leaning if turn else 0.0)
 
 
-def _kept(joints: Sequence[Joint]) -> tuple[Joint, ...]:
+def _request(asked: str, texts: dict[str, int], *, cut: bool) -> Request:
+    """Every run of parts; the longest first, so that the whole stands in front."""
+    if not asked:
+        return Request()
+    joints = _likeliest(joints_of(asked)) if cut else ()
+    starts = [0, *(joint.stop for joint in joints)]
+    ends = [*(joint.start for joint in joints), len(asked)]
+    count = len(starts)
+    runs = [(first, first + size) for size in range(count, 0, -1) for first in range(count - size + 1)]
+    spans = tuple(
+        Span(
+            first, stop, _index(asked if stop - first == count else _text(asked[starts[first] : ends[stop - 1]]), texts)
+        )
+        for first, stop in runs
+    )
+    return Request(spans, tuple(joint.odds for joint in joints))
+
+
+def _likeliest(joints: Sequence[Joint]) -> tuple[Joint, ...]:
     """The joints that most probably join tasks, in the message's order."""
     best = sorted(joints, key=lambda joint: -joint.odds)[:MAX_JOINTS]
     return tuple(sorted(best, key=lambda joint: joint.start))
 
 
-def _spans(asked: str, joints: Sequence[Joint], texts: dict[str, int]) -> tuple[Span, ...]:
-    """Every run of parts; the longest first, so that the whole message stands in front."""
-    if not asked:
-        return ()
-    starts = [0, *(joint.stop for joint in joints)]
-    ends = [*(joint.start for joint in joints), len(asked)]
-    count = len(starts)
-    runs = [(first, first + size) for size in range(count, 0, -1) for first in range(count - size + 1)]
-    return tuple(
-        Span(first, stop, _index(_text(asked, starts[first], ends[stop - 1], whole=stop - first == count), texts))
-        for first, stop in runs
-    )
-
-
-def _text(asked: str, start: int, end: int, *, whole: bool) -> str:
-    if whole:
-        return asked
-    text = asked[start:end].strip(_EDGES)
+def _text(part: str) -> str:
+    text = part.strip(_EDGES)
     if len(text) <= _LONGEST:
         return text
     return f"{text[: _LONGEST * 3 // 4]} {text[-_LONGEST // 4 :]}"
-
-
-_EDGES: Final = " \t\n,;:."
 
 
 def _index(text: str, texts: dict[str, int]) -> int:

@@ -1,0 +1,104 @@
+"""Weighs every way to cut a request, and takes the set of intents that the ways agree on most.
+
+A way to cut weighs the odds of its joints times what the router makes of its pieces: a task is explained well by one
+intent, a broken-off end ("thursday morning", "tell me why") by none. The weights of the ways that lead to the same set
+of intents add up; the heaviest set is chosen, and its share of the whole says how surely. The form is a log-linear
+model over segmentations (Sarawagi and Cohen, Semi-Markov conditional random fields, 2004); its weights are fitted by
+`benchmarks/multi_intent.py` on joined lines.
+
+Invariant: pure; at most 2 ** `MAX_JOINTS` ways.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from thresher.knowledge.intents.router.pieces import Request
+from thresher.knowledge.intents.router.records import TextScores
+
+EVIDENCE: Final = 3.9
+"""Weight of the logarithm of a piece's best score."""
+UNMATCHED: Final = 2.4
+"""Added for a piece that asks for nothing: small talk is a piece of its own."""
+REPEATED: Final = -1.15
+"""Added for a piece whose intent another piece has already."""
+_LEAST: Final = 1e-4
+"""Smaller scores weigh the same."""
+NOTHING: Final = -1
+"""In place of an intent where a text asks for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The scores of a message's texts beside the thresholds that they must reach, one for each intent."""
+
+    scores: TextScores
+    thresholds: tuple[float, ...]
+
+    def best(self, text: int) -> int:
+        """The intent that fits a text best."""
+        return int(np.argmax(self.scores.score[text]))
+
+    def score(self, text: int, intent: int) -> float:
+        """The calibrated probability that a text asks for an intent."""
+        return float(self.scores.score[text, intent])
+
+    def match(self, text: int) -> int:
+        """The intent that a text asks for, or `NOTHING`."""
+        best = self.best(text)
+        return best if self.score(text, best) >= self.thresholds[best] else NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """One way to cut a request.
+
+    Attributes:
+        texts: Its pieces, in order.
+        intents: What they ask for.
+        weight: Logarithm of its weight.
+    """
+
+    texts: tuple[int, ...] = ()
+    intents: frozenset[int] = frozenset()
+    weight: float = 0.0
+
+
+def chosen_cut(judge: Judge, request: Request) -> tuple[Cut, float]:
+    """The heaviest cut of the heaviest set of intents, and that set's share of all weight, 0 to 1."""
+    cuts = list(_cuts(judge, request))
+    if not cuts:
+        return Cut(), 1.0
+    top = max(cut.weight for cut in cuts)
+    weights: dict[frozenset[int], float] = {}
+    for cut in cuts:
+        weights[cut.intents] = weights.get(cut.intents, 0.0) + math.exp(cut.weight - top)
+    chosen = max(weights, key=lambda intents: weights[intents])
+    best = max((cut for cut in cuts if cut.intents == chosen), key=lambda cut: cut.weight)
+    return best, weights[chosen] / sum(weights.values())
+
+
+def _cuts(judge: Judge, request: Request) -> Iterator[Cut]:
+    """Every way to cut a request at its joints."""
+    if not request.spans:
+        return
+    at = {(span.first, span.stop): span.text for span in request.spans}
+    for mask in range(1 << len(request.odds)):
+        edges = [0, *(joint + 1 for joint in range(len(request.odds)) if mask >> joint & 1), request.parts]
+        texts = tuple(at[edge] for edge in itertools.pairwise(edges))
+        odds = sum(request.odds[edge - 1] for edge in edges[1:-1])
+        matched = [intent for text in texts if (intent := judge.match(text)) != NOTHING]
+        yield Cut(texts, frozenset(matched), odds + _explained(judge, texts, matched))
+
+
+def _explained(judge: Judge, texts: Sequence[int], matched: Sequence[int]) -> float:
+    """How well the router explains the pieces of a cut, as a logarithm."""
+    evidence = sum(math.log(max(judge.score(text, judge.best(text)), _LEAST)) for text in texts)
+    idle, again = len(texts) - len(matched), len(matched) - len(set(matched))
+    return EVIDENCE * evidence + UNMATCHED * idle + REPEATED * again
