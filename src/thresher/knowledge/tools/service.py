@@ -30,6 +30,7 @@ from thresher.knowledge.tools.models import (
     Resolved,
     ServerInfo,
 )
+from thresher.knowledge.tools.naming import plain_name
 from thresher.knowledge.tools.queries import StoredTool
 from thresher.knowledge.tools.question import ask
 from thresher.knowledge.tools.refreshing import Refresher
@@ -214,6 +215,11 @@ class ToolService:
         for tool in (await self._catalogues.current(caller)).by_id.values():
             counts[tool.row.server] += 1
         return dict(counts)
+
+    async def server_names(self, caller: Caller) -> frozenset[str]:
+        """Names that the filter of `find_tools` takes: those of enabled servers, of local ones the plain name too."""
+        servers = (await self._catalogues.current(caller)).servers.values()
+        return frozenset(name for row in servers if row.enabled for name in (row.name, plain_name(row.name)))
 
     async def version(self, caller: Caller) -> int:
         """The catalogue's change count, as the snapshot in use knows it."""
