@@ -2,7 +2,7 @@
 
 Invariant: what was opened is closed in the opposite order, however the block ends; no server delays the start.
 
-Uses: api, core, embedding, gateway, knowledge, search, services, store, upstream.
+Uses: api, core, embedding, gateway, knowledge, packs, search, services, store, upstream.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from thresher.api import Door, Origins, http_api, is_loopback
 from thresher.core import Caller, InvalidInput, Settings, ThresherError, environment, event
 from thresher.embedding import Encoder, open_encoder
 from thresher.gateway import Expose, build_gateway, http_app, serve_stream_session
+from thresher.knowledge.intents import IntentService, sources_of
 from thresher.knowledge.tools import CredentialStore, ToolService, purge_logs
+from thresher.packs import BUILT_IN
 from thresher.search import SearchIndex
 from thresher.services import Services
 from thresher.store import Keys, SecretBox, open_store
@@ -72,6 +74,7 @@ async def open_app(
         work = _Work(services)
         stack.push_async_callback(work.end)
         indexing = work.begin(_index(services, servers))
+        work.begin(_prepare(services, services.caller))
         work.begin(services.keys.patrol())
         work.begin(_sweep(services, indexing))
 
@@ -105,6 +108,10 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
     stack.push_async_callback(upstreams.close)
     tools = ToolService(database, index, upstreams, secrets, settings)
     stack.push_async_callback(tools.close)
+    caller = Caller(await database.tenant(LOCAL_TENANT))
+    sources = await asyncio.to_thread(sources_of, settings, BUILT_IN)
+    intents = IntentService(database, encoder, secrets, settings, sources, caller)
+    stack.push_async_callback(intents.close)
     return Services(
         settings=settings,
         database=database,
@@ -112,8 +119,9 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
         index=index,
         upstreams=upstreams,
         tools=tools,
+        intents=intents,
         secrets=secrets,
-        caller=Caller(await database.tenant(LOCAL_TENANT)),
+        caller=caller,
         keys=keys,
     )
 
@@ -145,6 +153,7 @@ class _Work:
         if caller not in self._welcomed:
             self._welcomed.add(caller)
             self.begin(_refresh(self._services, caller))
+            self.begin(_prepare(self._services, caller))
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -180,6 +189,14 @@ async def _refresh(services: Services, caller: Caller) -> None:
         return
     counts = {"embedded": done.embedded, "kept": done.kept, "failed": sorted(done.failures)}
     event(logger, "servers listed", tenant=tenant, user=user, counts=counts)
+
+
+async def _prepare(services: Services, caller: Caller) -> None:
+    """Have the caller's router at hand before the first message."""
+    try:
+        await services.intents.prepare(caller)
+    except ThresherError as error:
+        event(logger, "router not ready", level=logging.WARNING, reason=str(error), tenant=caller.tenant.id)
 
 
 async def _sweep(services: Services, indexing: asyncio.Task[None]) -> None:

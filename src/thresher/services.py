@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from thresher.core import Caller, Settings
 from thresher.embedding import Encoder
+from thresher.knowledge.intents import IntentService
 from thresher.knowledge.tools import ToolService
 from thresher.search import SearchIndex
 from thresher.store import Database, Keys, SecretBox
@@ -28,6 +29,7 @@ class Services:
         index: The search index of every kind.
         upstreams: Warm sessions with other MCP servers.
         tools: The tools kind.
+        intents: The intents kind.
         secrets: Seals what must not be stored in clear.
         caller: The owner of this process: who asks over the local socket, or over loopback while no key was made.
         keys: Who else may ask, and for whom.
@@ -39,6 +41,7 @@ class Services:
     index: SearchIndex
     upstreams: Upstreams
     tools: ToolService
+    intents: IntentService
     secrets: SecretBox
     caller: Caller
     keys: Keys

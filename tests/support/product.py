@@ -14,6 +14,7 @@ from cryptography.fernet import Fernet
 
 from thresher.core import Caller, Settings, Tenant, Tool
 from thresher.embedding import Encoder
+from thresher.knowledge.intents import IntentService, Sources
 from thresher.knowledge.tools import ToolService
 from thresher.search import SearchIndex
 from thresher.services import Services
@@ -24,15 +25,21 @@ LISTED = Path(__file__).parent.parent / "fakes" / "listed_server.py"
 
 
 @asynccontextmanager
-async def opened(database: Database, tenant: Tenant, settings: Settings, encoder: Encoder) -> AsyncGenerator[Services]:
-    """Services of one tenant; its sessions end with the block."""
+async def opened(
+    database: Database, tenant: Tenant, settings: Settings, encoder: Encoder, sources: Sources | None = None
+) -> AsyncGenerator[Services]:
+    """Services of one tenant, with the packs of some sources; its sessions end with the block."""
     secrets = SecretBox(Fernet.generate_key())
     index = SearchIndex(database, encoder, settings)
     upstreams = Upstreams(settings)
     tools = ToolService(database, index, upstreams, secrets, settings)
+    caller = Caller(tenant)
+    intents = IntentService(database, encoder, secrets, settings, sources or Sources(), caller)
+    keys = Keys(database)
     try:
-        yield Services(settings, database, encoder, index, upstreams, tools, secrets, Caller(tenant), Keys(database))
+        yield Services(settings, database, encoder, index, upstreams, tools, intents, secrets, caller, keys)
     finally:
+        await intents.close()
         await tools.close()
         await upstreams.close()
         await index.close()

@@ -5,7 +5,9 @@ Invariant: neither the key nor what was sealed appears in any message or represe
 
 from __future__ import annotations
 
+import base64
 import binascii
+import hmac
 from typing import Self
 
 from cryptography.fernet import Fernet, InvalidToken
@@ -30,6 +32,7 @@ class SecretBox:
     def __init__(self, key: str | bytes) -> None:
         try:
             self._fernet = Fernet(key.strip())
+            self._hashing = hmac.digest(base64.urlsafe_b64decode(key.strip()), b"thresher: keyed hashes", "sha256")
         except (ValueError, binascii.Error):
             raise ConfigurationError(
                 "The secret key is not 32 bytes in URL-safe base64.",
@@ -66,6 +69,16 @@ class SecretBox:
                 hint=f"Set THRESHER_SECRET_KEY (or restore the file {_FILE} in the data folder) to the key that it was "
                 "sealed with, or add the server again to seal its secrets anew.",
             ) from None
+
+    def keyed_hash(self, value: str, scope: str) -> bytes:
+        """HMAC-SHA256 of a text: equal texts are told in one scope, and nobody without the key can try out texts.
+
+        Args:
+            value: The text; lone surrogates, which UTF-8 cannot hold, count as question marks.
+            scope: What it may be compared in, such as a tenant: the same text has another hash in another one.
+        """
+        key = hmac.digest(self._hashing, scope.encode("utf-8", "replace"), "sha256")
+        return hmac.digest(key, value.encode("utf-8", "replace"), "sha256")
 
     def __repr__(self) -> str:
         return "SecretBox(***)"

@@ -253,3 +253,31 @@ class Decision:
     def passes_through(self) -> bool:
         """Whether no intent fits."""
         return not any(score.matched for score in self.scores)
+
+
+@dataclass(frozen=True, slots=True)
+class IntentInfo:
+    """An intent in use.
+
+    Attributes:
+        name: Its name.
+        description: What it is for.
+        origin: Where its pack was found.
+        lines: Training lines; without any it applies by file, always, or never.
+        negatives: Near-miss lines.
+        fitted: The fitted threshold; None where the router is not fitted, or the intent has no lines.
+        by_hand: The threshold that a person set; None where none is.
+    """
+
+    name: str
+    description: str
+    origin: Origin
+    lines: int
+    negatives: int
+    fitted: float | None
+    by_hand: float | None
+
+    @property
+    def threshold(self) -> float | None:
+        """The threshold that holds; None where none is known."""
+        return self.by_hand if self.by_hand is not None else self.fitted

@@ -64,11 +64,13 @@ rules_given = tenant_table(
     row_id(),
     Column("owner", Text, nullable=True),
     Column("client", Text, nullable=False),
+    Column("project", Text, nullable=False),
     Column("intent", Text, nullable=False),
     Column("at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    UniqueConstraint("tenant_id", "owner", "client", "intent", postgresql_nulls_not_distinct=True),
+    UniqueConstraint("tenant_id", "owner", "client", "project", "intent", postgresql_nulls_not_distinct=True),
 )
-"""Which rules a session has been given; `client`: the connection, empty where there is none."""
+"""Which rules a session has been given. `client`: the connection; where there is none it is empty, and `project`, the
+folder that the caller works in, stands for it."""
 
 decision = tenant_table(
     "decision",

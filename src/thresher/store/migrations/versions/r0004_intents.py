@@ -157,9 +157,10 @@ def _people() -> None:
         *_row("rules_given"),
         sa.Column("owner", sa.Text(), nullable=True),
         sa.Column("client", sa.Text(), nullable=False),
+        sa.Column("project", sa.Text(), nullable=False),
         sa.Column("intent", sa.Text(), nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
-        _unique("rules_given", "owner", "client", "intent"),
+        _unique("rules_given", "owner", "client", "project", "intent"),
     )
 
 

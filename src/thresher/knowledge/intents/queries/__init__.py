@@ -1,0 +1,35 @@
+"""All SQL of the intents kind.
+
+Invariant: every statement runs inside a transaction of one tenant; the tenant in each WHERE is for the planner, the
+row-level policy keeps tenants apart even without it.
+"""
+
+from thresher.knowledge.intents.queries.fits import StoredFit, put_fit, read_fit, touch_fit
+from thresher.knowledge.intents.queries.given import given_rules
+from thresher.knowledge.intents.queries.log import DecisionRow, Given, SignalRow, write_log
+from thresher.knowledge.intents.queries.standing import (
+    StandingRow,
+    delete_threshold,
+    delete_trust,
+    put_threshold,
+    put_trust,
+    read_standing,
+)
+
+__all__ = [
+    "DecisionRow",
+    "Given",
+    "SignalRow",
+    "StandingRow",
+    "StoredFit",
+    "delete_threshold",
+    "delete_trust",
+    "given_rules",
+    "put_fit",
+    "put_threshold",
+    "put_trust",
+    "read_fit",
+    "read_standing",
+    "touch_fit",
+    "write_log",
+]
