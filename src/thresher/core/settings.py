@@ -122,6 +122,9 @@ class Settings(BaseSettings):
     """Whether logs, files and tables alike, hold the text of messages."""
     log_days: int = Field(default=90, ge=1)
     """How long discoveries and calls are kept."""
+    rules_first: Literal["on", "off"] = "on"
+    """Whether the first call of a pack's tool in a session that has not been given the pack's rules is answered with
+    these, and not run."""
     find_limit: int = Field(default=8, ge=1, le=10)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
