@@ -9,6 +9,7 @@ from thresher.search.clauses import clauses, is_request, prose
 from thresher.search.index import SearchIndex
 from thresher.search.planning import MAX_QUERIES
 from thresher.search.records import Entry, Filter, Hit, Progress, PutCounts, SearchResult, Slot
+from thresher.search.terms import query_terms, terms
 from thresher.search.texts import TextVectors, text_vectors
 
 __all__ = [
@@ -25,5 +26,7 @@ __all__ = [
     "clauses",
     "is_request",
     "prose",
+    "query_terms",
+    "terms",
     "text_vectors",
 ]

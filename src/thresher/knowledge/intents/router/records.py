@@ -5,7 +5,7 @@ Invariant: values only; arrays are read-only once made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -15,6 +15,13 @@ from thresher.embedding import Matrix
 
 Floats: TypeAlias = NDArray[np.float32]
 Numbers: TypeAlias = NDArray[np.int32]
+Bools: TypeAlias = NDArray[np.bool_]
+
+
+def read_lines(text: str) -> tuple[str, ...]:
+    """The lines of a text file, trimmed and distinct; blank ones and those that begin with # are left out."""
+    lines = (line.strip() for line in text.splitlines())
+    return tuple(dict.fromkeys(line for line in lines if line and not line.startswith("#")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +45,26 @@ class Training:
     keywords: tuple[tuple[str, ...], ...]
 
 
+def _nothing() -> Matrix:
+    return np.empty((0, 0), np.float32)
+
+
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """The embeddings of a `Training`: float32 (lines, dimension) and (negatives, dimension), rows of length 1."""
+    """The embeddings of a `Training`, each text with the model's query prefix; rows of length 1.
+
+    Messages are embedded with that prefix as well: then the search for tools and the router share the embedding of a
+    message, and the head loses nothing by it (decision 0012).
+
+    Attributes:
+        lines: float32 (lines, dimension).
+        negatives: float32 (negatives, dimension).
+        background: float32 (n, dimension), of `everyday.EVERYDAY`; without it thresholds rest on the lines alone.
+    """
 
     lines: Matrix
     negatives: Matrix
+    background: Matrix = field(default_factory=_nothing)
 
 
 @dataclass(frozen=True, slots=True)

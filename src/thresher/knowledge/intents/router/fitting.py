@@ -1,0 +1,172 @@
+"""Fits a router: the head, what its figures mean, and the thresholds, from lines held out of it in turn.
+
+Invariant: pure; a line is never judged by a fit that has seen it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from thresher.embedding import Matrix
+from thresher.knowledge.intents.router.calibration import spread_of
+from thresher.knowledge.intents.router.fitted import Basis, Fitted
+from thresher.knowledge.intents.router.head import Head, fit_head
+from thresher.knowledge.intents.router.records import Bools, Floats, Numbers, Training, Vectors
+from thresher.knowledge.intents.router.scoring import likely
+from thresher.knowledge.intents.router.similarity import Groups, everyday_level, grouped, neighbours
+from thresher.knowledge.intents.router.thresholds import Judged, calibrated, limits_of
+
+FOLDS: Final = 5
+MANY: Final = 3_000
+"""Above so many lines one fold in five is held out once; below, each in turn."""
+FALSE_ALARMS: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class _Set:
+    """What one fit works on: vectors as they are stored, and labels."""
+
+    intents: int
+    lines: Matrix
+    labels: Numbers
+    misses: Matrix
+    miss_labels: Numbers
+    everyday: Matrix
+
+    def without(self, lines: Bools, misses: Bools) -> _Set:
+        """The set without some lines and near misses."""
+        return _Set(
+            self.intents,
+            self.lines[~lines],
+            self.labels[~lines],
+            self.misses[~misses],
+            self.miss_labels[~misses],
+            self.everyday,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The fitted arrays, before calibration."""
+
+    head: Head
+    lines: Groups
+    misses: Groups
+
+
+def fit(training: Training, vectors: Vectors, *, false_alarms: float = FALSE_ALARMS) -> Fitted:
+    """Fit a router.
+
+    Args:
+        training: Lines, near misses and keywords; an intent may have one line, and there may be one intent, or none.
+        vectors: Their embeddings, and those of `EVERYDAY`.
+        false_alarms: The share of other messages that may match, 0 to 1, as judged by lines held out.
+    """
+    whole = _stored(training, vectors)
+    parts = _parts(whole)
+    usual, spread = spread_of(_everyday_contrast(whole, parts))
+    judged = _judged(whole, parts)
+    calibration = calibrated(judged, usual, spread)
+    return Fitted(
+        intents=training.intents,
+        basis=_basis(whole),
+        head=parts.head,
+        lines=parts.lines,
+        misses=parts.misses,
+        everyday=whole.everyday,
+        calibration=calibration,
+        limits=limits_of(judged, calibration, false_alarms),
+        keywords=training.keywords,
+    )
+
+
+def _stored(training: Training, vectors: Vectors) -> _Set:
+    """The vectors at the precision in which they are stored, so that a fit read back gives the same scores."""
+    dimension = vectors.lines.shape[1] if len(vectors.lines) else 0
+    return _Set(
+        len(training.intents),
+        _half(vectors.lines, dimension),
+        training.labels,
+        _half(vectors.negatives, dimension),
+        training.negative_labels,
+        _half(vectors.background[: len(vectors.background) if dimension else 0], dimension),
+    )
+
+
+def _half(rows: Matrix, dimension: int) -> Matrix:
+    return rows.astype(np.float16).astype(np.float32) if len(rows) else np.empty((0, dimension), np.float32)
+
+
+def _parts(given: _Set) -> _Parts:
+    return _Parts(
+        _head(given),
+        grouped(given.lines, given.labels, given.intents),
+        grouped(given.misses, given.miss_labels, given.intents),
+    )
+
+
+def _head(given: _Set) -> Head:
+    if given.intents > 1:
+        return fit_head(given.lines, given.labels, given.intents)
+    centre = np.zeros(given.lines[:1].size, np.float32)
+    blank = np.zeros((len(centre), given.intents), np.float32)
+    return Head(centre, blank, blank[:1].sum(axis=0))
+
+
+def _basis(given: _Set) -> Basis:
+    """A head needs two intents, and two lines of each at least."""
+    counts = np.bincount(given.labels, minlength=given.intents)
+    return "head" if given.intents > 1 and counts.min() > 1 else "prototype"
+
+
+def _everyday_contrast(given: _Set, parts: _Parts) -> Floats:
+    """Contrast of everyday messages with every intent, each left out of its own level."""
+    level = everyday_level(given.everyday, given.everyday, itself=True)
+    wanted = np.ones((len(given.everyday), given.intents), np.bool_)
+    return neighbours(parts.lines, parts.misses, level, given.everyday, wanted).contrast
+
+
+def _judged(given: _Set, parts: _Parts) -> Judged:
+    """Every line held out in turn, and everyday messages, as a fit without them sees them."""
+    level = everyday_level(given.everyday, given.everyday, itself=True)
+    seen = [_seen(parts, given.everyday, level, -np.ones(len(given.everyday), np.int32))]
+    for lines, misses in _folds(given):
+        rest = _parts(given.without(lines, misses))
+        texts = np.vstack([given.lines[lines], given.misses[misses]])
+        labels = np.concatenate([given.labels[lines], -2 - given.miss_labels[misses]]).astype(np.int32)
+        seen.append(_seen(rest, texts, everyday_level(given.everyday, texts), labels))
+    return Judged.joined(seen)
+
+
+def _folds(given: _Set) -> Iterator[tuple[Bools, Bools]]:
+    """Which lines and near misses each fold holds out; the only line of an intent never is."""
+    turn = _turns(given.labels, given.intents)
+    alone = np.bincount(given.labels, minlength=given.intents)[given.labels] < 2
+    miss_turn = np.arange(len(given.misses)) % FOLDS
+    for fold in range(1 if len(given.lines) > MANY else FOLDS):
+        lines, misses = (turn == fold) & ~alone, miss_turn == fold
+        if lines.any() or misses.any():
+            yield lines, misses
+
+
+def _turns(labels: Numbers, intents: int) -> Numbers:
+    """The fold of each line: the lines of one intent are dealt out in order."""
+    turns = np.zeros(len(labels), np.int32)
+    for intent in range(intents):
+        places = np.flatnonzero(labels == intent)
+        turns[places] = np.arange(len(places)) % FOLDS
+    return turns
+
+
+def _seen(parts: _Parts, texts: Matrix, level: Floats, labels: Numbers) -> Judged:
+    head = parts.head.log_probabilities(texts)
+    wanted = likely(head)
+    rows = np.flatnonzero(labels != -1)
+    named = np.where(labels < -1, -2 - labels, labels)
+    wanted[rows, named[rows]] = True
+    found = neighbours(parts.lines, parts.misses, level, texts, wanted)
+    return Judged(labels, head, found.density, found.contrast)
