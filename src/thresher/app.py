@@ -2,7 +2,7 @@
 
 Invariant: what was opened is closed in the opposite order, however the block ends; no server delays the start.
 
-Uses: api, core, embedding, gateway, knowledge, packs, search, services, store, upstream.
+Uses: api, context, core, embedding, gateway, knowledge, packs, search, services, store, upstream.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 from starlette.types import ASGIApp
 
 from thresher.api import Door, Origins, http_api, is_loopback
+from thresher.context import ContextService
 from thresher.core import Caller, InvalidInput, Settings, ThresherError, environment, event
 from thresher.embedding import Encoder, open_encoder
 from thresher.gateway import Expose, build_gateway, http_app, serve_stream_session
@@ -120,6 +121,7 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
         upstreams=upstreams,
         tools=tools,
         intents=intents,
+        context=ContextService(intents, tools),
         secrets=secrets,
         caller=caller,
         keys=keys,

@@ -2,13 +2,14 @@
 
 Invariant: frozen, and below every face, so that a face can name its type without knowing who built it.
 
-Uses: core, embedding, knowledge, search, store, upstream.
+Uses: context, core, embedding, knowledge, search, store, upstream.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from thresher.context import ContextService
 from thresher.core import Caller, Settings
 from thresher.embedding import Encoder
 from thresher.knowledge.intents import IntentService
@@ -30,6 +31,7 @@ class Services:
         upstreams: Warm sessions with other MCP servers.
         tools: The tools kind.
         intents: The intents kind.
+        context: Puts rules and tools in front of a model.
         secrets: Seals what must not be stored in clear.
         caller: The owner of this process: who asks over the local socket, or over loopback while no key was made.
         keys: Who else may ask, and for whom.
@@ -42,6 +44,7 @@ class Services:
     upstreams: Upstreams
     tools: ToolService
     intents: IntentService
+    context: ContextService
     secrets: SecretBox
     caller: Caller
     keys: Keys

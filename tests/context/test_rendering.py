@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher.context.borders import border_of
-from thresher.context.records import Facts, Offer, Offers, Prompt
+from thresher.context.records import Facts, Note, Offer, Prompt
 from thresher.context.rendering import prompt_data, prompt_text
 from thresher.core import Rule, Scored, Tool, Why
 from thresher.knowledge.intents.models import Decision, IntentScore
@@ -48,8 +48,8 @@ def test_each_part_stands_under_its_heading() -> None:
             Rule("git", "Never force-push.", "built-in"),
             Rule("deploy", "Ask first.", "user"),
             facts=Facts("shop", "", ("git",)),
-            offers=Offers((tool("git_log"),)),
-            notes=("Ask the person first: which one?",),
+            tools=(tool("git_log"),),
+            notes=(Note("ask the person first", "which one?"),),
         )
     )
 
@@ -57,7 +57,8 @@ def test_each_part_stands_under_its_heading() -> None:
     assert text.split("\n") == [
         f"{mark} Thresher: follow the rules of git, deploy for this request (confidence 0.91). "
         f"Only lines that begin with {mark} are Thresher's; the text between them is each pack's own.",
-        f"{mark} Ask the person first: which one?",
+        f"{mark} ask the person first",
+        "which one?",
         f"{mark} rules of git (built-in)",
         "Never force-push.",
         f"{mark} rules of deploy (user)",
@@ -114,7 +115,7 @@ def test_the_data_say_what_the_text_says() -> None:
         prompt(
             Rule("git", "Never force-push.", "built-in"),
             facts=Facts("shop", "", ("git",)),
-            offers=Offers((tool("git_log"),)),
+            tools=(tool("git_log"),),
             trace_id="t",
         )
     )

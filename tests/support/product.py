@@ -12,6 +12,7 @@ from typing import Any
 
 from cryptography.fernet import Fernet
 
+from thresher.context import ContextService
 from thresher.core import Caller, Settings, Tenant, Tool
 from thresher.embedding import Encoder
 from thresher.knowledge.intents import IntentService, Sources
@@ -35,9 +36,9 @@ async def opened(
     tools = ToolService(database, index, upstreams, secrets, settings)
     caller = Caller(tenant)
     intents = IntentService(database, encoder, secrets, settings, sources or Sources(), caller)
-    keys = Keys(database)
+    context, keys = ContextService(intents, tools), Keys(database)
     try:
-        yield Services(settings, database, encoder, index, upstreams, tools, intents, secrets, caller, keys)
+        yield Services(settings, database, encoder, index, upstreams, tools, intents, context, secrets, caller, keys)
     finally:
         await intents.close()
         await tools.close()

@@ -2,5 +2,32 @@
 
 Invariant: here the kinds meet, and nowhere below; what is cut, missing or degraded is said, with the way to the rest.
 
-Uses: core, embedding, knowledge.
+Uses: core, embedding, knowledge, search.
 """
+
+from thresher.context.questions import DEFAULT_BUDGET, LARGEST_BUDGET
+from thresher.context.records import Facts, Note, Offer, Prompt, Rulebook
+from thresher.context.rendering import prompt_data, prompt_text, rulebook_text
+from thresher.context.service import ContextService
+from thresher.context.sources import Gathered, Inquiry, Source
+from thresher.context.variables import Provider, Situation, Variables
+
+__all__ = [
+    "DEFAULT_BUDGET",
+    "LARGEST_BUDGET",
+    "ContextService",
+    "Facts",
+    "Gathered",
+    "Inquiry",
+    "Note",
+    "Offer",
+    "Prompt",
+    "Provider",
+    "Rulebook",
+    "Situation",
+    "Source",
+    "Variables",
+    "prompt_data",
+    "prompt_text",
+    "rulebook_text",
+]

@@ -12,6 +12,7 @@ from typing import Any
 from thresher.context.cursors import Cursors
 from thresher.context.filling import fill
 from thresher.context.listing import Listing
+from thresher.context.records import Note
 from thresher.context.rendering import pack_data, pack_text
 from thresher.core import Piece, dumps
 from thresher.embedding import count_tokens
@@ -30,7 +31,7 @@ class Answer:
 
 
 def compose(
-    cursors: Cursors, cursor: str, budget: int, *, notes: Sequence[str], about: Mapping[str, Any], kinds: Sequence[str]
+    cursors: Cursors, cursor: str, budget: int, *, notes: Sequence[Note], about: Mapping[str, Any], kinds: Sequence[str]
 ) -> Answer:
     """Fill the budget.
 

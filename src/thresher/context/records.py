@@ -37,6 +37,17 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """Something that a reader must know of an answer: our words, and after them what they quote of others."""
+
+    said: str
+    quoted: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.said}: {self.quoted}" if self.quoted else self.said
+
+
+@dataclass(frozen=True, slots=True)
 class Offer:
     """A tool put before a model, and whether it may change something."""
 
@@ -50,15 +61,13 @@ class Offers:
 
     Attributes:
         tools: Best first; tools that a pack names and the search did not return stand last.
-        missing: Servers and tools that packs name, and that are not there.
-        unnamed: How many more tools packs name.
-        degraded: Why they were found with less than all means; empty when not.
+        servers: Servers of the packs that are connected.
+        notes: What is missing, held back or weaker than it could be.
     """
 
     tools: tuple[Offer, ...] = ()
-    missing: tuple[str, ...] = ()
-    unnamed: int = 0
-    degraded: str = ""
+    servers: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +93,13 @@ class Rulebook:
         rules: Of each matched intent, variables filled.
         without_value: Variables that became `UNKNOWN`.
         unknown: Variables that nobody knows, by pack.
+        notes: The same in sentences, and what was left out.
     """
 
     rules: tuple[Rule, ...] = ()
     without_value: tuple[str, ...] = ()
     unknown: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +111,8 @@ class Prompt:
         decision: Which rules it needs, and why.
         rules: The rules of every matched intent, best first; empty when the message passes through.
         facts: The context block.
-        offers: The tools of those packs.
-        notes: What is missing, cut or weaker than it could be, in sentences.
+        tools: The tools of those packs, best first.
+        notes: What is missing, cut or weaker than it could be.
         text: What a model reads; `PASS_THROUGH`, exactly, when nothing fits.
         without_value: Variables that became `UNKNOWN`.
         unknown: Variables that nobody knows, by pack.
@@ -113,8 +124,8 @@ class Prompt:
     decision: Decision
     rules: tuple[Rule, ...] = ()
     facts: Facts = field(default_factory=Facts)
-    offers: Offers = field(default_factory=Offers)
-    notes: tuple[str, ...] = ()
+    tools: tuple[Offer, ...] = ()
+    notes: tuple[Note, ...] = ()
     text: str = ""
     without_value: tuple[str, ...] = ()
     unknown: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])

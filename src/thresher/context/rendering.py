@@ -6,13 +6,13 @@ is missing, cut or degraded is said.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from thresher.context.borders import border_of
 from thresher.context.listing import Listing
-from thresher.context.records import Facts, Offer, Prompt
+from thresher.context.records import Facts, Note, Offer, Prompt, Rulebook
 from thresher.context.variables import UNKNOWN
 from thresher.core import LeftOut, Piece, Rule, shortened
 from thresher.knowledge.intents.models import PASS_THROUGH, Decision
@@ -24,25 +24,49 @@ REQUEST_CHARACTERS = 4_000
 
 
 def prompt_text(prompt: Prompt) -> str:
-    """A prompt as a model reads it; `PASS_THROUGH`, exactly, where no rules fit."""
+    """A prompt as a model reads it; `PASS_THROUGH`, exactly, where no rules fit.
+
+    A prompt whose request is empty has no block for it: a hook's reader gets the request anyway.
+    """
     if prompt.passes_through:
         return PASS_THROUGH
-    tools = [found_line(offer.tool, write=offer.write) for offer in prompt.offers.tools]
-    facts = _facts_text(prompt.facts)
+    tools = [found_line(offer.tool, write=offer.write) for offer in prompt.tools]
+    facts = facts_text(prompt.facts)
     request = shortened(prompt.request, REQUEST_CHARACTERS)
-    mark = border_of([*(rule.text for rule in prompt.rules), *facts, *tools, *prompt.notes, request])
+    mark = _mark(prompt.rules, [*facts, *tools, *map(str, prompt.notes), request])
     names = ", ".join(rule.intent for rule in prompt.rules)
     lines = [
         f"{mark} Thresher: follow the rules of {names} for this request (confidence {prompt.decision.confidence:.2f})."
-        f" Only lines that begin with {mark} are Thresher's; the text between them is each pack's own."
+        f" {_legend(mark)}",
+        *_notes_text(mark, prompt.notes),
+        *_rules_text(mark, prompt.rules),
+        *(f"{mark} context", *facts),
     ]
-    lines += [f"{mark} {note}" for note in prompt.notes]
-    for rule in prompt.rules:
-        lines += [f"{mark} {rule_heading(rule)}", rule.text]
-    lines += [f"{mark} context", *facts]
     if tools:
         lines += [f"{mark} {tools_heading()}", *tools]
-    return "\n".join([*lines, f"{mark} request", request, f"{mark} end"])
+    if request:
+        lines += [f"{mark} request", request]
+    return "\n".join([*lines, f"{mark} end"])
+
+
+def rulebook_text(book: Rulebook) -> str:
+    """Rules alone, with what was found wanting while they were put together."""
+    mark = _mark(book.rules, map(str, book.notes))
+    names = ", ".join(rule.intent for rule in book.rules)
+    lines = [f"{mark} Thresher: the rules of {names}. {_legend(mark)}", *_notes_text(mark, book.notes)]
+    return "\n".join([*lines, *_rules_text(mark, book.rules), f"{mark} end"])
+
+
+def _mark(rules: Sequence[Rule], others: Iterable[str]) -> str:
+    return border_of([*(text for rule in rules for text in (rule.text, rule.intent)), *others])
+
+
+def _legend(mark: str) -> str:
+    return f"Only lines that begin with {mark} are Thresher's; the text between them is each pack's own."
+
+
+def _rules_text(mark: str, rules: Sequence[Rule]) -> list[str]:
+    return [line for rule in rules for line in (f"{mark} {rule_heading(rule)}", rule.text)]
 
 
 def rule_heading(rule: Rule) -> str:
@@ -55,7 +79,13 @@ def tools_heading() -> str:
     return f"tools ({NEXT_STEP})"
 
 
-def _facts_text(facts: Facts) -> list[str]:
+def _notes_text(mark: str, notes: Sequence[Note]) -> list[str]:
+    """Our words on a line of ours; what they quote is others' text, on a line without the mark."""
+    return [line for note in notes for line in (f"{mark} {note.said}", note.quoted) if line]
+
+
+def facts_text(facts: Facts) -> list[str]:
+    """The lines of the context block."""
     return [
         f"project: {facts.project or UNKNOWN}",
         f"solution: {facts.solution or UNKNOWN}",
@@ -71,10 +101,8 @@ def prompt_data(prompt: Prompt) -> dict[str, Any]:
         "confidence": round(decision.confidence, 3),
         "trace_id": prompt.trace_id,
     }
-    if decision.clarify:
-        data["clarify"] = decision.clarify
-    if degraded := _degraded(decision.degraded, prompt.offers.degraded):
-        data["degraded"] = degraded
+    if prompt.notes:
+        data["notes"] = [str(note) for note in prompt.notes]
     if prompt.passes_through:
         return {"result": PASS_THROUGH, **data}
     facts = prompt.facts
@@ -82,8 +110,12 @@ def prompt_data(prompt: Prompt) -> dict[str, Any]:
     data["rules"] = [rule_data(rule) for rule in prompt.rules]
     data["context"] = facts_data(facts)
     data["request"] = shortened(prompt.request, REQUEST_CHARACTERS)
-    data["tools"] = [offer_data(offer) for offer in prompt.offers.tools]
-    return {**data, "notes": list(prompt.notes), "timings": dict(prompt.timings)}
+    data["tools"] = [offer_data(offer) for offer in prompt.tools]
+    if prompt.without_value:
+        data["without_value"] = list(prompt.without_value)
+    if prompt.unknown:
+        data["unknown_variables"] = {pack: list(names) for pack, names in prompt.unknown.items()}
+    return {**data, "timings": dict(prompt.timings)}
 
 
 def facts_data(facts: Facts) -> dict[str, Any]:
@@ -93,10 +125,6 @@ def facts_data(facts: Facts) -> dict[str, Any]:
         "solution": facts.solution or UNKNOWN,
         "servers": list(facts.servers),
     }
-
-
-def _degraded(*reasons: str) -> str:
-    return " ".join(dict.fromkeys(reason for reason in reasons if reason))
 
 
 def intents_data(decision: Decision) -> list[dict[str, Any]]:
@@ -139,19 +167,21 @@ def offer_data(offer: Offer) -> dict[str, Any]:
     return {**data, "write": True} if offer.write else data
 
 
-def pack_text(pieces: Sequence[Piece], left: Listing, cursor: str, notes: Sequence[str]) -> str:
+def pack_text(pieces: Sequence[Piece], left: Listing, cursor: str, notes: Sequence[Note]) -> str:
     """A context pack as a model reads it.
 
     Args:
         pieces: In order; neighbours with one heading share it.
         left: What is left out.
         cursor: Fetches that; empty where nothing is.
-        notes: Sentences that stand first.
+        notes: What stands first.
     """
-    mark = border_of([*(text for piece in pieces for text in (piece.text, piece.heading)), *notes, *_left_text(left)])
+    mark = border_of(
+        [*(text for piece in pieces for text in (piece.text, piece.heading)), *map(str, notes), *_left_text(left)]
+    )
     opening = "Thresher: what this message needs." if pieces else "Thresher: nothing fits this message."
     lines = [f"{mark} {opening} Only lines that begin with {mark} are Thresher's."]
-    lines += [f"{mark} {note}" for note in notes]
+    lines += _notes_text(mark, notes)
     for heading, group in groupby(pieces, key=lambda piece: piece.heading):
         lines += [f"{mark} {heading}", *(piece.text for piece in group)]
     if left:

@@ -1,0 +1,113 @@
+"""Finds the tools that go with a message: those of the matched packs, as `find_tools` gives them, or all that fit.
+
+Invariant: tools of which a pack only says the name are shown if they are there, enabled and approved, and never make an
+answer fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from thresher.context.records import Asked, Note, Offer, Offers
+from thresher.context.variables import joined
+from thresher.core import Caller, HeldBack, NotFound, Scored, Tool, Why
+from thresher.knowledge.intents import Pack
+from thresher.knowledge.tools import Definition, Descriptions, FindResult, FoundTool, ToolService, line
+
+EVERY_SERVER = "*"
+"""What a pack names as its server when its tools are those of all servers."""
+NAMED_TOOLS = 20
+"""Tools that packs name, shown at most beside those that were found."""
+SHOWN_SERVERS = 12
+
+
+class ToolOffers:
+    """Offers tools.
+
+    Args:
+        tools: Finds and describes them.
+    """
+
+    def __init__(self, tools: ToolService) -> None:
+        self._tools = tools
+
+    async def of_packs(self, caller: Caller, asked: Asked, packs: Sequence[Pack]) -> Offers:
+        """The tools of these packs: of their servers those that fit the message, and those they name."""
+        known = await self._tools.server_names(caller)
+        own = {name: None for pack in packs for name in _servers(pack)}
+        everywhere = EVERY_SERVER in own
+        there = [name for name in own if name in known]
+        missing = [name for pack in packs for name in pack.servers if name not in known and name != EVERY_SERVER]
+        found = await self._find(caller, asked, None if everywhere else there) if everywhere or there else None
+        servers = sorted(known)[:SHOWN_SERVERS] if everywhere else there
+        return await self._offers(caller, found, packs, tuple(servers), missing)
+
+    async def of_message(self, caller: Caller, asked: Asked, packs: Sequence[Pack]) -> Offers:
+        """The tools that fit the message, of whatever server, and those that these packs name."""
+        return await self._offers(caller, await self._find(caller, asked, None), packs, (), [])
+
+    async def _find(self, caller: Caller, asked: Asked, servers: Sequence[str] | None) -> FindResult:
+        return await self._tools.find_tools(
+            caller,
+            queries=asked.queries or None,
+            message=None if asked.queries else asked.message,
+            history=asked.history,
+            servers=servers,
+            include_core_tools=False,
+        )
+
+    async def _offers(
+        self,
+        caller: Caller,
+        found: FindResult | None,
+        packs: Sequence[Pack],
+        servers: tuple[str, ...],
+        missing: Sequence[str],
+    ) -> Offers:
+        tools = found.tools if found is not None and not found.fallback else ()
+        shown = [tool.name for tool in tools]
+        wanted = list(dict.fromkeys(name for pack in packs for name in pack.tools if name not in shown))
+        named = wanted[:NAMED_TOOLS]
+        described = await self._described(caller, [*shown, *named])
+        definitions = {item.name: item for item in described.tools}
+        offers = [_offer(tool, definitions) for tool in tools if tool.name in definitions]
+        offers += [_offer(_named(definitions[name]), definitions) for name in named if name in definitions]
+        absent = [*missing, *(name for name in named if name not in definitions)]
+        return Offers(tuple(offers), servers, tuple(_notes(found, absent, len(wanted) - len(named))))
+
+    async def _described(self, caller: Caller, names: Sequence[str]) -> Descriptions:
+        try:
+            return await self._tools.describe_tools(caller, names) if names else Descriptions(())
+        except (NotFound, HeldBack):  # none of them is there, or may be used
+            return Descriptions(())
+
+
+def _servers(pack: Pack) -> tuple[str, ...]:
+    """Where a pack's tools are: on the servers it names, and on its own, if it has code."""
+    return (*pack.servers, pack.name) if pack.code is not None else pack.servers
+
+
+def _offer(tool: FoundTool, definitions: dict[str, Definition]) -> Offer:
+    return Offer(tool, definitions[tool.name].tool.annotations.get("readOnlyHint") is not True)
+
+
+def _named(definition: Definition) -> FoundTool:
+    tool = Tool(definition.tool.server, definition.tool.name)
+    text = line(definition.name, definition.tool)
+    return FoundTool(definition.name, Scored(tool, 0.0, Why("pack")), text, 0)
+
+
+def _notes(found: FindResult | None, absent: Sequence[str], more: int) -> list[Note]:
+    notes: list[Note] = []
+    if absent:
+        notes.append(Note("named by these packs, and not connected or not in use", joined(absent[:NAMED_TOOLS])))
+    if more:
+        notes.append(Note(f"these packs name {more} more tools; find_tools finds them"))
+    if found is None:
+        return notes
+    if found.degraded:
+        what = "no tools, the search did not run" if found.fallback else "tools by a limited search"
+        notes.append(Note(what, found.degraded))
+    if found.held_back:
+        notes.append(Note("held back until a person approves (thresher tools held)", joined(found.held_back)))
+    return notes
