@@ -109,7 +109,7 @@ _DECISIONS: Final = text(f"""
 
 _INTENTS: Final = text(f"""
     select intent, count(*), avg(score)
-    from (select unnest(intents[:matched]) as intent, unnest(scores[:matched]) as score
+    from (select unnest(intents[1:matched]) as intent, unnest(scores[1:matched]) as score
           from decision where {_PERIOD} and matched > 0) one
     group by intent order by count(*) desc, intent
 """)  # noqa: S608 - all values are bound
