@@ -18,8 +18,8 @@ from thresher.search import queries
 from thresher.search.arrays import Floats, run, run_once, vectors_of
 from thresher.store import Database, run_retrying
 
-_BATCH = 512
-"""Texts a transaction: three seconds of embedding, which is what a kill can cost."""
+_BATCH = 256
+"""Texts a transaction: a second or two of embedding, which is what a kill can cost."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,10 +75,10 @@ class SecretBox:
 
         Args:
             value: The text; lone surrogates, which UTF-8 cannot hold, count as question marks.
-            scope: What it may be compared in, such as a tenant: the same text has another hash in another one.
+            scope: What it may be compared in, such as a tenant, without a zero byte: the same text has another hash in
+                another one.
         """
-        key = hmac.digest(self._hashing, scope.encode("utf-8", "replace"), "sha256")
-        return hmac.digest(key, value.encode("utf-8", "replace"), "sha256")
+        return hmac.digest(self._hashing, f"{scope}\0{value}".encode("utf-8", "replace"), "sha256")
 
     def __repr__(self) -> str:
         return "SecretBox(***)"

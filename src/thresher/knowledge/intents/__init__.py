@@ -5,9 +5,14 @@ Invariant: text of a pack is data; a pack of a project does nothing until a pers
 Uses: core, embedding, scanner, search, store.
 """
 
-from thresher.knowledge.intents.assembly import is_dangerous
+from thresher.knowledge.intents.assembly import assemble, is_dangerous
+from thresher.knowledge.intents.discovery import discover
+from thresher.knowledge.intents.exporting import Exported, export_skills
 from thresher.knowledge.intents.files import file_of
 from thresher.knowledge.intents.globs import applies
+from thresher.knowledge.intents.installing import Installed, install_lines, remove_lines
+from thresher.knowledge.intents.lint_records import KnownTools, LintFinding
+from thresher.knowledge.intents.linting import Subject, lint, subject_at, subject_of
 from thresher.knowledge.intents.models import (
     PASS_THROUGH,
     Decision,
@@ -20,8 +25,10 @@ from thresher.knowledge.intents.models import (
     PackFile,
     PackProblem,
     Packs,
+    RouterState,
 )
 from thresher.knowledge.intents.reader import read_pack
+from thresher.knowledge.intents.scaffold import new_pack
 from thresher.knowledge.intents.service import IntentService
 from thresher.knowledge.intents.sources import Sources, sources_of
 from thresher.knowledge.intents.statistics import IntentStatistics
@@ -30,20 +37,35 @@ __all__ = [
     "PASS_THROUGH",
     "Decision",
     "EvalQuery",
+    "Exported",
     "Found",
     "Inert",
+    "Installed",
     "IntentInfo",
     "IntentScore",
     "IntentService",
     "IntentStatistics",
+    "KnownTools",
+    "LintFinding",
     "Pack",
     "PackFile",
     "PackProblem",
     "Packs",
+    "RouterState",
     "Sources",
+    "Subject",
     "applies",
+    "assemble",
+    "discover",
+    "export_skills",
     "file_of",
+    "install_lines",
     "is_dangerous",
+    "lint",
+    "new_pack",
     "read_pack",
+    "remove_lines",
     "sources_of",
+    "subject_at",
+    "subject_of",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,6 +29,8 @@ _DECISIONS: Final = 500
 """Decisions remembered for each view."""
 _REMEMBERED_CHARACTERS: Final = 4_000
 """Longer questions are not remembered."""
+_SERVING: Final = 64
+"""Callers whose last fit is kept at hand, for when their packs change."""
 _OTHERS: Final = 5
 """Intents in an answer beside those that matched."""
 
@@ -49,7 +52,7 @@ class Decider:
         self._views = views
         self._fits = fits
         self._log = log
-        self._serving: dict[Key, Trained] = {}
+        self._serving: OrderedDict[Key, Trained] = OrderedDict()
 
     async def decide(self, caller: Caller, question: Question, *, explain: bool = False) -> Decision:
         """Route one message.
@@ -87,7 +90,7 @@ class Decider:
         if explain:
             await self._fits.wait(caller.tenant, view.lesson)
         trained, degraded = self._trained(caller, view)
-        decision = _judged(view, trained, pieces, embedded, question, degraded)
+        decision = _judged(view, trained, pieces, embedded, question, degraded, thorough=explain)
         if explain:
             return decision, view
         decision = replace(decision, scores=decision.scores[: len(decision.matched) + _OTHERS])
@@ -108,6 +111,9 @@ class Decider:
         key = self._views.key(caller)
         if (trained := self._fits.get(caller.tenant, view.lesson)) is not None:
             self._serving[key] = trained
+            self._serving.move_to_end(key)
+            while len(self._serving) > _SERVING:
+                self._serving.popitem(last=False)
             return trained, ""
         problem = self._fits.problem(view.lesson)
         last = self._serving.get(key)
@@ -137,15 +143,22 @@ class Decider:
 
 
 def _judged(
-    view: View, trained: Trained | None, pieces: Pieces, embedded: _Embedded, question: Question, degraded: str
+    view: View,
+    trained: Trained | None,
+    pieces: Pieces,
+    embedded: _Embedded,
+    question: Question,
+    degraded: str,
+    *,
+    thorough: bool,
 ) -> Decision:
     by_hand, files = view.standing.thresholds, question.files
     if trained is None or embedded.vectors is None:
         reason = embedded.problem or degraded
         decision = by_words(view.lesson, pieces, view.by_name, by_hand, files, reason)
     else:
-        fitted, lesson = trained.fitted, trained.lesson
-        decision = by_router(fitted, lesson, pieces, embedded.vectors, view.by_name, by_hand, files, degraded)
+        given = trained.fitted, trained.lesson, pieces, embedded.vectors
+        decision = by_router(*given, view.by_name, by_hand, files, degraded, thorough=thorough)
     return replace(decision, embedding_ms=embedded.ms)
 
 

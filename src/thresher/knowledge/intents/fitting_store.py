@@ -18,12 +18,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from thresher.core import EncoderError, StoreUnavailable, Tenant, event
+from thresher.core import EncoderError, InvalidInput, StoreUnavailable, Tenant, event
 from thresher.embedding import Encoder
 from thresher.knowledge.intents import queries
 from thresher.knowledge.intents.queries import StoredFit
+from thresher.knowledge.intents.router.everyday import EVERYDAY
+from thresher.knowledge.intents.router.fitted import EDITION, Fitted, unpacked
+from thresher.knowledge.intents.router.fitting import fit
 from thresher.knowledge.intents.router.records import Vectors
-from thresher.knowledge.intents.router.thin import EDITION, Fitted, fit, unpacked
 from thresher.knowledge.intents.training import Lesson
 from thresher.search import text_vectors
 from thresher.store import Database, run_retrying
@@ -38,6 +40,7 @@ _RETRY_SECONDS: Final = 30.0
 _TOUCH_SECONDS: Final = 12 * 3600.0
 """How often a fit in use is noted to be in use."""
 _NICE: Final = 10
+_BACKGROUND: Final = hashlib.sha256("\n".join(EVERYDAY).encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +129,8 @@ class Fits:
             self._problems[lesson.digest] = error.message, time.monotonic()
             event(logger, "router not fitted", level=logging.WARNING, tenant=tenant.id, reason=str(error))
         except Exception:
-            # Nobody waits for this task, and a query must not meet the same failure each time.
             self._problems[lesson.digest] = "the router cannot be fitted", time.monotonic()
-            raise
+            logger.exception("router not fitted")
         else:
             self._problems.pop(lesson.digest, None)
 
@@ -152,7 +154,7 @@ class Fits:
             return None
         try:
             fitted = await self._threaded(lambda: unpacked(stored.packed))
-        except ValueError:
+        except InvalidInput:
             event(logger, "stored fit not readable", level=logging.WARNING, tenant=tenant.id)
             return None
         return Trained(fitted, lesson, 0, stored=True, fit_ms=stored.fit_ms)
@@ -160,10 +162,11 @@ class Fits:
     async def _made(self, tenant: Tenant, lesson: Lesson, model: str, name: bytes, known: Trained | None) -> Trained:
         """Make the fit, or take the one that another tenant's equal packs have given, and store it."""
         training = lesson.training
-        texts = [*training.lines, *training.negatives]
+        texts = [*training.lines, *training.negatives, *EVERYDAY]
         found = await text_vectors(self._database, tenant, self._encoder, texts, prefixed=True)
         if known is None:
-            vectors = Vectors(found.vectors[: len(training.lines)], found.vectors[len(training.lines) :])
+            lines, others = len(training.lines), len(training.lines) + len(training.negatives)
+            vectors = Vectors(found.vectors[:lines], found.vectors[lines:others], found.vectors[others:])
             known = await self._fitted(tenant, lesson, vectors, found.embedded)
         fitted, fit_ms = known.fitted, known.fit_ms
         packed = StoredFit(await self._threaded(fitted.packed), fit_ms)
@@ -199,5 +202,5 @@ async def _model_id(encoder: Encoder) -> str:
 
 
 def _name(lesson: Lesson, model: str) -> bytes:
-    """What a fit is stored under: lines, model and the edition of the router."""
-    return hashlib.sha256(b"%d\0%s\0%s" % (EDITION, model.encode(), lesson.digest)).digest()
+    """What a fit is stored under: all that it rests on."""
+    return hashlib.sha256(b"%d\0%s\0%s%s" % (EDITION, model.encode(), _BACKGROUND, lesson.digest)).digest()

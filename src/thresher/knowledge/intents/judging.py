@@ -14,9 +14,11 @@ from thresher.embedding import Matrix
 from thresher.knowledge.intents.globs import applies
 from thresher.knowledge.intents.models import Decision, Pack
 from thresher.knowledge.intents.router.deciding import decide
+from thresher.knowledge.intents.router.fitted import Fitted
+from thresher.knowledge.intents.router.lexicon import score_words
 from thresher.knowledge.intents.router.pieces import Pieces
 from thresher.knowledge.intents.router.records import TextScores
-from thresher.knowledge.intents.router.thin import Fitted, score, score_words
+from thresher.knowledge.intents.router.scoring import score
 from thresher.knowledge.intents.training import Lesson
 
 
@@ -29,6 +31,8 @@ def by_router(
     by_hand: Mapping[str, float],
     files: Sequence[str],
     degraded: str = "",
+    *,
+    thorough: bool = False,
 ) -> Decision:
     """A decision of the fitted router.
 
@@ -41,8 +45,10 @@ def by_router(
         by_hand: Thresholds that a person set.
         files: Paths that the message is about.
         degraded: Why the decision is weaker than it could be.
+        thorough: Tell the nearest line of every intent, also of unlikely ones.
     """
-    intents, scores = _seen(lesson.training.intents, score(fitted, vectors, pieces.texts), packs)
+    found = score(fitted, vectors, pieces.texts, thorough=thorough)
+    intents, scores = _seen(lesson.training.intents, found, packs)
     return decide(
         intents,
         fitted.thresholds,
@@ -51,6 +57,7 @@ def by_router(
         lines=lesson.training.lines,
         by_hand=by_hand,
         applied=applied(packs, files),
+        basis=fitted.basis,
         degraded=degraded,
     )
 
@@ -64,10 +71,10 @@ def by_words(
     degraded: str,
 ) -> Decision:
     """A decision by keywords and the words of the training lines alone; arguments as for `by_router`."""
-    intents, scores = _seen(lesson.training.intents, score_words(lesson.training, pieces.texts), packs)
+    intents, scores = _seen(lesson.training.intents, score_words(lesson.lexicon, pieces.texts), packs)
     return decide(
         intents,
-        dict.fromkeys(intents, 0.5),
+        lesson.lexicon.thresholds,
         pieces,
         scores,
         lines=lesson.training.lines,

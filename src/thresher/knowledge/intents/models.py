@@ -281,3 +281,28 @@ class IntentInfo:
     def threshold(self) -> float | None:
         """The threshold that holds; None where none is known."""
         return self.by_hand if self.by_hand is not None else self.fitted
+
+
+@dataclass(frozen=True, slots=True)
+class RouterState:
+    """What the router that serves a caller rests on.
+
+    Attributes:
+        intents: Intents with training lines.
+        lines: Their lines.
+        negatives: Near-miss lines.
+        basis: `head`, `prototype`, or `words` while nothing is fitted.
+        stored: Whether the fit was read from the database, and not made by this process.
+        embedded: Lines that had to be embedded for it.
+        fit_ms: How long fitting took, when it was made.
+        problem: Why there is no fit, or why the one in use is not of these packs; empty when all is well.
+    """
+
+    intents: int
+    lines: int
+    negatives: int
+    basis: Literal["head", "prototype", "words"]
+    stored: bool
+    embedded: int
+    fit_ms: float
+    problem: str

@@ -18,7 +18,7 @@ from thresher.knowledge.intents import queries
 from thresher.knowledge.intents.decider import Decider
 from thresher.knowledge.intents.fitting_store import Fits
 from thresher.knowledge.intents.journal import DecisionLog
-from thresher.knowledge.intents.models import Decision, IntentInfo, Pack, PackProblem, Packs
+from thresher.knowledge.intents.models import Decision, IntentInfo, Pack, PackProblem, Packs, RouterState
 from thresher.knowledge.intents.question import ask
 from thresher.knowledge.intents.sessions import LIFE_SECONDS, session_of
 from thresher.knowledge.intents.shelf import Shelf
@@ -102,6 +102,22 @@ class IntentService:
         """See to it that the caller's router is at hand: read it, or fit it; its failure shows in decisions."""
         view = await self._views.current(caller)
         await self._fits.wait(caller.tenant, view.lesson)
+
+    async def router(self, caller: Caller) -> RouterState:
+        """What the router that decides for the caller rests on, once the fit that may be under way is done."""
+        view = await self._views.current(caller)
+        trained = await self._fits.wait(caller.tenant, view.lesson)
+        training = view.lesson.training
+        return RouterState(
+            intents=len(training.intents),
+            lines=len(training.lines),
+            negatives=len(training.negatives),
+            basis=trained.fitted.basis if trained is not None else "words",
+            stored=trained is not None and trained.stored,
+            embedded=trained.embedded if trained is not None else 0,
+            fit_ms=trained.fit_ms if trained is not None else 0.0,
+            problem=self._fits.problem(view.lesson),
+        )
 
     async def packs(self, caller: Caller) -> Packs:
         """The packs that the caller sees, used and not, with what is wrong."""

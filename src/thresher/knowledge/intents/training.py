@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thresher.knowledge.intents.models import Pack, Packs
+from thresher.knowledge.intents.router.lexicon import Lexicon, lexicon_of
 from thresher.knowledge.intents.router.records import Training
 
 
@@ -23,10 +24,12 @@ class Lesson:
     Attributes:
         training: Lines, negatives and keywords.
         digest: SHA-256 over all of them.
+        lexicon: Their words, which decide while nothing is fitted.
     """
 
     training: Training
     digest: bytes
+    lexicon: Lexicon
 
 
 def lesson_of(packs: Packs) -> Lesson:
@@ -42,7 +45,7 @@ def lesson_of(packs: Packs) -> Lesson:
         negative_labels=np.array([index for index, _ in negatives], np.int32),
         keywords=tuple(pack.keywords for pack in taught),
     )
-    return Lesson(training, _digest(training))
+    return Lesson(training, _digest(training), lexicon_of(training))
 
 
 def lines_of(pack: Pack) -> tuple[str, ...]:
