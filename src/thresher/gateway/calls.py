@@ -25,12 +25,14 @@ from mcp_types import (
 from mcp_types.methods import is_input_required
 from starlette.datastructures import Headers
 
-from thresher.core import JSON, InvalidInput, Said, UpstreamError, current_trace, event
+from thresher.core import JSON, InvalidInput, Said, current_trace, event
 from thresher.gateway.asking import Asking
 from thresher.gateway.callers import current_caller
 from thresher.gateway.coerce import check, coerce
 from thresher.gateway.errors import answered
+from thresher.gateway.guard import RulesFirst
 from thresher.gateway.meta import SCHEMAS, schema_of
+from thresher.gateway.packs import PackTools
 from thresher.gateway.peers import modern
 from thresher.gateway.render import describe_content, describe_text, find_content, find_text
 from thresher.knowledge.tools import SCHEME, Resolved, line
@@ -39,13 +41,18 @@ from thresher.upstream import Peer, ServerConfig
 
 logger = logging.getLogger("thresher.gateway")
 
+RULES_FIRST = "rules first"
+"""How a call ends that was answered with the rules of its pack; it was not run."""
+
 
 class Calls:
     """Serves `tools/call`."""
 
-    def __init__(self, services: Services, asking: Asking) -> None:
+    def __init__(self, services: Services, asking: Asking, packs: PackTools, rules: RulesFirst) -> None:
         self._services = services
         self._asking = asking
+        self._packs = packs
+        self._rules = rules
 
     async def __call__(
         self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams
@@ -60,6 +67,7 @@ class Calls:
         if name not in SCHEMAS:
             return await self._upstream(context, params, name, arguments, None)
         given = _fitted(name, arguments, schema_of(name, self._services.settings))
+        await self._packs.ready(current_caller(self._services))
         if name == "find_tools":
             return await self._find(given)
         if name == "describe_tools":
@@ -85,15 +93,17 @@ class Calls:
     ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
         """Call an upstream tool; `reading` says which of the two meta-tools it came by, None that it was neither."""
         call, state = _Call(self._services, name, any_structure=modern(context)), "failed"
+        caller = current_caller(self._services)
         try:
+            packs = await self._packs.ready(caller)
             resolved = await call.resolve(reading)
+            going_on = params.request_state is not None
+            if not going_on and (rules := await self._rules.look(caller, packs, name, resolved)) is not None:
+                state = RULES_FIRST
+                return rules
             fitted = call.fitted(resolved, arguments)
             _same_headers(context, resolved.tool.input_schema, params.arguments if reading is None else None)
-            if (config := resolved.config) is None:
-                raise UpstreamError(f"'{name}' is not in use any more.", hint="Call find_tools again.")
-            answer = await self._asking.run(
-                context, params, config, lambda peer: call.send(config, resolved.tool.name, fitted, peer)
-            )
+            answer = await self._answer(context, params, call, resolved, fitted)
             state = _ended(answer)
             return answer
         except asyncio.CancelledError:
@@ -102,6 +112,21 @@ class Calls:
         finally:
             if state:
                 call.note(state)
+
+    async def _answer(
+        self,
+        context: ServerRequestContext[Any, Any],
+        params: CallToolRequestParams,
+        call: _Call,
+        resolved: Resolved,
+        arguments: JSON,
+    ) -> InputRequiredResult | dict[str, Any]:
+        """Have a tool run where it runs: on its server, or here."""
+        if (config := resolved.config) is None:
+            return await self._packs.run(context, current_caller(self._services), resolved, arguments)
+        return await self._asking.run(
+            context, params, config, lambda peer: call.send(config, resolved.tool.name, arguments, peer)
+        )
 
 
 class _Call:

@@ -1,7 +1,7 @@
 """Serves the lists - tools, resources, resource templates, prompts - from what is stored.
 
-Invariant: a list depends on the caller's tenant and user and on the catalogue alone, never on the connection or on what
-was asked before; its order is fixed. No server is asked, and an unchanged list is not made again.
+Invariant: a list depends on the caller's tenant, user and project and on what is stored alone, never on the connection
+or on what was asked before; its order is fixed. No server is asked, and an unchanged list is not made again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import base64
 import binascii
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from mcp import MCPError
@@ -35,6 +35,10 @@ from thresher.core import JSON, Caller
 from thresher.gateway.callers import current_caller
 from thresher.gateway.errors import explained
 from thresher.gateway.meta import meta_tools
+from thresher.gateway.packs import PackTools
+from thresher.gateway.prompts import listed_prompts, pack_prompts
+from thresher.gateway.skills import TEMPLATE, Skills
+from thresher.knowledge.intents import Packs
 from thresher.knowledge.tools import Component, Components, Definition
 from thresher.services import Services
 
@@ -52,23 +56,39 @@ _LISTS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Made(Generic[M]):
+class Stand:
+    """What the lists of one caller are made of.
+
+    Attributes:
+        version: The catalogue's change count.
+        packs: The packs that the caller sees.
+        local: The servers inside this process that it sees.
+    """
+
     version: int
+    packs: Packs = field(compare=False)
+    digest: str
+    local: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Made(Generic[M]):
+    stand: Stand
     entries: Sequence[M]
 
 
 class _Lists(Generic[M]):
-    """One kind of list for each tenant and user, made anew when the catalogue has changed."""
+    """One kind of list for each tenant, user and set of packs, made anew when the catalogue has changed."""
 
-    def __init__(self, make: Callable[[Caller, int], Awaitable[Sequence[M]]]) -> None:
+    def __init__(self, make: Callable[[Caller, Stand], Awaitable[Sequence[M]]]) -> None:
         self._make = make
-        self._made: OrderedDict[tuple[int, str | None], _Made[M]] = OrderedDict()
+        self._made: OrderedDict[tuple[int, str | None, str, frozenset[str]], _Made[M]] = OrderedDict()
 
-    async def of(self, caller: Caller, version: int) -> Sequence[M]:
-        """The list at this version."""
-        key = (caller.tenant.id, caller.user)
-        if (made := self._made.get(key)) is None or made.version != version:
-            made = self._made[key] = _Made(version, await self._make(caller, version))
+    async def of(self, caller: Caller, stand: Stand) -> Sequence[M]:
+        """The list as things stand."""
+        key = (caller.tenant.id, caller.user, stand.digest, stand.local)
+        if (made := self._made.get(key)) is None or made.stand != stand:
+            made = self._made[key] = _Made(stand, await self._make(caller, stand))
         self._made.move_to_end(key)
         while len(self._made) > _LISTS:
             self._made.popitem(last=False)
@@ -81,12 +101,18 @@ class Lists:
     Args:
         services: What is listed.
         components: What servers offer besides tools.
+        packs: The tools of packs.
+        skills: Their files.
         expose: `meta` lists the gateway's own tools and the core tools; `all` the whole catalogue as well.
     """
 
-    def __init__(self, services: Services, components: Components, expose: Expose) -> None:
+    def __init__(
+        self, services: Services, components: Components, packs: PackTools, skills: Skills, expose: Expose
+    ) -> None:
         self._services = services
         self._components = components
+        self._packs = packs
+        self._skills = skills
         self._whole = expose == "all" or services.settings.selection != "on"
         self._meta = meta_tools(services.settings)
         self._tools = _Lists(self._all_tools)
@@ -116,37 +142,45 @@ class Lists:
         page, cursor = await explained(self._page(self._prompts, params))
         return ListPromptsResult(prompts=page, next_cursor=cursor, ttl_ms=TTL_MS, cache_scope="private")
 
-    async def digest(self, caller: Caller, version: int) -> dict[str, int]:
+    async def stand(self, caller: Caller) -> Stand:
+        """What the caller's lists are made of now; tools of packs that have just changed follow."""
+        packs = await self._packs.ready(caller, wait=False)
+        tools = self._services.tools
+        return Stand(await tools.version(caller), packs, packs.digest, tools.offered(caller))
+
+    async def digest(self, caller: Caller, stand: Stand) -> dict[str, int]:
         """What tells one state of a caller's lists from another, by the kind that a notification names."""
-        resources = [*await self._resources.of(caller, version), *await self._templates.of(caller, version)]
+        resources = [*await self._resources.of(caller, stand), *await self._templates.of(caller, stand)]
         lists: dict[str, Sequence[BaseModel]] = {
-            "tools": await self._tools.of(caller, version),
+            "tools": await self._tools.of(caller, stand),
             "resources": resources,
-            "prompts": await self._prompts.of(caller, version),
+            "prompts": await self._prompts.of(caller, stand),
         }
         # Of a whole catalogue that is a second's work.
         return await asyncio.to_thread(_digests, lists)
 
     async def _page(self, lists: _Lists[M], params: PaginatedRequestParams) -> tuple[list[M], str | None]:
         caller = current_caller(self._services)
-        entries = await lists.of(caller, await self._services.tools.version(caller))
-        start = _start(params.cursor)
-        end = start + PAGE
-        return list(entries[start:end]), _cursor(end) if end < len(entries) else None
+        return page_of(await lists.of(caller, await self.stand(caller)), params.cursor)
 
-    async def _all_tools(self, caller: Caller, _: int) -> Sequence[Tool]:
+    async def _all_tools(self, caller: Caller, _: Stand) -> Sequence[Tool]:
         tools = self._services.tools
         shown = await tools.all_tools(caller) if self._whole else await tools.core_tools(caller)
         return [*self._meta, *(_tool(definition) for definition in shown)]
 
-    async def _all_resources(self, caller: Caller, version: int) -> Sequence[Resource]:
-        return _read(Resource, (await self._components.offered(caller, version)).resources.values())
+    async def _all_resources(self, caller: Caller, stand: Stand) -> Sequence[Resource]:
+        offered = await self._components.offered(caller, stand.version)
+        ours = [one for one in self._skills.resources(stand.packs) if one.uri not in offered.resources]
+        return [*_read(Resource, offered.resources.values()), *ours]
 
-    async def _all_templates(self, caller: Caller, version: int) -> Sequence[ResourceTemplate]:
-        return _read(ResourceTemplate, (await self._components.offered(caller, version)).templates.values())
+    async def _all_templates(self, caller: Caller, stand: Stand) -> Sequence[ResourceTemplate]:
+        offered = await self._components.offered(caller, stand.version)
+        return [*_read(ResourceTemplate, offered.templates.values()), *([TEMPLATE] if stand.packs.active else [])]
 
-    async def _all_prompts(self, caller: Caller, version: int) -> Sequence[Prompt]:
-        return _read(Prompt, (await self._components.offered(caller, version)).prompts.values())
+    async def _all_prompts(self, caller: Caller, stand: Stand) -> Sequence[Prompt]:
+        offered = await self._components.offered(caller, stand.version)
+        ours = listed_prompts(pack_prompts(stand.packs, offered.prompts))
+        return [*_read(Prompt, offered.prompts.values()), *ours]
 
 
 def _digests(lists: Mapping[str, Sequence[BaseModel]]) -> dict[str, int]:
@@ -187,6 +221,17 @@ def _read(model: type[M], components: Sequence[Component] | Any) -> list[M]:
         except ValidationError:
             continue
     return entries
+
+
+def page_of(entries: Sequence[M], cursor: str | None) -> tuple[list[M], str | None]:
+    """One page of a list, and the cursor of the next.
+
+    Raises:
+        MCPError: The cursor is none of ours.
+    """
+    start = _start(cursor)
+    end = start + PAGE
+    return list(entries[start:end]), _cursor(end) if end < len(entries) else None
 
 
 def _cursor(position: int) -> str:

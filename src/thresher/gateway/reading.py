@@ -1,4 +1,4 @@
-"""Serves `resources/read`, `prompts/get` and `completion/complete` over the session with the server that offers them.
+"""Serves `resources/read`, `prompts/get` and `completion/complete`: from packs, or over the session with a server.
 
 Invariant: what a client reads under an exposed address or name comes from exactly the server that this address or name
 leads to, and its own addresses in the answer lead back there.
@@ -13,6 +13,7 @@ from mcp.shared.uri_template import UriTemplate
 from mcp_types import (
     CompleteRequestParams,
     CompleteResult,
+    Completion,
     GetPromptRequestParams,
     GetPromptResult,
     InputRequiredResult,
@@ -25,6 +26,9 @@ from thresher.core import Caller, NotFound
 from thresher.gateway.asking import Asking
 from thresher.gateway.callers import current_caller
 from thresher.gateway.errors import explained
+from thresher.gateway.prompts import filled_prompt, pack_prompts
+from thresher.gateway.skills import TEMPLATE, Skills
+from thresher.knowledge.intents import Pack
 from thresher.knowledge.tools import SCHEME, Components, Offered
 from thresher.services import Services
 from thresher.upstream import Peer, ServerConfig
@@ -47,12 +51,14 @@ class Reading:
         services: The sessions.
         components: What servers offer besides tools.
         asking: Runs what may be answered with a question.
+        skills: The files of packs.
     """
 
-    def __init__(self, services: Services, components: Components, asking: Asking) -> None:
+    def __init__(self, services: Services, components: Components, asking: Asking, skills: Skills) -> None:
         self._services = services
         self._components = components
         self._asking = asking
+        self._skills = skills
 
     async def read(
         self, context: Context, params: ReadResourceRequestParams
@@ -83,7 +89,10 @@ class Reading:
     async def _read(
         self, context: Context, params: ReadResourceRequestParams
     ) -> ReadResourceResult | InputRequiredResult:
-        config, own = await self.locate(current_caller(self._services), params.uri)
+        caller = current_caller(self._services)
+        if not await self._is_listed(caller, params.uri) and (ours := await self._skills.read(caller, params.uri)):
+            return ours
+        config, own = await self.locate(caller, params.uri)
 
         async def work(peer: Peer) -> ReadResourceResult | InputRequiredResult:
             result = await self._services.upstreams.read_resource(config, own, peer=peer)
@@ -94,6 +103,8 @@ class Reading:
     async def _prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult | InputRequiredResult:
         caller = current_caller(self._services)
         offered = await self._offered(caller)
+        if (pack := await self._pack(caller, offered, params.name)) is not None:
+            return await filled_prompt(self._services, caller, pack, params.arguments)
         found = offered.prompt(params.name)
         config = self._components.config(caller, offered, found.server)
 
@@ -106,14 +117,32 @@ class Reading:
         caller = current_caller(self._services)
         if isinstance(params.ref, PromptReference):
             offered = await self._offered(caller)
+            if await self._pack(caller, offered, params.ref.name) is not None:
+                return CompleteResult(completion=Completion(values=[]))
             found = offered.prompt(params.ref.name)
             config = self._components.config(caller, offered, found.server)
             ref = params.ref.model_copy(update={"name": found.key})
         else:
+            if params.ref.uri == TEMPLATE.uri_template:
+                return CompleteResult(completion=Completion(values=[]))
             config, own = await self.locate(caller, params.ref.uri)
             ref = params.ref.model_copy(update={"uri": own})
         plain = CompleteRequestParams(ref=ref, argument=params.argument, context=params.context)
         return await self._services.upstreams.complete(config, plain)
+
+    async def follows(self, caller: Caller, uri: str) -> bool:
+        """Whether an address leads to a file of a pack, whose changes we see ourselves."""
+        return not await self._is_listed(caller, uri) and await self._skills.digest(caller, uri) is not None
+
+    async def _is_listed(self, caller: Caller, uri: str) -> bool:
+        """Whether a server's own list names an address; a pack's file of the same one stands behind it."""
+        return uri in (await self._offered(caller)).resources
+
+    async def _pack(self, caller: Caller, offered: Offered, name: str) -> Pack | None:
+        """The pack behind the name of a prompt; None where it is a server's, or nobody's."""
+        if name in offered.prompts:
+            return None
+        return pack_prompts(await self._services.intents.packs(caller), offered.prompts).get(name)
 
     async def _offered(self, caller: Caller) -> Offered:
         return await self._components.offered(caller, await self._services.tools.version(caller))

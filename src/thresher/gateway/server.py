@@ -36,11 +36,15 @@ from thresher import __version__
 from thresher.gateway.asking import Asking
 from thresher.gateway.callers import SCOPE_KEY, Identified, current_caller
 from thresher.gateway.calls import Calls
+from thresher.gateway.extension import SkillsExtension
+from thresher.gateway.guard import RulesFirst
 from thresher.gateway.http import Endpoint
 from thresher.gateway.listing import Expose, Lists
+from thresher.gateway.packs import PackTools
 from thresher.gateway.parking import PARKED_SECONDS, Parking
 from thresher.gateway.peers import Peers, set_level
 from thresher.gateway.reading import Reading
+from thresher.gateway.skills import Skills
 from thresher.gateway.subscriptions import Subscriptions
 from thresher.knowledge.tools import Components
 from thresher.services import Services
@@ -61,20 +65,26 @@ def build_gateway(services: Services, *, expose: Expose = "meta") -> FastMCP[Any
     parking = Parking(Peers())
     asking = Asking(services, parking)
     components = Components(services.database, services.secrets)
-    lists = Lists(services, components, expose)
-    reading = Reading(services, components, asking)
-    subscriptions = Subscriptions(services, lists, reading)
+    skills = Skills(services)
 
     @asynccontextmanager
     async def lifespan(_: FastMCP[Any]) -> AsyncGenerator[None]:
         yield
         await subscriptions.close()
         await parking.close()
+        await packs.close()
 
     server: FastMCP[Any] = FastMCP(NAME, version=__version__, lifespan=lifespan)
+    packs = PackTools(services, server)
+    lists = Lists(services, components, packs, skills, expose)
+    reading = Reading(services, components, asking, skills)
+    subscriptions = Subscriptions(services, lists, reading, skills)
     low_level = low_level_of(server)
     low_level.middleware[:] = [Identified(services), Instructed(services), _sealed(services)]
-    low_level.add_request_handler("tools/call", CallToolRequestParams, Calls(services, asking))
+    low_level.add_request_handler(
+        "tools/call", CallToolRequestParams, Calls(services, asking, packs, RulesFirst(services))
+    )
+    server.add_extension(SkillsExtension(services, skills))
     _serve_lists(low_level, lists)
     _serve_reading(low_level, reading)
     _serve_subscriptions(low_level, subscriptions)

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from mcp.server.connection import Connection
@@ -35,15 +36,16 @@ from mcp_types import (
 from thresher.core import Caller, ThresherError, event
 from thresher.gateway.callers import connection_of, current_caller
 from thresher.gateway.errors import explained
-from thresher.gateway.listing import Lists
+from thresher.gateway.listing import Lists, Stand
 from thresher.gateway.reading import Reading
+from thresher.gateway.skills import Skills
 from thresher.services import Services
 
 logger = logging.getLogger("thresher.gateway")
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 End: TypeAlias = Callable[[], Awaitable[None]]
-Owner: TypeAlias = tuple[int, str | None]
+Owner: TypeAlias = tuple[int, str | None, str]
 
 LOOK_SECONDS = 0.25
 """How often the lists of those who listen are compared with the catalogue."""
@@ -65,14 +67,24 @@ class _Audience:
         self.bus = InMemorySubscriptionBus()
         self.listen = ListenHandler(self.bus)
         self.streams = 0
-        self.version = -1
+        self.stand: Stand | None = None
         self.digest: dict[str, int] = {}
+        self.files: list[_File] = []
 
     async def tell(self, kind: str) -> None:
         """A list has changed."""
         await self.bus.publish(_EVENTS[kind])
         for connection in list(self.connections):
             await connection.notify(f"notifications/{kind}/list_changed", None)
+
+
+@dataclass(eq=False)
+class _File:
+    """A file of a pack that somebody follows: its hash when it was last told, and how to tell."""
+
+    uri: str
+    digest: str | None
+    tell: Callable[[str], Awaitable[None]]
 
 
 class Subscriptions:
@@ -82,12 +94,14 @@ class Subscriptions:
         services: The catalogue and the sessions.
         lists: What is compared.
         reading: Leads from addresses to servers.
+        skills: The files of packs.
     """
 
-    def __init__(self, services: Services, lists: Lists, reading: Reading) -> None:
+    def __init__(self, services: Services, lists: Lists, reading: Reading, skills: Skills) -> None:
         self._services = services
         self._lists = lists
         self._reading = reading
+        self._skills = skills
         self._audiences: dict[Owner, _Audience] = {}
         self._watching: asyncio.Task[None] | None = None
         self._telling: set[asyncio.Future[None]] = set()
@@ -136,6 +150,8 @@ class Subscriptions:
 
     async def _follow(self, caller: Caller, uri: str, tell: Callable[[str], Awaitable[None]]) -> End:
         """Have every change of a resource told; what is returned ends that."""
+        if await self._reading.follows(caller, uri):
+            return await self._follow_file(caller, uri, tell)
         config, own = await self._reading.locate(caller, uri)
 
         def heard(_: str) -> None:
@@ -151,8 +167,18 @@ class Subscriptions:
 
         return end
 
+    async def _follow_file(self, caller: Caller, uri: str, tell: Callable[[str], Awaitable[None]]) -> End:
+        files = (await self._audience(caller)).files
+        files.append(file := _File(uri, await self._skills.digest(caller, uri), tell))
+
+        async def end() -> None:
+            with suppress(ValueError):  # ended already
+                files.remove(file)
+
+        return end
+
     async def _audience(self, caller: Caller) -> _Audience:
-        owner = (caller.tenant.id, caller.user)
+        owner = (caller.tenant.id, caller.user, caller.project)
         if (audience := self._audiences.get(owner)) is None:
             audience = self._audiences[owner] = _Audience(caller)
             await self._look(audience)
@@ -165,23 +191,32 @@ class Subscriptions:
         while self._audiences:
             await asyncio.sleep(LOOK_SECONDS)
             for owner, audience in list(self._audiences.items()):
-                if not audience.connections and not audience.streams:
+                if not audience.connections and not audience.streams and not audience.files:
                     del self._audiences[owner]
                     continue
                 try:
                     for kind in await self._look(audience):
                         await audience.tell(kind)
+                    await self._look_at_files(audience)
                 except ThresherError as error:
                     event(logger, "changes not seen", level=logging.WARNING, reason=error.message)
 
     async def _look(self, audience: _Audience) -> list[str]:
         """The lists that have changed since the last look."""
-        version = await self._services.tools.version(audience.caller)
-        if version == audience.version:
+        stand = await self._lists.stand(audience.caller)
+        if stand == audience.stand:
             return []
-        former, audience.digest = audience.digest, await self._lists.digest(audience.caller, version)
-        audience.version = version
+        former, audience.digest = audience.digest, await self._lists.digest(audience.caller, stand)
+        audience.stand = stand
         return [kind for kind, digest in audience.digest.items() if former and former[kind] != digest]
+
+    async def _look_at_files(self, audience: _Audience) -> None:
+        """Tell those who follow a file of a pack that it has changed, or come back; one that has gone is not told."""
+        for file in list(audience.files):
+            digest = await self._skills.digest(audience.caller, file.uri)
+            if digest is not None and digest != file.digest:
+                file.digest = digest
+                await file.tell(file.uri)
 
     async def close(self) -> None:
         """Stop looking, and end the streams that listen."""

@@ -1,0 +1,191 @@
+"""Loads the `tools.py` of a pack: functions that FastMCP's `@tool` has marked become tools that can be run.
+
+Invariant: exactly the bytes that were hashed - and with them trusted - are run; nothing is read from a bytecode cache,
+nothing is put on the module search path, and what fails, fails for its own pack or function alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import ModuleType
+from typing import Any, cast
+
+from fastmcp.decorators import get_fastmcp_meta
+from fastmcp.tools import FunctionTool
+from fastmcp.tools.function_tool import ToolMeta
+
+from thresher.core import Tool, event, mask_text, shortened
+from thresher.gateway.packs.threads import Threads
+from thresher.knowledge.intents import Pack, file_of
+
+logger = logging.getLogger("thresher.gateway")
+
+MOST_TOOLS = 200
+"""Tools of one pack; what comes after them is left out, and that is said."""
+
+_PROBLEM_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What a pack's `tools.py` has become.
+
+    Attributes:
+        tools: What can be run, by name.
+        definitions: The same as models see it.
+        timeouts: Seconds that single tools want to be given.
+        problems: What could not be loaded, one sentence each.
+        module: The module's name, for as long as it is in use.
+    """
+
+    tools: Mapping[str, FunctionTool] = field(default_factory=dict[str, FunctionTool])
+    definitions: tuple[Tool, ...] = ()
+    timeouts: Mapping[str, float] = field(default_factory=dict[str, float])
+    problems: tuple[str, ...] = ()
+    module: str = ""
+
+    def unload(self) -> None:
+        """Forget the module; calls under way go on."""
+        sys.modules.pop(self.module, None)
+
+
+def load(pack: Pack, server: str, threads: Threads) -> Code:
+    """Run a pack's `tools.py` and gather its tools. Blocks for as long as that module likes.
+
+    Args:
+        pack: A trusted pack with code.
+        server: The name of its server in the catalogue.
+        threads: Where its blocking functions run.
+
+    Raises:
+        ThresherError: The code has gone, or is not what was hashed.
+        BaseException: Whatever the module raises, `SystemExit` included.
+    """
+    source = file_of(pack, path_of(pack))
+    name = f"thresher_pack_{pack.name.replace('-', '_')}_{pack.digest[:16]}"
+    module = ModuleType(name)
+    module.__file__ = str(pack.code)
+    sys.modules[name] = module  # dataclasses and type hints look themselves up there
+    try:
+        exec(compile(source, str(pack.code), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - trusted code
+        return replace(_code(module, server, threads), module=name)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
+
+
+def path_of(pack: Pack) -> str:
+    """Where a pack's code lies, inside its folder; empty where it has none."""
+    return "" if pack.code is None else pack.code.relative_to(pack.path).as_posix()
+
+
+def _code(module: ModuleType, server: str, threads: Threads) -> Code:
+    tools: dict[str, FunctionTool] = {}
+    timeouts: dict[str, float] = {}
+    problems: list[str] = []
+    for name, made in _marked(module):
+        try:
+            tool = _tool(made, threads)
+        except Exception as error:  # noqa: BLE001 - one function that is no tool leaves the others alone
+            problems.append(f"'{name}' is no tool: {said(error)}")
+            continue
+        if tool is None:
+            continue
+        if tool.name in tools or len(tools) == MOST_TOOLS:
+            why = f"more than {MOST_TOOLS} tools" if tool.name not in tools else f"two tools '{tool.name}'"
+            problems.append(f"'{name}' is left out: the pack has {why}.")
+            continue
+        tools[tool.name] = tool.model_copy(update={"timeout": None})
+        if tool.timeout is not None:
+            timeouts[tool.name] = tool.timeout
+    definitions = tuple(_definition(tool, server) for tool in tools.values())
+    return Code(tools, definitions, timeouts, tuple(problems))
+
+
+def _marked(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """What FastMCP's decorators have marked, in the order in which it was written."""
+    seen: set[int] = set()
+    for name, made in list(vars(module).items()):
+        is_tool = isinstance(made, FunctionTool) or isinstance(get_fastmcp_meta(made), ToolMeta)
+        if is_tool and not name.startswith("_") and id(made) not in seen:
+            seen.add(id(made))
+            yield name, made
+
+
+def _tool(made: Any, threads: Threads) -> FunctionTool | None:
+    """A tool whose function never blocks the event loop; None for one that its author has switched off.
+
+    Raises:
+        ValueError: It cannot be one.
+    """
+    if isinstance(made, FunctionTool):
+        tool = made
+    else:
+        meta = cast("ToolMeta", get_fastmcp_meta(made))
+        if not meta.enabled:
+            return None
+        # A time limit is kept by us; no function runs on the loop's own thread.
+        tool = FunctionTool.from_function(made, metadata=replace(meta, task=None, timeout=None, run_in_thread=True))
+        tool = tool.model_copy(update={"timeout": meta.timeout})
+    if tool.auth is not None:
+        raise ValueError("it has an `auth` check, which only a FastMCP server runs")
+    if inspect.iscoroutinefunction(tool.fn) or inspect.isasyncgenfunction(tool.fn):
+        return tool
+    return tool.model_copy(update={"fn": _threaded(tool.fn, threads)})
+
+
+def _threaded(function: Callable[..., Any], threads: Threads) -> Callable[..., Any]:
+    """A blocking function as one to await, of the same signature."""
+
+    @functools.wraps(function)
+    async def run(*args: Any, **kwargs: Any) -> Any:
+        return await threads.run(lambda: _whole(function(*args, **kwargs)))
+
+    vars(run)["__signature__"] = inspect.signature(function)
+    return run
+
+
+def _whole(result: Any) -> Any:
+    """A result that costs no more work to read: a generator's values, made where it may block."""
+    return list(cast("Iterator[Any]", result)) if inspect.isgenerator(result) else result
+
+
+def _definition(tool: FunctionTool, server: str) -> Tool:
+    listed = tool.to_mcp_tool()
+    annotations = listed.annotations
+    return Tool(
+        server=server,
+        name=listed.name,
+        title=listed.title or "",
+        description=listed.description or "",
+        input_schema=dict(listed.input_schema),
+        output_schema=None if listed.output_schema is None else dict(listed.output_schema),
+        annotations={} if annotations is None else annotations.model_dump(by_alias=True, exclude_none=True),
+    )
+
+
+def said(error: BaseException) -> str:
+    """An error of a pack's code in one line, without its traceback; that is in the log."""
+    if isinstance(error, SystemExit):
+        return "it called sys.exit."
+    text = shortened(" ".join(mask_text(str(error)).split()), _PROBLEM_CHARACTERS)
+    return f"{type(error).__name__}: {text}" if text else f"{type(error).__name__}."
+
+
+def place(error: BaseException, pack: Pack) -> str:
+    """Where in a pack's code an error arose: ` (tools.py, line 3)`; empty where it did not."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(pack.code)]
+    if isinstance(error, SyntaxError) and error.filename == str(pack.code):
+        lines.append(error.lineno)
+    return f" (tools.py, line {lines[-1]})" if lines else ""
+
+
+def report(pack: Pack, problem: str) -> None:
+    """Log what could not be loaded."""
+    event(logger, "pack_code", level=logging.WARNING, pack=pack.name, path=str(pack.path), problem=problem)

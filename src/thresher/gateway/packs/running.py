@@ -1,0 +1,99 @@
+"""Runs one tool of a pack, and turns whatever comes out of it into what a client understands.
+
+Invariant: a client reads what the function returned, or one sentence about what went wrong; the traceback goes to the
+log, under the trace id that the client is given. No function ends the daemon.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from fastmcp import FastMCP
+from fastmcp.exceptions import FastMCPError
+from fastmcp.server.context import Context
+from fastmcp.server.dependencies import bind_request_context
+from fastmcp.tools import FunctionTool, InputRequiredToolResult, ToolResult
+from mcp import MCPError
+from mcp.server.context import ServerRequestContext
+from mcp_types import CallToolResult, InputRequiredResult
+
+from thresher.core import JSON, ThresherError, UpstreamError, UpstreamTimeout
+from thresher.gateway.packs.loading import place, said
+from thresher.gateway.peers import modern
+from thresher.knowledge.intents import Pack
+
+logger = logging.getLogger("thresher.gateway")
+
+
+async def run_tool(
+    server: FastMCP[Any],
+    context: ServerRequestContext[Any, Any],
+    pack: Pack,
+    tool: FunctionTool,
+    arguments: JSON,
+    seconds: float,
+) -> InputRequiredResult | dict[str, Any]:
+    """Run a tool as FastMCP would: with its `Context`, its dependencies and its conversion of results.
+
+    Args:
+        server: What the function sees as its server.
+        context: The client's request.
+        pack: Whose tool it is.
+        tool: The tool.
+        arguments: As its schema wants them.
+        seconds: How long it may take.
+
+    Returns:
+        The result as JSON, or what the function asks its client for.
+
+    Raises:
+        UpstreamTimeout: It took too long; a blocking function was told to stop.
+        UpstreamError: It failed.
+        ThresherError: As the function raised it.
+        MCPError: As the function raised it.
+    """
+    limit = asyncio.timeout(seconds)
+    try:
+        with bind_request_context(context):
+            async with Context(fastmcp=server), limit:
+                result = await tool.run(dict(arguments))
+    except (ThresherError, MCPError, asyncio.CancelledError):
+        raise
+    except FastMCPError as error:  # what the author wrote for the model, or what a model gave that does not fit
+        raise UpstreamError(f"{tool.name}: {error}") from error
+    except TimeoutError as error:
+        if not limit.expired():
+            raise _failed(pack, tool, error) from error
+        raise UpstreamTimeout(
+            f"'{tool.name}' of the pack '{pack.name}' took longer than {seconds:g} s and was stopped.",
+            hint="Ask for less in one call.",
+        ) from error
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        raise _failed(pack, tool, error) from error
+    return _answer(context, pack, tool, result)
+
+
+def _failed(pack: Pack, tool: FunctionTool, error: BaseException) -> UpstreamError:
+    logger.error("pack_tool", exc_info=error, extra={"fields": {"pack": pack.name, "tool": tool.name}})
+    return UpstreamError(f"'{tool.name}' of the pack '{pack.name}' failed: {said(error)}{place(error, pack)}")
+
+
+def _answer(
+    context: ServerRequestContext[Any, Any], pack: Pack, tool: FunctionTool, result: ToolResult
+) -> InputRequiredResult | dict[str, Any]:
+    if not isinstance(result, InputRequiredToolResult):
+        answer = CallToolResult(
+            content=result.content,
+            structured_content=result.structured_content,
+            is_error=result.is_error,
+            _meta=result.meta,  # pyright: ignore[reportCallIssue] - the field's alias
+        )
+        return {**answer.model_dump(by_alias=True, exclude_none=True, mode="json"), "resultType": "complete"}
+    if modern(context):
+        return result.input_required
+    raise UpstreamError(
+        f"'{tool.name}' of the pack '{pack.name}' asks its user in a way that this client does not speak.",
+        hint="Use a client of MCP 2026-07-28.",
+    )

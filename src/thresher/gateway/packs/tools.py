@@ -1,0 +1,201 @@
+"""Keeps the tools of packs in the catalogue, and runs them.
+
+Invariant: a caller finds and calls the tools of exactly the packs that it sees, as their trusted content stands now;
+a pack that cannot be loaded, or that does not come to an end, holds nobody up for longer than `PATIENCE`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from fastmcp import FastMCP
+from mcp.server.context import ServerRequestContext
+from mcp_types import InputRequiredResult
+
+from thresher.core import JSON, Caller, ThresherError, UpstreamError, event
+from thresher.gateway.packs.loading import Code, load, place, report, said
+from thresher.gateway.packs.running import run_tool
+from thresher.gateway.packs.threads import Threads
+from thresher.knowledge.intents import Pack, PackProblem, Packs
+from thresher.knowledge.tools import LocalServer, Resolved
+from thresher.services import Services
+
+logger = logging.getLogger("thresher.gateway")
+
+Place: TypeAlias = tuple[int, str | None, str]
+
+LOAD_SECONDS = 10.0
+"""How long a `tools.py` may take to be imported."""
+PATIENCE = 2.0
+"""How long, after packs have changed, requests wait for their tools; then they go on with what is there."""
+RETRY_SECONDS = 5.0
+"""How long packs whose tools could not be stored are left alone."""
+
+
+def server_of(pack: Pack) -> str:
+    """The name of the server that a pack's own tools form; packs of one name in two projects are two."""
+    where = f":{hashlib.sha256(str(pack.path).encode()).hexdigest()[:8]}" if pack.origin == "project" else ""
+    return f"{pack.name}:pack{where}"
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What one caller has been offered in one project.
+
+    Attributes:
+        digest: The packs that this is about.
+        shown: Set when their tools can be called.
+        until: When requests stop waiting for that, on the loop's clock.
+        again: When to try once more after a failure, on the same clock; 0 while there was none.
+        packs: Those with code, by the names of their servers.
+    """
+
+    digest: str
+    shown: asyncio.Event
+    until: float
+    again: float = 0.0
+    packs: Mapping[str, tuple[Pack, Code]] = field(default_factory=dict[str, tuple[Pack, Code]])
+    work: asyncio.Task[None] | None = None
+
+
+class PackTools:
+    """The tools of packs, for all callers; one per process.
+
+    Args:
+        services: The packs and the catalogue.
+        server: What the functions see as their server.
+    """
+
+    def __init__(self, services: Services, server: FastMCP[Any]) -> None:
+        self._services = services
+        self._server = server
+        self._taken: dict[Place, _Taken] = {}
+        self._codes: dict[tuple[str, str], asyncio.Task[Code]] = {}
+
+    async def ready(self, caller: Caller, *, wait: bool = True) -> Packs:
+        """The caller's packs, with their tools in the catalogue.
+
+        Args:
+            caller: Who asks.
+            wait: Whether to wait, for a bounded time, for tools that are not there yet.
+        """
+        packs = await self._services.intents.packs(caller)
+        key = (caller.tenant.id, caller.user, caller.project)
+        taken = self._taken.get(key)
+        if taken is None or taken.digest != packs.digest or 0 < taken.again < asyncio.get_running_loop().time():
+            taken = self._begin(key, caller, packs, taken)
+        if wait and not taken.shown.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(taken.until):
+                    await taken.shown.wait()
+        return packs
+
+    async def run(
+        self, context: ServerRequestContext[Any, Any], caller: Caller, resolved: Resolved, arguments: JSON
+    ) -> InputRequiredResult | dict[str, Any]:
+        """Run a tool of a pack.
+
+        Raises:
+            UpstreamError: Its code is not in use any more, or not yet, or it fails; see `run_tool`.
+        """
+        name, server = resolved.tool.name, resolved.tool.server
+        taken = self._taken.get((caller.tenant.id, caller.user, caller.project))
+        pack, code = (taken.packs.get(server) if taken is not None else None) or (None, None)
+        packs = await self._services.intents.packs(caller)
+        if pack is None or code is None or not any(one.digest == pack.digest for one in packs.active):
+            raise UpstreamError(
+                f"The code behind '{name}' is not in use: its pack has changed, or was taken away.",
+                hint="Call find_tools again.",
+            )
+        if (tool := code.tools.get(name)) is None:
+            raise UpstreamError(f"The pack '{pack.name}' has no tool '{name}' any more.", hint="Call find_tools again.")
+        most = self._services.settings.upstream_call_seconds
+        return await run_tool(self._server, context, pack, tool, arguments, min(code.timeouts.get(name, most), most))
+
+    async def close(self) -> None:
+        """Stop loading, and forget what was loaded."""
+        work: list[asyncio.Task[Any]] = [one.work for one in self._taken.values() if one.work is not None]
+        work += self._codes.values()
+        for task in work:
+            task.cancel()
+        await asyncio.gather(*work, return_exceptions=True)
+        self._prune(())
+
+    def _begin(self, key: Place, caller: Caller, packs: Packs, former: _Taken | None) -> _Taken:
+        loop = asyncio.get_running_loop()
+        taken = self._taken[key] = _Taken(packs.digest, asyncio.Event(), loop.time() + PATIENCE)
+        coded = [pack for pack in packs.active if pack.code is not None]
+        if not coded and not self._services.tools.offered(caller) and (former is None or former.work is None):
+            taken.shown.set()  # the usual case costs nothing
+            return taken
+        if former is not None:
+            taken.packs = former.packs
+        taken.work = asyncio.create_task(self._take(caller, coded, taken, former))
+        return taken
+
+    async def _take(self, caller: Caller, coded: list[Pack], taken: _Taken, former: _Taken | None) -> None:
+        if former is not None and former.work is not None:
+            former.work.cancel()
+            await asyncio.wait([former.work])
+        try:
+            codes = await asyncio.gather(*(self._code(pack) for pack in coded))
+            made = {server_of(pack): (pack, code) for pack, code in zip(coded, codes, strict=True) if code.definitions}
+            taken.packs = made
+            servers = [LocalServer(name, code.definitions, pack.description) for name, (pack, code) in made.items()]
+            await self._services.tools.offer(caller, servers)
+            taken.shown.set()
+            await self._services.tools.index_offered(caller)
+        except ThresherError as error:
+            taken.again = asyncio.get_running_loop().time() + RETRY_SECONDS
+            event(logger, "pack_tools", level=logging.WARNING, tenant=caller.tenant.id, reason=str(error))
+        finally:
+            taken.shown.set()
+        self._prune(pack for one in self._taken.values() for pack, _ in one.packs.values())
+
+    async def _code(self, pack: Pack) -> Code:
+        """A pack's code, loaded once for all callers."""
+        key = (str(pack.path), pack.digest)
+        if (task := self._codes.get(key)) is None:
+            task = self._codes[key] = asyncio.create_task(_loaded(pack))
+        code = await asyncio.shield(task)
+        self._services.intents.report(pack.digest, _problem(pack, code))
+        return code
+
+    def _prune(self, used: Iterable[Pack]) -> None:
+        """Forget the code of packs that nobody uses."""
+        kept = {(str(pack.path), pack.digest) for pack in used}
+        for key in [key for key, task in self._codes.items() if key not in kept and task.done()]:
+            task = self._codes.pop(key)
+            if not task.cancelled():
+                task.result().unload()
+
+
+async def _loaded(pack: Pack) -> Code:
+    """A pack's code; without tools, and with its problem, where it cannot be loaded."""
+    threads = Threads(pack.name)
+    try:
+        async with asyncio.timeout(LOAD_SECONDS):
+            code = await threads.run(lambda: load(pack, server_of(pack), threads))
+    except TimeoutError:
+        code = Code(problems=(f"It was not imported within {LOAD_SECONDS:g} s.",))
+    except asyncio.CancelledError:
+        raise
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        logger.warning("pack_code", exc_info=error, extra={"fields": {"pack": pack.name, "path": str(pack.path)}})
+        code = Code(problems=(f"It cannot be imported: {said(error)}{place(error, pack)}",))
+    for problem in code.problems:
+        report(pack, problem)
+    return code
+
+
+def _problem(pack: Pack, code: Code) -> PackProblem | None:
+    """What people are told of code that cannot be used, or not all of it."""
+    if not code.problems or pack.code is None:
+        return None
+    return PackProblem(pack.code, " ".join(code.problems), hint="The pack's rules are used all the same.")
