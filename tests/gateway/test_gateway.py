@@ -23,7 +23,7 @@ from thresher.gateway.meta import meta_tools
 from thresher.knowledge.tools import compact
 from thresher.services import Services
 
-META = ["find_tools", "describe_tools", "call_tool", "call_tool_write"]
+META = ["process_prompt", "get_context", "find_tools", "describe_tools", "call_tool", "call_tool_write"]
 NUMBER = {"count": {"type": "integer"}, "flag": {"type": "boolean"}}
 
 
@@ -80,10 +80,10 @@ async def test_core_tools_are_listed_under_their_names(client: Client[Any], serv
     tools = await client.list_tools()
 
     assert [tool.name for tool in tools] == [*META, "box_close_box", "box_open_box", "time_convert_time"]
-    assert tools[5].input_schema == {"type": "object", "properties": NUMBER}
-    assert tools[5].annotations
-    assert tools[5].annotations.read_only_hint
-    assert tools[4].output_schema == {"type": "object"}
+    assert tools[len(META) + 1].input_schema == {"type": "object", "properties": NUMBER}
+    assert tools[len(META) + 1].annotations
+    assert tools[len(META) + 1].annotations.read_only_hint
+    assert tools[len(META)].output_schema == {"type": "object"}
 
 
 async def test_everything_is_listed_when_asked_for(services: Services, box: ListedServer) -> None:
@@ -92,7 +92,7 @@ async def test_everything_is_listed_when_asked_for(services: Services, box: List
         tools = await client.list_tools()
 
     assert len(tools) == len(META) + len(CATALOGUE) + 3
-    assert [tool.name for tool in tools[4:]] == sorted(tool.name for tool in tools[4:])
+    assert [tool.name for tool in tools[len(META) :]] == sorted(tool.name for tool in tools[len(META) :])
 
 
 async def test_find_answers_in_lines_and_in_structure(client: Client[Any]) -> None:
@@ -219,7 +219,7 @@ async def test_instructions_name_the_servers_and_say_what_to_do_first(client: Cl
     assert instructions
     assert "11 tools" in instructions
     assert "box" in instructions
-    assert "find_tools first" in instructions
+    assert instructions.index("call process_prompt first") < instructions.index("call find_tools with")
 
 
 async def test_the_definitions_cost_little(services: Services) -> None:
@@ -231,7 +231,7 @@ async def test_the_definitions_cost_little(services: Services) -> None:
         for tool in listed_tools
     )
 
-    assert cost < 330
+    assert cost < 520
     for tool in listed_tools:
         assert tool.annotations is not None
         assert tool.input_schema["type"] == "object"

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from thresher import __version__
-from thresher.cli import approving, catalogue, evaluating, health, keys, logs, packs, running, servers, tools
+from thresher.cli import approving, catalogue, context, evaluating, health, keys, logs, packs, running, servers, tools
 from thresher.cli.output import BROKEN_PIPE, INTERRUPTED, ReaderGone, complain
 
 application = typer.Typer(
@@ -41,6 +41,7 @@ def _options(  # pyright: ignore[reportUnusedFunction] - Typer calls it
 
 
 running.register(application)
+context.register(application)
 approving.register(tools.commands, servers.commands)
 application.add_typer(tools.commands, name="tools")
 application.add_typer(servers.commands, name="servers")

@@ -17,6 +17,11 @@ from rich.text import Text
 Row = Mapping[str, Any]
 
 
+def plain_text(answer: Row) -> RenderableType:
+    """What a model would read, as it stands."""
+    return Text(answer["text"])
+
+
 def found(answer: Row) -> RenderableType:
     """The answer to `find_tools`: tools with probability and reasons, then what it cost."""
     lines: list[RenderableType] = []

@@ -25,6 +25,7 @@ from mcp_types import (
 from mcp_types.methods import is_input_required
 from starlette.datastructures import Headers
 
+from thresher.context import prompt_data
 from thresher.core import JSON, InvalidInput, Said, current_trace, event
 from thresher.gateway.asking import Asking
 from thresher.gateway.callers import current_caller
@@ -68,12 +69,22 @@ class Calls:
             return await self._upstream(context, params, name, arguments, None)
         given = _fitted(name, arguments, schema_of(name, self._services.settings))
         await self._packs.ready(current_caller(self._services))
+        if name in ("process_prompt", "get_context"):
+            return await self._enriched(name, given)
         if name == "find_tools":
             return await self._find(given)
         if name == "describe_tools":
             found = await self._services.tools.describe_tools(current_caller(self._services), given["names"])
             return _result(describe_text(found), describe_content(found))
         return await self._upstream(context, params, given["name"], given.get("arguments") or {}, name == "call_tool")
+
+    async def _enriched(self, name: str, given: dict[str, Any]) -> CallToolResult:
+        caller, context = current_caller(self._services), self._services.context
+        if name == "process_prompt":
+            prompt = await context.process_prompt(caller, **given)
+            return _result(prompt.text, prompt_data(prompt))
+        pack = await context.get_context(caller, **given)
+        return _result(pack.text, dict(pack.data))
 
     async def _find(self, given: dict[str, Any]) -> CallToolResult:
         caller, tools = current_caller(self._services), self._services.tools

@@ -1,4 +1,4 @@
-"""The gateway's own tools: find_tools, describe_tools, call_tool and call_tool_write.
+"""The gateway's own tools: process_prompt, get_context, find_tools, describe_tools, call_tool and call_tool_write.
 
 Invariant: their definitions never change with the catalogue, and stay short, since every client pays for them in every
 request.
@@ -11,10 +11,64 @@ from typing import Any
 
 from mcp_types import Tool, ToolAnnotations
 
+from thresher.context import DEFAULT_BUDGET
 from thresher.core import Settings
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 
+PROMPT_INPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "prompt": {"type": "string"},
+        "history": {**_STRINGS, "description": "Last turns"},
+        "queries": {**_STRINGS, "description": "One phrase per task"},
+        "files": _STRINGS,
+    },
+    "required": ["prompt"],
+}
+PROMPT_OUTPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "result": {"type": "string"},
+        "pass_through": {"type": "boolean"},
+        "confidence": {"type": "number"},
+        "intents": {"type": "array", "items": {"type": "object"}},
+        "rules": {"type": "array", "items": {"type": "object"}},
+        "context": {"type": "object"},
+        "request": {"type": "string"},
+        "tools": {"type": "array", "items": {"type": "object"}},
+        "notes": _STRINGS,
+        "trace_id": {"type": "string"},
+    },
+    "required": ["pass_through", "confidence", "trace_id"],
+}
+CONTEXT_INPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "message": {"type": "string"},
+        "budget": {"type": "integer", "default": DEFAULT_BUDGET},
+        "history": _STRINGS,
+        "queries": _STRINGS,
+        "cursor": {"type": "string"},
+    },
+    "required": ["message"],
+}
+CONTEXT_OUTPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "rules": {"type": "array", "items": {"type": "object"}},
+        "tools": {"type": "array", "items": {"type": "object"}},
+        "left_out": {"type": "array", "items": {"type": "object"}},
+        "next": {"type": "string"},
+        "intents": {"type": "object"},
+        "confidence": {"type": "number"},
+        "notes": _STRINGS,
+        "timings": {"type": "object"},
+        "trace_id": {"type": "string"},
+        "spent": {"type": "integer"},
+    },
+    "required": ["rules", "tools", "left_out", "spent", "trace_id"],
+}
 FIND_INPUT: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -86,6 +140,8 @@ CALL_INPUT: dict[str, Any] = {
 
 
 SCHEMAS: dict[str, dict[str, Any]] = {
+    "process_prompt": PROMPT_INPUT,
+    "get_context": CONTEXT_INPUT,
     "find_tools": FIND_INPUT,
     "describe_tools": DESCRIBE_INPUT,
     "call_tool": CALL_INPUT,
@@ -110,8 +166,29 @@ def _find_input(limit: int) -> dict[str, Any]:
 
 def meta_tools(settings: Settings) -> list[Tool]:
     """The definitions, in the order in which they are listed; without the search where nothing is to be chosen."""
-    tools = [_find(settings), _describe(), *_calls()]
-    return tools[1:] if settings.selection == "off" else tools
+    found = [] if settings.selection == "off" else [_find(settings)]
+    return [*_enriching(), *found, _describe(), *_calls()]
+
+
+def _enriching() -> list[Tool]:
+    return [
+        Tool(
+            name="process_prompt",
+            title="Process prompt",
+            description="Rules and tools for a user message, or PASS_THROUGH. Call first on each new message.",
+            input_schema=PROMPT_INPUT,
+            output_schema=PROMPT_OUTPUT,
+            annotations=_SEARCH,
+        ),
+        Tool(
+            name="get_context",
+            title="Get context",
+            description="process_prompt within a token budget; cursors fetch what it left out.",
+            input_schema=CONTEXT_INPUT,
+            output_schema=CONTEXT_OUTPUT,
+            annotations=_SEARCH,
+        ),
+    ]
 
 
 def _find(settings: Settings) -> Tool:

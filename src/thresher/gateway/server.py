@@ -160,10 +160,14 @@ def instructions(overview: dict[str, int], *, choosing: bool = True) -> str:
     more = f" and {len(names) - _OVERVIEW_SERVERS} more" if len(names) > _OVERVIEW_SERVERS else ""
     servers = f" ({', '.join(names[:_OVERVIEW_SERVERS])}{more})" if names else ""
     holds = f"Thresher holds {sum(overview.values())} tools of other servers{servers}."
+    first = (
+        "On each new message of the user call process_prompt first, with the user's words, and follow the rules it "
+        "answers with; on PASS_THROUGH go on as usual."
+    )
     if not choosing:
-        return holds
+        return f"{first} {holds}"
     return (
-        f"{holds} When a task needs data or an action, call find_tools first with one short action phrase per step, "
+        f"{first} {holds} When a task needs data or an action, call find_tools with one short action phrase per step, "
         "then call_tool or call_tool_write, as its answer says, with a name it returned. Search before you say that "
         "something cannot be done."
     )

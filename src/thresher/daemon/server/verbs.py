@@ -21,6 +21,7 @@ from thresher.app import App
 from thresher.core import Caller, EncoderError, InvalidInput, NotAllowed, NotFound, Tenant, did_you_mean, nearest, plain
 from thresher.daemon.server.approving import approving_verbs
 from thresher.daemon.server.control import Progress, Verb
+from thresher.daemon.server.enriching import enriching_verbs
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.signing import signing_verbs
 from thresher.evaluation import evaluate, read_pool, read_questions
@@ -67,8 +68,7 @@ def build_verbs(
     rest = (verbs.stats, verbs.purge, verbs.evaluate_tools, verbs.status, verbs.measure_encoder)
     keys = (verbs.add_key, verbs.list_keys, verbs.revoke_key)
     mine: dict[str, Verb] = {verb.__name__: verb for verb in (*named, *more, *rest, *keys)}
-    del asking
-    mine |= {**signing_verbs(app, caller), **approving_verbs(app, caller)}
+    mine |= {**signing_verbs(app, caller), **approving_verbs(app, caller), **enriching_verbs(app, asking)}
     return mine
 
 
