@@ -29,6 +29,8 @@ _CONFUSABLE: Final = str.maketrans(
     "аеорсухіѕјԁһԛԝАВЕКМНОРСТУХІЅЈοαΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",  # noqa: RUF001 - Cyrillic and Greek, which is the point
     "aeopcyxisjdhqwABEKMHOPCTYXISJoaABEZHIKMNOPTYX",
 )
+_LOOKS_LATIN: Final = re.compile(f"[{''.join(map(chr, _CONFUSABLE))}]")
+"""Most texts have none of these letters, and none of their words need a look."""
 _WORD: Final = re.compile(r"\w+")
 _STYLED: Final = re.compile("[\U0001d400-\U0001d7ff\uff21-\uff3a\uff41-\uff5a]{3,}")
 
@@ -66,7 +68,7 @@ def folded(text: str) -> str:
     if text.isascii():
         return _HIDDEN.sub("", text)
     plain = unicodedata.normalize("NFKC", _HIDDEN.sub("", text))
-    return _WORD.sub(lambda word: _unmasked(word[0]), plain)
+    return _WORD.sub(lambda word: _unmasked(word[0]), plain) if _LOOKS_LATIN.search(plain) else plain
 
 
 def visible(text: str) -> str:
@@ -74,7 +76,7 @@ def visible(text: str) -> str:
     if text.isascii() and not _HIDDEN.search(text):
         return text
     shown = _HIDDEN.sub(lambda run: "".join(f"<U+{ord(character):04X}>" for character in run[0]), text)
-    return _WORD.sub(lambda word: _spelled(word[0]), shown)
+    return _WORD.sub(lambda word: _spelled(word[0]), shown) if _LOOKS_LATIN.search(shown) else shown
 
 
 def _needed(text: str, run: re.Match[str]) -> bool:
@@ -150,7 +152,7 @@ def _bits(hidden: str) -> str:
 
 
 def _disguised(text: str) -> Iterator[Concealed]:
-    for word in _WORD.finditer(text):
+    for word in _WORD.finditer(text) if _LOOKS_LATIN.search(text) else ():
         if not word[0].isascii() and _unmasked(word[0]) != word[0]:
             yield Concealed(word.start(), "letters of another script that look Latin", "danger", _unmasked(word[0]))
     for styled in _STYLED.finditer(text):

@@ -69,7 +69,7 @@ def crossing(sentence: Sentence, peers: Peers, name: str) -> Iterator[Said]:
         return
     foreign = [found for found in _NAME.finditer(text) if _foreign(found[0], peers, name)]
     known = [found for found in foreign if found[0] in peers.others]
-    if (foreign or _OTHER.search(text)) and _steers(sentence, peers):
+    if (foreign or _OTHER.search(text)) and steers(sentence, peers):
         yield "override", "danger", "It changes what another tool does."
     elif (found := _WHEN.search(text)) and _other_in(found[0], peers, name) and _EFFECT.search(text[found.end() :]):
         if not sentence.mentions(found.start()):
@@ -106,7 +106,8 @@ def _foreign(found: str, peers: Peers, name: str) -> bool:
     return found != name and found not in peers.own
 
 
-def _steers(sentence: Sentence, peers: Peers) -> bool:
+def steers(sentence: Sentence, peers: Peers) -> bool:
+    """Whether a sentence changes, replaces or shadows what another tool does."""
     text = sentence.text
     if (found := _STEERS.search(text)) and not sentence.mentions(found.start()):
         rest = text[found.end() :]

@@ -21,7 +21,7 @@ _ESCAPES: Final = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}){4,}")
 _ESCAPE: Final = re.compile(r"\\[ux]([0-9a-fA-F]{4}|[0-9a-fA-F]{2})")
 _COMMENTS: Final = (
     re.compile(r"<!--(.*?)(?:-->|\Z)", re.S),
-    re.compile(r"^\s*\[[^\]]*\]:\s*(?:#|<>|about:blank)\s*[\"'(](.*?)[\"')]\s*$", re.M),
+    re.compile(r"^[ \t]*\[[^\]\n]*\]:[ \t]*(?:#|<>|about:blank)\s*[\"'(](.*?)[\"')]\s*$", re.M),
     re.compile(
         r"<(\w{1,20})[^>]{0,200}?(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|\shidden\b)[^>]{0,200}>(.*?)(?:</\1|\Z)",
         re.S,
@@ -33,8 +33,8 @@ _READABLE: Final = re.compile(r"[\w\s.,:;!?'\"()\[\]{}<>/\\|&$#@*+=~^%`-]")
 
 def uncovered(text: str) -> Iterator[tuple[int, str, str]]:
     """Texts inside a text: (place, how they were hidden, what they say)."""
-    for pattern, decode, how in _FORMS:
-        for match in pattern.finditer(text):
+    for pattern, sign, decode, how in _FORMS:
+        for match in pattern.finditer(text) if sign in text else ():
             says = decode(match[0])
             if says and says != match[0]:
                 yield match.start(), how, says
@@ -73,9 +73,9 @@ def _escapes(text: str) -> str:
 
 
 _FORMS: Final = (
-    (_BASE64, _base64, "base64"),
-    (_HEX, _hex, "hexadecimal"),
-    (_PERCENT, unquote, "percent-encoded"),
-    (_ENTITIES, html.unescape, "character references"),
-    (_ESCAPES, _escapes, "escape sequences"),
+    (_BASE64, "", _base64, "base64"),
+    (_HEX, "", _hex, "hexadecimal"),
+    (_PERCENT, "%", unquote, "percent-encoded"),
+    (_ENTITIES, "&#", html.unescape, "character references"),
+    (_ESCAPES, "\\", _escapes, "escape sequences"),
 )

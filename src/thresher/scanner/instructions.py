@@ -13,7 +13,7 @@ from thresher.scanner.lexicon import COVERT, PEOPLE, SEND, TAKE, words
 from thresher.scanner.sentences import Sentence
 from thresher.scanner.signs import AWAY, Said, is_ordered, used
 
-_OVERRIDES: Final = words(
+OVERRIDES: Final = words(
     r"""\b(?:ignor|disregard|forget|overrid|bypass|discard|neglect|abandon|nullif|violat|disobey|set\s+aside|pay\s+no\s+attention\s+to|do\s+not\s+follow|don't\s+follow|stop\s+following)
     (?:e|es|s|y|ing)?\s+(?:\w+\s+){0,3}?
     (?:(?:all|any|every|the|your|previous|prior|earlier|preceding|above|existing|foregoing|former|past|system|safety|original|actual|other|security|content|users?'?s?'?|these|those)\s+)+
@@ -51,7 +51,7 @@ _SPEAKER: Final = re.compile(
     r"|(?:AI|LLM|MODEL|AGENT|ASSISTANT)\s+(?:NOTE|INSTRUCTIONS?|DIRECTIVE)S?|(?i:notes?\s+(?:to|for)\s+(?:the\s+)?(?:ai|llm|model|assistant|agent)s?))\s*:"
     r"|(?i:\b(?:hidden|secret|private|confidential)\s+(?:instructions?|directives?|notes?)\s+(?:to|for)\s+(?:the\s+)?(?:ai|llm|model|assistant|agent)s?\b)"
 )
-_CONCEALS: Final = words(
+CONCEALS: Final = words(
     rf"""\b(?:without|do\s+not|don't|never|must\s+not|should\s+not|mustn't|shouldn't|avoid|no\s+need\s+to|not\s+to|nor|refrain\s+from)\s+(?:ever\s+)?
       (?:tell|inform|notif|alert|warn|mention|reveal|disclos|let|show|report|say|explain|acknowledg|admit)(?:l|y|e|ing|ting|ying)?\b
       (?:\s+(?:\w+\s+){{0,4}}?(?:(?:the|this|any|that)\s+)?{PEOPLE}\b(?!\s+to\s)|\s+(?:this|these|that|it|your)\b(?:\s+(?:\w+\s+){{0,3}}(?:to\b|instructions?\b|step|action|fact|notice))?)
@@ -64,19 +64,19 @@ _CONCEALS: Final = words(
 _NO_CONSENT: Final = words(
     r"""\b(?:(?:execut|run|perform|approv|send|transfer|delet|install)\w*\b[^.]{0,80}\b(?:without|with\s+no|bypass\w*|skip\w*)\s+(?:(?:any|the|further|user|asking|for|explicit|requesting)\s+)*(?:confirmation|consent|approval|permission)\b)"""
 )
-_COVERT_ACT: Final = words(
+COVERT_ACT: Final = words(
     rf"{COVERT}\s*,?\s+(?:\w+\s+)?(?:{SEND}|{TAKE}|\b(?:add|log|record|execut|run|modif|chang|replac|redirect|install|activat|track|intercept|exfiltrat|download)\w*)"
 )
-_ACT_COVERT: Final = words(
+ACT_COVERT: Final = words(
     rf"\b(?:upload|forward|transmit|exfiltrat|record|send|collect|captur|harvest|track)\w*\b[^.,;]{{0,60}}{COVERT}"
 )
 
 _REASONS: Final = (
-    (_OVERRIDES, "It tells the model to disregard what it was told."),
+    (OVERRIDES, "It tells the model to disregard what it was told."),
     (_COMMANDS, "It gives the model orders that reach beyond the tool."),
     (_PERSONA, "It gives the model another role, or tells it to obey."),
-    (_COVERT_ACT, "Something is to be done that people do not notice."),
-    (_ACT_COVERT, "Something is to be done that people do not notice."),
+    (COVERT_ACT, "Something is to be done that people do not notice."),
+    (ACT_COVERT, "Something is to be done that people do not notice."),
 )
 
 
@@ -88,7 +88,7 @@ def instructions(sentence: Sentence) -> Iterator[Said]:
             yield "instruction", "danger", why
     if (found := _ROLE.search(sentence.text) or _SPEAKER.search(sentence.text)) and not sentence.mentions(found.end()):
         yield "instruction", "danger", "It speaks to the model as the system or the assistant would be spoken to."
-    if (found := _CONCEALS.search(sentence.text)) and not sentence.mentions(found.start()):
+    if (found := CONCEALS.search(sentence.text)) and not sentence.mentions(found.start()):
         yield "instruction", "danger", "It tells the model to keep something from people."
     if (found := _NO_CONSENT.search(sentence.text)) and is_ordered(sentence, found.start()):
         yield "instruction", "danger", "Something is to be done without asking people."

@@ -17,7 +17,7 @@ def words(pattern: str) -> re.Pattern[str]:
 
 PRIVATE_PLACE: Final = r"""(?:
     (?:~|\$\{?HOME\}?|/root|/home/\w+|/Users/\w+|%USERPROFILE%)?[/\\]?
-      \.(?:ssh|aws|gnupg|kube|docker|azure|netrc|npmrc|pypirc|git-credentials|cursor|claude|codex|gemini|bash_history
+      (?<!\w)\.(?:ssh|aws|gnupg|kube|docker|azure|netrc|npmrc|pypirc|git-credentials|cursor|claude|codex|gemini|bash_history
          |zsh_history|pgpass)\b(?:[/\\][\w.*-]+)*
   | \bid_(?:rsa|ed25519|ecdsa|dsa)\b | /etc/(?:passwd|shadow|sudoers)\b | (?<![\w.])\.env\b(?:\.\w+)?
   | \b(?:mcp|claude_desktop_config)\.json\b | \bauthorized_keys\b | \bwallet\.dat\b | /proc/self/environ\b

@@ -45,7 +45,7 @@ def scan(tool: Tool, peers: Peers = ALONE) -> tuple[Finding, ...]:
         for finding in _text(text, peers, tool.name):
             found.setdefault((finding.where, finding.why), finding)
     for said in imitates(tool.name, first_sentence(tool.description or tool.title), peers):
-        finding = _finding(said, "/name", tool.name, 0)
+        finding = finding_of(said, "/name", tool.name, 0)
         found.setdefault((finding.where, finding.why), finding)
     return tuple(found.values())
 
@@ -58,18 +58,18 @@ def scan_text(text: str) -> tuple[Finding, ...]:
 def _text(text: Text, peers: Peers, tool: str) -> Iterator[Finding]:
     if len(text.text) > _LONGEST:
         why = "It is longer than anybody reads, the scanner included."
-        yield _finding(("hidden", "danger", why), text.where, text.text, 0)
+        yield finding_of(("hidden", "danger", why), text.where, text.text, 0)
         text = replace(text, text=text.text[:_LONGEST])
     for run in concealed(text.text):
         what = f"{run.what[0].upper()}{run.what[1:]}."
-        yield _finding(("hidden", run.severity, what), text.where, text.text, run.place)
+        yield finding_of(("hidden", run.severity, what), text.where, text.text, run.place)
         if run.says:
             yield from _uncovered(run.says, run.what, text, peers, tool)
     plain = folded(text.text)
     if text.role == "name":
-        yield from (_finding(said, text.where, text.text, 0) for said in names(plain))
+        yield from (finding_of(said, text.where, text.text, 0) for said in names(plain))
     elif text.role == "value":
-        yield from (_finding(said, text.where, text.text, 0) for said in values(text.name, plain))
+        yield from (finding_of(said, text.where, text.text, 0) for said in values(text.name, plain))
     if " " in plain:
         yield from _prose(plain, text.where, peers, tool)
     if len(plain) > 15:
@@ -81,9 +81,9 @@ def _prose(plain: str, where: str, peers: Peers, tool: str) -> Iterator[Finding]
     for sentence in sentences(plain):
         for rule in (instructions, exfiltration, commands):
             for said in rule(sentence):
-                yield _finding(said, where, sentence.text, 0)
+                yield finding_of(said, where, sentence.text, 0)
         for said in crossing(sentence, peers, tool):
-            yield _finding(said, where, sentence.text, 0)
+            yield finding_of(said, where, sentence.text, 0)
 
 
 def _uncovered(says: str, how: str, text: Text, peers: Peers, tool: str, depth: int = 1) -> Iterator[Finding]:
@@ -92,13 +92,14 @@ def _uncovered(says: str, how: str, text: Text, peers: Peers, tool: str, depth: 
     reasons = [finding.why for finding in _prose(plain, text.where, peers, tool)]
     reasons += [why for _, _, why in shell(plain)]
     for why in reasons:
-        yield _finding(("hidden", "danger", f"Hidden ({how}): {why}"), text.where, says, 0)
+        yield finding_of(("hidden", "danger", f"Hidden ({how}): {why}"), text.where, says, 0)
     if depth < _DEPTH:
         for _, more, inner in uncovered(plain):
             yield from _uncovered(inner, f"{how}, {more}", text, peers, tool, depth + 1)
 
 
-def _finding(said: Said, where: str, text: str, place: int) -> Finding:
+def finding_of(said: Said, where: str, text: str, place: int) -> Finding:
+    """A finding that quotes the text around a place."""
     kind, severity, why = said
     start = max(0, place - _EXCERPT // 4)
     shown = " ".join(visible(text[start : start + _EXCERPT]).split())
