@@ -22,14 +22,19 @@ import numpy as np
 from thresher.knowledge.intents.router.pieces import Request
 from thresher.knowledge.intents.router.records import TextScores
 
-EVIDENCE: Final = 3.9
-"""Weight of the logarithm of a piece's best score."""
-UNMATCHED: Final = 2.4
-"""Added for a piece that asks for nothing: small talk is a piece of its own."""
-REPEATED: Final = -1.15
+WHICH: Final = 3.29
+"""Weight of the logarithm of how surely the router says which intent a piece asks for."""
+WHETHER: Final = -0.72
+"""Weight of the logarithm of how surely it says that it asks for that at all."""
+ECHO: Final = 0.23
+"""Weight of the logarithm of what the uncut request gives to each intent that its pieces ask for."""
+UNMATCHED: Final = -1.42
+"""Added for a piece that asks for nothing."""
+REPEATED: Final = -1.94
 """Added for a piece whose intent another piece has already."""
 _LEAST: Final = 1e-4
-"""Smaller scores weigh the same."""
+_LEAST_ECHO: Final = 1e-3
+"""Smaller values weigh the same."""
 NOTHING: Final = -1
 """In place of an intent where a text asks for none."""
 
@@ -89,16 +94,29 @@ def _cuts(judge: Judge, request: Request) -> Iterator[Cut]:
     if not request.spans:
         return
     at = {(span.first, span.stop): span.text for span in request.spans}
+    whole = request.spans[0].text
     for mask in range(1 << len(request.odds)):
         edges = [0, *(joint + 1 for joint in range(len(request.odds)) if mask >> joint & 1), request.parts]
         texts = tuple(at[edge] for edge in itertools.pairwise(edges))
         odds = sum(request.odds[edge - 1] for edge in edges[1:-1])
         matched = [intent for text in texts if (intent := judge.match(text)) != NOTHING]
-        yield Cut(texts, frozenset(matched), odds + _explained(judge, texts, matched))
+        echo = sum(_log(judge.scores.probability[whole, intent], _LEAST_ECHO) for intent in set(matched))
+        weight = odds + ECHO * echo + _explained(judge, texts) + _counted(len(texts), matched)
+        yield Cut(texts, frozenset(matched), weight)
 
 
-def _explained(judge: Judge, texts: Sequence[int], matched: Sequence[int]) -> float:
+def _explained(judge: Judge, texts: Sequence[int]) -> float:
     """How well the router explains the pieces of a cut, as a logarithm."""
-    evidence = sum(math.log(max(judge.score(text, judge.best(text)), _LEAST)) for text in texts)
-    idle, again = len(texts) - len(matched), len(matched) - len(set(matched))
-    return EVIDENCE * evidence + UNMATCHED * idle + REPEATED * again
+    scores = judge.scores
+    which = sum(_log(scores.probability[text].max()) for text in texts)
+    whether = sum(_log(scores.similarity[text, judge.best(text)]) for text in texts)
+    return WHICH * which + WHETHER * whether
+
+
+def _counted(pieces: int, matched: Sequence[int]) -> float:
+    """What pieces that ask for nothing, or for what another asks for, add."""
+    return UNMATCHED * (pieces - len(matched)) + REPEATED * (len(matched) - len(set(matched)))
+
+
+def _log(value: float, least: float = _LEAST) -> float:
+    return math.log(max(float(value), least))

@@ -42,10 +42,11 @@ _POINTER: Final = re.compile(
     r"\b(?:it|its|this|that|that's|them|their|these|those|they|one|ones|there|so|same|result|results)\b", re.I
 )
 _BARE: Final = re.compile(
-    r"(?:please|(?:(?:please )?(?:tell me|show me|explain|i want to know) )?(?:why|how|how so|when|where))$",
+    r"(?:please|(?:(?:please )?(?:tell me|show me|explain|i want to know) )?(?:why|how|how so|when|where)"
+    r"|(?:please |can you |could you )?help(?: me)?(?: please)?|do you know|any idea|let me know|or both|or not)$",
     re.I,
 )
-"""A side that asks for nothing by itself."""
+_REPORT: Final = re.compile(r"(?:please )?(?:tell|show|let|give|explain|send|make|put|do|use|check|see|say)\b", re.I)
 _WORD: Final = re.compile(r"\w+(?:['\u2019]\w+)?")
 _MARKS: Final = " .!?,;"
 _BEHIND: Final = 60
@@ -53,20 +54,21 @@ _READ: Final = 300
 """Characters of a side that are read for its signs."""
 
 SIGNS: Final[dict[str, float]] = {
-    "end": 0.0,
-    "link": 2.0,
-    "word": 0.0,
-    "comma": 0.0,
-    "comma word": 0.5,
-    "right asks": 1.0,
-    "right statement": -0.5,
-    "left asks": 0.5,
-    "left statement": -0.5,
-    "right condition": -1.0,
-    "left condition": -2.0,
-    "right points": -1.0,
-    "right short": -1.0,
-    "left short": -0.5,
+    "end": 1.0,
+    "link": 3.68,
+    "word": 0.76,
+    "comma": 1.24,
+    "comma word": 2.23,
+    "right asks": 1.44,
+    "right statement": -0.02,
+    "right condition": 0.54,
+    "right points": -1.42,
+    "right points back": -2.37,
+    "right short": -0.39,
+    "left asks": 1.41,
+    "left statement": -0.41,
+    "left condition": -1.3,
+    "left short": 1.29,
 }
 """What each sign adds to the log-odds that two tasks meet at a joint."""
 
@@ -100,8 +102,13 @@ def joints_of(text: str) -> tuple[Joint, ...]:
     return tuple(
         Joint(match.start(), match.end(), _signs(match, left, right))
         for match, (left, right) in zip(found, pairwise(sides), strict=True)
-        if not _BARE.match(left.strip(_MARKS)) and not _BARE.match(right.strip(_MARKS))
+        if not _is_bare(right) and not (match is found[0] and _is_bare(left))
     )
+
+
+def _is_bare(side: str) -> bool:
+    """Whether a side asks for nothing by itself; it stays with what stands before it."""
+    return _BARE.match(side.strip(_MARKS)) is not None
 
 
 def _found(text: str) -> Iterator[re.Match[str]]:
@@ -119,7 +126,7 @@ def _signs(match: re.Match[str], left: str, right: str) -> tuple[str, ...]:
     """What the joint and its two sides say."""
     signs = [_kind(match), *_form("left", left), *_form("right", right)]
     if _POINTER.search(right):
-        signs.append("right points")
+        signs.append("right points back" if _REPORT.match(right) else "right points")
     return tuple(signs)
 
 
