@@ -13,6 +13,7 @@ from thresher import __version__
 from thresher.api.bodies import Bounded
 from thresher.api.errors import MEDIA_TYPE, explain_errors
 from thresher.api.health import Watch, health_router
+from thresher.api.intents import intents_router
 from thresher.api.tools import tools_router
 from thresher.services import Services
 
@@ -56,5 +57,6 @@ def http_api(services: Services) -> FastAPI:
     application.add_middleware(Bounded)
     explain_errors(application)
     application.include_router(tools_router(services.tools))
+    application.include_router(intents_router(services.intents))
     application.include_router(health_router(Watch(services.database, services.encoder)))
     return application

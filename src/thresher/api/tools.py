@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
-from fastapi.security import HTTPBearer
+from fastapi import APIRouter, Depends
 
-from thresher.api.door import CALLER
+from thresher.api.asking import BEARER, PROBLEMS, Asking
 from thresher.api.models import (
     ArmScore,
     FindRequest,
     FindResponse,
     FoundTool,
-    Problem,
     Reasons,
     RefreshRequest,
     RefreshResponse,
@@ -23,31 +20,6 @@ from thresher.core import Arm, Caller, InvalidInput, NotFound, Tool
 from thresher.knowledge.tools import FindResult, Refreshed, ToolService, total_of
 from thresher.knowledge.tools import FoundTool as Found
 
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": text}
-    for status, text in {
-        401: "A key is needed, or nobody knows this one.",
-        403: "The Origin, or the caller, may not do this.",
-        404: "A named tool or server does not exist.",
-        413: "The body is too large.",
-        421: "The Host is not this server's.",
-        422: "The body does not fit.",
-        500: "Something went wrong inside.",
-        503: "The database does not answer.",
-    }.items()
-}
-
-
-_BEARER = HTTPBearer(auto_error=False, description="A key: `thresher keys add NAME`.")
-"""Says in the description what the door demands; it checks nothing itself."""
-
-
-def _caller(request: Request) -> Caller:
-    return request.scope[CALLER]
-
-
-Asking = Annotated[Caller, Depends(_caller)]
-
 
 def tools_router(tools: ToolService) -> APIRouter:
     """The routes.
@@ -55,7 +27,7 @@ def tools_router(tools: ToolService) -> APIRouter:
     Args:
         tools: Answers them.
     """
-    router = APIRouter(prefix="/v1/tools", tags=["tools"], responses=PROBLEMS, dependencies=[Depends(_BEARER)])
+    router = APIRouter(prefix="/v1/tools", tags=["tools"], responses=PROBLEMS, dependencies=[Depends(BEARER)])
 
     @router.post("/find")
     async def find_tools(body: FindRequest, caller: Asking) -> FindResponse:  # pyright: ignore[reportUnusedFunction] - a route

@@ -13,7 +13,20 @@ from typing import Annotated, Any
 import typer
 
 from thresher import __version__
-from thresher.cli import approving, catalogue, context, evaluating, health, keys, logs, packs, running, servers, tools
+from thresher.cli import (
+    approving,
+    catalogue,
+    context,
+    evaluating,
+    health,
+    intents,
+    keys,
+    logs,
+    packs,
+    running,
+    servers,
+    tools,
+)
 from thresher.cli.output import BROKEN_PIPE, INTERRUPTED, ReaderGone, complain
 
 application = typer.Typer(
@@ -46,6 +59,7 @@ approving.register(tools.commands, servers.commands)
 application.add_typer(tools.commands, name="tools")
 application.add_typer(servers.commands, name="servers")
 application.add_typer(packs.commands, name="packs")
+application.add_typer(intents.commands, name="intents")
 application.add_typer(keys.commands, name="keys")
 application.add_typer(catalogue.commands, name="index")
 application.add_typer(evaluating.commands, name="eval")

@@ -58,6 +58,7 @@ class ContextService:
         history: Sequence[str] | str = (),
         queries: Sequence[str] | str = (),
         files: Sequence[str] | str = (),
+        delivers: bool = True,
     ) -> Prompt:
         """The rules that a prompt needs, with the tools of their packs; or nothing, where no rules fit.
 
@@ -69,6 +70,7 @@ class ContextService:
             history: The last turns, oldest first.
             queries: Short action phrases that the calling model wrote for it, one a task.
             files: Files that matter, as the client names them.
+            delivers: Whether the answer reaches the model as it is; else whoever cuts it notes what was given.
 
         Raises:
             InvalidInput: An argument is out of bounds.
@@ -85,7 +87,8 @@ class ContextService:
             ended = time.perf_counter()
             answer = replace(answer, timings=_timings(decision, started, routed, ended))
             answer = replace(answer, text=prompt_text(answer))
-            self._note(caller, "process_prompt", [rule.intent for rule in answer.rules], answer.timings)
+            given = [rule.intent for rule in answer.rules] if delivers else []
+            self._note(caller, "process_prompt", given, answer.timings)
         return answer
 
     async def get_context(

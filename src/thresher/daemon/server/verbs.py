@@ -22,6 +22,9 @@ from thresher.core import Caller, EncoderError, InvalidInput, NotAllowed, NotFou
 from thresher.daemon.server.approving import approving_verbs
 from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.enriching import enriching_verbs
+from thresher.daemon.server.hooking import hook_verbs
+from thresher.daemon.server.intents import intent_verbs
+from thresher.daemon.server.packing import pack_verbs
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.signing import signing_verbs
 from thresher.evaluation import evaluate, read_pool, read_questions
@@ -61,29 +64,30 @@ def build_verbs(
         caller: For whom they work; None: the owner of the data folder.
         project: The folder that the client works in; empty where there is none.
     """
-    verbs = _Verbs(app, presence, facts, caller)
-    asking = replace(caller or app.services.caller, project=project)
+    is_owner, asking = caller is None, replace(caller or app.services.caller, project=project)
+    verbs = _Verbs(app, presence, facts, asking, is_owner=is_owner)
     named = (verbs.find_tools, verbs.describe_tools, verbs.list_tools, verbs.set_tool, verbs.list_servers)
     more = (verbs.add_server, verbs.import_servers, verbs.remove_server, verbs.set_server_enabled, verbs.refresh)
     rest = (verbs.stats, verbs.purge, verbs.evaluate_tools, verbs.status, verbs.measure_encoder)
     keys = (verbs.add_key, verbs.list_keys, verbs.revoke_key)
     mine: dict[str, Verb] = {verb.__name__: verb for verb in (*named, *more, *rest, *keys)}
     mine |= {**signing_verbs(app, caller), **approving_verbs(app, caller), **enriching_verbs(app, asking)}
-    return mine
+    mine |= {**intent_verbs(app, asking, verbs.of_tenant), **pack_verbs(app, asking, is_owner=is_owner)}
+    return {**mine, **hook_verbs(app, asking)}
 
 
 class _Verbs:
     """One method a verb: (arguments, progress) -> result."""
 
-    def __init__(self, app: App, presence: Presence, facts: Facts, caller: Caller | None) -> None:
+    def __init__(self, app: App, presence: Presence, facts: Facts, caller: Caller, *, is_owner: bool) -> None:
         self._app = app
         self._presence = presence
         self._facts = facts
         self._services = app.services
         self._tools = app.services.tools
         self._keys = app.services.keys
-        self._is_owner = caller is None
-        self._caller = caller or app.services.caller
+        self._is_owner = is_owner
+        self._caller = caller
 
     async def find_tools(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         found = await self._tools.find_tools(self._caller, **arguments)
@@ -151,14 +155,15 @@ class _Verbs:
         return total_of(refreshed)
 
     async def stats(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        caller, given = await self._of_tenant(arguments)
+        caller, given = await self.of_tenant(arguments)
         return plain(await self._tools.stats(caller, **given))
 
     async def purge(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        caller, given = await self._of_tenant(arguments)
-        return plain(await self._tools.purge(caller, **given))
+        caller, given = await self.of_tenant(arguments)
+        purged = cast("dict[str, Any]", plain(await self._tools.purge(caller, **given)))
+        return purged | {"rows": purged["rows"] + await self._services.intents.purge(caller, **given)}
 
-    async def _of_tenant(self, arguments: Mapping[str, Any]) -> tuple[Caller, dict[str, Any]]:
+    async def of_tenant(self, arguments: Mapping[str, Any]) -> tuple[Caller, dict[str, Any]]:
         """Whoever reaches the socket without a key keeps this installation: any tenant's logs are in his care."""
         given = dict(arguments)
         if given.pop("tenant", None) is None:

@@ -234,10 +234,7 @@ class IntentService:
         paths = [path for path in view.standing.trusted if path == str(pack) or path in named]
         if not paths:
             raise NotFound(f"No approved pack is called '{pack}'.", hint="`thresher packs list` shows them all.")
-        for path in paths:
-            await run_retrying(
-                self._database, caller.tenant, lambda run, path=path: queries.delete_trust(run, caller, path)
-            )
+        await run_retrying(self._database, caller.tenant, lambda run: queries.delete_trust(run, caller, paths))
         self._views.changed(caller.tenant.id)
 
     async def reload(self, caller: Caller) -> Packs:

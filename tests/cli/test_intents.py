@@ -1,0 +1,191 @@
+"""`thresher intents` against a real daemon."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.daemon.home import Home
+from tests.support.waiting import eventually
+from thresher.daemon import DaemonFailure, request
+
+HELLO = """---
+name: hello
+description: How we greet. Use it when somebody is to be greeted.
+---
+# Greeting
+
+Say "hello" first.
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a pack of its own, as the working directory."""
+    folder = tmp_path / "shop"
+    pack = folder / ".agents" / "skills" / "hello"
+    pack.mkdir(parents=True)
+    (pack / "SKILL.md").write_text(HELLO)
+    (pack / "examples.txt").write_text("greet the customer\nsay hello to Ada\nwelcome our guests\n")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_intents_are_listed_with_their_thresholds(command: Command) -> None:
+    """Where each comes from, how it is taught, from which score on it matches."""
+    answer = command("intents", "list", "--json").json
+
+    git = next(row for row in answer["intents"] if row["name"] == "git")
+    assert git["origin"] == "built-in"
+    assert git["lines"] >= 100
+    assert 0 < git["threshold"] == git["fitted"] < 1
+    assert git["by_hand"] is None
+    shown = command("intents", "list").out
+    assert "git" in shown
+    assert "built-in" in shown
+
+
+def test_a_message_is_explained_intent_by_intent(command: Command) -> None:
+    """Scores, threshold, margin, the best training line, and why; nothing is recorded."""
+    before = command("intents", "stats", "--json").json["decisions"]
+    answer = command("intents", "explain", "commit the staged changes", "--json").json
+    shown = command("intents", "explain", "commit the staged changes").out
+
+    best = answer["scores"][0]
+    assert (best["intent"], best["matched"], answer["matched"]) == ("git", True, ["git"])
+    assert best["best_line"]
+    assert best["margin"] == pytest.approx(best["score"] - best["threshold"])
+    assert {score["intent"] for score in answer["scores"]} >= {"git", "tools"}
+    assert "Rules of: git" in shown
+    assert f"{best['threshold']:.2f}" in shown
+    assert command("intents", "stats", "--json").json["decisions"] == before
+
+
+def test_a_message_that_needs_no_rules_says_so(command: Command) -> None:
+    """With the figures all the same."""
+    answer = command("intents", "explain", "what a lovely sunset", "--json").json
+
+    assert (answer["pass_through"], answer["matched"]) == (True, [])
+    assert "PASS_THROUGH" in command("intents", "explain", "what a lovely sunset").out
+
+
+def test_history_and_queries_are_taken_into_account(command: Command) -> None:
+    """As `process_prompt` takes them."""
+    answer = command("intents", "explain", "go on", "-q", "commit the staged changes", "--json").json
+
+    assert "git" in answer["matched"]
+    assert command("intents", "explain", "now the same", "--history", "show the git log").code == 0
+
+
+def test_a_threshold_is_set_by_hand_and_taken_back(command: Command) -> None:
+    """It counts from the next message on."""
+    high = command("intents", "threshold", "git", "1.0", "--json").json
+    refused = command("intents", "explain", "commit the staged changes", "--json").json
+    listed = command("intents", "list").out
+    back = command("intents", "threshold", "git", "--reset", "--json").json
+
+    assert (high["threshold"], high["by_hand"]) == (1.0, 1.0)
+    assert refused["matched"] == []
+    assert "by hand" in listed
+    assert back["by_hand"] is None
+    assert back["threshold"] == back["fitted"]
+    assert command("intents", "explain", "commit the staged changes", "--json").json["matched"] == ["git"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("threshold", "git"), 2),
+        (("threshold", "git", "0.5", "--reset"), 2),
+        (("threshold", "git", "1.5"), 2),
+        (("threshold", "git", "nan"), 2),
+        (("threshold", "gti", "0.5"), 3),
+        (("explain",), 2),
+        (("explain", " "), 2),
+        (("stats", "--days", "0"), 2),
+    ],
+)
+def test_wrong_arguments_are_refused_with_the_exit_code_for_it(
+    command: Command, arguments: tuple[str, ...], code: int
+) -> None:
+    """A near name is offered."""
+    ended = command("intents", *arguments)
+
+    assert ended.code == code, (ended.out, ended.err)
+    assert "gti" not in arguments or "git" in ended.err
+
+
+async def test_statistics_count_what_was_decided(command: Command, home: Home) -> None:
+    """The same figures for people and for programs."""
+    for prompt in ("commit the staged changes", "what a lovely sunset"):
+        request(home.place, "answer_hook", {"prompt": prompt})
+    await eventually(lambda: command("intents", "stats", "--json").json["decisions"] >= 2)
+    figures = command("intents", "stats", "--json").json
+    shown = command("intents", "stats").out
+
+    assert 0 < figures["pass_through_rate"] < 1
+    assert "git" in [row["intent"] for row in figures["intents"]]
+    assert "passed through" in shown
+
+
+def test_a_pack_of_the_project_is_shown_and_not_used(command: Command, project: Path) -> None:
+    """With what to do about it."""
+    listed = command("intents", "list")
+    answer = command("intents", "explain", "greet the customer", "--json").json
+
+    assert "hello" in listed.out
+    assert "untrusted" in listed.out
+    assert "hello" not in [score["intent"] for score in answer["scores"]]
+
+
+def test_a_pack_is_trusted_as_it_was_seen(home: Home, command: Command, project: Path) -> None:
+    """Another digest is refused, a change takes it out of use again, and so does the owner."""
+    del command
+    shown = request(home.place, "show_pack", {"name": "hello"}, project=str(project))
+    with pytest.raises(DaemonFailure, match="changed since"):
+        request(home.place, "trust_pack", {"name": "hello", "digest": "0" * 64}, project=str(project))
+    request(home.place, "trust_pack", {"name": "hello", "digest": shown["digest"]}, project=str(project))
+    used = names(home, project)
+    (project / ".agents" / "skills" / "hello" / "SKILL.md").write_text(HELLO + "\nAnd smile.\n")
+    changed = request(home.place, "list_packs", project=str(project))["inert"]
+    again = request(home.place, "show_pack", {"name": "hello"}, project=str(project))
+    request(home.place, "trust_pack", {"name": "hello", "digest": again["digest"]}, project=str(project))
+    used_again = names(home, project)
+    request(home.place, "untrust_pack", {"name": "hello"}, project=str(project))
+
+    assert (shown["reason"], shown["code"]) == ("untrusted", False)
+    assert [file["path"] for file in shown["files"]] == ["SKILL.md", "examples.txt"]
+    assert "hello" in used
+    assert [(pack["name"], pack["reason"]) for pack in changed] == [("hello", "changed")]
+    assert "hello" in used_again
+    assert "hello" not in names(home, project)
+
+
+def test_another_project_does_not_see_the_pack(home: Home, command: Command, project: Path, tmp_path: Path) -> None:
+    """Trusted or not."""
+    del command
+    shown = request(home.place, "show_pack", {"name": "hello"}, project=str(project))
+    request(home.place, "trust_pack", {"name": "hello", "digest": shown["digest"]}, project=str(project))
+    (tmp_path / "elsewhere").mkdir()
+
+    assert "hello" not in names(home, tmp_path / "elsewhere")
+
+
+def test_the_hook_gives_the_rules_of_a_trusted_pack(home: Home, command: Command, project: Path) -> None:
+    """From the moment on at which it is trusted."""
+    del command
+    shown = request(home.place, "show_pack", {"name": "hello"}, project=str(project))
+    before = request(home.place, "answer_hook", {"prompt": "greet the customer"}, project=str(project))
+    request(home.place, "trust_pack", {"name": "hello", "digest": shown["digest"]}, project=str(project))
+    request(home.place, "list_intents", project=str(project))
+    after = request(home.place, "answer_hook", {"prompt": "greet the customer"}, project=str(project))
+
+    assert 'Say "hello" first.' not in before["text"]
+    assert 'Say "hello" first.' in after["text"]
+
+
+def names(home: Home, project: Path) -> list[str]:
+    """The packs in use in a project."""
+    return [pack["name"] for pack in request(home.place, "list_packs", project=str(project))["active"]]
