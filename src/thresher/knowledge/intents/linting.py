@@ -25,7 +25,7 @@ from thresher.knowledge.intents.line_checks import (
     written_lines,
 )
 from thresher.knowledge.intents.lint_records import KnownTools, Line, LintFinding
-from thresher.knowledge.intents.models import Pack, PackProblem
+from thresher.knowledge.intents.models import Found, Pack, PackProblem
 from thresher.knowledge.intents.nearness import near_by_vectors, near_by_words
 from thresher.knowledge.intents.reader import CODE
 from thresher.knowledge.intents.rule_checks import (
@@ -76,7 +76,7 @@ def subject_at(paths: Sequence[Path], beside: Iterable[Pack] = ()) -> Subject:
     packs: dict[Path, Pack] = {}
     problems: list[PackProblem] = []
     for path in paths:
-        found = discover([Place(path.resolve(), "configured")])
+        found = discover([Place(path.resolve(), "configured")]) if path.exists() else Found()
         if not found.packs and not found.problems:
             what = "There is no pack in" if path.exists() else "There is nothing at"
             raise InvalidInput(f"{what} {path}.", hint="Name a pack's folder, a folder of packs, or a rule file.")
