@@ -6,13 +6,14 @@ Invariant: one broken pack never stops the rest; the walk is bounded in depth an
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from thresher.core import InvalidInput
-from thresher.knowledge.intents.models import Found, Pack, PackProblem
-from thresher.knowledge.intents.reader import RULES, is_rule_file, read_pack
+from thresher.knowledge.intents.models import Found, Origin, Pack, PackProblem
+from thresher.knowledge.intents.reader import RULES, Reading, is_rule_file, read_pack
 from thresher.knowledge.intents.sources import Place
 
 _DEPTH: Final = 4
@@ -22,12 +23,14 @@ _PACKS: Final = 1_000
 _PASSED_OVER: Final = frozenset({"node_modules", "__pycache__"})
 
 
-def discover(places: Iterable[Place]) -> Found:
+def discover(places: Iterable[Place], before: Found | None = None) -> Found:
     """Read every pack in some places.
 
     Args:
         places: In the order of who wins a name clash, the winner last.
+        before: What was found last; a pack of which no octet has changed is not taken apart again.
     """
+    known = _known(before or Found())
     packs: dict[Path, Pack] = {}
     problems: list[PackProblem] = []
     for place in places:
@@ -36,7 +39,8 @@ def discover(places: Iterable[Place]) -> Found:
             if (real := _real(path, place, problems)) is None or real in packs:
                 continue
             try:
-                packs[real], mended = read_pack(real, place.origin, label=walk.label(path))
+                last = known.get((real, place.origin))
+                packs[real], mended = read_pack(real, place.origin, label=walk.label(path), before=last)
                 problems += mended
             except InvalidInput as error:
                 problems.append(PackProblem(path, error.message, error.hint))
@@ -44,6 +48,13 @@ def discover(places: Iterable[Place]) -> Found:
                 problems.append(PackProblem(path, f"It cannot be read: {error}.", "Look at the folder and its rights."))
         problems += walk.problems
     return Found(tuple(packs.values()), tuple(problems))
+
+
+def _known(before: Found) -> dict[tuple[Path, Origin], Reading]:
+    mended: dict[Path, list[PackProblem]] = {}
+    for problem in before.problems:
+        mended.setdefault(problem.path, []).append(problem)
+    return {(pack.path, pack.origin): (pack, tuple(mended.get(pack.path, ()))) for pack in before.packs}
 
 
 class Walk:
@@ -60,7 +71,7 @@ class Walk:
         self.problems: list[PackProblem] = []
 
     def packs(self) -> Iterator[Path]:
-        """Folders with a `SKILL.md`, and rule files, in a fixed order."""
+        """Folders with a `SKILL.md`, and rule files: those nearest to the top first, each level by name."""
         root = self._place.path
         if is_rule_file(root.name) or (not root.is_dir() and self._place.origin == "configured"):
             if root.exists():
@@ -79,9 +90,9 @@ class Walk:
         return path.relative_to(self._place.path).as_posix() if path != self._place.path else path.name
 
     def _below(self, root: Path) -> Iterator[Path]:
-        waiting = [(root, 0)]
+        waiting = deque([(root, 0)])
         while waiting:
-            folder, depth = waiting.pop()
+            folder, depth = waiting.popleft()
             names = self._names(folder)
             if names is None:
                 continue
@@ -91,7 +102,7 @@ class Walk:
             yield from (folder / name for name in names if is_rule_file(name))
             if depth < _DEPTH:
                 inner = [folder / name for name in names if name not in _PASSED_OVER and not name.startswith(".")]
-                waiting += [(path, depth + 1) for path in reversed(inner) if _is_folder(path, depth)]
+                waiting += [(path, depth + 1) for path in inner if _is_folder(path, depth)]
 
     def _names(self, folder: Path) -> list[str] | None:
         """What a folder holds, sorted; None where it cannot be listed, or enough have been."""

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from thresher.core import InvalidInput
 from thresher.knowledge.intents.encodings import decoded
@@ -22,6 +22,9 @@ from thresher.knowledge.intents.naming import is_name, name_of
 from thresher.knowledge.intents.phrases import lines_of
 from thresher.knowledge.intents.yaml_subset import Value
 from thresher.scanner import Finding, scan_rules
+
+Reading: TypeAlias = tuple[Pack, tuple[PackProblem, ...]]
+"""A pack, and what had to be mended in reading it."""
 
 RULES: Final = "SKILL.md"
 EXAMPLES: Final = "examples.txt"
@@ -75,13 +78,14 @@ class _Reading:
         return tuple(distinct)[:_MOST_LINES]
 
 
-def read_pack(path: Path, origin: Origin, *, label: str = "") -> tuple[Pack, tuple[PackProblem, ...]]:
+def read_pack(path: Path, origin: Origin, *, label: str = "", before: Reading | None = None) -> Reading:
     """Read a folder with a `SKILL.md`, an `.mdc` file or an `*.instructions.md` file.
 
     Args:
         path: The folder or file.
         origin: Where it was found.
         label: What a rule file is called where its own name does not tell enough, such as `backend/style`.
+        before: What was read here last; it is given back where no octet has changed.
 
     Returns:
         The pack, and what had to be mended.
@@ -91,6 +95,8 @@ def read_pack(path: Path, origin: Origin, *, label: str = "") -> tuple[Pack, tup
     """
     path = path.resolve()
     reading = _Reading(path, *_opened(path))
+    if before is not None and not reading.contents.refused and before[0].digest == digest_of(reading.contents.files):
+        return before
     pack = _skill(reading, origin) if path.is_dir() else _rule_file(reading, origin, label or path.name)
     reading.mended += [f"{name} was left out: {why[0].lower()}{why[1:]}" for name, why in reading.contents.refused]
     return pack, tuple(PackProblem(path, mended, severity="warning") for mended in reading.mended)
