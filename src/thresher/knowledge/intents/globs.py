@@ -76,7 +76,8 @@ def _patterns(glob: str) -> tuple[tuple[str, ...], ...]:
         if pattern.endswith("/"):
             pattern += "**"
         steps = tuple(step for step in pattern.strip("/").split("/") if step)
-        found.append(steps if "/" in pattern else ("**", *steps))
+        if steps:
+            found.append(steps if "/" in pattern else ("**", *steps))
     return tuple(found)
 
 

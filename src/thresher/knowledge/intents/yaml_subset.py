@@ -112,7 +112,7 @@ class _Builder:
         self._check(event, depth)
         if isinstance(event, yaml.ScalarEvent):
             value = cast("str", event.value)
-            return "" if event.style is None and value in _EMPTY else value
+            return "" if not event.style and value in _EMPTY else value
         if isinstance(event, yaml.SequenceStartEvent):
             return [self._node(inner, depth + 1) for inner in self._until(yaml.SequenceEndEvent)]
         mapping: dict[str, Value] = {}
