@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -24,12 +24,23 @@ def scored(*rows: tuple[float, float, float]) -> TextScores:
 
 
 def decided(
-    message: str, table: Mapping[str, tuple[float, float, float]], by_hand: Mapping[str, float] | None = None
+    message: str,
+    table: Mapping[str, tuple[float, float, float]],
+    *,
+    by_hand: Mapping[str, float] | None = None,
+    applied: Mapping[str, str] | None = None,
+    history: Sequence[str] = (),
+    queries: Sequence[str] = (),
 ) -> Decision:
     """A decision with the scores that a table gives to texts; a text that it does not hold scores nothing."""
-    pieces = pieces_of(message)
+    pieces = pieces_of(message, history=history, queries=queries)
     scores = scored(*(table.get(text, (0.01, 0.01, 0.01)) for text in pieces.texts))
-    return decide(INTENTS, THRESHOLDS, pieces, scores, lines=LINES, by_hand=by_hand)
+    return decide(INTENTS, THRESHOLDS, pieces, scores, lines=LINES, by_hand=by_hand, applied=applied)
+
+
+def matched(decision: Decision) -> list[tuple[str, str]]:
+    """The intents that matched, by name, each with its reason."""
+    return sorted((row.intent, row.why) for row in decision.matched)
 
 
 def test_two_tasks_match_two_intents() -> None:
@@ -73,3 +84,137 @@ def test_a_threshold_set_by_hand_goes_before_the_fitted_one() -> None:
 def test_a_blank_message_passes_through() -> None:
     """Nothing is asked, so nothing fits."""
     assert decided("  \n", {}).passes_through
+
+
+def test_what_a_message_refuses_does_not_match() -> None:
+    """The refused intent is shown with its reason."""
+    decision = decided(
+        "not a relation, a value list",
+        {
+            "not a relation, a value list": (0.01, 0.9, 0.8),
+            "a relation": (0.01, 0.95, 0.02),
+            "a value list": (0.01, 0.05, 0.9),
+        },
+    )
+
+    assert matched(decision) == [("value-lists", "line")]
+    assert [row.why for row in decision.scores if row.intent == "relations"] == ["negated"]
+    assert "a relation" in decision.clauses
+
+
+def test_what_is_refused_and_asked_for_matches() -> None:
+    """Two tasks of one intent: the other still needs its rules."""
+    table = {"just show me the diff": (0.9, 0.01, 0.01), "commit": (0.95, 0.01, 0.01)}
+
+    assert matched(decided("don't commit, just show me the diff", table)) == [("git", "line")]
+
+
+def test_a_refused_phrase_that_names_no_intent_takes_nothing_away() -> None:
+    """Then the message counts as it stands."""
+    message = "undo the last one without losing my changes"
+
+    decision = decided(message, {message: (0.9, 0.01, 0.01), "undo the last one": (0.3, 0.01, 0.01)})
+
+    assert matched(decision) == [("git", "line")]
+
+
+def test_a_message_that_only_refuses_passes_through() -> None:
+    """A mere "not a relation" asks for no rules."""
+    assert decided("not a relation", {"not a relation": (0, 0.9, 0), "a relation": (0, 0.9, 0)}).passes_through
+
+
+def test_a_message_that_leans_inherits() -> None:
+    """The task before holds on, with its reason."""
+    table = {"relate orders to customers": (0.01, 0.95, 0.02), "now the same for products": (0.01, 0.1, 0.55)}
+
+    decision = decided("now the same for products", table, history=["relate orders to customers"])
+
+    assert matched(decision) == [("relations", "history")]
+
+
+def test_a_change_of_topic_does_not_inherit() -> None:
+    """A message that names its own task leaves the one before."""
+    table = {"relate orders to customers": (0.01, 0.95, 0.02), "what about my last commit?": (0.9, 0.01, 0.02)}
+
+    decision = decided("what about my last commit?", table, history=["relate orders to customers"])
+
+    assert matched(decision) == [("git", "line")]
+
+
+def test_the_same_as_another_thing_gives_both() -> None:
+    """What is surely asked for is added to what is inherited."""
+    table = {"relate orders to customers": (0.01, 0.95, 0.02), "now the same as a value list": (0.01, 0.1, 0.9)}
+
+    decision = decided("now the same as a value list", table, history=["relate orders to customers"])
+
+    assert matched(decision) == [("relations", "history"), ("value-lists", "line")]
+
+
+def test_a_refused_intent_is_not_inherited() -> None:
+    """A refusal goes before the turn before."""
+    table = {"relate orders to customers": (0.01, 0.95, 0.02), "a relation": (0.01, 0.9, 0.02)}
+
+    decision = decided("again, but not a relation", table, history=["relate orders to customers"])
+
+    assert decision.passes_through
+
+
+def test_each_query_brings_its_intent() -> None:
+    """The calling model may say what it is about to do, one task each."""
+    table = {"commit": (0.9, 0.01, 0.01), "make a value list": (0.01, 0.1, 0.9)}
+
+    decision = decided("do the usual things", table, queries=["commit", "make a value list"])
+
+    assert matched(decision) == [("git", "line"), ("value-lists", "line")]
+
+
+def test_two_close_intents_are_asked_about() -> None:
+    """The question names both, each with its nearest line."""
+    decision = decided("connect countries", {"connect countries": (0.01, 0.55, 0.5)})
+
+    assert decision.clarify == (
+        'Do you mean relations (as in "relate orders to customers") '
+        'or value-lists (as in "a list of countries to choose from")?'
+    )
+
+
+def test_a_clear_message_is_not_asked_about() -> None:
+    """A clear lead needs no question, nor do two tasks that are each clear."""
+    table = {"commit my work": (0.95, 0.01, 0.01), "relate orders to customers": (0.01, 0.95, 0.02)}
+
+    assert decided("commit my work", table).clarify == ""
+    assert decided("commit my work and relate orders to customers", table).clarify == ""
+
+
+def test_nothing_near_is_not_asked_about() -> None:
+    """Two intents that are both far off are no choice."""
+    assert decided("what is the weather", {"what is the weather": (0.1, 0.09, 0.02)}).clarify == ""
+
+
+def test_rules_that_always_apply_are_matched_with_their_reason() -> None:
+    """A pack without lines may apply too."""
+    decision = decided(
+        "commit my work", {"commit my work": (0.9, 0.0, 0.0)}, applied={"style": "always", "relations": "file"}
+    )
+
+    assert matched(decision) == [("git", "line"), ("relations", "file"), ("style", "always")]
+
+
+def test_confidence_falls_where_the_answer_is_open() -> None:
+    """A score near one half says little, either way."""
+    sure = decided("commit my work", {"commit my work": (0.97, 0.01, 0.01)})
+    unsure = decided("commit my work", {"commit my work": (0.55, 0.4, 0.01)})
+    none = decided("what is the weather", {})
+
+    assert sure.confidence > 0.9 > 0.6 > unsure.confidence
+    assert none.confidence > 0.9
+    assert sure.margin > unsure.margin
+
+
+def test_no_intents_at_all_pass_everything_through() -> None:
+    """An empty router decides as well."""
+    pieces = pieces_of("commit and push")
+    empty = np.zeros((len(pieces.texts), 0), np.float32)
+    scores = TextScores(empty, empty, empty, empty.astype(np.int32), tuple({} for _ in pieces.texts))
+
+    assert decide((), {}, pieces, scores).passes_through

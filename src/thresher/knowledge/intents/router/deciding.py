@@ -11,17 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
 from thresher.knowledge.intents.models import Decision, IntentScore
-from thresher.knowledge.intents.router.clarifying import close, question
+from thresher.knowledge.intents.router.clarifying import MARGIN, close, question
 from thresher.knowledge.intents.router.cutting import NOTHING, Judge, chosen_cut
 from thresher.knowledge.intents.router.history import SURELY
 from thresher.knowledge.intents.router.pieces import Pieces
 from thresher.knowledge.intents.router.records import TextScores
 
+LIKELY: Final = 0.5
+"""From this score on a text more probably asks for its intent than not."""
 Basis: TypeAlias = Literal["head", "prototype", "words"]
 
 
@@ -105,12 +107,24 @@ def _verdict(judge: Judge, pieces: Pieces) -> _Verdict:
     if pieces.refused and not refused:
         judged = tuple(dict.fromkeys((*judged, 0)))
     found = {intent: (text, "line") for intent, text in _matches(judge, judged).items()}
-    if pieces.leaning >= SURELY or (pieces.leaning and not found):
-        before, _ = chosen_cut(judge, pieces.earlier)
-        for intent, text in _matches(judge, before.texts).items():
-            if intent not in refused:
-                found.setdefault(intent, (text, "history"))
+    if pieces.leaning:
+        found = _leaning(judge, pieces, found)
+    found = {intent: place for intent, place in found.items() if place[1] == "line" or intent not in refused}
     return _Verdict(judged, found, {key: text for key, text in refused.items() if key not in found}, share)
+
+
+def _leaning(judge: Judge, pieces: Pieces, own: Mapping[int, tuple[int, str]]) -> dict[int, tuple[int, str]]:
+    """What a message that leans on the turn before asks for: that turn's intents, and its own where they are sure.
+
+    "The same for products" names no task, so what its few words happen to be near must be as sure as the task that it
+    points at; "what about branches" may name one.
+    """
+    cut, _ = chosen_cut(judge, pieces.earlier)
+    before = {intent: (text, "history") for intent, text in _matches(judge, cut.texts).items()}
+    sure = max((judge.score(text, intent) for intent, (text, _) in before.items()), default=LIKELY + MARGIN) - MARGIN
+    least = sure if pieces.leaning >= SURELY else LIKELY
+    kept = {intent: place for intent, place in own.items() if judge.score(place[0], intent) >= least}
+    return {**before, **kept} if pieces.leaning >= SURELY or not kept else kept
 
 
 def _matches(judge: Judge, texts: Sequence[int]) -> dict[int, int]:
