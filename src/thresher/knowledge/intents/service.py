@@ -8,11 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings, did_you_mean, nearest
+from thresher.core import (
+    Caller,
+    Conflict,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    Settings,
+    StoreUnavailable,
+    did_you_mean,
+    nearest,
+)
 from thresher.embedding import Encoder
 from thresher.knowledge.intents import queries
 from thresher.knowledge.intents.decider import Decider
@@ -26,7 +36,7 @@ from thresher.knowledge.intents.sources import Sources
 from thresher.knowledge.intents.statistics import IntentStatistics, measure, purge
 from thresher.knowledge.intents.training import lines_of, negatives_of
 from thresher.knowledge.intents.views import Views
-from thresher.store import Database, SecretBox, run_retrying
+from thresher.store import Database, SecretBox, clean, run_retrying
 
 
 class IntentService:
@@ -135,6 +145,15 @@ class IntentService:
         if (found := view.by_name.get(name)) is not None:
             return found
         raise _unknown(view.packs, name)
+
+    def follow(self, told: Callable[[Caller, Packs], object]) -> Callable[[], None]:
+        """Have it told, on the event loop, when a caller's packs are first seen and whenever they are others.
+
+        Returns:
+            What ends that.
+        """
+        self._views.followers.append(told)
+        return lambda: self._views.followers.remove(told)
 
     def report(self, digest: str, problem: PackProblem | None) -> None:
         """Note what is wrong with a pack that was read well, such as tools that cannot be loaded; None: nothing is."""
@@ -255,7 +274,10 @@ class IntentService:
         if self._log.sessions.has(caller, name):
             return True
         session = session_of(caller)
-        given = await queries.given_rules(self._database, caller, session[2], caller.project, LIFE_SECONDS)
+        try:
+            given = await queries.given_rules(self._database, caller, session[2], clean(caller.project), LIFE_SECONDS)
+        except StoreUnavailable:  # rules given twice are better than a call that fails
+            return False
         if given:
             self._log.sessions.give(session, given)
         return name in given

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict, defaultdict
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -67,6 +67,7 @@ class Views:
         self._held: OrderedDict[Key, _Held] = OrderedDict()
         self._locks: defaultdict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._changes: defaultdict[int, int] = defaultdict(int)
+        self.followers: list[Callable[[Caller, Packs], object]] = []
 
     def owns(self, caller: Caller) -> bool:
         """Whether the packs of this machine's user and projects are the caller's."""
@@ -139,6 +140,9 @@ class Views:
             view = await asyncio.to_thread(_view, found, standing, view)
         checked = time.monotonic() if changes == self._changes[caller.tenant.id] else _NEVER
         self._held[key] = _Held(view, checked, changes)
+        if held is None or held.view.packs.digest != view.packs.digest:
+            for told in self.followers:
+                told(caller, view.packs)
         while len(self._held) > _VIEWS:
             self._locks.pop(self._held.popitem(last=False)[0], None)
         return view
