@@ -61,7 +61,7 @@ class Rulebooks:
     async def _filled(self, situation: Situation, pack: Pack) -> Filled:
         if not pack.fills_variables or not (names := names_in(pack.rules)):
             return Filled(pack.rules)
-        return filled(pack.rules, await self._variables.values(situation, names, pack=pack.name))
+        return filled(pack.rules, await self._variables.values(situation, names, pack=pack.digest))
 
 
 def _within(rules: Sequence[Rule], most: int | None) -> list[Rule]:

@@ -104,7 +104,7 @@ class Variables:
         Args:
             name: Capitals, digits and underscores.
             provider: Gives its value.
-            pack: The only pack whose rules may use it; all may unless told.
+            pack: Digest of the only pack whose rules may use it; all may unless told.
 
         Raises:
             InvalidInput: The name cannot be one.
@@ -116,7 +116,7 @@ class Variables:
         self._providers[pack, name] = provider
 
     def forget(self, pack: str) -> None:
-        """Remove the variables of one pack."""
+        """Remove the variables of one pack, named by its digest."""
         for key in [key for key in self._providers if key[0] == pack]:
             del self._providers[key]
 

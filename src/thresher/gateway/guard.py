@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mcp_types import CallToolResult, TextContent
 
@@ -31,6 +33,8 @@ GATHER_SECONDS = 0.05
 when it sends those. A client that waits for each answer before it calls again never notices."""
 
 _OWNERS = 64
+_SESSIONS = 1_024
+_NEVER = float("-inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class RulesFirst:
         self._services = services
         self._on = services.settings.rules_first == "on"
         self._owners: OrderedDict[str, _Owners] = OrderedDict()
+        self._answered: OrderedDict[tuple[Any, ...], float] = OrderedDict()
 
     async def look(self, caller: Caller, packs: Packs, name: str, resolved: Resolved) -> CallToolResult | None:
         """The answer to give in place of running a tool; None to run it.
@@ -70,9 +75,9 @@ class RulesFirst:
         if not self._on or await self._given(caller, names):
             intents.note_call(caller, names, name)
             return None
+        came = time.monotonic()
         await asyncio.sleep(GATHER_SECONDS)
-        together = await self._given(caller, names)
-        if not together:
+        if not (together := self._is_answered(caller, names, came)):
             intents.mark_given(caller, names)
         for pack in owners:
             intents.note_unread(caller, pack.name, name)
@@ -90,6 +95,17 @@ class RulesFirst:
             if await self._services.intents.was_given(caller, name):
                 return True
         return False
+
+    def _is_answered(self, caller: Caller, names: Sequence[str], since: float) -> bool:
+        """Whether the session has been answered with these rules since a moment; from now on it has."""
+        key = (caller.tenant.id, caller.user, caller.client or caller.project, *names)
+        answered = self._answered.get(key, _NEVER) >= since
+        if not answered:
+            self._answered[key] = time.monotonic()
+            self._answered.move_to_end(key)
+            while len(self._answered) > _SESSIONS:
+                self._answered.popitem(last=False)
+        return answered
 
     async def _before(self, caller: Caller, name: str, owners: Sequence[Pack]) -> str:
         rules = await rules_text(self._services, caller, owners)

@@ -1,9 +1,13 @@
-"""The rules of packs as text for a model, as prompts and held-up calls give them."""
+"""The rules of packs as text for a model, as prompts and held-up calls give them.
+
+Invariant: variables are filled, and what is the pack's is told from what is ours, as `process_prompt` does it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from thresher.context import rulebook_text
 from thresher.core import Caller
 from thresher.knowledge.intents import Pack
 from thresher.services import Services
@@ -18,6 +22,5 @@ async def rules_text(services: Services, caller: Caller, packs: Sequence[Pack], 
         packs: The packs.
         request: What the rules are wanted for; stands at the end, if there is anything.
     """
-    del services, caller
-    parts = [f"# Rules of the pack '{pack.name}'\n\n{pack.rules.strip()}" for pack in packs]
-    return "\n\n".join([*parts, *([f"# Request\n\n{request}"] if request.strip() else [])])
+    text = rulebook_text(await services.context.rules_of(caller, packs))
+    return f"{text}\n\n{request.strip()}" if request.strip() else text

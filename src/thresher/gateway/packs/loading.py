@@ -20,7 +20,8 @@ from fastmcp.decorators import get_fastmcp_meta
 from fastmcp.tools import FunctionTool
 from fastmcp.tools.function_tool import ToolMeta
 
-from thresher.core import Tool, event, mask_text, shortened
+from thresher.context import Provider, Situation
+from thresher.core import Tool, UpstreamError, event, mask_text, shortened
 from thresher.gateway.packs.threads import Threads
 from thresher.knowledge.intents import Pack, file_of
 
@@ -40,6 +41,7 @@ class Code:
         tools: What can be run, by name.
         definitions: The same as models see it.
         timeouts: Seconds that single tools want to be given.
+        variables: What gives its rules' own variables their values, by name.
         problems: What could not be loaded, one sentence each.
         module: The module's name, for as long as it is in use.
     """
@@ -47,6 +49,7 @@ class Code:
     tools: Mapping[str, FunctionTool] = field(default_factory=dict[str, FunctionTool])
     definitions: tuple[Tool, ...] = ()
     timeouts: Mapping[str, float] = field(default_factory=dict[str, float])
+    variables: Mapping[str, Provider] = field(default_factory=dict[str, Provider])
     problems: tuple[str, ...] = ()
     module: str = ""
 
@@ -105,7 +108,31 @@ def _code(module: ModuleType, server: str, threads: Threads) -> Code:
         if tool.timeout is not None:
             timeouts[tool.name] = tool.timeout
     definitions = tuple(_definition(tool, server) for tool in tools.values())
-    return Code(tools, definitions, timeouts, tuple(problems))
+    return Code(tools, definitions, timeouts, _variables(module, threads), tuple(problems))
+
+
+def _variables(module: ModuleType, threads: Threads) -> dict[str, Provider]:
+    """The module's `VARIABLES`: names, each with a function of the situation that gives its value."""
+    given = vars(module).get("VARIABLES")
+    entries = cast("Mapping[object, object]", given) if isinstance(given, Mapping) else dict[object, object]()
+    return {
+        str(name): _provider(cast("Callable[[Situation], Any]", function), threads)
+        for name, function in entries.items()
+        if callable(function)
+    }
+
+
+def _provider(function: Callable[[Situation], Any], threads: Threads) -> Provider:
+    asynchronous = function if inspect.iscoroutinefunction(function) else _threaded(function, threads)
+
+    async def value(situation: Situation) -> str | None:
+        try:
+            found = await asynchronous(situation)
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise UpstreamError(f"A variable of a pack has no value: {said(error)}") from error
+        return None if found is None else str(found)
+
+    return value
 
 
 def _marked(module: ModuleType) -> Iterator[tuple[str, Any]]:

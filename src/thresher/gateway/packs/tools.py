@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -18,7 +18,7 @@ from fastmcp import FastMCP
 from mcp.server.context import ServerRequestContext
 from mcp_types import InputRequiredResult
 
-from thresher.core import JSON, Caller, ThresherError, UpstreamError, event
+from thresher.core import JSON, Caller, InvalidInput, ThresherError, UpstreamError, event
 from thresher.gateway.packs.loading import Code, load, place, report, said
 from thresher.gateway.packs.running import run_tool
 from thresher.gateway.packs.threads import Threads
@@ -77,6 +77,7 @@ class PackTools:
         self._server = server
         self._taken: dict[Place, _Taken] = {}
         self._codes: dict[tuple[str, str], asyncio.Task[Code]] = {}
+        self._unfollow = services.intents.follow(self.begin)
 
     async def ready(self, caller: Caller, *, wait: bool = True) -> Packs:
         """The caller's packs, with their tools in the catalogue.
@@ -86,15 +87,20 @@ class PackTools:
             wait: Whether to wait, for a bounded time, for tools that are not there yet.
         """
         packs = await self._services.intents.packs(caller)
-        key = (caller.tenant.id, caller.user, caller.project)
-        taken = self._taken.get(key)
-        if taken is None or taken.digest != packs.digest or 0 < taken.again < asyncio.get_running_loop().time():
-            taken = self._begin(key, caller, packs, taken)
+        taken = self.begin(caller, packs)
         if wait and not taken.shown.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(taken.until):
                     await taken.shown.wait()
         return packs
+
+    def begin(self, caller: Caller, packs: Packs) -> _Taken:
+        """Have the tools of these packs taken in, unless they are, or are about to be."""
+        key = (caller.tenant.id, caller.user, caller.project)
+        taken = self._taken.get(key)
+        if taken is None or taken.digest != packs.digest or 0 < taken.again < asyncio.get_running_loop().time():
+            return self._begin(key, caller, packs, taken)
+        return taken
 
     async def run(
         self, context: ServerRequestContext[Any, Any], caller: Caller, resolved: Resolved, arguments: JSON
@@ -120,6 +126,8 @@ class PackTools:
 
     async def close(self) -> None:
         """Stop loading, and forget what was loaded."""
+        self._unfollow()
+        self._unfollow = lambda: None
         work: list[asyncio.Task[Any]] = [one.work for one in self._taken.values() if one.work is not None]
         work += self._codes.values()
         for task in work:
@@ -145,9 +153,12 @@ class PackTools:
             await asyncio.wait([former.work])
         try:
             codes = await asyncio.gather(*(self._code(pack) for pack in coded))
-            made = {server_of(pack): (pack, code) for pack, code in zip(coded, codes, strict=True) if code.definitions}
-            taken.packs = made
-            servers = [LocalServer(name, code.definitions, pack.description) for name, (pack, code) in made.items()]
+            taken.packs = {server_of(pack): (pack, code) for pack, code in zip(coded, codes, strict=True)}
+            servers = [
+                LocalServer(name, code.definitions, pack.description)
+                for name, (pack, code) in taken.packs.items()
+                if code.definitions
+            ]
             await self._services.tools.offer(caller, servers)
             taken.shown.set()
             await self._services.tools.index_offered(caller)
@@ -164,14 +175,26 @@ class PackTools:
         if (task := self._codes.get(key)) is None:
             task = self._codes[key] = asyncio.create_task(_loaded(pack))
         code = await asyncio.shield(task)
-        self._services.intents.report(pack.digest, _problem(pack, code))
+        problems = [*code.problems, *self._register(pack, code)]
+        self._services.intents.report(pack.digest, _problem(pack, problems))
         return code
+
+    def _register(self, pack: Pack, code: Code) -> list[str]:
+        """Let the rules of a pack use the variables that its code gives values to; returns what is wrong."""
+        variables, problems = self._services.context.variables, list[str]()
+        for name, provider in code.variables.items():
+            try:
+                variables.register(name, provider, pack=pack.digest)
+            except InvalidInput as error:
+                problems.append(str(error))
+        return problems
 
     def _prune(self, used: Iterable[Pack]) -> None:
         """Forget the code of packs that nobody uses."""
         kept = {(str(pack.path), pack.digest) for pack in used}
         for key in [key for key, task in self._codes.items() if key not in kept and task.done()]:
             task = self._codes.pop(key)
+            self._services.context.variables.forget(key[1])
             if not task.cancelled():
                 task.result().unload()
 
@@ -194,8 +217,8 @@ async def _loaded(pack: Pack) -> Code:
     return code
 
 
-def _problem(pack: Pack, code: Code) -> PackProblem | None:
+def _problem(pack: Pack, problems: Sequence[str]) -> PackProblem | None:
     """What people are told of code that cannot be used, or not all of it."""
-    if not code.problems or pack.code is None:
+    if not problems or pack.code is None:
         return None
-    return PackProblem(pack.code, " ".join(code.problems), hint="The pack's rules are used all the same.")
+    return PackProblem(pack.code, " ".join(problems), hint="The pack's rules are used all the same.")
