@@ -65,7 +65,7 @@ def test_what_stands_outside_the_markers_stays_octet_for_octet(tmp_path: Path, t
 def test_the_lines_are_found_wherever_they_stand(before: bytes, after: bytes) -> None:
     """Text that is written before and after them later stays, too."""
     for part in (before, after):
-        if b"\0" in part or part.startswith((b"\xff\xfe", b"\xfe\xff")):
+        if b"\0" in part or b"thresher" in part or part.startswith((b"\xff\xfe", b"\xfe\xff")):
             return
     text = with_lines(before, "f")
 
