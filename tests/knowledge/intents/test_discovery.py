@@ -16,6 +16,7 @@ from thresher.core import Conflict, NotFound, load_settings
 from thresher.knowledge.intents.assembly import assemble, is_dangerous
 from thresher.knowledge.intents.discovery import discover
 from thresher.knowledge.intents.files import file_of
+from thresher.knowledge.intents.installing import install_lines
 from thresher.knowledge.intents.models import Found, Origin
 from thresher.knowledge.intents.sources import Place, Sources, installed_packs, sources_of
 from thresher.knowledge.intents.watching import Watch
@@ -348,6 +349,19 @@ def test_settings_name_more_places(tmp_path: Path) -> None:
     assert sources.home is None
     assert [(item.name, item.origin) for item in found.packs] == [("one", "configured"), ("a", "configured")]
     assert [problem.path.name for problem in found.problems] == ["gone"]
+
+
+def test_the_rule_that_asks_for_process_prompt_is_no_pack(tmp_path: Path) -> None:
+    """What `packs install` wrote for Cursor is for clients; a rule of the same name by somebody else is a pack."""
+    ours, theirs = tmp_path / "ours/.cursor/rules/thresher.mdc", tmp_path / "theirs/.cursor/rules/thresher.mdc"
+    (tmp_path / "ours").mkdir()
+    install_lines("cursor", tmp_path / "ours")
+    written(theirs.parent, thresher_dot_mdc="Our own rules.")
+
+    found = [discover(Sources().places(str(path.parents[2]))) for path in (ours, theirs)]
+
+    assert ours.is_file()
+    assert [len(item.packs) for item in found] == [0, 1]
 
 
 def test_found_problems_can_be_told_as_data(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from thresher.core import InvalidInput
+from thresher.knowledge.intents.folders import RULES_BYTES, opened
+from thresher.knowledge.intents.installing import BEGIN_FILE, FILES
 from thresher.knowledge.intents.models import Found, Origin, Pack, PackProblem
 from thresher.knowledge.intents.reader import RULES, Reading, is_rule_file, read_pack
 from thresher.knowledge.intents.sources import Place
@@ -36,7 +38,7 @@ def discover(places: Iterable[Place], before: Found | None = None) -> Found:
     for place in places:
         walk = Walk(place)
         for path in walk.packs():
-            if (real := _real(path, place, problems)) is None or real in packs:
+            if (real := _real(path, place, problems)) is None or real in packs or _is_ours(real):
                 continue
             try:
                 last = known.get((real, place.origin))
@@ -138,6 +140,17 @@ def _is_folder(path: Path, depth: int) -> bool:
     try:
         return path.is_dir() and (depth == 0 or not path.is_symlink())
     except OSError:
+        return False
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether it is the rule that `packs install` wrote for Cursor: who reads it here has done what it asks."""
+    if path.name != Path(FILES["cursor"]).name:
+        return False
+    try:
+        with opened(path) as stream:
+            return BEGIN_FILE in stream.read(RULES_BYTES)
+    except (OSError, InvalidInput):
         return False
 
 

@@ -17,8 +17,13 @@ from thresher.knowledge.intents.sources import Place
 
 EVERY: Final = 2.0
 """Seconds between two looks."""
+_SHARE: Final = 20
+"""Where a look takes long, as on a network's drive, the pause is this many times as long."""
+_PASSED_OVER: Final = frozenset({"node_modules", ".git", "__pycache__"})
 _DEPTH: Final = 10
 _ENTRIES: Final = 20_000
+_IN_FOLDER: Final = 1_200
+"""More entries than a pack may have; of such a folder only the number of entries is told."""
 
 
 class Watch:
@@ -54,12 +59,14 @@ class Watch:
         """
         if not self._lock.acquire(blocking=False):
             return False
+        begin = self._clock()
         try:
             seen = fingerprint(self._places)
             changed, self._seen = seen != self._seen, seen
-            self._next = self._clock() + self._every
             return changed
         finally:
+            end = self._clock()
+            self._next = end + max(self._every, _SHARE * (end - begin))
             self._lock.release()
 
 
@@ -69,20 +76,18 @@ def fingerprint(places: Iterable[Place]) -> bytes:
     waiting: list[tuple[str, int]] = [(str(place.path), 0) for place in places]
     while waiting and left > 0:
         path, depth = waiting.pop()
-        digest.update(_told(path))
         try:
             with os.scandir(path) as entries:
-                inner = sorted(entries, key=lambda entry: entry.name)[:left]
+                kept = [entry for entry in entries if entry.name not in _PASSED_OVER]
         except OSError:
+            digest.update(_told(path, Path(path)))
             continue
+        inner = sorted(kept, key=lambda entry: entry.name)
+        digest.update(b"%d" % len(inner))
         left -= len(inner)
-        for entry in inner:
-            digest.update(_told(entry.path))
-            if (
-                depth < _DEPTH
-                and entry.name not in ("node_modules", ".git", "__pycache__")
-                and _is_folder(entry, depth)
-            ):
+        for entry in inner if len(inner) <= _IN_FOLDER else ():
+            digest.update(_told(entry.path, entry))
+            if depth < _DEPTH and _is_folder(entry, depth):
                 waiting.append((entry.path, depth + 1))
     return digest.digest()
 
@@ -94,11 +99,10 @@ def _is_folder(entry: os.DirEntry[str], depth: int) -> bool:
         return False
 
 
-def _told(path: str) -> bytes:
+def _told(path: str, entry: os.DirEntry[str] | Path) -> bytes:
     try:
-        told = Path(path).stat()
+        told = entry.stat()
+        line = f"{path!r} {told.st_ino} {told.st_size} {told.st_mtime_ns} {told.st_ctime_ns} {told.st_mode}\n"
     except OSError as error:
-        return f"{path!r} {error.errno}\n".encode("utf-8", "replace")
-    return f"{path!r} {told.st_ino} {told.st_size} {told.st_mtime_ns} {told.st_ctime_ns} {told.st_mode}\n".encode(
-        "utf-8", "replace"
-    )
+        line = f"{path!r} {error.errno}\n"
+    return line.encode("utf-8", "replace")
