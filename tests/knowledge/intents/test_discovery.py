@@ -51,8 +51,8 @@ def test_packs_are_found_in_every_place_of_a_person_and_a_project(tmp_path: Path
 
     assert found.problems == ()
     assert [(pack.name, pack.origin) for pack in found.packs] == [
-        ("b", "user"), ("a", "user"), ("deep-py", "project"), ("top", "project"), ("backend-style", "project"),
-        ("c", "project"), ("d", "project"),
+        ("a", "user"), ("b", "user"), ("d", "project"), ("c", "project"), ("top", "project"),
+        ("backend-style", "project"), ("deep-py", "project"),
     ]  # fmt: skip
 
 
@@ -256,6 +256,21 @@ def test_of_two_packs_of_one_name_in_one_place_the_first_is_used(tmp_path: Path)
 
     assert [pack.path.name for pack in packs.active] == ["a"]
     assert any(str(tmp_path / "a") in problem.message for problem in packs.problems)
+
+
+def test_of_a_projects_folders_the_innermost_wins(tmp_path: Path) -> None:
+    """As a part of a repository knows better than the whole."""
+    outer, inner = (
+        skill(tmp_path / ".agents/skills", "git", "outer"),
+        skill(tmp_path / "web/.claude/skills", "git", "x"),
+    )
+    (tmp_path / ".git").mkdir()
+    found = discover(Sources().places(str(tmp_path / "web")))
+
+    packs = assemble(found, {str(pack.path): pack.digest for pack in found.packs})
+
+    assert [pack.path for pack in packs.active] == [inner]
+    assert [inert.pack.path for inert in packs.inert] == [outer]
 
 
 def test_a_file_is_given_out_as_it_was_read(tmp_path: Path) -> None:

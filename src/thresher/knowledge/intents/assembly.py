@@ -16,7 +16,7 @@ def assemble(found: Found, approved: Mapping[str, str]) -> Packs:
     """Sort packs into those in use and those that are not.
 
     Args:
-        found: What lies in the places, winners of a name clash later.
+        found: What lies in the places, origins that win a name clash later.
         approved: The digest that a person has approved, by a pack's path.
 
     Returns:

@@ -29,7 +29,7 @@ def discover(places: Iterable[Place], before: Found | None = None) -> Found:
     """Read every pack in some places.
 
     Args:
-        places: In the order of who wins a name clash, the winner last.
+        places: As `Sources.places` orders them.
         before: What was found last; a pack of which no octet has changed is not taken apart again.
     """
     known = _known(before or Found())

@@ -157,7 +157,7 @@ class Found:
     """What lies in the places that were searched.
 
     Attributes:
-        packs: Every pack that could be read, trusted or not; those that win a name clash come later.
+        packs: Every pack that could be read, trusted or not, in the order of the places.
         problems: What could not be read, and what was mended.
     """
 

@@ -1,4 +1,4 @@
-"""The places where packs are looked for, in the order of who wins a name clash.
+"""The places where packs are looked for, and who wins where two have packs of one name.
 
 Invariant: nothing is imported and nothing of a place is run to find it; a project's places end at its repository.
 """
@@ -17,8 +17,8 @@ from thresher.knowledge.intents.models import Origin, PackProblem
 
 GROUP: Final = "thresher.packs"
 """Entry points of this group name a Python package whose folder holds packs."""
-_SKILLS: Final = (".claude/skills", ".agents/skills")
-_RULES: Final = (".github/instructions", ".cursor/rules")
+_SKILLS: Final = (".agents/skills", ".claude/skills")
+_RULES: Final = (".cursor/rules", ".github/instructions")
 _OUTWARDS: Final = 20
 
 
@@ -56,7 +56,9 @@ class Sources:
     problems: tuple[PackProblem, ...] = ()
 
     def places(self, project: str = "") -> tuple[Place, ...]:
-        """Every place, for a client whose project lies in this folder; later ones win a name clash.
+        """Every place, for a client whose project lies in this folder.
+
+        A later origin wins a name clash; inside one origin, an earlier place does.
 
         Args:
             project: Absolute folder; empty where none is known.
@@ -67,7 +69,7 @@ class Sources:
         if self.home is not None:
             found += [Place(self.home / folder, "user") for folder in _SKILLS]
         for folder in _folders_of(Path(project)) if project else ():
-            found += [Place(folder / name, "project", within=folder) for name in (*_RULES, *_SKILLS)]
+            found += [Place(folder / name, "project", within=folder) for name in (*_SKILLS, *_RULES)]
         return tuple(found)
 
 
@@ -113,7 +115,7 @@ def _folders_for(point: importlib.metadata.EntryPoint) -> Iterator[Path]:
 
 
 def _folders_of(project: Path) -> Iterable[Path]:
-    """The project's folder and those around it up to its repository, outermost first; the folder alone without one."""
+    """The project's folder and those around it up to its repository; the folder alone without one."""
     if not project.is_absolute():
         return ()
     folders: list[Path] = []
@@ -121,7 +123,7 @@ def _folders_of(project: Path) -> Iterable[Path]:
         folders.append(folder)
         try:
             if (folder / ".git").exists():
-                return tuple(reversed(folders))
+                return tuple(folders)
         except OSError:
             break
     return (project,)
