@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from benchmarks import conformance, gateway, leaks, page, processes, quality, scanner, speed, starts, tokens
+from benchmarks import conformance, gateway, hook, leaks, page, processes, quality, scanner, speed, starts, tokens
 
 BENCHMARKS = {
     "tokens": tokens.run,
@@ -18,6 +18,7 @@ BENCHMARKS = {
     "gateway": gateway.run,
     "leaks": leaks.run,
     "starts": starts.run,
+    "hook": hook.run,
     "conformance": conformance.run,
     "page": page.run,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -120,7 +121,7 @@ def test_wrong_arguments_are_refused_with_the_exit_code_for_it(
 async def test_statistics_count_what_was_decided(command: Command, home: Home) -> None:
     """The same figures for people and for programs."""
     for prompt in ("commit the staged changes", "what a lovely sunset"):
-        request(home.place, "answer_hook", {"prompt": prompt})
+        request(home.place, "process_prompt", {"prompt": prompt})
     await eventually(lambda: command("intents", "stats", "--json").json["decisions"] >= 2)
     figures = command("intents", "stats", "--json").json
     shown = command("intents", "stats").out
@@ -177,13 +178,22 @@ def test_the_hook_gives_the_rules_of_a_trusted_pack(home: Home, command: Command
     """From the moment on at which it is trusted."""
     del command
     shown = request(home.place, "show_pack", {"name": "hello"}, project=str(project))
-    before = request(home.place, "answer_hook", {"prompt": "greet the customer"}, project=str(project))
+    before = hooked(home, project)
     request(home.place, "trust_pack", {"name": "hello", "digest": shown["digest"]}, project=str(project))
     request(home.place, "list_intents", project=str(project))
-    after = request(home.place, "answer_hook", {"prompt": "greet the customer"}, project=str(project))
+    after = hooked(home, project)
 
-    assert 'Say "hello" first.' not in before["text"]
-    assert 'Say "hello" first.' in after["text"]
+    assert 'Say "hello" first.' not in before
+    assert 'Say "hello" first.' in after
+
+
+def hooked(home: Home, project: Path) -> str:
+    """What the hook prints for a greeting."""
+    event = {"hook_event_name": "UserPromptSubmit", "cwd": str(project), "prompt": "greet the customer"}
+    process = home.start("hook", "--timeout", "60")
+    out, err = process.communicate(json.dumps(event).encode(), timeout=60)
+    assert (process.returncode, err) == (0, b"")
+    return out.decode()
 
 
 def names(home: Home, project: Path) -> list[str]:

@@ -16,6 +16,7 @@ from thresher.core import Caller, Conflict
 from thresher.daemon.lock import FileLock
 from thresher.daemon.place import Place
 from thresher.daemon.server.control import Progress, serve_control
+from thresher.daemon.server.hooking import serve_hook
 from thresher.daemon.server.listener import Identity, Listener
 from thresher.daemon.server.presence import Presence
 from thresher.store import Keys
@@ -33,9 +34,10 @@ class Listening:
     asked_to_leave: threading.Event
     cancelled: threading.Event = field(default_factory=threading.Event)
     projects: list[str] = field(default_factory=list[str])
+    folders: list[str] = field(default_factory=list[str])
 
 
-RULES = "# Rules\n\nSay “hello” first.\n"
+RULES = "# Rules\n\nSay “hello” first."
 
 
 async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, project: str) -> None:
@@ -65,13 +67,7 @@ def verbs(state: Listening) -> dict[str, Any]:
         finally:
             state.cancelled.set()
 
-    async def answer_hook(arguments: Any, tell: Progress) -> Any:
-        prompt = str(arguments["prompt"])
-        if prompt in ("hang", "crash", "clash"):
-            return await {"hang": hang, "crash": crash, "clash": clash}[prompt](arguments, tell)
-        return {"text": prompt if prompt.startswith("echo") else RULES if "greet" in prompt else ""}
-
-    return {"answer_hook": answer_hook, "greet": greet, "clash": clash, "crash": crash, "hang": hang}
+    return {"greet": greet, "clash": clash, "crash": crash, "hang": hang}
 
 
 @asynccontextmanager
@@ -108,7 +104,19 @@ async def listening(
         state.projects.append(project)
         await serve_control(verbs(state), reader, writer)
 
+    async def rules(prompt: str, folder: str) -> str:
+        state.folders.append(folder)
+        if prompt in ("hang", "crash", "clash"):
+            await verbs(state)[prompt]({}, lambda _progress: None)
+        return prompt if prompt.startswith("echo") else RULES if "greet" in prompt else ""
+
+    async def hook(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, project: str
+    ) -> None:
+        await serve_hook(rules, reader, writer)
+
     sessions["control"] = control
+    sessions["hook"] = hook
     address = await listener.open(unix=unix)
     place.write({"pid": 0, "version": version, "address": address, "token": token})
     presence.begin()

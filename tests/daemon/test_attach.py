@@ -19,7 +19,7 @@ import pytest
 
 from tests.daemon.listening import Listening, listening, listening_thread
 from thresher.daemon import DaemonFailure, Place, attach
-from thresher.daemon.attach import read_line
+from thresher.daemon.attaching import read_line
 from thresher.daemon.client import request
 from thresher.daemon.server.control import REQUEST_LIMIT, Progress, serve_control
 

@@ -184,7 +184,7 @@ async def test_a_second_daemon_gives_way(light: Home) -> None:
 
 async def test_a_daemon_that_hangs_is_named_and_can_be_forced(light: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is stopped in its tracks; plain stop gives up in time, --force ends it."""
-    monkeypatch.setattr(sys.modules["thresher.daemon.attach"], "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(sys.modules["thresher.daemon.attaching"], "ANSWER_SECONDS", 0.5)
     light.json("tools", "list")
     pid = light.pid
     os.kill(pid, signal.SIGSTOP)

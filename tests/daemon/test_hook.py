@@ -48,7 +48,7 @@ def test_the_rules_are_printed_for_the_model(state: Listening) -> None:
     """Plain text on standard output, which clients put before the model as it is."""
     done = hook(state.place.folder)
 
-    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, RULES, b"")
+    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, f"{RULES}\n", b"")
 
 
 def test_the_rules_can_be_printed_as_json(state: Listening) -> None:
@@ -70,16 +70,14 @@ def test_an_empty_prompt_is_not_asked_about(state: Listening) -> None:
     """It ends at once."""
     done = hook(state.place.folder, EVENT | {"prompt": "  \n"})
 
-    assert (done.returncode, done.stdout, state.projects) == (0, b"", [])
+    assert (done.returncode, done.stdout, state.folders) == (0, b"", [])
 
 
-def test_the_project_is_the_event_s_folder(state: Listening, tmp_path: Path) -> None:
+def test_the_project_is_the_event_s_folder(state: Listening) -> None:
     """Wherever the client starts the hook."""
-    (tmp_path / "shop").mkdir()
+    hook(state.place.folder, EVENT | {"cwd": "/somewhere/shop"})
 
-    hook(state.place.folder, EVENT | {"cwd": str(tmp_path / "shop")})
-
-    assert state.projects == [str(tmp_path / "shop")]
+    assert state.folders == ["/somewhere/shop"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +118,7 @@ def test_a_daemon_that_thinks_too_long_is_not_waited_for(state: Listening) -> No
     done = hook(state.place.folder, EVENT | {"prompt": "hang"}, "--timeout", "0.3")
 
     assert (done.returncode, done.stdout) == (0, b"")
-    assert b"no answer within 0.3 s" in done.stderr
+    assert b"no answer in time" in done.stderr
     assert time.monotonic() - begun < 5
     assert state.cancelled.wait(10)
 
@@ -135,7 +133,7 @@ def test_a_client_that_never_ends_its_event_is_not_waited_for(state: Listening) 
 
         assert code == 0
         assert process.stderr is not None
-        assert b"no answer within" in process.stderr.read()
+        assert b"no answer in time" in process.stderr.read()
 
 
 @pytest.mark.parametrize("prompt", ["crash", "clash"])

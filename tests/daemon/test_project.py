@@ -10,7 +10,7 @@ import pytest
 
 from tests.daemon.listening import Listening, listening_thread
 from thresher.daemon import attach, request
-from thresher.daemon.place import own_project
+from thresher.daemon.folder import own_project
 from thresher.daemon.server.project import DEPTH_LIMIT, find_project
 
 

@@ -10,7 +10,7 @@ import socket
 import sys
 import threading
 
-from thresher.daemon.attach import attach
+from thresher.daemon.attaching import attach
 from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.place import Place, here
 

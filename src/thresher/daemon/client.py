@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from thresher.daemon.attach import attach, failure
+from thresher.daemon.attaching import attach, failure
 from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.place import Place, here
 

@@ -1,38 +1,58 @@
 """`thresher hook`: a client's prompt-submit event in, the rules that the prompt needs out.
 
-Invariant: the standard library only, and it never holds a prompt up: whatever goes wrong, nothing is on standard
-output, one line on standard error says why, and the exit code lets the prompt through (never 2, at which clients block
-it). It ends within its time limit, come what may.
+    hook:   {"thresher": version, "token": ..., "mode": "hook", "key": ...}
+    daemon: {"ok": true, ...}
+    hook:   text 123                                (or `json 123`), then 123 bytes: the event as the client sent it
+    daemon: +the text to print                      (or `-` or `!`, the latter for the person, and a line of complaint)
+
+Invariant: it never holds a prompt up: whatever goes wrong, nothing is on standard output, one line on standard error
+says why, and the exit code lets the prompt through (never 2, at which clients block it); every wait is within its time
+limit. A person waits for it at each prompt, so that it imports next to nothing while all goes well: `json` and `socket`
+alone would double its time.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import threading
-from contextlib import suppress
+from _socket import socket  # the module `socket` imports `selectors` and `enum`
+from itertools import pairwise
+from select import select
+from time import monotonic
 
-from thresher.daemon.client import request
-from thresher.daemon.failure import DaemonFailure
-from thresher.daemon.place import Place, as_object, here
-
-TYPE_CHECKING = False  # `typing` itself costs more than all of this module
-if TYPE_CHECKING:
-    from typing import Any
+from thresher import __version__
+from thresher.daemon.folder import data_dir, own_key
 
 SECONDS = 2.0
 """How long a prompt waits at most, unless told."""
 EVENT_LIMIT = 4 * 1024 * 1024
 """Bytes of an event: a prompt with a pasted log fits."""
-EVENT = "UserPromptSubmit"
 PASSED, WRONG = 0, 1
 """Exit codes. Both let the prompt through; with 1 the client shows the person the line on standard error."""
 USAGE = "usage: thresher hook [--timeout SECONDS] [--json] < EVENT; or thresher hook --settings claude"
+SETTINGS = {
+    "claude": """\
+{
+  "hooks": {
+    "UserPromptSubmit": [
+      {"hooks": [{"type": "command", "command": "thresher hook", "timeout": 5}]}
+    ]
+  }
+}
+"""
+}
+"""What belongs into a client's settings file, by client."""
+_CHUNK = 65_536
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
+_UNIX, _INTERNET, _STREAM = 1, 2, 1  # AF_UNIX, AF_INET and SOCK_STREAM everywhere
 
 
-class _Wrong(Exception):
-    """The command line or the event is not what it should be: the person should hear of it."""
+class _Trouble(Exception):
+    """Why there are no rules."""
+
+    def __init__(self, line: str, code: int = PASSED) -> None:
+        super().__init__(line)
+        self.code = code
 
 
 class Options:
@@ -40,44 +60,36 @@ class Options:
 
     Args:
         seconds: How long the prompt waits at most.
-        as_json: Whether to print `hookSpecificOutput` instead of the text itself.
-        settings: The client whose settings to print instead; empty: none.
+        form: `text`, or `json` for `hookSpecificOutput`.
+        settings: What to print instead of anything else; empty: nothing.
     """
 
-    __slots__ = ("as_json", "seconds", "settings")
+    __slots__ = ("form", "seconds", "settings")
 
-    def __init__(self, seconds: float = SECONDS, as_json: bool = False, settings: str = "") -> None:
+    def __init__(self, seconds: float = SECONDS, form: str = "text", settings: str = "") -> None:
         self.seconds = seconds
-        self.as_json = as_json
+        self.form = form
         self.settings = settings
 
 
-def run_hook(arguments: list[str], place: Place | None = None) -> int:
+def run_hook(arguments: list[str]) -> int:
     """Read an event from standard input and print the rules that its prompt needs.
 
     Args:
         arguments: The command line after `hook`.
-        place: The data folder's files; those that the environment names unless given.
 
     Returns:
         0, or 1 where the person should read the line on standard error. The prompt goes through in either case.
     """
     try:
         options = _options(arguments)
-        if options.settings:
-            _print(json.dumps(_settings(options.settings), indent=2) + "\n")
-            return PASSED
-        end = _end_after(options.seconds)
-        prompt, event = _event(_input())
-        said = _ask(place or here(), prompt, event) if prompt.strip() else ""
-        end.cancel()  # from here on, all or nothing
-        if said:
-            _print(_formatted(said, options.as_json))
+        said = options.settings.encode() if options.settings else _answer(options)
+        _print(said)
         return PASSED
-    except _Wrong as error:
-        return _complain(str(error), WRONG)
-    except DaemonFailure as error:
-        return _complain(str(error), PASSED)
+    except _Trouble as trouble:
+        return _complain(str(trouble), trouble.code)
+    except TimeoutError:
+        return _complain("no answer in time; the prompt goes on without rules.", PASSED)
     except KeyboardInterrupt:
         return 130
     except Exception as error:  # noqa: BLE001 - a face: a prompt goes through whatever went wrong
@@ -89,16 +101,16 @@ def _options(arguments: list[str]) -> Options:
     while rest:
         name, joined, value = rest.pop(0).partition("=")
         if name == "--json" and not joined:
-            options.as_json = True
+            options.form = "json"
             continue
         if not joined and rest:
             value = rest.pop(0)
         if name == "--timeout" and (seconds := _number(value)):
             options.seconds = seconds
         elif name == "--settings" and value in SETTINGS:
-            options.settings = value
+            options.settings = SETTINGS[value]
         else:
-            raise _Wrong(USAGE)
+            raise _Trouble(USAGE, WRONG)
     return options
 
 
@@ -111,88 +123,165 @@ def _number(text: str) -> float:
     return min(seconds, 600.0) if seconds > 0 else 0.0  # no number is greater than NaN
 
 
-def _end_after(seconds: float) -> threading.Timer:
-    """End the process when the time is over, whatever it hangs in; standard output is then still empty."""
-
-    def end() -> None:
-        _complain(f"no answer within {seconds:g} s; the prompt goes on without rules.", PASSED)
-        os._exit(PASSED)
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
-    return timer
-
-
-def _input() -> bytes:
-    if sys.stdin is None or sys.stdin.isatty():
-        raise _Wrong(f"An event is expected on standard input. {USAGE}")
-    data = sys.stdin.buffer.read(EVENT_LIMIT + 1)
-    if len(data) > EVENT_LIMIT:
-        raise _Wrong(f"The event is longer than {EVENT_LIMIT} bytes; the prompt goes on without rules.")
-    return data
+def _answer(options: Options) -> bytes:
+    deadline = monotonic() + options.seconds
+    event = _input(deadline)
+    link = _greeted(deadline)
+    if link is None:
+        return _start(event)
+    link.settimeout(_left(deadline))
+    link.sendall(f"{options.form} {len(event)}\n".encode() + event)
+    answer = _all(link, deadline)
+    if answer[:1] == b"+":
+        return answer[1:]
+    if answer[:1] in (b"-", b"!"):
+        raise _Trouble(answer[1:].decode("utf-8", "replace"), WRONG if answer[:1] == b"!" else PASSED)
+    raise _Trouble("the daemon ended before it had answered; the prompt goes on without rules.")
 
 
-def _event(data: bytes) -> tuple[str, dict[str, object]]:
-    """The prompt and the event around it."""
+def _input(deadline: float) -> bytes:
+    if os.isatty(_STDIN):
+        raise _Trouble(f"an event is expected on standard input. {USAGE}", WRONG)
+    pieces: list[bytes] = []
+    size = 0
+    while size <= EVENT_LIMIT:
+        if sys.platform != "win32" and not select([_STDIN], [], [], _left(deadline))[0]:
+            raise TimeoutError
+        piece = os.read(_STDIN, _CHUNK)
+        if not piece:
+            return b"".join(pieces)
+        pieces.append(piece)
+        size += len(piece)
+    raise _Trouble(f"the event is longer than {EVENT_LIMIT} bytes; the prompt goes on without rules.", WRONG)
+
+
+def _left(deadline: float) -> float:
+    left = deadline - monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _greeted(deadline: float) -> socket | None:
+    """A connection past its handshake; None where no daemon runs."""
+    card = _card()
+    if card is None or (link := _connected(card[0], deadline)) is None:
+        return None
+    link.settimeout(_left(deadline))
+    link.sendall(_line({"thresher": __version__, "token": card[1], "mode": "hook", "key": own_key()}))
+    said = b""
+    while not said.endswith(b"\n"):
+        link.settimeout(_left(deadline))
+        piece = link.recv(_CHUNK)
+        if not piece:
+            raise _Trouble("the daemon is ending; the prompt goes on without rules.")
+        said += piece
+    if not said.startswith(b'{"ok": true'):
+        refusal = _decoded(said)
+        raise _Trouble(f"{refusal.get('message')} {refusal.get('hint')}")
+    return link
+
+
+def _card() -> tuple[str, str] | None:
+    """Address and token of the daemon that wrote its card last."""
     try:
-        event = as_object(json.loads(data))
-    except (ValueError, RecursionError) as error:
-        raise _Wrong(f"The event is not JSON: {error}") from None
-    if event is None:
-        raise _Wrong("The event is not a JSON object.")
-    name, prompt = event.get("hook_event_name", EVENT), event.get("prompt")
-    if name != EVENT:
-        raise _Wrong(f"The event is {name!r}; thresher hook belongs to {EVENT}.")
-    if not isinstance(prompt, str):
-        raise _Wrong("The event has no text in `prompt`.")
-    return prompt, event
+        with open(os.path.join(data_dir(), "daemon.json"), encoding="utf-8") as file:
+            text = file.read()
+    except OSError:
+        return None
+    fields = _decoded(text) if "\\" in text else _strings(text)
+    address, token = fields.get("address"), fields.get("token")
+    return (str(address), str(token)) if address and token else None
 
 
-def _ask(place: Place, prompt: str, event: dict[str, object]) -> str:
-    """The rules; a daemon that does not run is started for the next prompt, since that takes seconds."""
-    folder, session = event.get("cwd"), event.get("session_id")
-    arguments: dict[str, Any] = {"prompt": prompt, "session": session if isinstance(session, str) else ""}
+def _strings(text: str) -> dict[str, object]:
+    """Each string of a JSON object without escapes, by the one before it: its text values by their names."""
+    strings = text.split('"')[1::2]
+    return dict(pairwise(strings))
+
+
+def _decoded(text: str | bytes) -> dict[str, object]:
+    import json  # noqa: PLC0415 - see the invariant
+
     try:
-        answer = request(
-            place, "answer_hook", arguments, start=False, project=folder if isinstance(folder, str) else None
-        )
+        value: object = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType] - JSON has no others
+
+
+def _connected(address: str, deadline: float) -> socket | None:
+    scheme, _, target = address.partition(":")
+    link = socket(_UNIX if scheme == "unix" else _INTERNET, _STREAM)
+    link.settimeout(_left(deadline))
+    try:
+        if scheme == "unix":
+            link.connect(target)
+        else:  # not run by the tests
+            from thresher.daemon.lock import is_free  # noqa: PLC0415 - see the invariant
+
+            if is_free(os.path.join(data_dir(), "daemon.lock")):  # the port may belong to somebody else by now
+                raise ConnectionRefusedError
+            host, _, port = target.rpartition(":")
+            link.connect((host, int(port)))
+    except TimeoutError:
+        raise
+    except (OSError, ValueError):
+        link.close()
+        return None
+    return link
+
+
+def _line(fields: dict[str, str]) -> bytes:
+    """A line of JSON; plain values, as all of ours are, need no encoder."""
+    text = "".join(fields.values())
+    if not text.isascii() or not text.isprintable() or '"' in text or "\\" in text:
+        import json  # noqa: PLC0415 - see the invariant
+
+        return json.dumps(fields).encode() + b"\n"
+    return ("{" + ", ".join(f'"{name}": "{value}"' for name, value in fields.items()) + "}\n").encode()
+
+
+def _all(link: socket, deadline: float) -> bytes:
+    pieces: list[bytes] = []
+    while True:
+        link.settimeout(_left(deadline))
+        try:
+            piece = link.recv(_CHUNK)
+        except ConnectionError:
+            piece = b""
+        if not piece:
+            return b"".join(pieces)
+        pieces.append(piece)
+
+
+def _start(data: bytes) -> bytes:
+    """Start a daemon for the next prompt: waiting for it takes seconds."""
+    from thresher.daemon.event import WrongEvent, read_event  # noqa: PLC0415 - see the invariant
+    from thresher.daemon.failure import DaemonFailure  # noqa: PLC0415 - as above
+    from thresher.daemon.place import here  # noqa: PLC0415 - as above
+    from thresher.daemon.start import start_in_background  # noqa: PLC0415 - as above
+
+    try:
+        read_event(data)
+        start_in_background(here())
+    except WrongEvent as error:
+        raise _Trouble(str(error), WRONG) from None
     except DaemonFailure as error:
-        if error.code != "not_running":
-            raise
-        from thresher.daemon.start import start_in_background  # noqa: PLC0415 - subprocess is costly to import
-
-        start_in_background(place)
-        raise DaemonFailure(
-            "No daemon ran; one is starting, and the next prompt gets its rules.", code="not_running"
-        ) from None
-    return str(answer.get("text") or "")
+        raise _Trouble(str(error)) from None
+    raise _Trouble("no daemon ran; one is starting, and the next prompt gets its rules.")
 
 
-def _formatted(said: str, as_json: bool) -> str:
-    if as_json:
-        return json.dumps({"hookSpecificOutput": {"hookEventName": EVENT, "additionalContext": said}}) + "\n"
-    return said if said.endswith("\n") else said + "\n"
-
-
-def _print(text: str) -> None:
-    data = memoryview(text.encode("utf-8", "replace"))
-    while data:
-        data = data[os.write(1, data) :]
+def _print(text: bytes) -> None:
+    view = memoryview(text)
+    while view:
+        view = view[os.write(_STDOUT, view) :]
 
 
 def _complain(line: str, code: int) -> int:
     """Say one line; a standard error that nobody reads is no reason to fail."""
-    with suppress(OSError):
-        os.write(2, f"thresher hook: {' '.join(line.split())}\n".encode("utf-8", "replace"))
+    try:
+        os.write(_STDERR, f"thresher hook: {' '.join(line.split())}\n".encode("utf-8", "replace"))
+    except OSError:
+        return code
     return code
-
-
-SETTINGS = {
-    "claude": {"hooks": {EVENT: [{"hooks": [{"type": "command", "command": "thresher hook", "timeout": 5}]}]}},
-}
-"""What belongs into a client's settings file, by client."""
-
-
-def _settings(client: str) -> dict[str, Any]:
-    return SETTINGS[client]

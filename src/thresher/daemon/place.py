@@ -1,7 +1,6 @@
 """Where the daemon of one user and data folder is found: its folder, its locks, its address.
 
-Invariant: the standard library only, and the same data folder as `thresher.core.settings` (a test compares them).
-Everything written here is readable by its owner alone.
+Invariant: the standard library only. Everything written here is readable by its owner alone.
 """
 
 from __future__ import annotations
@@ -10,47 +9,13 @@ import json
 import os
 import socket
 import stat
-import sys
 from collections.abc import Mapping
 
 from thresher.daemon.failure import DaemonFailure
+from thresher.daemon.folder import data_dir, variable
 
 SOCKET_PATH_LIMIT = 103
 """Longest path of a Unix socket in bytes: `sun_path` holds 104 on macOS and 108 on Linux, with a closing zero."""
-
-
-def data_dir() -> str:
-    """The data folder as an absolute path: `THRESHER_DATA_DIR`, or the user's own data folder."""
-    given = _variable("THRESHER_DATA_DIR")
-    return os.path.abspath(os.path.expanduser(given or _default_data_dir()))
-
-
-def own_key() -> str:
-    """The key of the caller as whom this client acts: `THRESHER_KEY`; empty: the owner of the data folder."""
-    return _variable("THRESHER_KEY")
-
-
-def own_project() -> str:
-    """The folder that this client works in: `THRESHER_PROJECT`, or the working directory; empty where that is gone."""
-    try:
-        given = _variable("THRESHER_PROJECT")
-        return os.path.abspath(os.path.expanduser(given)) if given else os.getcwd()
-    except OSError:
-        return ""
-
-
-def _variable(name: str) -> str:
-    return os.environ.get(name, "").strip()  # noqa: TID251 - core.settings costs more than Python's own start
-
-
-def _default_data_dir() -> str:
-    if sys.platform == "win32":  # not run by the tests
-        return os.path.join(_variable("LOCALAPPDATA") or os.path.expanduser("~\\AppData\\Local"), "thresher")
-    if os.geteuid() == 0:
-        return "/var/lib/thresher"
-    if sys.platform == "darwin":  # not run by the tests
-        return os.path.expanduser("~/Library/Application Support/thresher")
-    return os.path.join(_variable("XDG_DATA_HOME") or os.path.expanduser("~/.local/share"), "thresher")
 
 
 class Place:
@@ -178,7 +143,7 @@ def _folder_mode() -> int:
 def _runtime_folder(folder: str) -> str:
     from hashlib import sha256  # noqa: PLC0415 - only for long paths; its import costs half of Python's start
 
-    base = _variable("XDG_RUNTIME_DIR")
+    base = variable("XDG_RUNTIME_DIR")
     name = f"thresher-{os.geteuid()}-{sha256(os.fsencode(folder)).hexdigest()[:16]}"
     if not base or not os.path.isdir(base) or len(os.fsencode(base)) > 50:  # leaves room for name and socket
         base = "/tmp"  # noqa: S108 - the folder below is created 0700 and its owner is checked

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 
-from thresher.daemon.attach import failure
+from thresher.daemon.attaching import failure
 from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.lock import POLL_SECONDS, is_free
 from thresher.daemon.place import Place, as_object, unwritable

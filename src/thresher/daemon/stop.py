@@ -9,7 +9,7 @@ import os
 import signal
 import time
 
-from thresher.daemon.attach import attach
+from thresher.daemon.attaching import attach
 from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.lock import POLL_SECONDS, is_free
 from thresher.daemon.place import Place

@@ -139,11 +139,12 @@ class Listener:
             event(logger, "client refused", mode=mode, code=refusal["code"], client_version=greeting.get("thresher"))
             await _say(writer, {"ok": False} | refusal)
             return
+        named = greeting.get("project")
+        project = await asyncio.to_thread(find_project, named) if named else ""
         await _say(writer, {"ok": True, "version": self._identity.version, "pid": os.getpid()})
         if mode == "stop":
             self.leave()
             return
-        project = await asyncio.to_thread(find_project, greeting.get("project"))
         with self._presence.entered(mode):
             event(logger, "client attached", mode=mode, clients=self._presence.clients)
             with anyio.CancelScope() as work, self._keys.watched(key, work.cancel) if key else nullcontext():
@@ -171,7 +172,7 @@ class Listener:
         if greeting.get("thresher") != self._identity.version or mode == "takeover":
             return self._make_way(str(greeting.get("thresher")), mode)
         if mode not in self._sessions:
-            return _problem("mode", f"There is no mode {mode!r}.", "Use mcp or control.")
+            return _problem("mode", f"There is no mode {mode!r}.", "Use mcp, control or hook.")
         return None
 
     def _make_way(self, version: str, mode: str) -> dict[str, Any]:

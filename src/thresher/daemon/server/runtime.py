@@ -28,6 +28,7 @@ from thresher.core import Caller, ConfigurationError, Settings, event
 from thresher.daemon.lock import FileLock
 from thresher.daemon.place import Place
 from thresher.daemon.server.control import serve_control
+from thresher.daemon.server.hooking import rules_for, serve_hook
 from thresher.daemon.server.http import address_of, bind, serving
 from thresher.daemon.server.listener import Identity, Listener
 from thresher.daemon.server.presence import Presence
@@ -203,7 +204,12 @@ async def _open_doors(
     ) -> None:
         await serve_control(build_verbs(app, presence, facts, caller, project), reader, writer)
 
-    sessions = {"mcp": protocol, "control": control}
+    async def hook(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, _project: str
+    ) -> None:
+        await serve_hook(rules_for(app, caller or app.services.caller), reader, writer)
+
+    sessions = {"mcp": protocol, "control": control, "hook": hook}
     listener = Listener(place, identity, presence, sessions, app.services.keys, life.end)
     async with AsyncExitStack() as stack:
         if door is not None:

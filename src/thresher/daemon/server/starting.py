@@ -18,7 +18,7 @@ from typing import Any
 
 from thresher.app import read_servers
 from thresher.core import Conflict, Settings, ThresherError, configure_logging, load_settings
-from thresher.daemon.attach import attach
+from thresher.daemon.attaching import attach
 from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.place import Place, here
 from thresher.daemon.server.runtime import Options, Ready, Taken, place_of, run_daemon

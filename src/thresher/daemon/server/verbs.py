@@ -22,7 +22,6 @@ from thresher.core import Caller, EncoderError, InvalidInput, NotAllowed, NotFou
 from thresher.daemon.server.approving import approving_verbs
 from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.enriching import enriching_verbs
-from thresher.daemon.server.hooking import hook_verbs
 from thresher.daemon.server.intents import intent_verbs
 from thresher.daemon.server.packing import pack_verbs
 from thresher.daemon.server.presence import Presence
@@ -73,7 +72,7 @@ def build_verbs(
     mine: dict[str, Verb] = {verb.__name__: verb for verb in (*named, *more, *rest, *keys)}
     mine |= {**signing_verbs(app, caller), **approving_verbs(app, caller), **enriching_verbs(app, asking)}
     mine |= {**intent_verbs(app, asking, verbs.of_tenant), **pack_verbs(app, asking, is_owner=is_owner)}
-    return {**mine, **hook_verbs(app, asking)}
+    return mine
 
 
 class _Verbs:

@@ -12,8 +12,9 @@ import time
 
 from thresher import __version__
 from thresher.daemon.failure import DaemonFailure
+from thresher.daemon.folder import own_key, own_project
 from thresher.daemon.lock import FileLock, is_free
-from thresher.daemon.place import Place, as_object, own_key, own_project
+from thresher.daemon.place import Place, as_object
 
 START_SECONDS = 90.0
 """The longest that a first start may take: creating and migrating the database on a slow disk."""
