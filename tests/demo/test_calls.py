@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from fastmcp import Client, FastMCP
 from fastmcp.exceptions import ToolError
+from fastmcp.tools import ToolResult
 
 from thresher.demo.calls import beginning, call_tool, definition_tokens
 from thresher.demo.messages import LocalCall
+from thresher.gateway import RULES_META
 
 
 @pytest.fixture
@@ -27,6 +29,20 @@ def gateway() -> FastMCP[Any]:
     return server
 
 
+@pytest.fixture
+def strict() -> FastMCP[Any]:
+    """A server that answers the first call with rules, as the gateway does."""
+    server: FastMCP[Any] = FastMCP("gateway")
+    answers = [ToolResult("Wind it up first.", meta={RULES_META: ["clock"]}, is_error=True), ToolResult("ticks")]
+
+    @server.tool
+    def call_tool(name: str, arguments: dict[str, Any]) -> ToolResult:
+        """Calls."""
+        return answers.pop(0)
+
+    return server
+
+
 async def test_an_answer_comes_back_with_its_time(gateway: FastMCP[Any]) -> None:
     """The name that clients see, the arguments as they are."""
     async with Client(gateway) as client:
@@ -34,6 +50,15 @@ async def test_an_answer_comes_back_with_its_time(gateway: FastMCP[Any]) -> None
 
     assert (called.text, called.failed) == ("clock_now {'zone': 'UTC'}", False)
     assert called.ms > 0
+
+
+async def test_where_rules_come_first_the_call_is_made_again(strict: FastMCP[Any]) -> None:
+    """What is shown is the tool's answer, and what the rules cost."""
+    async with Client(strict) as client:
+        called = await call_tool(client, LocalCall("clock", "now"))
+
+    assert (called.text, called.failed) == ("ticks", False)
+    assert (called.rules, called.rules_tokens) == (("clock",), 5)
 
 
 async def test_a_failed_call_says_so(gateway: FastMCP[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Calls tools as a client of the gateway does.
+"""Calls tools as a client of the gateway does; where the rules of a pack come first, it calls again.
 
 Invariant: a failed call is a result that says so, never an exception.
 """
@@ -10,11 +10,12 @@ import time
 from typing import Any
 
 from fastmcp import Client
-from fastmcp.exceptions import ToolError
+from mcp_types import CallToolResult
 
 from thresher.demo.messages import LocalCall
 from thresher.demo.report import Called
 from thresher.embedding import count_tokens
+from thresher.gateway import RULES_META
 
 _ANSWER_LINES = 13
 _ANSWER_CHARACTERS = 800
@@ -29,15 +30,24 @@ def definition_tokens(tool: Any) -> int:
 
 async def call_tool(client: Client[Any], call: LocalCall) -> Called:
     """Call one tool through the gateway's `call_tool`."""
+    arguments = {"name": f"{call.server}_{call.tool}", "arguments": dict(call.arguments)}
     began = time.perf_counter()
-    failed = False
-    try:
-        arguments = {"name": f"{call.server}_{call.tool}", "arguments": dict(call.arguments)}
-        result = await client.call_tool("call_tool", arguments)
-        text = "\n".join(str(getattr(block, "text", "")) for block in result.content)
-    except ToolError as error:
-        text, failed = str(error), True
-    return Called(call, beginning(text), failed, (time.perf_counter() - began) * 1000)
+    result = await client.call_tool_mcp("call_tool", arguments)
+    rules, tokens = _rules(result), 0
+    if rules:
+        tokens, began = count_tokens(_text(result)), time.perf_counter()
+        result = await client.call_tool_mcp("call_tool", arguments)
+    milliseconds = (time.perf_counter() - began) * 1000
+    return Called(call, beginning(_text(result)), result.is_error, milliseconds, rules, tokens)
+
+
+def _rules(result: CallToolResult) -> tuple[str, ...]:
+    """The packs whose rules came in place of an answer."""
+    return tuple((result.meta or {}).get(RULES_META) or ())
+
+
+def _text(result: CallToolResult) -> str:
+    return "\n".join(block.text for block in result.content if block.type == "text")
 
 
 def beginning(text: str) -> str:

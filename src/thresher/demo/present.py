@@ -155,6 +155,10 @@ def call(called: Called) -> RenderableType:
     )
     given = Text(f"    {arguments}", style="dim", no_wrap=True, overflow="ellipsis")
     style = "red" if called.failed else ""
+    if called.rules:
+        packs = ", ".join(called.rules)
+        rules = f"    the rules of {packs} came first ({called.rules_tokens:,} tokens, once a session); called again:"
+        given = Group(given, Text(rules, style="yellow"))
     return Group(head, given, Padding(Text(called.text, style=style), (0, 0, 0, 4)))
 
 

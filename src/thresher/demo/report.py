@@ -95,12 +95,16 @@ class Called:
         text: The beginning of the answer.
         failed: The tool said that it failed, or the server did not answer.
         ms: Milliseconds, from the call to the answer.
+        rules: The packs whose rules came first, in place of an answer; the call was then made again.
+        rules_tokens: What these rules cost a model.
     """
 
     call: LocalCall
     text: str
     failed: bool
     ms: float
+    rules: tuple[str, ...] = ()
+    rules_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +186,8 @@ def report_json(report: Report) -> Mapping[str, Any]:
                 "text": called.text,
                 "failed": called.failed,
                 "ms": round(called.ms, 1),
+                "rules": list(called.rules),
+                "rules_tokens": called.rules_tokens,
             }
             for called in report.calls
         ],

@@ -5,8 +5,9 @@ Invariant: tools/list is the same for the same caller and catalogue, whatever wa
 Uses: context, core, knowledge, services, upstream.
 """
 
+from thresher.gateway.guard import RULES_META
 from thresher.gateway.listing import Expose
 from thresher.gateway.server import MCP_PATH, build_gateway, http_app, instructions
 from thresher.gateway.streams import serve_stream_session
 
-__all__ = ["MCP_PATH", "Expose", "build_gateway", "http_app", "instructions", "serve_stream_session"]
+__all__ = ["MCP_PATH", "RULES_META", "Expose", "build_gateway", "http_app", "instructions", "serve_stream_session"]
