@@ -38,7 +38,7 @@ def discover(places: Iterable[Place], before: Found | None = None) -> Found:
     for place in places:
         walk = Walk(place)
         for path in walk.packs():
-            if (real := _real(path, place, problems)) is None or real in packs or _is_ours(real):
+            if (real := walk.real(path)) is None or real in packs or _is_ours(real):
                 continue
             try:
                 last = known.get((real, place.origin))
@@ -81,6 +81,8 @@ class Walk:
             else:
                 self._problem(root, "There is nothing at this place.", "Correct THRESHER_PACKS.")
             return
+        if root.is_symlink() and self.real(root) is None:
+            return
         found = 0
         for path in self._below(root):
             if (found := found + 1) > _PACKS:
@@ -104,7 +106,22 @@ class Walk:
             yield from (folder / name for name in names if is_rule_file(name))
             if depth < _DEPTH:
                 inner = [folder / name for name in names if name not in _PASSED_OVER and not name.startswith(".")]
-                waiting += [(path, depth + 1) for path in inner if _is_folder(path, depth)]
+                waiting += [(path, depth + 1) for path in inner if self._is_folder(path, depth)]
+
+    def real(self, path: Path) -> Path | None:
+        """Where a path really lies; None, with a problem, where a link leads out of what it may not leave."""
+        if (real := self._place.real(path)) is None:
+            self._problem(path, "It is a link out of the project, or to nothing.", "Copy the folder to this place.")
+        return real
+
+    def _is_folder(self, path: Path, depth: int) -> bool:
+        """A folder; a link to one only at the top, where people and installers put them."""
+        try:
+            if path.is_symlink():
+                return depth == 0 and self.real(path) is not None and path.is_dir()
+            return path.is_dir()
+        except OSError:
+            return False
 
     def _names(self, folder: Path) -> list[str] | None:
         """What a folder holds, sorted; None where it cannot be listed, or enough have been."""
@@ -135,14 +152,6 @@ class Walk:
         self.problems.append(PackProblem(path, message, hint))
 
 
-def _is_folder(path: Path, depth: int) -> bool:
-    """A folder; a link to one only at the top, where people and installers put them."""
-    try:
-        return path.is_dir() and (depth == 0 or not path.is_symlink())
-    except OSError:
-        return False
-
-
 def _is_ours(path: Path) -> bool:
     """Whether it is the rule that `packs install` wrote for Cursor: who reads it here has done what it asks."""
     if path.name != Path(FILES["cursor"]).name:
@@ -152,17 +161,3 @@ def _is_ours(path: Path) -> bool:
             return BEGIN_FILE in stream.read(RULES_BYTES)
     except (OSError, InvalidInput):
         return False
-
-
-def _real(path: Path, place: Place, problems: list[PackProblem]) -> Path | None:
-    """Where a pack really lies; None where a link leads out of what it may not leave."""
-    try:
-        real = path.resolve(strict=True)
-        within = place.within.resolve() if place.within else None
-    except (OSError, RuntimeError) as error:
-        problems.append(PackProblem(path, f"It cannot be read: {error}.", "Look at the link."))
-        return None
-    if within is not None and not real.is_relative_to(within):
-        problems.append(PackProblem(path, "It is a link out of the project.", "Copy the folder into the project."))
-        return None
-    return real

@@ -7,6 +7,7 @@ The text of a pack is data: nothing in it is run, and nothing outside its folder
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +43,7 @@ _MOST_QUERIES: Final = 2_000
 _LONGEST_LINE: Final = 1_000
 _ALL_FILES: Final = frozenset({"*", "**", "**/*"})
 _GLOBS: Final = ("globs", "applyto", "paths")
+_SIGNS: Final = re.compile(r"[-_/.]+")
 _YES: Final = frozenset({"true", "yes", "on", "1"})
 
 
@@ -313,6 +315,7 @@ def _training(description: str, evals: tuple[EvalQuery, ...]) -> tuple[tuple[str
 def _scanned(reading: _Reading, rules: str, description: str, metadata: Mapping[str, str]) -> tuple[Finding, ...]:
     """What the scanner says of every text of the pack that may reach a model."""
     texts = {"/description": description, "/rules": rules, **{f"/metadata/{key}": metadata[key] for key in metadata}}
+    texts["/files"] = "\n".join(_SIGNS.sub(" ", file.path) for file in reading.contents.files)
     own = {RULES.lower(), EXAMPLES, NOT_EXAMPLES, reading.path.name.lower()}
     for name, octets in reading.contents.texts.items():
         if name.lower() not in own and name != EVALS:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -35,6 +35,15 @@ class Place:
     path: Path
     origin: Origin
     within: Path | None = None
+
+    def real(self, path: Path) -> Path | None:
+        """Where a path below the place lies; None where a link leads to nothing, or out of what it may not leave."""
+        try:
+            real = path.resolve(strict=True)
+            kept = self.within is None or real.is_relative_to(self.within.resolve())
+        except (OSError, RuntimeError):
+            return None
+        return real if kept else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +77,9 @@ class Sources:
         found += [Place(path, "configured") for path in self.configured]
         if self.home is not None:
             found += [Place(self.home / folder, "user") for folder in _SKILLS]
-        for folder in _folders_of(Path(project)) if project else ():
-            found += [Place(folder / name, "project", within=folder) for name in (*_SKILLS, *_RULES)]
+        folders = _folders_of(Path(project)) if project else list[Path]()
+        for folder in folders:
+            found += [Place(folder / name, "project", within=folders[-1]) for name in (*_SKILLS, *_RULES)]
         return tuple(found)
 
 
@@ -96,7 +106,7 @@ def installed_packs() -> tuple[tuple[Path, ...], tuple[PackProblem, ...]]:
             problems.append(PackProblem(Path(point.value), f"Entry point '{point.name}' leads to no folder.", hint))
         else:
             folders[folder] = None
-    return tuple(folders), tuple(problems)
+    return folders, tuple(problems)
 
 
 def _folders_for(point: importlib.metadata.EntryPoint) -> Iterator[Path]:
@@ -114,16 +124,16 @@ def _folders_for(point: importlib.metadata.EntryPoint) -> Iterator[Path]:
             yield folder.resolve()
 
 
-def _folders_of(project: Path) -> Iterable[Path]:
+def _folders_of(project: Path) -> list[Path]:
     """The project's folder and those around it up to its repository; the folder alone without one."""
     if not project.is_absolute():
-        return ()
+        return []
     folders: list[Path] = []
     for folder in (project, *list(project.parents)[:_OUTWARDS]):
         folders.append(folder)
         try:
             if (folder / ".git").exists():
-                return tuple(folders)
+                return folders
         except OSError:
             break
-    return (project,)
+    return [project]

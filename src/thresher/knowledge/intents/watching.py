@@ -73,9 +73,9 @@ class Watch:
 def fingerprint(places: Iterable[Place]) -> bytes:
     """What the file system says of the files of some places: their names, sizes and times of change."""
     digest, left = hashlib.sha256(), _ENTRIES
-    waiting: list[tuple[str, int]] = [(str(place.path), 0) for place in places]
+    waiting = [(str(place.path), 0, place) for place in places if _is_inside(place, place.path)]
     while waiting and left > 0:
-        path, depth = waiting.pop()
+        path, depth, place = waiting.pop()
         try:
             with os.scandir(path) as entries:
                 kept = [entry for entry in entries if entry.name not in _PASSED_OVER]
@@ -87,14 +87,19 @@ def fingerprint(places: Iterable[Place]) -> bytes:
         left -= len(inner)
         for entry in inner if len(inner) <= _IN_FOLDER else ():
             digest.update(_told(entry.path, entry))
-            if depth < _DEPTH and _is_folder(entry, depth):
-                waiting.append((entry.path, depth + 1))
+            if depth < _DEPTH and _is_folder(entry, depth, place):
+                waiting.append((entry.path, depth + 1, place))
     return digest.digest()
 
 
-def _is_folder(entry: os.DirEntry[str], depth: int) -> bool:
+def _is_inside(place: Place, path: Path) -> bool:
+    """Whether a path is no link, or one that may be followed."""
+    return not path.is_symlink() or place.real(path) is not None
+
+
+def _is_folder(entry: os.DirEntry[str], depth: int, place: Place) -> bool:
     try:
-        return entry.is_dir(follow_symlinks=depth == 0)
+        return entry.is_dir(follow_symlinks=depth == 0) and _is_inside(place, Path(entry.path))
     except OSError:
         return False
 
