@@ -12,18 +12,24 @@ from typing import Final
 import numpy as np
 
 from thresher.embedding import Matrix
-from thresher.knowledge.intents.router.calibration import spread_of
+from thresher.knowledge.intents.router.calibration import hits_of, spread_of
+from thresher.knowledge.intents.router.everyday import EVERYDAY
 from thresher.knowledge.intents.router.fitted import Basis, Fitted
 from thresher.knowledge.intents.router.head import Head, fit_head
+from thresher.knowledge.intents.router.keywords import keywords_of
 from thresher.knowledge.intents.router.records import Bools, Floats, Numbers, Training, Vectors
 from thresher.knowledge.intents.router.scoring import likely
 from thresher.knowledge.intents.router.similarity import Groups, everyday_level, grouped, neighbours
-from thresher.knowledge.intents.router.thresholds import Judged, calibrated, limits_of
+from thresher.knowledge.intents.router.thresholds import Judged, calibrated, limits_of, sides_of
 
 FOLDS: Final = 5
 MANY: Final = 3_000
 """Above so many lines one fold in five is held out once; below, each in turn."""
 FALSE_ALARMS: Final = 0.05
+_FEW: Final = 20
+_USUAL: Final = 0.6
+_SPREAD: Final = 0.05
+"""Without everyday messages: what the packaged model gives about them, their level not taken off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,11 @@ class _Set:
     miss_labels: Numbers
     everyday: Matrix
 
+    @property
+    def everyday_labels(self) -> Numbers:
+        """Those of everyday messages among texts that are judged."""
+        return -np.ones(len(self.everyday), np.int32)
+
     def without(self, lines: Bools, misses: Bools) -> _Set:
         """The set without some lines and near misses."""
         return _Set(
@@ -47,6 +58,15 @@ class _Set:
             self.miss_labels[~misses],
             self.everyday,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Hits:
+    """How many keywords of each intent the texts hold: float32 (texts, intents) for each kind."""
+
+    lines: Floats
+    misses: Floats
+    everyday: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +88,9 @@ def fit(training: Training, vectors: Vectors, *, false_alarms: float = FALSE_ALA
     """
     whole = _stored(training, vectors)
     parts = _parts(whole)
-    usual, spread = spread_of(_everyday_contrast(whole, parts))
-    judged = _judged(whole, parts)
-    calibration = calibrated(judged, usual, spread)
+    usual, spread = _usual(whole, parts)
+    sides = sides_of(_judged(whole, parts, _hits(training, whole)), usual, spread)
+    calibration = calibrated(sides, usual, spread)
     return Fitted(
         intents=training.intents,
         basis=_basis(whole),
@@ -79,7 +99,7 @@ def fit(training: Training, vectors: Vectors, *, false_alarms: float = FALSE_ALA
         misses=parts.misses,
         everyday=whole.everyday,
         calibration=calibration,
-        limits=limits_of(judged, calibration, false_alarms),
+        limits=limits_of(sides, calibration, false_alarms),
         keywords=training.keywords,
     )
 
@@ -123,22 +143,35 @@ def _basis(given: _Set) -> Basis:
     return "head" if given.intents > 1 and counts.min() > 1 else "prototype"
 
 
-def _everyday_contrast(given: _Set, parts: _Parts) -> Floats:
-    """Contrast of everyday messages with every intent, each left out of its own level."""
+def _usual(given: _Set, parts: _Parts) -> tuple[Floats, Floats]:
+    """Median and spread of the contrast of everyday messages with every intent, each left out of its own level."""
+    if len(given.everyday) < _FEW or not given.intents:
+        return np.full(given.intents, _USUAL, np.float32), np.full(given.intents, _SPREAD, np.float32)
     level = everyday_level(given.everyday, given.everyday, itself=True)
     wanted = np.ones((len(given.everyday), given.intents), np.bool_)
-    return neighbours(parts.lines, parts.misses, level, given.everyday, wanted).contrast
+    return spread_of(neighbours(parts.lines, parts.misses, level, given.everyday, wanted).contrast)
 
 
-def _judged(given: _Set, parts: _Parts) -> Judged:
+def _hits(training: Training, given: _Set) -> _Hits:
+    """Keywords in all texts that are judged."""
+    lookup, texts = keywords_of(training.keywords), EVERYDAY[: len(given.everyday)]
+    lines, misses, everyday = (
+        hits_of([lookup.found(text) for text in kind], given.intents)
+        for kind in (training.lines, training.negatives, texts)
+    )
+    return _Hits(lines, misses, everyday)
+
+
+def _judged(given: _Set, parts: _Parts, hits: _Hits) -> Judged:
     """Every line held out in turn, and everyday messages, as a fit without them sees them."""
     level = everyday_level(given.everyday, given.everyday, itself=True)
-    seen = [_seen(parts, given.everyday, level, -np.ones(len(given.everyday), np.int32))]
+    seen = [_seen(parts, given.everyday, level, given.everyday_labels, hits.everyday)]
     for lines, misses in _folds(given):
         rest = _parts(given.without(lines, misses))
         texts = np.vstack([given.lines[lines], given.misses[misses]])
         labels = np.concatenate([given.labels[lines], -2 - given.miss_labels[misses]]).astype(np.int32)
-        seen.append(_seen(rest, texts, everyday_level(given.everyday, texts), labels))
+        held = np.vstack([hits.lines[lines], hits.misses[misses]])
+        seen.append(_seen(rest, texts, everyday_level(given.everyday, texts), labels, held))
     return Judged.joined(seen)
 
 
@@ -162,11 +195,11 @@ def _turns(labels: Numbers, intents: int) -> Numbers:
     return turns
 
 
-def _seen(parts: _Parts, texts: Matrix, level: Floats, labels: Numbers) -> Judged:
+def _seen(parts: _Parts, texts: Matrix, level: Floats, labels: Numbers, hits: Floats) -> Judged:
     head = parts.head.log_probabilities(texts)
     wanted = likely(head)
     rows = np.flatnonzero(labels != -1)
     named = np.where(labels < -1, -2 - labels, labels)
     wanted[rows, named[rows]] = True
     found = neighbours(parts.lines, parts.misses, level, texts, wanted)
-    return Judged(labels, head, found.density, found.contrast)
+    return Judged(labels, head, found.density, found.contrast, hits)
