@@ -70,7 +70,7 @@ def test_no_message_costs_more_than_the_bound() -> None:
     """A list of many tasks keeps the likeliest joints."""
     pieces = pieces_of("show the log and then " * 30 + "push", history=["a, b, c, d, e, f and g"])
 
-    assert len(pieces.request.odds) == MAX_JOINTS
+    assert len(pieces.request.joints) == MAX_JOINTS
     assert len(pieces.request.spans) == MAX_SPANS
     assert len(pieces.texts) <= MAX_TEXTS
 
@@ -97,7 +97,7 @@ def test_a_message_without_words_asks_for_nothing_much(message: str) -> None:
     pieces = pieces_of(message)
 
     assert len(pieces.texts) <= 1
-    assert pieces.request.odds == ()
+    assert pieces.request.joints == ()
 
 
 @pytest.mark.parametrize(

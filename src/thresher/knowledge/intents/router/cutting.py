@@ -3,8 +3,8 @@
 A way to cut weighs the odds of its joints times what the router makes of its pieces: a task is explained well by one
 intent, a broken-off end ("thursday morning", "tell me why") by none. The weights of the ways that lead to the same set
 of intents add up; the heaviest set is chosen, and its share of the whole says how surely. The form is a log-linear
-model over segmentations (Sarawagi and Cohen, Semi-Markov conditional random fields, 2004); its weights are fitted by
-`benchmarks/multi_intent.py` on joined lines.
+model over segmentations (Sarawagi and Cohen, Semi-Markov conditional random fields, 2004) that is trained on sets, the
+segmentation unseen; `benchmarks/cut_weights.py` fits the weights on joined lines of public sets.
 
 Invariant: pure; at most 2 ** `MAX_JOINTS` ways.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,16 +22,16 @@ import numpy as np
 from thresher.knowledge.intents.router.pieces import Request
 from thresher.knowledge.intents.router.records import TextScores
 
-WHICH: Final = 3.29
-"""Weight of the logarithm of how surely the router says which intent a piece asks for."""
-WHETHER: Final = -0.72
-"""Weight of the logarithm of how surely it says that it asks for that at all."""
-ECHO: Final = 0.23
-"""Weight of the logarithm of what the uncut request gives to each intent that its pieces ask for."""
-UNMATCHED: Final = -1.42
-"""Added for a piece that asks for nothing."""
-REPEATED: Final = -1.94
-"""Added for a piece whose intent another piece has already."""
+EVIDENCE: Final[dict[str, float]] = {
+    "which": 3.29,
+    "whether": -0.72,
+    "echo": 0.23,
+    "unmatched": -1.42,
+    "repeated": -1.94,
+}
+"""What the router's view of a cut weighs: the logarithms of how surely it says which intent each piece asks for and
+whether it does at all; the logarithm of what the uncut request gives to each intent found; the number of pieces that
+ask for nothing, and of those whose intent another has already."""
 _LEAST: Final = 1e-4
 _LEAST_ECHO: Final = 1e-3
 """Smaller values weigh the same."""
@@ -67,17 +67,30 @@ class Cut:
     Attributes:
         texts: Its pieces, in order.
         intents: What they ask for.
+        joints: Indices of the joints where it is cut.
+        evidence: What the router makes of it, in the order of `EVIDENCE`.
         weight: Logarithm of its weight.
     """
 
     texts: tuple[int, ...] = ()
     intents: frozenset[int] = frozenset()
+    joints: tuple[int, ...] = ()
+    evidence: tuple[float, ...] = ()
     weight: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the router makes of one piece: the intent that it asks for, and two logarithms."""
+
+    intent: int
+    which: float
+    whether: float
 
 
 def chosen_cut(judge: Judge, request: Request) -> tuple[Cut, float]:
     """The heaviest cut of the heaviest set of intents, and that set's share of all weight, 0 to 1."""
-    cuts = list(_cuts(judge, request))
+    cuts = list(ways_to_cut(judge, request))
     if not cuts:
         return Cut(), 1.0
     top = max(cut.weight for cut in cuts)
@@ -89,34 +102,46 @@ def chosen_cut(judge: Judge, request: Request) -> tuple[Cut, float]:
     return best, weights[chosen] / sum(weights.values())
 
 
-def _cuts(judge: Judge, request: Request) -> Iterator[Cut]:
-    """Every way to cut a request at its joints."""
+def ways_to_cut(judge: Judge, request: Request) -> Iterator[Cut]:
+    """Every way to cut a request at its joints; the first leaves it whole."""
     if not request.spans:
         return
     at = {(span.first, span.stop): span.text for span in request.spans}
-    whole = request.spans[0].text
-    for mask in range(1 << len(request.odds)):
-        edges = [0, *(joint + 1 for joint in range(len(request.odds)) if mask >> joint & 1), request.parts]
+    seen = {text: _seen(judge, text) for text in at.values()}
+    echo = [_log(value, _LEAST_ECHO) for value in judge.scores.probability[request.spans[0].text].tolist()]
+    odds = [joint.odds for joint in request.joints]
+    for mask in range(1 << len(odds)):
+        joints = tuple(joint for joint in range(len(odds)) if mask >> joint & 1)
+        edges = (0, *(joint + 1 for joint in joints), request.parts)
         texts = tuple(at[edge] for edge in itertools.pairwise(edges))
-        odds = sum(request.odds[edge - 1] for edge in edges[1:-1])
-        matched = [intent for text in texts if (intent := judge.match(text)) != NOTHING]
-        echo = sum(_log(judge.scores.probability[whole, intent], _LEAST_ECHO) for intent in set(matched))
-        weight = odds + ECHO * echo + _explained(judge, texts) + _counted(len(texts), matched)
-        yield Cut(texts, frozenset(matched), weight)
+        intents = frozenset(seen[text].intent for text in texts) - {NOTHING}
+        evidence = _evidence(texts, seen, intents, echo)
+        weighed = sum(weight * value for weight, value in zip(EVIDENCE.values(), evidence, strict=True))
+        yield Cut(texts, intents, joints, evidence, sum(odds[joint] for joint in joints) + weighed)
 
 
-def _explained(judge: Judge, texts: Sequence[int]) -> float:
-    """How well the router explains the pieces of a cut, as a logarithm."""
+def _seen(judge: Judge, text: int) -> _Seen:
     scores = judge.scores
-    which = sum(_log(scores.probability[text].max()) for text in texts)
-    whether = sum(_log(scores.similarity[text, judge.best(text)]) for text in texts)
-    return WHICH * which + WHETHER * whether
+    best = judge.best(text)
+    return _Seen(
+        judge.match(text), _log(float(scores.probability[text].max())), _log(float(scores.similarity[text, best]))
+    )
 
 
-def _counted(pieces: int, matched: Sequence[int]) -> float:
-    """What pieces that ask for nothing, or for what another asks for, add."""
-    return UNMATCHED * (pieces - len(matched)) + REPEATED * (len(matched) - len(set(matched)))
+def _evidence(
+    texts: Sequence[int], seen: Mapping[int, _Seen], intents: frozenset[int], echo: Sequence[float]
+) -> tuple[float, ...]:
+    """What the router makes of a cut, in the order of `EVIDENCE`."""
+    pieces = [seen[text] for text in texts]
+    matched = sum(piece.intent != NOTHING for piece in pieces)
+    return (
+        sum(piece.which for piece in pieces),
+        sum(piece.whether for piece in pieces),
+        sum(echo[intent] for intent in intents),
+        len(pieces) - matched,
+        matched - len(intents),
+    )
 
 
 def _log(value: float, least: float = _LEAST) -> float:
-    return math.log(max(float(value), least))
+    return math.log(max(value, least))

@@ -52,16 +52,16 @@ class Request:
 
     Attributes:
         spans: Every run of parts; the first one is all of it. Empty where nothing is asked.
-        odds: For each joint, in order, the log-odds that two tasks meet there, by its words alone.
+        joints: The places where it may be cut, in order.
     """
 
     spans: tuple[Span, ...] = ()
-    odds: tuple[float, ...] = ()
+    joints: tuple[Joint, ...] = ()
 
     @property
     def parts(self) -> int:
         """How many parts the joints leave."""
-        return len(self.odds) + 1 if self.spans else 0
+        return len(self.joints) + 1 if self.spans else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def _request(asked: str, texts: dict[str, int], *, cut: bool) -> Request:
         )
         for first, stop in runs
     )
-    return Request(spans, tuple(joint.odds for joint in joints))
+    return Request(spans, joints)
 
 
 def _likeliest(joints: Sequence[Joint]) -> tuple[Joint, ...]:
