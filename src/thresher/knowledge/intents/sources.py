@@ -106,7 +106,7 @@ def installed_packs() -> tuple[tuple[Path, ...], tuple[PackProblem, ...]]:
             problems.append(PackProblem(Path(point.value), f"Entry point '{point.name}' leads to no folder.", hint))
         else:
             folders[folder] = None
-    return folders, tuple(problems)
+    return tuple(folders), tuple(problems)
 
 
 def _folders_for(point: importlib.metadata.EntryPoint) -> Iterator[Path]:
