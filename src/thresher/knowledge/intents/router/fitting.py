@@ -5,7 +5,7 @@ Invariant: pure; a line is never judged by a fit that has seen it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -78,6 +78,15 @@ class _Parts:
     misses: Groups
 
 
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """Lines and near misses held out, as bool of all, and the fit without them."""
+
+    lines: Bools
+    misses: Bools
+    parts: _Parts
+
+
 def fit(training: Training, vectors: Vectors, *, false_alarms: float = FALSE_ALARMS) -> Fitted:
     """Fit a router.
 
@@ -87,9 +96,10 @@ def fit(training: Training, vectors: Vectors, *, false_alarms: float = FALSE_ALA
         false_alarms: The share of other messages that may match, 0 to 1, as judged by lines held out.
     """
     whole = _stored(training, vectors)
-    parts = _parts(whole)
+    folds = [_Fold(lines, misses, _parts(whole.without(lines, misses))) for lines, misses in _folds(whole)]
+    parts = _parts(whole, folds[0].parts.head if folds else None)
     usual, spread = _usual(whole, parts)
-    sides = sides_of(_judged(whole, parts, _hits(training, whole)), usual, spread)
+    sides = sides_of(_judged(whole, parts, folds, _hits(training, whole)), usual, spread)
     calibration = calibrated(sides, usual, spread)
     return Fitted(
         intents=training.intents,
@@ -121,17 +131,17 @@ def _half(rows: Matrix, dimension: int) -> Matrix:
     return rows.astype(np.float16).astype(np.float32) if len(rows) else np.empty((0, dimension), np.float32)
 
 
-def _parts(given: _Set) -> _Parts:
+def _parts(given: _Set, start: Head | None = None) -> _Parts:
     return _Parts(
-        _head(given),
+        _head(given, start),
         grouped(given.lines, given.labels, given.intents),
         grouped(given.misses, given.miss_labels, given.intents),
     )
 
 
-def _head(given: _Set) -> Head:
+def _head(given: _Set, start: Head | None) -> Head:
     if given.intents > 1:
-        return fit_head(given.lines, given.labels, given.intents)
+        return fit_head(given.lines, given.labels, given.intents, start=start)
     centre = np.zeros(given.lines[:1].size, np.float32)
     blank = np.zeros((len(centre), given.intents), np.float32)
     return Head(centre, blank, blank[:1].sum(axis=0))
@@ -162,16 +172,15 @@ def _hits(training: Training, given: _Set) -> _Hits:
     return _Hits(lines, misses, everyday)
 
 
-def _judged(given: _Set, parts: _Parts, hits: _Hits) -> Judged:
+def _judged(given: _Set, parts: _Parts, folds: Sequence[_Fold], hits: _Hits) -> Judged:
     """Every line held out in turn, and everyday messages, as a fit without them sees them."""
     level = everyday_level(given.everyday, given.everyday, itself=True)
     seen = [_seen(parts, given.everyday, level, given.everyday_labels, hits.everyday)]
-    for lines, misses in _folds(given):
-        rest = _parts(given.without(lines, misses))
-        texts = np.vstack([given.lines[lines], given.misses[misses]])
-        labels = np.concatenate([given.labels[lines], -2 - given.miss_labels[misses]]).astype(np.int32)
-        held = np.vstack([hits.lines[lines], hits.misses[misses]])
-        seen.append(_seen(rest, texts, everyday_level(given.everyday, texts), labels, held))
+    for fold in folds:
+        texts = np.vstack([given.lines[fold.lines], given.misses[fold.misses]])
+        labels = np.concatenate([given.labels[fold.lines], -2 - given.miss_labels[fold.misses]]).astype(np.int32)
+        held = np.vstack([hits.lines[fold.lines], hits.misses[fold.misses]])
+        seen.append(_seen(fold.parts, texts, everyday_level(given.everyday, texts), labels, held))
     return Judged.joined(seen)
 
 

@@ -54,7 +54,9 @@ def log_softmax(values: NDArray[np.floating[Any]]) -> Floats:
     return (shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))).astype(np.float32)
 
 
-def fit_head(vectors: Matrix, labels: Numbers, intents: int, *, strength: float = STRENGTH) -> Head:
+def fit_head(
+    vectors: Matrix, labels: Numbers, intents: int, *, strength: float = STRENGTH, start: Head | None = None
+) -> Head:
     """Fit the head.
 
     Lines of an intent with n of them weigh n ** -0.5 each, so that a pack with many lines does not outvote the others.
@@ -64,14 +66,23 @@ def fit_head(vectors: Matrix, labels: Numbers, intents: int, *, strength: float 
         labels: int32 (lines,), below `intents`.
         intents: How many there are; one without a line gets a small probability.
         strength: Inverse strength of the ridge.
+        start: A head of most of these lines; the fit begins there and ends sooner.
     """
     centre = vectors.mean(axis=0)
     inputs = np.hstack([vectors - centre, np.ones((len(vectors), 1), np.float32)]).astype(np.float32)
     counts = np.bincount(labels, minlength=intents)[labels].astype(np.float32)
     weights = counts ** -np.float32(_BALANCE)
     slope = _loss(inputs, labels, (weights / weights.sum()).astype(np.float32), 1.0 / (strength * len(vectors)))
-    solution = _descend(slope, np.zeros((inputs.shape[1], intents), np.float32))
+    solution = _descend(slope, _begin(start, centre, intents))
     return Head(centre.astype(np.float32), solution[:-1].copy(), solution[-1].copy())
+
+
+def _begin(start: Head | None, centre: Floats, intents: int) -> Floats:
+    """Weights and bias to begin with, moved to another centre."""
+    if start is None:
+        return np.zeros((len(centre) + 1, intents), np.float32)
+    bias = start.bias + (centre - start.centre) @ start.weights
+    return np.vstack([start.weights, bias]).astype(np.float32)
 
 
 def _loss(inputs: Floats, labels: Numbers, weights: Floats, ridge: float) -> _Slope:
