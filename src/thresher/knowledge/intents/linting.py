@@ -114,7 +114,7 @@ def lint(
         *chain(*(_of_pack(pack, known) for pack in subject.packs)),
         *repeated(subject.lines),
         *nearly_same(training, pairs),
-        *out_of_balance((*subject.beside, *subject.packs)),
+        *out_of_balance(subject.packs),
     ]
     others = {pack.name for pack in subject.beside}
     places = {pack.name: index for index, pack in reversed(list(enumerate(subject.packs)))}

@@ -29,7 +29,7 @@ _CODE: Final = '''\
 from fastmcp.tools import tool
 
 
-@tool
+@tool(annotations={"readOnlyHint": True})
 async def hello(name: str) -> str:
     """Greet a person. Replace this by a first tool of your own.
 
