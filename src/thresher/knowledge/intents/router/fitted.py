@@ -43,6 +43,7 @@ class Fitted:
         limits: float32 (intents,), the least score that matches.
         keywords: Names of things in each intent's domain.
         lookup: The same, ready to be looked up; made from `keywords`.
+        thresholds: The limits by name, 0 to 1.
     """
 
     intents: tuple[str, ...]
@@ -55,14 +56,12 @@ class Fitted:
     limits: Floats
     keywords: tuple[tuple[str, ...], ...]
     lookup: Keywords = field(init=False, repr=False, compare=False)
+    thresholds: Mapping[str, float] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lookup", keywords_of(self.keywords))
-
-    @property
-    def thresholds(self) -> Mapping[str, float]:
-        """The fitted threshold of each intent, 0 to 1."""
-        return {name: round(float(limit), 4) for name, limit in zip(self.intents, self.limits, strict=True)}
+        limits = {name: round(float(limit), 4) for name, limit in zip(self.intents, self.limits, strict=True)}
+        object.__setattr__(self, "thresholds", limits)
 
     def packed(self) -> bytes:
         """The fit as bytes, for `unpacked`."""

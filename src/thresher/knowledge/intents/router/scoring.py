@@ -15,9 +15,9 @@ from thresher.knowledge.intents.router.fitted import Fitted
 from thresher.knowledge.intents.router.records import Bools, Floats, TextScores
 from thresher.knowledge.intents.router.similarity import everyday_level, neighbours
 
-LIKELY = 8
+LIKELY = 6
 """How many intents of a text, likeliest first, are compared line by line where there are many."""
-ALL = 24
+ALL = 8
 """Up to so many intents are all compared line by line."""
 _BATCH = 256
 

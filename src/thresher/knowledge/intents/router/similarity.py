@@ -88,8 +88,8 @@ def kernel_cosine(cosines: Floats, rows: Matrix, vectors: Matrix, sharpness: flo
     """
     weights = np.exp(np.float32(sharpness) * (cosines - cosines.max(axis=1, keepdims=True)))
     means = weights @ rows
-    lengths = np.sqrt(np.einsum("td,td->t", means, means))
-    return np.einsum("td,td->t", means, vectors) / np.maximum(lengths, np.float32(1e-9))
+    lengths = np.sqrt(np.vecdot(means, means))
+    return np.vecdot(means, vectors) / np.maximum(lengths, np.float32(1e-9))
 
 
 def everyday_level(everyday: Matrix, vectors: Matrix, *, itself: bool = False) -> Floats:
