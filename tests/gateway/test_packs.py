@@ -16,9 +16,10 @@ from fastmcp import Client
 from fastmcp.exceptions import McpError
 
 from tests.gateway.packing import RULES, TOOLS, call, changed, text, with_packs, write_pack
+from tests.gateway.talking import connect, served
 from tests.support import eventually
 from tests.support.product import CATALOGUE
-from thresher.core import Settings, Tenant
+from thresher.core import Caller, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.gateway import build_gateway
 from thresher.services import Services
@@ -294,6 +295,75 @@ async def test_code_of_a_project_runs_only_when_trusted(
     assert "There is no tool" in text(altered)
 
 
+ASKING = """
+from fastmcp import Context
+from fastmcp.tools import tool
+from pydantic import Field
+from typing import Annotated
+
+@tool
+async def sure(ctx: Context) -> str:
+    answer = await ctx.elicit("Really?", bool)
+    return answer.action
+
+@tool
+def even(number: Annotated[int, Field(multiple_of=2)]) -> int:
+    return number
+
+@tool
+def data() -> bytes:
+    return b"\\xff"
+"""
+
+
+async def test_a_function_can_ask_the_client_of_its_call(services: Services, folder: Path) -> None:
+    """As a FastMCP tool does, in a session; a client of the stateless era is told why it cannot be asked."""
+
+    async def answer(*_: Any) -> dict[str, bool]:
+        return {"value": True}
+
+    write_pack(folder, "ship", code=ASKING)
+    async with served(services) as url:
+        async with connect(url, "legacy", elicitation_handler=answer) as client:
+            asked = await call(client, "ship_sure")
+        async with connect(url, "auto", elicitation_handler=answer) as client:
+            stateless = await call(client, "ship_sure")
+
+    assert text(asked) == "accept"
+    assert stateless.is_error
+    assert "Traceback" not in text(stateless)
+
+
+async def test_arguments_that_do_not_fit_are_said(services: Services, folder: Path, mode: str) -> None:
+    """By the schema that the function's types make."""
+    write_pack(folder, "ship", code=ASKING)
+    async with Client(build_gateway(services), mode=mode) as client:
+        odd = await call(client, "ship_even", number=3)
+        missing = await call(client, "ship_even")
+        data = await call(client, "ship_data")
+
+    assert odd.is_error
+    assert "multiple of 2" in text(odd)
+    assert missing.is_error
+    assert not data.is_error
+
+
+async def test_another_tenant_has_the_packs_of_the_machine(
+    services: Services, folder: Path, database: Database
+) -> None:
+    """With its own switches, and its own name for the caller."""
+    write_pack(folder, "ship", code=CONTEXT)
+    other = replace(services, caller=Caller(await database.tenant("other-tenant")))
+    async with Client(build_gateway(services)) as client, Client(build_gateway(other)) as theirs:
+        await call(client, "ship_who")
+        await services.tools.set_tool(services.caller, "ship_who", enabled=False)
+        ours = await call(client, "ship_who")
+        who = await call(theirs, "ship_who")
+
+    assert ours.is_error
+    assert text(who) == "other-tenant"
+
+
 async def test_the_rules_are_prompts_and_resources(services: Services, folder: Path, mode: str) -> None:
     """One prompt a pack, whose request is optional; its files as they lie there, but for its code."""
     place = write_pack(folder, "ship", code=TOOLS)
@@ -307,6 +377,7 @@ async def test_the_rules_are_prompts_and_resources(services: Services, folder: P
         resources = await client.list_resources()
         main = await client.read_resource("skill://ship/SKILL.md")
         notes = await client.read_resource("skill://ship/notes/a%20b.md")
+        same = await client.read_resource("skill://ship/notes/a b.md")
         logo = await client.read_resource("skill://ship/logo.png")
         for wrong in ("tools.py", "../ship/SKILL.md", "%2e%2e/%2e%2e/etc/passwd", "none.md", "", ".git/config"):
             with pytest.raises(McpError, match="There is no resource"):
@@ -320,7 +391,7 @@ async def test_the_rules_are_prompts_and_resources(services: Services, folder: P
     assert "ship the anvil" in filled.messages[0].content.text  # type: ignore[union-attr]
     assert [str(resource.uri) for resource in resources] == ["skill://ship/SKILL.md"]
     assert main[0].text == (place / "SKILL.md").read_text(encoding="utf-8")  # type: ignore[union-attr]
-    assert notes[0].text == "More."  # type: ignore[union-attr]
+    assert notes[0].text == same[0].text == "More."  # type: ignore[union-attr]
     assert logo[0].blob == "iVBORwD/"  # type: ignore[union-attr]
 
 

@@ -88,7 +88,7 @@ class Skills:
     async def digest(self, caller: Caller, uri: str) -> str | None:
         """The hash of what an address leads to; None where it leads to no file of a pack that the caller sees."""
         packs = await self._services.intents.packs(caller)
-        return None if (found := self._found(packs, uri)) is None else found[1].files[uri].digest
+        return None if (found := self._found(packs, uri)) is None else found[1].files[found[2]].digest
 
     async def read(self, caller: Caller, uri: str) -> ReadResourceResult | None:
         """A file of a pack, as it lies there; None where the address leads to none.
@@ -102,21 +102,22 @@ class Skills:
         packs = await self._services.intents.packs(caller)
         if (found := self._found(packs, uri)) is None:
             return None
-        pack, served = found
-        path = served.paths[uri]
+        pack, served, own = found
+        path = served.paths[own]
         octets = _octets(pack, path)
         if path == MAIN:
             self._services.intents.mark_given(caller, [pack.name])
         return ReadResourceResult(contents=[_contents(uri, path, octets)])
 
-    def _found(self, packs: Packs, uri: str) -> tuple[Pack, _Served] | None:
-        name, slash, _ = uri.removeprefix(SKILL_SCHEME).partition("/")
+    def _found(self, packs: Packs, uri: str) -> tuple[Pack, _Served, str] | None:
+        """The pack behind an address, what it shows, and the address as we write it."""
+        name, slash, path = uri.removeprefix(SKILL_SCHEME).partition("/")
         if not (uri.startswith(SKILL_SCHEME) and slash):
             return None
-        pack = next((pack for pack in packs.active if pack.name == unquote(name)), None)
-        if pack is None or uri not in (served := self._of(pack)).files:
+        pack = next((pack for pack in packs.active if pack.name == name), None)
+        if pack is None or (own := uri_of(pack, unquote(path))) not in (served := self._of(pack)).files:
             return None
-        return pack, served
+        return pack, served, own
 
     def _of(self, pack: Pack) -> _Served:
         key = (pack.name, pack.digest)

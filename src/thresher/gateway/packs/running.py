@@ -11,7 +11,7 @@ import logging
 from typing import Any
 
 from fastmcp import FastMCP
-from fastmcp.exceptions import FastMCPError
+from fastmcp.exceptions import FastMCPError, ValidationError
 from fastmcp.server.context import Context
 from fastmcp.server.dependencies import bind_request_context
 from fastmcp.tools import FunctionTool, InputRequiredToolResult, ToolResult
@@ -19,7 +19,7 @@ from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp_types import CallToolResult, InputRequiredResult
 
-from thresher.core import JSON, ThresherError, UpstreamError, UpstreamTimeout
+from thresher.core import JSON, InvalidInput, ThresherError, UpstreamError, UpstreamTimeout
 from thresher.gateway.packs.loading import place, said
 from thresher.gateway.peers import modern
 from thresher.knowledge.intents import Pack
@@ -51,6 +51,7 @@ async def run_tool(
     Raises:
         UpstreamTimeout: It took too long; a blocking function was told to stop.
         UpstreamError: It failed.
+        InvalidInput: It does not take these arguments.
         ThresherError: As the function raised it.
         MCPError: As the function raised it.
     """
@@ -61,7 +62,9 @@ async def run_tool(
                 result = await tool.run(dict(arguments))
     except (ThresherError, MCPError, asyncio.CancelledError):
         raise
-    except FastMCPError as error:  # what the author wrote for the model, or what a model gave that does not fit
+    except ValidationError as error:
+        raise InvalidInput(f"{tool.name}: {said(error)}", hint="describe_tools shows the schema.") from error
+    except FastMCPError as error:  # what the author wrote for the model
         raise UpstreamError(f"{tool.name}: {error}") from error
     except TimeoutError as error:
         if not limit.expired():
