@@ -23,6 +23,7 @@ from thresher.embedding import Matrix, open_encoder
 from thresher.knowledge.intents.router.cutting import EVIDENCE, Cut, Judge, ways_to_cut
 from thresher.knowledge.intents.router.fitted import Fitted
 from thresher.knowledge.intents.router.joints import SIGNS
+from thresher.knowledge.intents.router.pieces import pieces_of
 
 Doubles: TypeAlias = NDArray[np.float64]
 NAMES: Final = (*SIGNS, *EVIDENCE)
@@ -76,10 +77,15 @@ def material(dice: random.Random) -> Iterator[tuple[list[Line], list[Line]]]:
     held = [line for line in held if line.intents <= known]
     groups = [[line for line in held if intent in line.intents] for intent in sorted(known)]
     even = [dice.choice(group) for group in groups if group for _ in range(30)]
-    yield seen, [*dice.sample(held, 700), *dice.sample(even, 200), *joined(even, 700, dice)]
+    yield seen, [*_with_joint(held), *joined(even, 600, dice)]
     for name in ("clinc150", "banking77"):
         held = single(name, "valid")
-        yield single(name, "train"), [*dice.sample(held, 900), *joined(held, 600, dice)]
+        yield single(name, "train"), [*_with_joint(held), *joined(held, 600, dice)]
+
+
+def _with_joint(lines: Sequence[Line]) -> list[Line]:
+    """The lines that can be cut; the others teach nothing."""
+    return [line for line in lines if pieces_of(line.text).request.joints]
 
 
 def example(fitted: Fitted, one: Judged) -> Example | None:

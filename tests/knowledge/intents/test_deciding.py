@@ -132,6 +132,15 @@ def test_a_message_that_leans_inherits() -> None:
     assert matched(decision) == [("relations", "history")]
 
 
+def test_a_message_that_only_agrees_asks_for_nothing_of_its_own() -> None:
+    """What its words happen to be near does not count."""
+    table = {"relate orders to customers": (0.01, 0.95, 0.02), "yes, do it": (0.9, 0.1, 0.1)}
+
+    decision = decided("yes, do it", table, history=["relate orders to customers"])
+
+    assert matched(decision) == [("relations", "history")]
+
+
 def test_a_change_of_topic_does_not_inherit() -> None:
     """A message that names its own task leaves the one before."""
     table = {"relate orders to customers": (0.01, 0.95, 0.02), "what about my last commit?": (0.9, 0.01, 0.02)}

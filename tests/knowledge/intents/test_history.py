@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from thresher.knowledge.intents.router.history import PERHAPS, SURELY, earlier_turn, leans
+from thresher.knowledge.intents.router.history import PERHAPS, SURELY, WHOLLY, earlier_turn, leans
 from thresher.knowledge.intents.router.pieces import pieces_of
 
 
 @pytest.mark.parametrize(
     "message",
-    ["now the same for products", "do it again", "yes please", "Go ahead.", "same thing in the orders table", "again"],
+    ["now the same for products", "do it again for the invoices", "same thing in the orders table"],
 )
 def test_some_words_point_back_at_the_task_itself(message: str) -> None:
-    """Neither "the same" nor "again" nor "yes" has a task of its own."""
+    """Such as "the same for" name no task, only what it is for."""
     assert leans(message) == SURELY
+
+
+@pytest.mark.parametrize("message", ["do it again", "yes please", "Yes, do it!", "Go ahead.", "again", "ok, continue"])
+def test_a_message_that_only_agrees_has_no_task_of_its_own(message: str) -> None:
+    """It asks for what was asked before, and for nothing else."""
+    assert leans(message) == WHOLLY
 
 
 @pytest.mark.parametrize(
@@ -48,7 +54,12 @@ def test_the_turn_that_stands_on_its_own_is_looked_for() -> None:
 def test_without_a_turn_of_its_own_there_is_nothing_to_lean_on() -> None:
     """An empty history, or one of nods, gives nothing."""
     assert earlier_turn([]) == ""
-    assert earlier_turn(["ok", " ", "thanks"]) == ""
+    assert earlier_turn(["ok", " ", "thanks a lot!"]) == ""
+
+
+def test_a_turn_with_a_task_is_no_nod() -> None:
+    """A task may begin with "ok"."""
+    assert earlier_turn(["ok, commit the change"]) == "ok, commit the change"
 
 
 def test_history_costs_nothing_where_the_message_stands_on_its_own() -> None:

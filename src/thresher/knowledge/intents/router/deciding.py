@@ -18,7 +18,7 @@ import numpy as np
 from thresher.knowledge.intents.models import Decision, IntentScore
 from thresher.knowledge.intents.router.clarifying import MARGIN, close, question
 from thresher.knowledge.intents.router.cutting import NOTHING, Judge, chosen_cut
-from thresher.knowledge.intents.router.history import SURELY
+from thresher.knowledge.intents.router.history import SURELY, WHOLLY
 from thresher.knowledge.intents.router.pieces import Pieces
 from thresher.knowledge.intents.router.records import TextScores
 
@@ -116,11 +116,13 @@ def _verdict(judge: Judge, pieces: Pieces) -> _Verdict:
 def _leaning(judge: Judge, pieces: Pieces, own: Mapping[int, tuple[int, str]]) -> dict[int, tuple[int, str]]:
     """What a message that leans on the turn before asks for: that turn's intents, and its own where they are sure.
 
-    "The same for products" names no task, so what its few words happen to be near must be as sure as the task that it
-    points at; "what about branches" may name one.
+    "Yes, do it" has no task of its own. "The same for products" names none, so what its few words happen to be near
+    must be as sure as the task that it points at; "what about branches" may name one.
     """
     cut, _ = chosen_cut(judge, pieces.earlier)
     before = {intent: (text, "history") for intent, text in _matches(judge, cut.texts).items()}
+    if pieces.leaning >= WHOLLY:
+        return before
     sure = max((judge.score(text, intent) for intent, (text, _) in before.items()), default=LIKELY + MARGIN) - MARGIN
     least = sure if pieces.leaning >= SURELY else LIKELY
     kept = {intent: place for intent, place in own.items() if judge.score(place[0], intent) >= least}

@@ -9,8 +9,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-SURELY: Final = 1.0
-"""The words point back at the task itself ("the same", "again", "yes"): its intents hold whatever else is asked."""
+WHOLLY: Final = 1.0
+"""The message only agrees or asks for more ("yes, do it", "again"): it has no task of its own."""
+SURELY: Final = 0.9
+"""The words point back at the task itself ("the same for ..."): its intents hold whatever else is asked."""
 PERHAPS: Final = 0.7
 """The words go on from something ("what about", "it"): the task before counts where the message names none itself."""
 MAX_TURNS: Final = 8
@@ -20,15 +22,19 @@ _READ: Final = 400
 _SHORT: Final = 9
 """Words of a message that may lean by a pronoun alone."""
 
+_WHOLLY: Final = re.compile(
+    r"^(?:(?:yes|yep|yeah|ok|okay|sure|right|correct|perfect|great)\b[\s,.!]*)?(?:please\s+)?"
+    r"(?:do it|do that|do it again|go ahead|go on|continue|proceed|carry on|yes please|yes|again|repeat"
+    r"|(?:and |now )?(?:the )?same (?:again|here|thing)(?: please)?)"
+    r"[\s,.!]*(?:please)?[\s.!]*$",
+    re.I,
+)
 _SURELY_CUES: Final = (
     r"\bthe\s+same\b(?!\s+(?:as\s+(?:yesterday|always)|day|\w+[?.!]*$|time\b(?!\s+for)))",
     r"\bthe\s+same(?:\s+(?:again|too|here|now|please|thing))?[?.!]*$",
     r"^(?:now |and |then |please )*same\b",
     r"\b(?:likewise|ditto|once more)\b",
     r"\b(?:do|try|run|repeat)\s+(?:it|that|this)(?:\s+all)?\s+(?:again|for|with|on|in|once more)\b",
-    r"^(?:(?:yes|yep|yeah|ok|okay|sure|right|correct|perfect|great)\b[\s,.!]*)?(?:please\s+)?"
-    r"(?:do it|do that|go ahead|go on|continue|proceed|carry on|yes please|yes|again|repeat)"
-    r"[\s,.!]*(?:please)?[\s.!]*$",
 )
 _SURELY: Final = re.compile("|".join(_SURELY_CUES), re.I)
 _PERHAPS_CUES: Final = (
@@ -40,14 +46,18 @@ _PERHAPS: Final = re.compile("|".join(_PERHAPS_CUES), re.I)
 _POINTER: Final = re.compile(r"\b(?:it|that|this|them|those|these|one|ones)\b", re.I)
 _WORD: Final = re.compile(r"\w+(?:['\u2019]\w+)?")
 _NODS: Final = re.compile(
-    r"^(?:thanks|thank you|thx|ok|okay|great|perfect|nice|cool|good|yes|no|fine|hello|hi|hey)\b[\w\s,.!]{0,25}$", re.I
+    r"^(?:[\s,.!]*\b(?:thanks|thank you|thx|ok|okay|great|perfect|nice|cool|good|fine|yes|no|hello|hi|hey|a lot"
+    r"|very much|so much|that works|looks|job|work)\b)+[\s,.!]*$",
+    re.I,
 )
 
 
 def leans(message: str) -> float:
-    """How surely a message can be understood only with the turn before: 0, `PERHAPS` or `SURELY`."""
+    """How surely a message can be understood only with the turn before: 0, `PERHAPS`, `SURELY` or `WHOLLY`."""
     text = message[:_READ].strip()
     words = len(_WORD.findall(text))
+    if _WHOLLY.search(text):
+        return WHOLLY
     if _SURELY.search(text):
         return SURELY
     if words <= 2 * _SHORT and _PERHAPS.search(text):
