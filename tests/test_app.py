@@ -35,7 +35,7 @@ async def test_after_a_change_of_model_the_old_index_serves_until_the_new_one_is
         await app.services.tools.import_tools(app.services.caller, CATALOGUE)
         former = await _model(app.services)
 
-    service.script.extend(["good", "slow"])  # the probe of the model, then the texts of the tools
+    service.held = "Convert a time between time zones"  # the texts of the tools
     async with open_app(first.model_copy(update={"encoder_url": service.url, "encoder_model": "fake"})) as app:
         tools, caller = app.services.tools, app.services.caller
         await asyncio.to_thread(service.reached.wait, 60)

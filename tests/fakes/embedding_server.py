@@ -30,12 +30,14 @@ class EmbeddingServer:
             status such as `429` or `429:7` (with Retry-After).
         requests: Decoded bodies, in order.
         authorizations: The header of each request.
+        held: Requests with a text that holds these words are slow.
         reached: Set when a slow request is being held.
     """
 
     def __init__(self) -> None:
         self.script: deque[str] = deque()
         self.mode = "good"
+        self.held = ""
         self.requests: list[dict[str, Any]] = []
         self.authorizations: list[str | None] = []
         self.reached = threading.Event()
@@ -91,6 +93,8 @@ class EmbeddingServer:
                 outer.requests.append(body)
                 outer.authorizations.append(self.headers.get("authorization"))
                 mode = outer.script.popleft() if outer.script else outer.mode
+                if outer.held and any(outer.held in text for text in body["input"]):
+                    mode = "slow"
                 if mode == "slow":
                     outer.reached.set()
                     outer.release.wait(20)
