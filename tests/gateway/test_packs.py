@@ -15,6 +15,7 @@ import pytest
 from fastmcp import Client
 from fastmcp.exceptions import McpError
 
+from tests.architecture.source import ROOT
 from tests.gateway.packing import RULES, TOOLS, call, changed, text, with_packs, write_pack
 from tests.gateway.talking import connect, served
 from tests.support import eventually
@@ -293,6 +294,20 @@ async def test_code_of_a_project_runs_only_when_trusted(
     assert trusted.structured_content == {"result": ["Anvil 0", "Anvil 1", "Anvil 2"]}
     assert "There is no tool" in text(other)
     assert "There is no tool" in text(altered)
+
+
+async def test_the_example_of_the_page_works(services: Services, folder: Path) -> None:
+    """As it stands in the documentation."""
+    page = (ROOT / "docs" / "howto" / "pack-tools.md").read_text(encoding="utf-8")
+    write_pack(folder, "relations", code=page.partition("```python\n")[2].partition("```")[0])
+    async with Client(build_gateway(services)) as client:
+        listed = await call(client, "call_tool", name="relations_list_relations", arguments={"table": "customers"})
+        made = await call(
+            client, "call_tool_write", name="relations_make_relation", arguments={"primary": "a", "foreign": "b"}
+        )
+
+    assert listed.structured_content == {"result": [f"customers_to_orders ({services.caller.tenant.name})"]}
+    assert text(made) == "a_to_b"
 
 
 ASKING = """
