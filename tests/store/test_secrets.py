@@ -78,3 +78,13 @@ def test_it_does_not_show_its_key() -> None:
     key = Fernet.generate_key().decode()
 
     assert key not in f"{SecretBox(key)!r} {SecretBox(key)}"
+
+
+def test_a_keyed_hash_is_told_apart_by_key_scope_and_text() -> None:
+    """Equal ones are equal, and nothing else is; any text has one."""
+    key, other = SecretBox(Fernet.generate_key()), SecretBox(Fernet.generate_key())
+    hashes = [key.keyed_hash(text, scope) for text in ("deploy", "deploy it", "\ud800", "") for scope in ("a", "b")]
+
+    assert key.keyed_hash("deploy", "a") == hashes[0]
+    assert len(set(hashes)) == 8
+    assert other.keyed_hash("deploy", "a") not in hashes
