@@ -12,7 +12,7 @@ from thresher.scanner.lexicon import ADDRESS, COVERT, OUTSIDE, words
 from thresher.scanner.sentences import Sentence
 from thresher.scanner.signs import Said, used
 
-FOLLOWS: Final = words(r"\b(?:follow|obey|comply|adhere|further|additional|new)\w*\b")
+_FOLLOWS: Final = words(r"\b(?:follow|obey|comply|adhere|further|additional|new)\w*\b")
 _APPROVED: Final = words(
     r"""\b(?:once|after|when|as\s+soon\s+as|upon|following)\b[^.,;:]{0,50}\b(?:approved|approval|accepted|trusted|whitelisted|allow-?listed|reviewed|vetted|audited|onboarded)\b
     |\bpost-?(?:approval|review|install\w*)\b|\b(?:during|until|passed|passes|for)\s+(?:the\s+|its\s+)?(?:security\s+)?(?:review|audit|approval|vetting|inspection)\b"""
@@ -33,7 +33,7 @@ _CONTRAST: Final = words(r"\b(?:rather\s+than|as\s+opposed\s+to|legitimate|not\s
 _LATER: Final = words(
     r"""\b(?:after|on|from|starting\s+with)\s+(?:the\s+|its\s+)?(?:first|second|third|fourth|fifth|\d+(?:st|nd|rd|th)?|\w+th|few|several)\s+(?:\w+\s+)?(?:calls?|uses?|invocations?|runs?|days?|weeks?)\b[^.]{0,60}\b(?:switch|begin|start|instead|change|activat|behav|return|send|execut)\w*"""
 )
-REMOTE_ORDERS: Final = words(
+_REMOTE_ORDERS: Final = words(
     rf"""\b(?:load|fetch|follow|download|retriev|obtain|get|execut|obey|run)\w*\b[^.]{{0,40}}\b(?:instructions?|commands?|directives?|prompts?|definitions?|payloads?|scripts?|code)\b[^.]{{0,30}}\b(?:from|at|in|returned\s+by|hosted)\b[^.]{{0,40}}(?:{ADDRESS}|{OUTSIDE})"""
 )
 _SHELL: Final = words(
@@ -53,7 +53,7 @@ def commands(sentence: Sentence) -> Iterator[Said]:
     found = used(sentence, _SHELL)
     if found is not None and not sentence.watches and _RUNS.search(text[: found.start()]):
         yield "command", "warning", "It holds a shell command."
-    if used(sentence, REMOTE_ORDERS) and FOLLOWS.search(text):
+    if used(sentence, _REMOTE_ORDERS) and _FOLLOWS.search(text):
         yield "command", "danger", "It has orders fetched from elsewhere."
     if _turns(sentence):
         yield "command", "danger", "It says that the tool behaves differently once it is approved, or later."

@@ -11,21 +11,24 @@ from collections.abc import Iterator
 from typing import Final
 
 from thresher.scanner.characters import concealed, folded
-from thresher.scanner.commands import FOLLOWS, REMOTE_ORDERS, shell
+from thresher.scanner.commands import shell
 from thresher.scanner.crossing import steers
 from thresher.scanner.decoding import uncovered
 from thresher.scanner.instructions import ACT_COVERT, CONCEALS, COVERT_ACT, OVERRIDES, instructions
-from thresher.scanner.lexicon import ADDRESS, HIDDEN_TALK, NAMED_PRIVATE, OUTSIDE, PRIVATE_PLACE, TALK, words
-from thresher.scanner.records import ALONE, Finding
+from thresher.scanner.leaks import leaks, leaves
+from thresher.scanner.lexicon import ADDRESS, OUTSIDE, words
+from thresher.scanner.records import ALONE, Finding, Kind
 from thresher.scanner.scan import finding_of
 from thresher.scanner.sentences import Sentence, sentences
-from thresher.scanner.signs import AWAY, Said, used
+from thresher.scanner.signs import Said, used
 
 _BEGINNINGS: Final = """
-igno disr forg over bypa disc negl aban null viol diso atte foll supe hija inte impe shad repl chan modi alte redi rero
-wrap bcc cc send uplo post tran forw mail emai leak rela exfi beac stre mirr siph subm stea harv curl wget nc ncat
-iwr irm invo secr sile cove invi quie surr clan unno behi unbe dan jail unre unce god anyt boun rest limi deac disa turn
-swit susp obey comp adhe furt addi new tell info noti aler warn ment reve expl ackn admi hide conc keep refr know
+aban ackn add addi adhe admi aler alte anyt appe atta atte axio bcc beac behi boun bypa carr chan clan comp conc copi
+copy cove curl dan deac disa disc diso disr emai embe enco exec exfi expl fetc foll forg forw furt give god gran harv
+hide hija http igno impe incl info inse inte invi invo irm iwr jail keep know leak limi mail ment mirr modi nc ncat
+negl new no noti null obey over pass past post prov put quie reci redi refr rela repl requ rero rest reve rsyn scp
+secr send sent sftp shad sile siph stea stre subm supe surr susp swit tell tran turn unbe unce unno unre uplo viol
+warn wget what wrap xmlh
 """
 """First four letters of the words that a sign needs; a line without any is of no interest, which saves most work."""
 _STEMS: Final = frozenset(_BEGINNINGS.split())
@@ -33,54 +36,50 @@ _WORDS: Final = re.compile("[a-z]+")
 _WRAPPED: Final = re.compile(r"(?<=[\w,'\")])[ \t]*\n[ \t]*(?=[a-z])")
 """A line's end inside a sentence of prose that is wrapped."""
 _EMPHASIS: Final = re.compile(r"\*{1,3}|`+|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)")
-_MEANT: Final = words(
-    r"\b(?:previous|prior|earlier|preceding|above|existing|foregoing|former|past|system|safety|security|original|all|any"
-    r"|every|everything|your|users?'?s?)\b"
+_IGNORES: Final = words(r"\A(?:ignor|disregard|forget|pay|do\s+not|don't|stop|set|disobey|nullif)")
+_TOLD: Final = words(
+    r"""\b(?:instructions?|prompts?|directives?|guidelines?|guidance|safeguards?|guardrails?|training|programming|orders|commands)\Z
+    |\b(?:system|safety|content)\s+(?:\w+\s+)?(?:rules|polic(?:y|ies)|restrictions?|checks?|messages?|constraints?)\Z"""
+)
+_BEFORE: Final = words(
+    r"\b(?:previous|prior|earlier|preceding|above|foregoing|former|your|you\s+were\s+told|everything|before)\b"
+)
+_VOID: Final = words(
+    r"""\b(?:your|the|all|any)\s+(?:previous|prior|earlier|former|original|system|other)\s+(?:instructions?|prompts?|rules|guidelines?)\s+(?:no\s+longer|do\s+not|don't|cease\s+to)\s+(?:apply|hold|count|matter)\b
+    |\b(?:forget|ignore|disregard)\s+everything\s+(?:that\s+)?(?:you\s+(?:were|have\s+been)\s+told|you\s+know|before|above)\b"""
 )
 _UNBOUND: Final = words(
-    r"""\b(?:DAN|jailbreak|jailbroken|unrestricted|uncensored|god)\s+mode\b|\bdo\s+anything\s+now\b
+    r"""\bthere\s+are\s+no\s+(?:restrictions|limits|rules|limitations)\s+(?:any\s*more|now|for\s+you)\b
+    |\byou\s+have\s+been\s+granted\s+(?:\w+\s+)?(?:root|admin|god|full|unrestricted)\s+(?:mode|access|rights|privileges)\b|\b(?:DAN|jailbreak|jailbroken|unrestricted|uncensored|god)\s+mode\b|\bdo\s+anything\s+now\b
     |\byou\s+(?:are\s+(?:no\s+longer|not)\s+(?:bound|restricted|limited|subject)\s+(?:by|to)\b|have\s+no\s+(?:restrictions|limits|guidelines)\b)
     |\b(?:disabl|deactivat|turn\s+off|switch\s+off|suspend)(?:e|ing)?\s+(?:all\s+|any\s+|your\s+)+(?:\w+\s+){0,2}(?:safety|safeguards?|guardrails?)\b"""
 )
-_GIVE: Final = r"""\b(?:send|upload|post|transmit|forward|e-?mail|leak|relay|exfiltrat|beacon|stream|mirror|siphon
-    |submit|steal|harvest)(?:e|es|s|ed|ing|ting)?\b"""
-_GIVES: Final = words(_GIVE)
-_SECRET_FILE: Final = (
-    rf"(?:{PRIVATE_PLACE})(?<!\.example)(?<!\.sample)(?<!\.template)(?!\.(?:example|sample|template|pub)\b)"
-)
-_FILE: Final = words(_SECRET_FILE)
-_GIVEN: Final = words(rf"{_GIVE}[^.;\n]{{0,60}}?{_SECRET_FILE}")
-_TAKEN: Final = words(
-    rf"\b(?:read|open|cat|take|get|collect|load|cop(?:y|ies)|grab|gather|find)\w*\b[^;\n]{{0,60}}?{_SECRET_FILE}[^\n]{{0,100}}?{_GIVE}"
-)
-_IT: Final = words(r"\b(?:it|its|them|this|that|these|those|contents?|files?|results?|output|data|everything|keys?)\b")
-_PIPED: Final = words(
-    rf"""\b(?:curl|wget|https?ie|invoke-(?:webrequest|restmethod)|iwr|irm)\b[^\n]{{0,200}}?(?:@|<\s*|--post-file[=\s]|--upload-file[=\s]|\s-T\s|\$\(\s*(?:cat|base64|<)[^)]{{0,60}})["']?[\w./~$\{{\}}-]{{0,40}}?{_SECRET_FILE}
-    |(?:{_SECRET_FILE}|\b(?:env|printenv)\b)[^\n|]{{0,60}}\|[^\n]{{0,60}}\b(?:curl|wget|n(?:c|cat)|openssl\s+s_client|iwr|irm)\b"""
-)
-_TALKED: Final = words(
-    rf"""{_GIVE}[^.;\n]{{0,60}}?(?:{TALK}|{HIDDEN_TALK}|\b(?:all|every|each|any)\s+(?:\w+\s+)?(?:e-?mails?|files?|documents?)\b)
-    [^;\n]{{0,100}}?(?:{ADDRESS}|{OUTSIDE})"""
-)
-_SECRETS: Final = words(
-    rf"""{_GIVE}\s+(?:(?:me|us|out)\s+)?(?:all|any|every|each|the\s+(?:user|person|customer)'?s?'?|their|found|discovered)\s+(?:\w+\s+){{0,4}}?(?:{NAMED_PRIVATE})
-    [^;\n]{{0,100}}?(?:{ADDRESS}|{OUTSIDE})"""
-)
-_BLIND_COPY: Final = words(rf"\bbcc\b[^;\n]{{0,60}}?(?:{ADDRESS}|\battackers?\b)")
 _RANKS: Final = words(
     r"""\bth(?:is|ese)\s+(?:skill|pack|rule|guide|instruction)s?\s+(?:\w+\s+)?(?:supersed|replac|overrid|disabl|tak)(?:e|es)\s+(?:precedence\s+over\s+)?
     (?:all|any|every)\s+(?:other\s+)?(?:\w+\s+){0,2}(?:tools?|skills?|packs?|servers?)\b"""
 )
-_OWN_PLACE: Final = re.compile(r"example\.(?:com|org|net)|localhost|127\.0\.0\.1|your-?(?:domain|company|org)", re.I)
+_RECIPIENTS: Final = words(
+    r"\b(?:modif|chang|replac|add|alter|extend)(?:e|es|y|ies|s|ing)?\s+(?:to\s+)?(?:the\s+)?recipients?\s+(?:of|in|for)\b"
+)
+_TOOLS: Final = words(r"\b(?:tools?|skills?|servers?|packs?)\b")
+_MEDDLES: Final = words(
+    r"""\b(?:another|any\s+other|every\s+other|(?:all\s+)?other)\s+(?:\w+\s+)?tools?\b[^.\n]{0,60}
+    \b(?:chang|replac|alter|modif|overwrit|falsif)\w*\s+(?:its|their|the)\s+(?:outputs?|results?|responses?|answers?|arguments?|parameters?|recipients?)\b"""
+)
+_FETCHED: Final = words(
+    rf"""\b(?:load|fetch|download|retriev|get|obtain|pull|read|check)\w*\b[^.\n]{{0,40}}\b(?:instructions?|commands?|directives?|orders|prompts?|payloads?)\b[^\n]{{0,30}}\b(?:from|at|in|hosted)\b
+      [^\n]{{0,40}}?(?:{ADDRESS}|{OUTSIDE})[^\n]{{0,60}}?\b(?:follow|obey|execut|comply|adher|do\s+what|carry\s+(?:them|it)\s+out)
+    |\b(?:load|fetch|download|retriev|get|open|visit|read)\w*\s+\W?{ADDRESS}[^\n]{{0,40}}\b(?:do|follow|obey|execute|run)\s+(?:whatever|what|anything|everything|the\s+(?:instructions|orders|commands))\b"""
+)
 
-_ORDERS: Final = (
+_ORDERS: Final[tuple[tuple[re.Pattern[str], Kind, str], ...]] = (
     (OVERRIDES, "instruction", "It tells the model to disregard what it was told."),
+    (_VOID, "instruction", "It tells the model to disregard what it was told."),
     (_UNBOUND, "instruction", "It tells the model that no limits hold."),
-    (_PIPED, "exfiltration", "It has a file of secrets sent away."),
-    (_SECRETS, "exfiltration", "It has secrets sent away."),
-    (_TALKED, "exfiltration", "It has what people say or hold passed on."),
+    (_RECIPIENTS, "override", "It changes to whom something goes."),
+    (_MEDDLES, "override", "It changes what another tool does."),
     (_RANKS, "override", "It puts itself in the place of others."),
-    (_BLIND_COPY, "exfiltration", "It has a hidden copy go to an address of its own."),
+    (_FETCHED, "command", "It has orders fetched from elsewhere."),
 )
 
 
@@ -147,42 +146,25 @@ def _touches(text: str) -> bool:
 
 def _sentence(sentence: Sentence) -> Iterator[tuple[Said, int]]:
     for pattern, kind, why in _ORDERS:
-        if (found := used(sentence, pattern)) and _is_meant(pattern, found):
-            yield (kind, "danger", why), found.start()  # pyright: ignore[reportReturnType] - kinds of the table above
-    if place := _file_given(sentence):
-        yield ("exfiltration", "danger", "It has a file of secrets sent away."), place
-    if used(sentence, REMOTE_ORDERS) and FOLLOWS.search(sentence.text):
-        yield ("command", "danger", "It has orders fetched from elsewhere."), 0
-    if not sentence.watches and steers(sentence, ALONE):
+        if (found := used(sentence, pattern)) and (pattern is not OVERRIDES or _is_meant(found[0])):
+            yield (kind, "danger", why), found.start()
+    yield from leaks(sentence)
+    if _TOOLS.search(sentence.text) and not sentence.watches and steers(sentence, ALONE):
         yield ("override", "danger", "It changes what another tool does."), 0
     yield from _hushed(sentence)
 
 
-def _is_meant(pattern: re.Pattern[str], found: re.Match[str]) -> bool:
-    """Whether the words are more than an author speaking of his own rules or of places that stand for any."""
-    if pattern is OVERRIDES:
-        return _MEANT.search(found[0]) is not None
-    return _OWN_PLACE.search(found[0]) is None
-
-
-def _file_given(sentence: Sentence) -> int | None:
-    """Where a sentence, with the one before, sends a file of secrets to an address; None where it does not."""
-    text = sentence.text
-    if not AWAY.search(text) or _OWN_PLACE.search(text):
-        return None
-    for pattern in (_GIVEN, _TAKEN):
-        if found := used(sentence, pattern):
-            return found.start() + 1
-    gives = used(sentence, _GIVES) if _FILE.search(sentence.before) else None
-    return gives.start() + 1 if gives and _IT.search(text, gives.end()) else None
+def _is_meant(found: str) -> bool:
+    """Whether the words are about what the model was told, and not about rules of a linter or a style sheet."""
+    told = _TOLD.search(found.rstrip(" ,;.")) is not None
+    return told if not _IGNORES.search(found) else told or _BEFORE.search(found) is not None
 
 
 def _hushed(sentence: Sentence) -> Iterator[tuple[Said, int]]:
     """What people are not to notice: a danger where something leaves, else something that they should know."""
-    leaves = AWAY.search(sentence.pair) is not None and _GIVES.search(sentence.pair) is not None
-    grave = leaves or _FILE.search(sentence.pair) is not None
     if found := used(sentence, COVERT_ACT) or used(sentence, ACT_COVERT):
-        yield ("instruction", "danger" if grave else "warning", "Something is to be done unnoticed."), found.start()
+        severity = "danger" if leaves(sentence) else "warning"
+        yield ("instruction", severity, "Something is to be done unnoticed."), found.start()
     if found := used(sentence, CONCEALS):
-        why = "It tells the model to keep something from people."
-        yield ("instruction", "danger" if grave else "warning", why), found.start()
+        severity = "danger" if leaves(sentence) else "warning"
+        yield ("instruction", severity, "It tells the model to keep something from people."), found.start()
