@@ -18,7 +18,6 @@ from thresher.knowledge.intents.router.records import Floats, Numbers
 
 STRENGTH: Final = 10.0
 """Inverse strength of the ridge, scikit-learn's C; from 5 to 50 the validation parts differ by less than 0.4 points."""
-_BALANCE: Final = 0.5
 _MEMORY: Final = 10
 _STEPS: Final = 150
 _ENOUGH: Final = 1e-6
@@ -59,7 +58,7 @@ def fit_head(
 ) -> Head:
     """Fit the head.
 
-    Lines of an intent with n of them weigh n ** -0.5 each, so that a pack with many lines does not outvote the others.
+    All lines of an intent weigh the same together, so that a pack with many lines does not outvote the others.
 
     Args:
         vectors: float32 (lines, dimension), rows of length 1; at least one.
@@ -71,7 +70,7 @@ def fit_head(
     centre = vectors.mean(axis=0)
     inputs = np.hstack([vectors - centre, np.ones((len(vectors), 1), np.float32)]).astype(np.float32)
     counts = np.bincount(labels, minlength=intents)[labels].astype(np.float32)
-    weights = counts ** -np.float32(_BALANCE)
+    weights = 1 / counts
     slope = _loss(inputs, labels, (weights / weights.sum()).astype(np.float32), 1.0 / (strength * len(vectors)))
     solution = _descend(slope, _begin(start, centre, intents))
     return Head(centre.astype(np.float32), solution[:-1].copy(), solution[-1].copy())
