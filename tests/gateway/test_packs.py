@@ -310,6 +310,62 @@ async def test_the_example_of_the_page_works(services: Services, folder: Path) -
     assert text(made) == "a_to_b"
 
 
+HOSTILE = """
+import asyncio
+from fastmcp.tools import tool
+
+class Mute(BaseException):
+    def __str__(self):
+        raise ValueError
+
+@tool
+def mute() -> str:
+    raise Mute
+
+@tool
+async def gives_up() -> str:
+    raise asyncio.CancelledError
+
+@tool
+async def group() -> str:
+    raise BaseExceptionGroup("both", [SystemExit(), KeyError("x")])
+
+@tool
+def surrogate() -> str:
+    return "a \\ud800 b"
+
+@tool
+def number() -> dict[str, float]:
+    return {"value": float("nan")}
+
+@tool
+def endless() -> dict[str, object]:
+    made = {}
+    made["self"] = made
+    return made
+
+@tool
+def fine() -> str:
+    return "fine"
+"""
+
+
+async def test_no_function_ends_a_session(services: Services, folder: Path, mode: str) -> None:
+    """Whatever it raises or returns, the client is answered, and can call the next one."""
+    write_pack(folder, "ship", code=HOSTILE)
+    async with asyncio.timeout(60), served(services) as url, connect(url, mode) as client:
+        for name in ("mute", "gives_up", "group", "endless"):
+            result = await call(client, f"ship_{name}")
+            assert result.is_error, name
+        surrogate = await call(client, "ship_surrogate")
+        number = await call(client, "ship_number")
+        fine = await call(client, "ship_fine")
+
+    assert "a " in text(surrogate)
+    assert number.content
+    assert text(fine) == "fine"
+
+
 ASKING = """
 from fastmcp import Context
 from fastmcp.tools import tool

@@ -201,7 +201,10 @@ def said(error: BaseException) -> str:
     """An error of a pack's code in one line, without its traceback; that is in the log."""
     if isinstance(error, SystemExit):
         return "it called sys.exit."
-    text = shortened(" ".join(mask_text(str(error)).split()), _PROBLEM_CHARACTERS)
+    try:
+        text = shortened(" ".join(mask_text(str(error)).split()), _PROBLEM_CHARACTERS)
+    except Exception:  # noqa: BLE001 - an error that cannot say what it is
+        text = ""
     return f"{type(error).__name__}: {text}" if text else f"{type(error).__name__}."
 
 

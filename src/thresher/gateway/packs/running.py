@@ -7,6 +7,7 @@ log, under the trace id that the client is given. No function ends the daemon.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from typing import Any
 
@@ -19,7 +20,7 @@ from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp_types import CallToolResult, InputRequiredResult
 
-from thresher.core import JSON, InvalidInput, ThresherError, UpstreamError, UpstreamTimeout
+from thresher.core import JSON, InvalidInput, ThresherError, UpstreamError, UpstreamTimeout, dumps
 from thresher.gateway.packs.loading import place, said
 from thresher.gateway.peers import modern
 from thresher.knowledge.intents import Pack
@@ -60,7 +61,8 @@ async def run_tool(
         with bind_request_context(context):
             async with Context(fastmcp=server), limit:
                 result = await tool.run(dict(arguments))
-    except (ThresherError, MCPError, asyncio.CancelledError):
+        return _answer(context, pack, tool, result)
+    except (ThresherError, MCPError):
         raise
     except ValidationError as error:
         raise InvalidInput(f"{tool.name}: {said(error)}", hint="describe_tools shows the schema.") from error
@@ -73,9 +75,16 @@ async def run_tool(
             f"'{tool.name}' of the pack '{pack.name}' took longer than {seconds:g} s and was stopped.",
             hint="Ask for less in one call.",
         ) from error
-    except (Exception, SystemExit, KeyboardInterrupt) as error:
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError) and is_cancelled():
+            raise
         raise _failed(pack, tool, error) from error
-    return _answer(context, pack, tool, result)
+
+
+def is_cancelled() -> bool:
+    """Whether somebody has cancelled the task under way: code that raises the error by itself ends nothing."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _failed(pack: Pack, tool: FunctionTool, error: BaseException) -> UpstreamError:
@@ -93,7 +102,9 @@ def _answer(
             is_error=result.is_error,
             _meta=result.meta,  # pyright: ignore[reportCallIssue] - the field's alias
         )
-        return {**answer.model_dump(by_alias=True, exclude_none=True, mode="json"), "resultType": "complete"}
+        whole = answer.model_dump(by_alias=True, exclude_none=True, mode="json")
+        # Through our own JSON: what no client could read - half a character, a number that is none - is replaced.
+        return {**json.loads(dumps(whole)), "resultType": "complete"}
     if modern(context):
         return result.input_required
     raise UpstreamError(

@@ -20,7 +20,7 @@ from mcp_types import InputRequiredResult
 
 from thresher.core import JSON, Caller, InvalidInput, ThresherError, UpstreamError, event
 from thresher.gateway.packs.loading import Code, load, place, report, said
-from thresher.gateway.packs.running import run_tool
+from thresher.gateway.packs.running import is_cancelled, run_tool
 from thresher.gateway.packs.threads import Threads
 from thresher.knowledge.intents import Pack, PackProblem, Packs
 from thresher.knowledge.tools import LocalServer, Resolved
@@ -133,6 +133,7 @@ class PackTools:
         for task in work:
             task.cancel()
         await asyncio.gather(*work, return_exceptions=True)
+        self._taken.clear()
         self._prune(())
 
     def _begin(self, key: Place, caller: Caller, packs: Packs, former: _Taken | None) -> _Taken:
@@ -207,9 +208,9 @@ async def _loaded(pack: Pack) -> Code:
             code = await threads.run(lambda: load(pack, server_of(pack), threads))
     except TimeoutError:
         code = Code(problems=(f"It was not imported within {LOAD_SECONDS:g} s.",))
-    except asyncio.CancelledError:
-        raise
-    except (Exception, SystemExit, KeyboardInterrupt) as error:
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError) and is_cancelled():
+            raise
         logger.warning("pack_code", exc_info=error, extra={"fields": {"pack": pack.name, "path": str(pack.path)}})
         code = Code(problems=(f"It cannot be imported: {said(error)}{place(error, pack)}",))
     for problem in code.problems:
