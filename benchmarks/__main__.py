@@ -5,13 +5,27 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from benchmarks import conformance, gateway, hook, leaks, page, processes, quality, scanner, speed, starts, tokens
+from benchmarks import (
+    conformance,
+    gateway,
+    hook,
+    leaks,
+    page,
+    process_prompt,
+    processes,
+    quality,
+    scanner,
+    speed,
+    starts,
+    tokens,
+)
 
 BENCHMARKS = {
     "tokens": tokens.run,
     "processes": processes.run,
     "http": speed.run_http,
     "speed": speed.run,
+    "process_prompt": process_prompt.run,
     "scanner": scanner.run,
     "quality": quality.run,
     "abstention": quality.run_abstention,

@@ -41,7 +41,8 @@ async def _paced(acts: Sequence[Act], rounds: int) -> list[list[float]]:
     return taken
 
 
-def _percentiles(values: Sequence[float]) -> dict[str, float]:
+def percentiles(values: Sequence[float]) -> dict[str, float]:
+    """Median and 95th percentile of milliseconds."""
     return {"p50_ms": round(median(values), 2), "p95_ms": round(float(np.percentile(values, 95)), 2)}
 
 
@@ -74,8 +75,8 @@ async def _share(services: Services, caller: Caller, queries: Sequence[Sequence[
             await act()
             taken.append((time.perf_counter() - started) * 1000)
     return {
-        "find": _percentiles(whole),
-        "embedding": _percentiles(alone),
+        "find": percentiles(whole),
+        "embedding": percentiles(alone),
         "besides_embedding_ms": round(median(whole) - median(alone), 2),
         "share_of_embedding": round((median(whole) - median(alone)) / median(alone), 3),
     }
@@ -160,8 +161,8 @@ async def beside_an_index_job() -> dict[str, Any]:
         (after,) = await _paced([find], ROUNDS)
     idle = [*before, *after]
     return {
-        "idle": _percentiles(idle),
-        "during": _percentiles(during),
+        "idle": percentiles(idle),
+        "during": percentiles(during),
         "calls_during": len(during),
         "p95_ratio": round(float(np.percentile(during, 95) / np.percentile(idle, 95)), 2),
     }
@@ -186,7 +187,7 @@ async def _http_calls(folder: Path) -> dict[str, Any]:
         await _paced([find], 30)
         (taken,) = await _paced([find], ROUNDS)
         memory = psutil.Process(daemon.pid).memory_info().rss
-    return {**_percentiles(taken), "daemon_memory_mb": round(memory / 2**20), "load": psutil.getloadavg()[0]}
+    return {**percentiles(taken), "daemon_memory_mb": round(memory / 2**20), "load": psutil.getloadavg()[0]}
 
 
 async def run_http() -> dict[str, Any]:

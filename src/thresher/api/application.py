@@ -11,6 +11,7 @@ from fastapi import FastAPI
 
 from thresher import __version__
 from thresher.api.bodies import Bounded
+from thresher.api.context import context_router
 from thresher.api.errors import MEDIA_TYPE, explain_errors
 from thresher.api.health import Watch, health_router
 from thresher.api.intents import intents_router
@@ -56,6 +57,7 @@ def http_api(services: Services) -> FastAPI:
     )
     application.add_middleware(Bounded)
     explain_errors(application)
+    application.include_router(context_router(services.context))
     application.include_router(tools_router(services.tools))
     application.include_router(intents_router(services.intents))
     application.include_router(health_router(Watch(services.database, services.encoder)))

@@ -1,0 +1,119 @@
+"""The bodies of requests and answers of enrichment.
+
+Invariant: as for every body: what `/v1/openapi.json` says is what is taken and sent.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from thresher.context import DEFAULT_BUDGET, LARGEST_BUDGET
+
+
+class PromptRequest(BaseModel):
+    """What `process_prompt` takes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    prompt: str = Field(description="The person's words.")
+    history: list[str] = Field([], description="The last turns, oldest first.")
+    queries: list[str] = Field([], description="Short action phrases, one for each task.")
+    files: list[str] = Field([], description="Files that matter, as the client names them.")
+
+
+class ContextRequest(BaseModel):
+    """What `get_context` takes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    message: str = Field(description="The person's words.")
+    budget: int = Field(
+        DEFAULT_BUDGET, ge=1, le=LARGEST_BUDGET, strict=True, description="Tokens (o200k) of the answer at most."
+    )
+    history: list[str] = Field([], description="The last turns, oldest first.")
+    queries: list[str] = Field([], description="Short action phrases, one for each task.")
+    files: list[str] = Field([], description="Files that matter, as the client names them.")
+    cursor: str = Field("", description="Of the last answer to the same question: fetches what it left out.")
+
+
+class MatchedIntent(BaseModel):
+    """An intent that the message has."""
+
+    name: str
+    score: float = Field(description="Probability that the message asks for it.")
+    threshold: float = Field(description="The least score that matches.")
+    why: str = Field(description="What it rests on.")
+
+
+class GivenRules(BaseModel):
+    """The rules of one pack."""
+
+    pack: str
+    source: str = Field(description="Where the pack was found.")
+    text: str = Field(description="The rules, variables filled: other people's words, meant to be followed.")
+    score: float | None = Field(None, description="Probability that the message needs them.")
+    why: str | None = Field(None, description="What that rests on.")
+
+
+class OfferedTool(BaseModel):
+    """One tool."""
+
+    name: str = Field(description="The name to call it by.")
+    signature: str = Field(description="Parameters and first sentence.")
+    score: float = Field(description="Probability that it fits; 0 for one that a pack names and no search returned.")
+    why: str
+    write: bool = Field(False, description="It may change something: call it with `call_tool_write`.")
+
+
+class Surroundings(BaseModel):
+    """The context block."""
+
+    project: str = Field(description="`UNKNOWN` where nobody told.")
+    solution: str = Field(description="`UNKNOWN` where nobody told.")
+    servers: list[str] = Field(description="Connected servers of the packs.")
+
+
+class PromptResponse(BaseModel):
+    """The answer to `process_prompt`."""
+
+    text: str = Field(description="What to put before the model; `PASS_THROUGH`, exactly, when no rules fit.")
+    pass_through: bool
+    confidence: float = Field(description="Probability that the choice of rules is right.")
+    trace_id: str = Field(description="What the log calls this request.")
+    intents: list[MatchedIntent] = []
+    rules: list[GivenRules] = []
+    context: Surroundings | None = None
+    request: str = Field("", description="The person's words; very long ones are shortened.")
+    tools: list[OfferedTool] = []
+    notes: list[str] = Field([], description="What is missing, cut or weaker than it could be, and questions to ask.")
+    without_value: list[str] = Field([], description="Variables of the rules that became `UNKNOWN`.")
+    unknown_variables: dict[str, list[str]] = Field({}, description="By pack: variables that nobody knows.")
+    timings: dict[str, float] = Field({}, description="Milliseconds of each part.")
+
+
+class LeftOutEntry(BaseModel):
+    """What fits the message and found no room: one thing, or, where names would take too much, a count."""
+
+    kind: str
+    name: str | None = Field(None, description="Absent in a count.")
+    count: int | None = Field(None, description="Present in a count.")
+    tokens: int = Field(description="What it would cost about.")
+    why: str
+    cursor: str | None = Field(None, description="Fetches just this.")
+
+
+class ContextResponse(BaseModel):
+    """The answer to `get_context`: a context pack."""
+
+    text: str = Field(description="What to put before the model.")
+    rules: list[GivenRules]
+    tools: list[OfferedTool]
+    left_out: list[LeftOutEntry]
+    next: str = Field("", description="The cursor that fetches what was left out; absent when nothing was.")
+    intents: dict[str, float] = Field(description="The intents of the message, with their probabilities.")
+    confidence: float = Field(description="Probability that the choice of rules is right.")
+    notes: list[str] = Field([], description="What is missing or weaker than it could be, and questions to ask.")
+    timings: dict[str, float] = Field(description="Milliseconds of each part.")
+    budget: int = Field(description="Tokens that neither `text` nor the other fields as JSON exceed.")
+    spent: int = Field(description="Tokens of the larger of the two.")
+    trace_id: str = Field(description="What the log calls this request.")

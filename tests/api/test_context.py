@@ -1,0 +1,101 @@
+"""`/v1/process_prompt` and `/v1/context` over a real port."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from tests.api.serving import Served, assert_problem, served
+from tests.knowledge_intents.packs import write_pack
+from tests.support import Databases
+from tests.support.product import CATALOGUE
+from thresher.core import Settings, dumps
+from thresher.embedding import count_tokens
+
+LOG = ("show the git log", "what was committed last week", "list the last commits", "who did this", "git history")
+SHOW = "show the git log of last week"
+
+
+@pytest.fixture(scope="module")
+async def product(databases: Databases, open_folder: Path) -> AsyncIterator[Served]:
+    """The product with one pack more and a catalogue, shared by all tests of this module."""
+    folder, name = open_folder / secrets.token_hex(4), await databases.create()
+    write_pack(folder / "shelf", "history", LOG, rules="Never rewrite history.\n" * 200, metadata=["servers: git"])
+    settings = Settings(
+        data_dir=folder,
+        allow_root=True,
+        database_url=SecretStr(databases.url(name)),
+        packs=(folder / "shelf",),
+        home_packs="off",
+    )
+    async with served(settings) as product:
+        services = product.app.services
+        await services.tools.import_tools(services.caller, CATALOGUE)
+        await services.intents.prepare(services.caller)
+        yield product
+    await databases.drop(name)
+
+
+async def post(product: Served, path: str, body: dict[str, Any]) -> Any:
+    """The answer's body."""
+    answer = await product.web.post(f"/v1/{path}", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def test_a_prompt_gets_its_rules_and_tools(product: Served) -> None:
+    """The text for the model, and the same as data."""
+    told = await post(product, "process_prompt", {"prompt": SHOW})
+
+    assert "Never rewrite history." in told["text"]
+    assert "history" in [rules["pack"] for rules in told["rules"]]
+    assert "git" in told["context"]["servers"]
+    assert told["request"] == SHOW
+    assert told["pass_through"] is False
+
+
+async def test_nothing_that_fits_passes_through(product: Served) -> None:
+    """`PASS_THROUGH`, exactly, and no rules."""
+    told = await post(product, "process_prompt", {"prompt": "good morning, how are you?"})
+
+    assert (told["text"], told["pass_through"]) == ("PASS_THROUGH", True)
+    assert "rules" not in told
+
+
+async def test_a_context_stays_inside_its_budget_and_its_cursor_brings_the_rest(product: Served) -> None:
+    """Text and data each; what is left out comes with the cursor."""
+    told = await post(product, "context", {"message": SHOW, "budget": 500})
+    data = {name: value for name, value in told.items() if name not in ("text", "budget")}
+    rest = await post(product, "context", {"message": SHOW, "budget": 20_000, "cursor": told["next"]})
+
+    assert told["spent"] == max(count_tokens(dumps(data)), count_tokens(told["text"])) <= 500
+    assert [entry["name"] for entry in told["left_out"]] == [rules["pack"] for rules in rest["rules"]] == ["history"]
+    assert (rest["left_out"], rest["tools"]) == ([], [])
+    assert "next" not in rest
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("process_prompt", {}, "prompt"),
+        ("process_prompt", {"prompt": ""}, "prompt is empty"),
+        ("process_prompt", {"prompt": "x" * 1_048_576}, "the limit is 200000"),
+        ("process_prompt", {"prompt": "x", "history": [1]}, "history"),
+        ("process_prompt", {"prompt": "x", "colour": "red"}, "colour"),
+        ("context", {"message": SHOW, "budget": 0}, "budget"),
+        ("context", {"message": SHOW, "budget": "many"}, "budget"),
+        ("context", {"message": SHOW, "budget": 10**30}, "budget"),
+        ("context", {"message": SHOW, "budget": 5}, "too small for anything"),
+        ("context", {"message": SHOW, "cursor": "x"}, "no cursor"),
+    ],
+)
+async def test_bad_bodies_are_problems(product: Served, path: str, body: dict[str, Any], said: str) -> None:
+    """422, with the field or the sentence that says what is wrong."""
+    answer = await product.web.post(f"/v1/{path}", json=body)
+
+    assert said in dumps(assert_problem(answer, 422, "invalid_input"))
