@@ -54,21 +54,21 @@ _READ: Final = 300
 """Characters of a side that are read for its signs."""
 
 SIGNS: Final[dict[str, float]] = {
-    "end": 1.0,
-    "link": 3.68,
-    "word": 0.76,
-    "comma": 1.24,
-    "comma word": 2.23,
-    "right asks": 1.44,
-    "right statement": -0.02,
-    "right condition": 0.54,
-    "right points": -1.42,
-    "right points back": -2.37,
-    "right short": -0.39,
-    "left asks": 1.41,
-    "left statement": -0.41,
-    "left condition": -1.3,
-    "left short": 1.29,
+    "end": 1.72,
+    "link": 4.05,
+    "word": 1.27,
+    "comma": 1.88,
+    "comma word": 2.46,
+    "right asks": 1.18,
+    "right statement": 0.21,
+    "right condition": 0.09,
+    "right points": -0.68,
+    "right points back": 0.37,
+    "right short": 0.77,
+    "left asks": 1.29,
+    "left statement": -0.53,
+    "left condition": -1.30,
+    "left short": -0.38,
 }
 """What each sign adds to the log-odds that two tasks meet at a joint."""
 
