@@ -12,6 +12,7 @@ import pytest
 from fastmcp import Client
 from fastmcp.exceptions import McpError
 from fastmcp.skills import SkillsClientExtension
+from mcp.client.subscriptions import PromptsListChanged, ResourceUpdated, listen
 from mcp_types import PromptReference, ResourceTemplateReference
 
 from tests.gateway.packing import TOOLS, changed, with_packs, write_pack
@@ -151,6 +152,20 @@ async def test_clients_hear_when_packs_change(services: Services, folder: Path) 
     assert [prompt.name for prompt in before] == []
     assert [prompt.name for prompt in after] == ["ship"]
     assert "ship_releases" in tools
+
+
+async def test_a_stream_hears_of_packs_and_their_files(services: Services, folder: Path) -> None:
+    """The same for a client of the stateless era, which listens."""
+    write_pack(folder, "ship")
+    async with served(services) as url, connect(url, "auto") as client, asyncio.timeout(20):
+        uri = "skill://ship/SKILL.md"
+        async with listen(client.session, prompts_list_changed=True, resource_subscriptions=[uri]) as stream:
+            write_pack(folder, "ship", rules="Ship on Tuesdays.")
+            write_pack(folder, "pack-it")
+            await changed(services)
+            events = {await anext(stream), await anext(stream)}
+
+    assert events == {PromptsListChanged(), ResourceUpdated(uri)}
 
 
 async def test_a_session_hears_of_a_file_that_it_subscribed_to(services: Services, folder: Path) -> None:
