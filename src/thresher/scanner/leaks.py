@@ -29,6 +29,8 @@ _CLIENT: Final = r"\b(?:curl|wget|https?ie|invoke-(?:webrequest|restmethod)|iwr|
 _LIBRARY: Final = r"(?:\brequests\.(?:post|put)|\bhttpx\.\w+|\burlopen|\bfetch|\baxios(?:\.\w+)?|\bXMLHttpRequest)\s*\("
 
 _FILE: Final = words(_SECRET_FILE)
+_HOLDS: Final = words(rf"{_SECRET_FILE}|{_KEY_FILE}|\b(?:env|printenv)\b")
+"""Most sentences name no such thing, and are spared the rest."""
 _IT: Final = words(r"\b(?:it|its|them|this|that|these|those|contents?|files?|results?|output|data|everything|keys?)\b")
 _GIVES: Final = words(GIVE)
 _GIVEN: Final = words(rf"{GIVE}[^.;\n]{{0,60}}?{_SECRET_FILE}")
@@ -62,8 +64,7 @@ _FETCHES: Final = words(_CLIENT)
 _OWN_PLACE: Final = re.compile(r"example\.(?:com|org|net)|localhost|127\.0\.0\.1|your-?(?:domain|company|org)", re.I)
 
 _FILES_LEAVE: Final = "It has a file of secrets sent away."
-_WHOLE: Final = (
-    (_PIPED, _FILES_LEAVE),
+_AWAY: Final = (
     (_NAMED, "It has secrets sent away."),
     (_TALKED, "It has what people say or hold passed on."),
     (_DRAWN, "It has what people say or hold passed on."),
@@ -73,10 +74,11 @@ _WHOLE: Final = (
 
 def leaks(sentence: Sentence) -> Iterator[tuple[Said, int]]:
     """What a sentence of a rule gives away, and where it says so."""
-    for pattern, why in _WHOLE:
+    away = AWAY.search(sentence.text) is not None
+    for pattern, why in _AWAY if away else ():
         if (found := used(sentence, pattern)) and not _OWN_PLACE.search(found[0]):
             yield ("exfiltration", "danger", why), found.start()
-    if (place := _file_given(sentence)) is not None:
+    if _HOLDS.search(sentence.pair) and (place := _file_given(sentence, away=away)) is not None:
         yield ("exfiltration", "danger", _FILES_LEAVE), place
 
 
@@ -87,10 +89,11 @@ def leaves(sentence: Sentence) -> bool:
     return away or _FILE.search(pair) is not None
 
 
-def _file_given(sentence: Sentence) -> int | None:
+def _file_given(sentence: Sentence, *, away: bool) -> int | None:
     """Where a sentence, with the one before, sends a file of secrets somewhere; None where it does not."""
     text = sentence.text
-    away = AWAY.search(text) is not None
+    if (found := used(sentence, _PIPED)) and not _OWN_PLACE.search(found[0]):
+        return found.start()
     if _OWN_PLACE.search(text) or not (away or INTO.search(text)):
         return None
     if found := used(sentence, _HANDED):

@@ -50,7 +50,7 @@ class Shelf:
             if seen.found is None or (seen.watch.is_due() and seen.watch.changed()):
                 if seen.found is None:
                     seen.watch.changed()  # before the reading, so that no change in between is missed
-                found = discover(self._places(project))
+                found = discover(self._places(project), seen.found)
                 seen.found = replace(found, problems=(*self._sources.problems, *found.problems))
             return seen.found
 
