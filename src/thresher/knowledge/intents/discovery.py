@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from thresher.core import InvalidInput
-from thresher.knowledge.intents.folders import RULES_BYTES, opened
+from thresher.knowledge.intents.folders import RULES_BYTES, TEXTS, opened
 from thresher.knowledge.intents.installing import BEGIN_FILE, FILES
 from thresher.knowledge.intents.models import Found, Origin, Pack, PackProblem
 from thresher.knowledge.intents.reader import RULES, Reading, is_rule_file, read_pack
@@ -22,6 +22,11 @@ _DEPTH: Final = 4
 _FOLDERS: Final = 2_000
 _ENTRIES: Final = 5_000
 _PACKS: Final = 1_000
+_TEXT: Final[dict[Origin, int]] = {
+    "built-in": 64 << 20, "entry point": 64 << 20, "configured": 64 << 20, "user": 64 << 20, "project": 8 << 20
+}  # fmt: skip
+"""Octets of text in a place, which bound the scanner's work; anybody may have written a project."""
+_TOO_MUCH: Final = "Packs that come later are left out: remove some, or name them in THRESHER_PACKS."
 _PASSED_OVER: Final = frozenset({"node_modules", "__pycache__"})
 
 
@@ -36,14 +41,18 @@ def discover(places: Iterable[Place], before: Found | None = None) -> Found:
     packs: dict[Path, Pack] = {}
     problems: list[PackProblem] = []
     for place in places:
-        walk = Walk(place)
+        walk, text = Walk(place), 0
         for path in walk.packs():
+            if text > (limit := _TEXT[place.origin]):
+                problems.append(PackProblem(place.path, f"It holds more than {limit >> 20} MiB of text.", _TOO_MUCH))
+                break
             if (real := walk.real(path)) is None or real in packs or _is_ours(real):
                 continue
             try:
                 last = known.get((real, place.origin))
                 packs[real], mended = read_pack(real, place.origin, label=walk.label(path), before=last)
                 problems += mended
+                text += sum(f.size for f in packs[real].files if f.path.endswith(TEXTS) and f.size <= RULES_BYTES)
             except InvalidInput as error:
                 problems.append(PackProblem(path, error.message, error.hint))
             except (OSError, RuntimeError, UnicodeError) as error:

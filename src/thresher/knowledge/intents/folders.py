@@ -25,7 +25,8 @@ _FILES: Final = 1_000
 _FOLDER_BYTES: Final = 64 << 20
 _DEPTH: Final = 8
 _CHUNK: Final = 1 << 20
-_TEXTS: Final = (".md", ".txt", ".mdc")
+TEXTS: Final = (".md", ".txt", ".mdc")
+"""How the names of texts end that a model may read."""
 _LINES: Final = ("examples.txt", "not_examples.txt", "evals/eval_queries.json")
 _PASSED_OVER: Final = frozenset(
     {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".DS_Store", ".pytest_cache", ".ruff_cache"}
@@ -189,7 +190,7 @@ def _read(entry: _Entry, left: int) -> tuple[bytes | None, PackFile]:
     """A file's octets where it is a text that is kept, else None, and what is told of it."""
     limit = LINES_BYTES if entry.path in _LINES else RULES_BYTES
     digest, size, kept = hashlib.sha256(), 0, bytearray()
-    keeps = entry.path.lower().endswith(_TEXTS) or entry.path in _LINES
+    keeps = entry.path.lower().endswith(TEXTS) or entry.path in _LINES
     with opened(entry.place) as stream:
         while chunk := stream.read(_CHUNK):
             digest.update(chunk)

@@ -41,6 +41,8 @@ _KEPT_VALUE: Final = 2_000
 _MOST_LINES: Final = 10_000
 _MOST_QUERIES: Final = 2_000
 _LONGEST_LINE: Final = 1_000
+_SCANNED: Final = 2 << 20
+"""Octets of the texts beside the rules that the scanner reads: a second or two of work."""
 _ALL_FILES: Final = frozenset({"*", "**", "**/*"})
 _GLOBS: Final = ("globs", "applyto", "paths")
 _SIGNS: Final = re.compile(r"[-_/.]+")
@@ -317,9 +319,16 @@ def _scanned(reading: _Reading, rules: str, description: str, metadata: Mapping[
     texts = {"/description": description, "/rules": rules, **{f"/metadata/{key}": metadata[key] for key in metadata}}
     texts["/files"] = "\n".join(_SIGNS.sub(" ", file.path) for file in reading.contents.files)
     own = {RULES.lower(), EXAMPLES, NOT_EXAMPLES, reading.path.name.lower()}
+    left = _SCANNED
     for name, octets in reading.contents.texts.items():
-        if name.lower() not in own and name != EVALS:
-            texts[f"/{name}"] = decoded(octets)[0]
+        if name.lower() in own or name == EVALS:
+            continue
+        if (left := left - len(octets)) < 0:
+            reading.mended.append(
+                f"It holds more than {_SCANNED >> 20} MiB of text; the scanner did not read the rest."
+            )
+            break
+        texts[f"/{name}"] = decoded(octets)[0]
     return tuple(finding for where, text in texts.items() for finding in scan_rules(text, where=where))
 
 
