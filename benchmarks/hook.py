@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks import machine, processes, product
 
 ROUNDS = 60
-FITTING = "commit the staged changes of round {round}"
+FITTING = "is there a tool that can send an email to customer {round}"
 """A message for which a built-in pack has rules; each is new to every cache."""
 PASSING = "what a lovely day it is, number {round}"
 """A message for which no pack has any."""
@@ -39,14 +39,14 @@ def _times(folder: Path) -> dict[str, Any]:
     """All commands in turn, so that whatever else the machine does hits each alike."""
     variables = processes.environment(folder)
     hook = [processes.THRESHER, "hook", "--timeout", "60"]
-    warm, _ = _timed(hook, variables, _event("commit the staged changes", folder.parent))
+    warm, _ = _timed(hook, variables, _event("is there a tool to send emails", folder.parent))
     spent: dict[str, list[float]] = {"python": [], "fitting": [], "passing": [], "same": []}
     for round_ in range(ROUNDS):
         spent["python"].append(_timed([sys.executable, "-c", "pass"], variables)[0])
         for name, text, fits in (
             ("fitting", FITTING.format(round=round_), True),
             ("passing", PASSING.format(round=round_), False),
-            ("same", "commit the staged changes", True),
+            ("same", "is there a tool to send emails", True),
         ):
             taken, said = _timed(hook, variables, _event(text, folder.parent))
             if bool(said) != fits:

@@ -1,4 +1,4 @@
-"""`thresher eval`: how well the search does on your own tools and messages."""
+"""`thresher eval`: how well the search and the router do on your own tools, intents and messages."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ import typer
 
 from thresher.cli.output import AsJson, progress_bar, show
 from thresher.cli.rendering import figures
+from thresher.cli.trials import trial
 from thresher.daemon import ask
 
-commands = typer.Typer(help="Measure the search on your own data.", no_args_is_help=True, rich_markup_mode=None)
-
-
-@commands.callback()
-def _group() -> None:  # pyright: ignore[reportUnusedFunction] - keeps `eval` a group while it has one command
-    pass
+commands = typer.Typer(
+    help="Measure the search and the router on your own data.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @commands.command("tools")
@@ -33,3 +31,28 @@ def evaluate_tools(
     with progress_bar("Evaluating", as_json) as follow:
         answer = ask("evaluate_tools", paths, progress=follow)
     show(answer, as_json, figures)
+
+
+@commands.command("intents")
+def evaluate_intents(
+    train: Annotated[Path, typer.Option(help='JSON lines {"text", "intent"}; null: asks for none of them.')],
+    test: Annotated[
+        Path | None, typer.Option(help="The same; a list is several intents, null is out of scope.")
+    ] = None,
+    cv: Annotated[bool, typer.Option("--cv", help="Cross-validation on the training lines instead.")] = False,
+    encoder: Annotated[
+        Path | None, typer.Option(help="Compare with this folder: model.onnx and tokenizer.json.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a router on your lines, ask it for the test lines, print the figures and what went wrong.
+
+    Your packs are left alone; docs/reference/evaluation.md defines each figure.
+    """
+    if cv == (test is not None):
+        raise typer.BadParameter("Give --test FILE, or --cv.")
+    paths = {"train": train, "test": test, "encoder": encoder}
+    given = {name: str(path.absolute()) for name, path in paths.items() if path is not None}
+    with progress_bar("Evaluating", as_json) as follow:
+        answer = ask("evaluate_intents", given | {"cv": cv}, progress=follow)
+    show(answer, as_json, trial)

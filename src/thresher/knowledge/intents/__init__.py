@@ -32,8 +32,10 @@ from thresher.knowledge.intents.scaffold import new_pack
 from thresher.knowledge.intents.service import IntentService
 from thresher.knowledge.intents.sources import Sources, sources_of
 from thresher.knowledge.intents.statistics import IntentStatistics
+from thresher.knowledge.intents.trial import BACKGROUND, Judged, Lines, Pieces, Trial, fit_trial, pieces_of
 
 __all__ = [
+    "BACKGROUND",
     "PASS_THROUGH",
     "Decision",
     "EvalQuery",
@@ -45,24 +47,30 @@ __all__ = [
     "IntentScore",
     "IntentService",
     "IntentStatistics",
+    "Judged",
     "KnownTools",
+    "Lines",
     "LintFinding",
     "Pack",
     "PackFile",
     "PackProblem",
     "Packs",
+    "Pieces",
     "RouterState",
     "Sources",
     "Subject",
+    "Trial",
     "applies",
     "assemble",
     "discover",
     "export_skills",
     "file_of",
+    "fit_trial",
     "install_lines",
     "is_dangerous",
     "lint",
     "new_pack",
+    "pieces_of",
     "read_pack",
     "remove_lines",
     "sources_of",

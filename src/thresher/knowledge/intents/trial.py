@@ -1,0 +1,118 @@
+"""A router outside of the product: fitted on given lines, asked for given texts; evaluations measure with it.
+
+Invariant: pure, and the same steps as the product's own decisions; nothing is stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from thresher.embedding import Matrix
+from thresher.knowledge.intents.models import Decision
+from thresher.knowledge.intents.router.deciding import decide
+from thresher.knowledge.intents.router.everyday import EVERYDAY
+from thresher.knowledge.intents.router.fitted import Fitted
+from thresher.knowledge.intents.router.fitting import fit
+from thresher.knowledge.intents.router.pieces import Pieces, pieces_of
+from thresher.knowledge.intents.router.records import Training, Vectors
+from thresher.knowledge.intents.router.scoring import score
+
+BACKGROUND: Final = EVERYDAY
+"""Messages that no team's rules are for; their vectors are part of every fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Training lines with their vectors.
+
+    Attributes:
+        texts: The lines.
+        intents: Of each; empty for a message that asks for none of them.
+        vectors: float32 (lines, dimension), rows of length 1, embedded with the model's query prefix.
+    """
+
+    texts: tuple[str, ...]
+    intents: tuple[str, ...]
+    vectors: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a trial makes of one message.
+
+    Attributes:
+        decision: As the product decides, with all scores.
+        best: The best intent of the whole message, whatever the thresholds.
+        score: Its score, 0 to 1.
+    """
+
+    decision: Decision
+    best: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A fitted router and the lines that it was fitted on."""
+
+    fitted: Fitted
+    lines: tuple[str, ...]
+
+    def judge(self, pieces: Pieces, vectors: Matrix) -> Judged:
+        """Decide about a message.
+
+        Args:
+            pieces: From `pieces_of`.
+            vectors: float32 (texts, dimension), of the pieces' texts, as the lines' are.
+        """
+        scores = score(self.fitted, vectors, pieces.texts)
+        made = decide(
+            self.fitted.intents,
+            self.fitted.thresholds,
+            pieces,
+            scores,
+            lines=self.lines,
+            basis=self.fitted.basis,
+        )
+        if not pieces.texts:  # nothing but code, which is not judged
+            return Judged(made, "", 0.0)
+        best = int(np.argmax(scores.score[0]))
+        return Judged(made, self.fitted.intents[best], float(scores.score[0, best]))
+
+
+def fit_trial(lines: Lines, background: Matrix) -> Trial:
+    """Fit a router on lines.
+
+    Args:
+        lines: At least one of them with an intent.
+        background: float32 (n, dimension), of `BACKGROUND`.
+    """
+    names = tuple(sorted({name for name in lines.intents if name}))
+    number = {name: place for place, name in enumerate(names)}
+    inside = np.array([bool(name) for name in lines.intents], np.bool_)
+    labels = np.array([number[name] for name in lines.intents if name], np.int32)
+    known, other = lines.vectors[inside], lines.vectors[~inside]
+    texts = tuple(text for text, name in zip(lines.texts, lines.intents, strict=True) if name)
+    others = tuple(text for text, name in zip(lines.texts, lines.intents, strict=True) if not name)
+    training = Training(
+        intents=names,
+        lines=texts,
+        labels=labels,
+        negatives=others,
+        negative_labels=_nearest(known, labels, other),
+        keywords=tuple(() for _ in names),
+    )
+    return Trial(fit(training, Vectors(known, other, background)), texts)
+
+
+def _nearest(known: Matrix, labels: np.ndarray, other: Matrix) -> np.ndarray:
+    """A message that asks for none is a near miss of the intent whose line it is most like; int32 (messages,)."""
+    if not len(other):
+        return np.empty(0, np.int32)
+    return labels[np.argmax(other @ known.T, axis=1)].astype(np.int32)
+
+
+__all__ = ["BACKGROUND", "Judged", "Lines", "Pieces", "Trial", "fit_trial", "pieces_of"]
