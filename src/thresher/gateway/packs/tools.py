@@ -18,7 +18,7 @@ from fastmcp import FastMCP
 from mcp.server.context import ServerRequestContext
 from mcp_types import InputRequiredResult
 
-from thresher.core import JSON, Caller, InvalidInput, ThresherError, UpstreamError, event
+from thresher.core import JSON, Caller, InvalidInput, ThresherError, UpstreamError
 from thresher.gateway.packs.loading import Code, load, place, report, said
 from thresher.gateway.packs.running import is_cancelled, run_tool
 from thresher.gateway.packs.threads import Threads
@@ -32,6 +32,8 @@ Place: TypeAlias = tuple[int, str | None, str]
 
 LOAD_SECONDS = 10.0
 """How long a `tools.py` may take to be imported."""
+QUICK_SECONDS = 0.5
+"""How long quick packs wait for slow ones, so that all are offered at once where none is slow."""
 PATIENCE = 2.0
 """How long, after packs have changed, requests wait for their tools; then they go on with what is there."""
 RETRY_SECONDS = 5.0
@@ -50,13 +52,15 @@ class _Taken:
 
     Attributes:
         digest: The packs that this is about.
+        coded: Those of them that have code.
         shown: Set when their tools can be called.
         until: When requests stop waiting for that, on the loop's clock.
         again: When to try once more after a failure, on the same clock; 0 while there was none.
-        packs: Those with code, by the names of their servers.
+        packs: Those whose code is loaded, by the names of their servers.
     """
 
     digest: str
+    coded: Sequence[Pack]
     shown: asyncio.Event
     until: float
     again: float = 0.0
@@ -138,37 +142,48 @@ class PackTools:
 
     def _begin(self, key: Place, caller: Caller, packs: Packs, former: _Taken | None) -> _Taken:
         loop = asyncio.get_running_loop()
-        taken = self._taken[key] = _Taken(packs.digest, asyncio.Event(), loop.time() + PATIENCE)
         coded = [pack for pack in packs.active if pack.code is not None]
+        taken = self._taken[key] = _Taken(packs.digest, coded, asyncio.Event(), loop.time() + PATIENCE)
         if not coded and not self._services.tools.offered(caller) and (former is None or former.work is None):
             taken.shown.set()  # the usual case costs nothing
             return taken
         if former is not None:
             taken.packs = former.packs
-        taken.work = asyncio.create_task(self._take(caller, coded, taken, former))
+        taken.work = asyncio.create_task(self._take(caller, taken, former))
         return taken
 
-    async def _take(self, caller: Caller, coded: list[Pack], taken: _Taken, former: _Taken | None) -> None:
+    async def _take(self, caller: Caller, taken: _Taken, former: _Taken | None) -> None:
         if former is not None and former.work is not None:
             former.work.cancel()
             await asyncio.wait([former.work])
         try:
-            codes = await asyncio.gather(*(self._code(pack) for pack in coded))
-            taken.packs = {server_of(pack): (pack, code) for pack, code in zip(coded, codes, strict=True)}
-            servers = [
-                LocalServer(name, code.definitions, pack.description)
-                for name, (pack, code) in taken.packs.items()
-                if code.definitions
-            ]
-            await self._services.tools.offer(caller, servers)
-            taken.shown.set()
-            await self._services.tools.index_offered(caller)
-        except ThresherError as error:
+            loading = {asyncio.ensure_future(self._code(pack)): pack for pack in taken.coded}
+            slow = (await asyncio.wait(loading, timeout=QUICK_SECONDS))[1] if loading else set[asyncio.Task[Code]]()
+            await self._offer(caller, taken, loading)
+            if slow:
+                await asyncio.wait(slow)
+                await self._offer(caller, taken, loading)
+        except Exception as error:
             taken.again = asyncio.get_running_loop().time() + RETRY_SECONDS
-            event(logger, "pack_tools", level=logging.WARNING, tenant=caller.tenant.id, reason=str(error))
+            unforeseen = None if isinstance(error, ThresherError) else error
+            fields = {"tenant": caller.tenant.id, "reason": str(error)}
+            logger.warning("pack_tools", exc_info=unforeseen, extra={"fields": fields})
         finally:
             taken.shown.set()
-        self._prune(pack for one in self._taken.values() for pack, _ in one.packs.values())
+        self._prune(pack for one in self._taken.values() for pack in one.coded)
+
+    async def _offer(self, caller: Caller, taken: _Taken, loading: Mapping[asyncio.Task[Code], Pack]) -> None:
+        """Put what is loaded by now in front of the caller."""
+        loaded = {server_of(pack): (pack, task.result()) for task, pack in loading.items() if task.done()}
+        servers = [
+            LocalServer(name, code.definitions, pack.description)
+            for name, (pack, code) in loaded.items()
+            if code.definitions
+        ]
+        taken.packs = loaded
+        await self._services.tools.offer(caller, servers)
+        taken.shown.set()
+        await self._services.tools.index_offered(caller)
 
     async def _code(self, pack: Pack) -> Code:
         """A pack's code, loaded once for all callers."""
