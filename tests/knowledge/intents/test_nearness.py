@@ -13,36 +13,43 @@ from thresher.knowledge.intents.nearness import near_by_vectors, near_by_words, 
 WORDS = st.lists(st.sampled_from("abcdefgh"), max_size=7).map(" ".join)
 
 
-@given(st.lists(WORDS, max_size=12), st.sampled_from([0.5, 0.8, 1.0]))
-def test_every_pair_of_near_lines_is_found(lines: list[str], least: float) -> None:
-    """The same as comparing each with each."""
+@given(st.lists(st.tuples(WORDS, st.integers(0, 1)), max_size=12), st.sampled_from([0.5, 0.8, 1.0]))
+def test_the_nearest_earlier_line_of_each_group_is_found(given_lines: list[tuple[str, int]], least: float) -> None:
+    """The same nearness as comparing each with each."""
+    lines, groups = [line for line, _ in given_lines], [group for _, group in given_lines]
     words = [set(line.split()) for line in lines]
-    wanted = {
-        (first, second)
-        for second in range(len(lines))
-        for first in range(second)
-        if words[first]
-        and words[second]
-        and len(words[first] & words[second]) / len(words[first] | words[second]) >= least
-    }
+    wanted: dict[tuple[int, int], float] = {}
+    for second in range(len(lines)):
+        for first in range(second):
+            if union := words[first] | words[second]:
+                overlap = len(words[first] & words[second]) / len(union)
+                if overlap >= least:
+                    key = (second, groups[first])
+                    wanted[key] = max(wanted.get(key, 0.0), overlap)
 
-    found = near_by_words(lines, least=least)
+    found = near_by_words(lines, groups, least=least)
 
-    assert {(pair.first, pair.second) for pair in found} == wanted
+    assert {(pair.second, groups[pair.first]): pair.nearness for pair in found} == wanted
     assert [pair.nearness for pair in found] == sorted((pair.nearness for pair in found), reverse=True)
 
 
 def test_many_lines_are_compared_in_seconds() -> None:
-    """15,000 lines, of which a few are near, without comparing all 112 million pairs."""
+    """15,000 different lines, and as many that are all alike, without comparing all 112 million pairs."""
     chance = np.random.default_rng(4)
     lines = [" ".join(f"w{word}" for word in chance.integers(0, 20_000, 9)) for _ in range(15_000)]
     lines[77] = lines[9_000] + " please"
 
     start = time.perf_counter()
-    pairs = near_by_words(lines)
+    pairs = near_by_words(lines, [0] * len(lines))
+    equal = near_by_words(["the same line again"] * 15_000, [0] * 15_000)
+    alike = near_by_words(
+        [f"link the order number {number} to its customer in the books" for number in range(5_000)], [0] * 5_000
+    )
 
     assert [(pair.first, pair.second) for pair in pairs] == [(77, 9_000)]
-    assert time.perf_counter() - start < 20
+    assert len(equal) == 14_999
+    assert len(alike) == 4_999
+    assert time.perf_counter() - start < 30
 
 
 def test_vectors_are_near_on_the_scale_of_their_own_set() -> None:
@@ -53,10 +60,10 @@ def test_vectors_are_near_on_the_scale_of_their_own_set() -> None:
     tight = loose + 2
     unit = [(rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32) for rows in (loose, tight)]
 
-    found = [[(pair.first, pair.second) for pair in near_by_vectors(rows)] for rows in unit]
+    found = [[(pair.first, pair.second) for pair in near_by_vectors(rows, [0] * 40)] for rows in unit]
 
     assert found == [[(0, 1)], [(0, 1)]]
-    assert near_by_vectors(np.empty((0, 0), np.float32)) == []
+    assert near_by_vectors(np.empty((0, 0), np.float32), []) == []
 
 
 def test_equal_lines_are_equal_whatever_their_dress() -> None:

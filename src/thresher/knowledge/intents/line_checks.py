@@ -125,7 +125,8 @@ def nearly_same(lines: Sequence[Line], pairs: Iterable[Pair]) -> Iterator[LintFi
     for (first, second), count in counts.items():
         if count > _SHOWN:
             among = "of its own" if first == second else f"with '{first}'"
-            message = f"There are {count - _SHOWN:,} more near-duplicates {among}."
+            more = "is 1 more near-duplicate" if count == _SHOWN + 1 else f"are {count - _SHOWN:,} more near-duplicates"
+            message = f"There {more} {among}."
             yield LintFinding(second, "hint" if first == second else "warning", "near-duplicate", message)
 
 

@@ -108,7 +108,10 @@ def lint(
         By pack in the order given, the worst first.
     """
     training = subject.training
-    pairs = near_by_words([line.text for line in training]) if vectors is None else near_by_vectors(vectors)
+    names = list(dict.fromkeys(line.pack for line in training))
+    groups = [names.index(line.pack) for line in training]
+    texts = [line.text for line in training]
+    pairs = near_by_words(texts, groups) if vectors is None else near_by_vectors(vectors, groups)
     findings = [
         *(_problem(subject, problem) for problem in subject.problems),
         *chain(*(_of_pack(pack, known) for pack in subject.packs)),
