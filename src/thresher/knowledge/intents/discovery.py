@@ -5,9 +5,7 @@ Invariant: one broken pack never stops the rest; the walk is bounded in depth an
 
 from __future__ import annotations
 
-import os
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -15,19 +13,14 @@ from thresher.core import InvalidInput
 from thresher.knowledge.intents.folders import RULES_BYTES, TEXTS, opened
 from thresher.knowledge.intents.installing import BEGIN_FILE, FILES
 from thresher.knowledge.intents.models import Found, Origin, Pack, PackProblem
-from thresher.knowledge.intents.reader import RULES, Reading, is_rule_file, read_pack
+from thresher.knowledge.intents.reader import Reading, read_pack
 from thresher.knowledge.intents.sources import Place
+from thresher.knowledge.intents.walking import Walk
 
-_DEPTH: Final = 4
-_FOLDERS: Final = 2_000
-_ENTRIES: Final = 5_000
-_PACKS: Final = 1_000
 _TEXT: Final[dict[Origin, int]] = {
     "built-in": 64 << 20, "entry point": 64 << 20, "configured": 64 << 20, "user": 64 << 20, "project": 8 << 20
 }  # fmt: skip
 """Octets of text in a place, which bound the scanner's work; anybody may have written a project."""
-_TOO_MUCH: Final = "Packs that come later are left out: remove some, or name them in THRESHER_PACKS."
-_PASSED_OVER: Final = frozenset({"node_modules", "__pycache__"})
 
 
 def discover(places: Iterable[Place], before: Found | None = None) -> Found:
@@ -41,24 +34,45 @@ def discover(places: Iterable[Place], before: Found | None = None) -> Found:
     packs: dict[Path, Pack] = {}
     problems: list[PackProblem] = []
     for place in places:
-        walk, text = Walk(place), 0
+        walk, left = Walk(place), _TEXT[place.origin]
         for path in walk.packs():
-            if text > (limit := _TEXT[place.origin]):
-                problems.append(PackProblem(place.path, f"It holds more than {limit >> 20} MiB of text.", _TOO_MUCH))
-                break
             if (real := walk.real(path)) is None or real in packs or _is_ours(real):
                 continue
-            try:
-                last = known.get((real, place.origin))
-                packs[real], mended = read_pack(real, place.origin, label=walk.label(path), before=last)
-                problems += mended
-                text += sum(f.size for f in packs[real].files if f.path.endswith(TEXTS) and f.size <= RULES_BYTES)
-            except InvalidInput as error:
-                problems.append(PackProblem(path, error.message, error.hint))
-            except (OSError, RuntimeError, UnicodeError) as error:
-                problems.append(PackProblem(path, f"It cannot be read: {error}.", "Look at the folder and its rights."))
+            if left < 0:
+                problems.append(_too_much(place))
+                break
+            pack, said = _read(path, walk.label(path), real, place.origin, known)
+            problems += said
+            if pack is not None:
+                packs[real] = pack
+                left -= _text_of(pack)
         problems += walk.problems
     return Found(tuple(packs.values()), tuple(problems))
+
+
+def _read(
+    path: Path, label: str, real: Path, origin: Origin, known: dict[tuple[Path, Origin], Reading]
+) -> tuple[Pack | None, tuple[PackProblem, ...]]:
+    """A pack with its warnings; or none, and what keeps it from being one."""
+    try:
+        return read_pack(real, origin, label=label, before=known.get((real, origin)))
+    except InvalidInput as error:
+        return None, (PackProblem(path, error.message, error.hint),)
+    except (OSError, RuntimeError, UnicodeError) as error:
+        return None, (PackProblem(path, f"It cannot be read: {error}.", "Look at the folder and its rights."),)
+
+
+def _text_of(pack: Pack) -> int:
+    """Octets of its texts that the scanner may have to read."""
+    return sum(file.size for file in pack.files if file.path.endswith(TEXTS) and file.size <= RULES_BYTES)
+
+
+def _too_much(place: Place) -> PackProblem:
+    return PackProblem(
+        place.path,
+        f"It holds more than {_TEXT[place.origin] >> 20} MiB of text.",
+        "Packs that come later are left out: remove some, or name them in THRESHER_PACKS.",
+    )
 
 
 def _known(before: Found) -> dict[tuple[Path, Origin], Reading]:
@@ -66,99 +80,6 @@ def _known(before: Found) -> dict[tuple[Path, Origin], Reading]:
     for problem in before.problems:
         mended.setdefault(problem.path, []).append(problem)
     return {(pack.path, pack.origin): (pack, tuple(mended.get(pack.path, ()))) for pack in before.packs}
-
-
-class Walk:
-    """One search of a place.
-
-    Args:
-        place: Where.
-    """
-
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        self.folders: list[Path] = []
-        """The folders that were listed."""
-        self.problems: list[PackProblem] = []
-
-    def packs(self) -> Iterator[Path]:
-        """Folders with a `SKILL.md`, and rule files: those nearest to the top first, each level by name."""
-        root = self._place.path
-        if is_rule_file(root.name) or (not root.is_dir() and self._place.origin == "configured"):
-            if root.exists():
-                yield root
-            else:
-                self._problem(root, "There is nothing at this place.", "Correct THRESHER_PACKS.")
-            return
-        if root.is_symlink() and self.real(root) is None:
-            return
-        found = 0
-        for path in self._below(root):
-            if (found := found + 1) > _PACKS:
-                return self._problem(root, f"It holds more than {_PACKS:,} packs; the rest is left out.", "")
-            yield path
-
-    def label(self, path: Path) -> str:
-        """A rule file's path below the place, which tells `backend/style.mdc` from `frontend/style.mdc`."""
-        return path.relative_to(self._place.path).as_posix() if path != self._place.path else path.name
-
-    def _below(self, root: Path) -> Iterator[Path]:
-        waiting = deque([(root, 0)])
-        while waiting:
-            folder, depth = waiting.popleft()
-            names = self._names(folder)
-            if names is None:
-                continue
-            if any(name.lower() == RULES.lower() for name in names):
-                yield folder
-                continue
-            yield from (folder / name for name in names if is_rule_file(name))
-            if depth < _DEPTH:
-                inner = [folder / name for name in names if name not in _PASSED_OVER and not name.startswith(".")]
-                waiting += [(path, depth + 1) for path in inner if self._is_folder(path, depth)]
-
-    def real(self, path: Path) -> Path | None:
-        """Where a path really lies; None, with a problem, where a link leads out of what it may not leave."""
-        if (real := self._place.real(path)) is None:
-            self._problem(path, "It is a link out of the project, or to nothing.", "Copy the folder to this place.")
-        return real
-
-    def _is_folder(self, path: Path, depth: int) -> bool:
-        """A folder; a link to one only at the top, where people and installers put them."""
-        try:
-            if path.is_symlink():
-                return depth == 0 and self.real(path) is not None and path.is_dir()
-            return path.is_dir()
-        except OSError:
-            return False
-
-    def _names(self, folder: Path) -> list[str] | None:
-        """What a folder holds, sorted; None where it cannot be listed, or enough have been."""
-        if len(self.folders) >= _FOLDERS:
-            if len(self.folders) == _FOLDERS:
-                self._problem(self._place.path, f"It holds more than {_FOLDERS:,} folders; the rest is left out.", "")
-                self.folders.append(folder)
-            return None
-        names: list[str] = []
-        try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    names.append(entry.name)
-                    if len(names) > _ENTRIES:
-                        self._problem(
-                            folder, f"It holds more than {_ENTRIES:,} entries.", "Give packs their own folder."
-                        )
-                        return None
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            self._problem(folder, f"It cannot be listed: {error.strerror or error}.", "Look at its rights.")
-            return None
-        self.folders.append(folder)
-        return sorted(names)
-
-    def _problem(self, path: Path, message: str, hint: str) -> None:
-        self.problems.append(PackProblem(path, message, hint))
 
 
 def _is_ours(path: Path) -> bool:

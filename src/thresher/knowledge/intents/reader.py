@@ -6,15 +6,16 @@ The text of a pack is data: nothing in it is run, and nothing outside its folder
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
 from thresher.core import InvalidInput
 from thresher.knowledge.intents.encodings import decoded
+from thresher.knowledge.intents.eval_queries import queries_of
+from thresher.knowledge.intents.fields import LONGEST_VALUE, listed, metadata_of, text_of, tools_of
 from thresher.knowledge.intents.folders import LINES_BYTES, Contents, digest_of, read_file, read_folder
 from thresher.knowledge.intents.frontmatter import split
 from thresher.knowledge.intents.globs import globs_of
@@ -37,9 +38,7 @@ COPILOT: Final = ".instructions.md"
 LONGEST_DESCRIPTION: Final = 1_024
 LONGEST_COMPATIBILITY: Final = 500
 _KEPT_DESCRIPTION: Final = 8_192
-_KEPT_VALUE: Final = 2_000
 _MOST_LINES: Final = 10_000
-_MOST_QUERIES: Final = 2_000
 _LONGEST_LINE: Final = 1_000
 _SCANNED: Final = 2 << 20
 """Octets of the texts beside the rules that the scanner reads: a second or two of work."""
@@ -135,7 +134,8 @@ def _skill(reading: _Reading, origin: Origin) -> Pack:
     if reading.form == "skill":
         examples, refused = _training(description, evals)
         not_examples = tuple(dict.fromkeys((*not_examples, *refused)))
-    metadata = _metadata(reading, fields)
+    metadata, left_out = metadata_of(fields)
+    reading.mended += left_out
     files = reading.contents.files
     return Pack(
         name=name,
@@ -148,8 +148,8 @@ def _skill(reading: _Reading, origin: Origin) -> Pack:
         not_examples=not_examples,
         evals=evals,
         metadata=metadata,
-        allowed_tools=_allowed(fields.get("allowed-tools", "")),
-        license=_text(fields, "license")[:_KEPT_VALUE],
+        allowed_tools=tools_of(fields.get("allowed-tools", "")),
+        license=text_of(fields, "license")[:LONGEST_VALUE],
         compatibility=_compatibility(reading, fields),
         code=reading.path / CODE if any(file.path == CODE for file in files) else None,
         files=files,
@@ -164,9 +164,9 @@ def _rule_file(reading: _Reading, origin: Origin, label: str) -> Pack:
     if not matter.body:
         raise InvalidInput("It holds no rules.", hint="Write them below the front matter.")
     stem = label.removesuffix(CURSOR).removesuffix(COPILOT)
-    given = " ".join(_text(matter.fields, "description").split())[:_KEPT_DESCRIPTION]
+    given = " ".join(text_of(matter.fields, "description").split())[:_KEPT_DESCRIPTION]
     examples, refused = lines_of(given)
-    globs = globs_of([glob for key in _GLOBS for glob in _listed(matter.fields.get(key, ""))])
+    globs = globs_of([glob for key in _GLOBS for glob in listed(matter.fields.get(key, ""))])
     everywhere = reading.form == "copilot" and not _ALL_FILES.isdisjoint(globs)
     description = given or _heading(matter.body) or stem
     return Pack(
@@ -179,7 +179,7 @@ def _rule_file(reading: _Reading, origin: Origin, label: str) -> Pack:
         examples=examples,
         not_examples=refused,
         globs=globs,
-        always=everywhere or _text(matter.fields, "alwaysapply").lower() in _YES,
+        always=everywhere or text_of(matter.fields, "alwaysapply").lower() in _YES,
         files=reading.contents.files,
         digest=digest_of(reading.contents.files),
         findings=_scanned(reading, matter.body, description, {}),
@@ -202,7 +202,7 @@ def _rules_name(reading: _Reading) -> str:
 
 
 def _skill_name(reading: _Reading, fields: Mapping[str, Value]) -> str:
-    folder, given = reading.path.name, _text(fields, "name")
+    folder, given = reading.path.name, text_of(fields, "name")
     if not given:
         reading.mended.append(f"It has no name; '{name_of(folder)}', by its folder, is used.")
         return name_of(folder)
@@ -215,7 +215,7 @@ def _skill_name(reading: _Reading, fields: Mapping[str, Value]) -> str:
 
 
 def _description(reading: _Reading, fields: Mapping[str, Value], body: str) -> str:
-    description = " ".join(_text(fields, "description").split())
+    description = " ".join(text_of(fields, "description").split())
     if not description:
         description = _heading(body)
         if not description:
@@ -229,10 +229,10 @@ def _description(reading: _Reading, fields: Mapping[str, Value], body: str) -> s
 
 
 def _compatibility(reading: _Reading, fields: Mapping[str, Value]) -> str:
-    text = _text(fields, "compatibility")
+    text = text_of(fields, "compatibility")
     if len(text) > LONGEST_COMPATIBILITY:
         reading.mended.append(f"Its compatibility has more than {LONGEST_COMPATIBILITY} characters.")
-    return text[:_KEPT_VALUE]
+    return text[:LONGEST_VALUE]
 
 
 def _heading(body: str) -> str:
@@ -242,68 +242,12 @@ def _heading(body: str) -> str:
     return ". ".join(words[:2])[:LONGEST_DESCRIPTION].strip()
 
 
-def _metadata(reading: _Reading, fields: Mapping[str, Value]) -> dict[str, str]:
-    given = fields.get("metadata", "")
-    if not isinstance(given, dict):
-        if given:
-            reading.mended.append("Its metadata is no list of keys and values and was left out.")
-        return {}
-    metadata: dict[str, str] = {}
-    for key, value in given.items():
-        if isinstance(value, str):
-            metadata[key] = value[:_KEPT_VALUE]
-        elif isinstance(value, list) and all(isinstance(part, str) for part in value):
-            metadata[key] = ", ".join(cast("list[str]", value))[:_KEPT_VALUE]
-        else:
-            reading.mended.append(f"Its metadata '{name_of(key)}' is no text and was left out.")
-    return metadata
-
-
-def _allowed(value: Value) -> tuple[str, ...]:
-    """Tools by name; blanks and commas part them, but not inside brackets: `Bash(git add:*)` is one."""
-    if not isinstance(value, str):
-        return tuple(_listed(value))
-    tools, depth = [""], 0
-    for character in value:
-        depth = max(0, depth + {"(": 1, ")": -1}.get(character, 0))
-        if depth == 0 and (character.isspace() or character == ","):
-            tools.append("")
-        else:
-            tools[-1] += character
-    return tuple(dict.fromkeys(tool for tool in tools if tool))
-
-
 def _evals(reading: _Reading) -> tuple[EvalQuery, ...]:
     text = reading.text(EVALS)
-    if not text:
-        return ()
-    try:
-        entries: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        reading.mended.append(f"{EVALS} is no JSON and was left out.")
-        return ()
-    if isinstance(entries, dict):
-        entries = next(iter(value for value in cast("dict[str, Any]", entries).values() if _is_list(value)), None)
-    listed = cast("list[Any]", entries) if _is_list(entries) else list[Any]()
-    queries = dict.fromkeys(query for entry in listed[:_MOST_QUERIES] if (query := _query(entry)) is not None)
-    if len(queries) < len(listed):
-        reading.mended.append(f"{EVALS}: {len(listed) - len(queries)} of {len(listed)} entries were left out.")
-    return tuple(queries)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
-
-
-def _query(entry: Any) -> EvalQuery | None:
-    if not isinstance(entry, dict):
-        return None
-    fields = cast("dict[str, Any]", entry)
-    query, should = fields.get("query"), fields.get("should_trigger")
-    if not isinstance(query, str) or not isinstance(should, bool):
-        return None
-    text = " ".join(query.replace("\0", "").encode("utf-8", "replace").decode().split())
-    return EvalQuery(text, should) if 0 < len(text) <= _LONGEST_LINE else None
+    queries, mended = queries_of(text) if text else ((), "")
+    if mended:
+        reading.mended.append(f"{EVALS}: {mended}")
+    return queries
 
 
 def _training(description: str, evals: tuple[EvalQuery, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -330,16 +274,3 @@ def _scanned(reading: _Reading, rules: str, description: str, metadata: Mapping[
             break
         texts[f"/{name}"] = decoded(octets)[0]
     return tuple(finding for where, text in texts.items() for finding in scan_rules(text, where=where))
-
-
-def _text(fields: Mapping[str, Value], key: str) -> str:
-    value = fields.get(key, "")
-    if isinstance(value, list):
-        return " ".join(part for part in value if isinstance(part, str)).strip()
-    return value.strip() if isinstance(value, str) else ""
-
-
-def _listed(value: Value) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    return [part for part in value if isinstance(part, str)] if isinstance(value, list) else []
