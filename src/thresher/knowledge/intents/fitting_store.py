@@ -90,12 +90,12 @@ class Fits:
         """Why there is no fit and none is being made; empty otherwise."""
         return self._problems.get(lesson.digest, ("", 0.0))[0]
 
-    async def wait(self, tenant: Tenant, lesson: Lesson) -> Trained | None:
-        """The fit, once it is made; None when that fails."""
+    async def wait(self, tenant: Tenant, lesson: Lesson, seconds: float | None = None) -> Trained | None:
+        """The fit, once it is made; None when that fails, or takes longer than so many seconds."""
         if (trained := self.get(tenant, lesson)) is not None:
             return trained
         if (job := self._jobs.get((tenant.id, lesson.digest))) is not None:
-            await asyncio.wait([job])
+            await asyncio.wait([job], timeout=seconds)
         return self._trained.get(lesson.digest)
 
     async def settle(self) -> None:

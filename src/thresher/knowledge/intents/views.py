@@ -24,6 +24,8 @@ from thresher.store import Database
 
 FRESH_SECONDS: Final = 2.0
 """How long a view serves without a look at files and database."""
+_READ_SECONDS: Final = 1.0
+"""How long a look may take where there is a view to go on with."""
 _VIEWS: Final = 64
 _NEVER: Final = float("-inf")
 Key: TypeAlias = tuple[int, str | None, str]
@@ -128,12 +130,14 @@ class Views:
         held = self._held.get(key)
         changes = self._changes[caller.tenant.id]
         project = caller.project if self.owns(caller) else None
-        looking = asyncio.to_thread(self._shelf.found, project)
         try:
-            found, standing = await asyncio.gather(looking, queries.read_standing(self._database, caller))
-        except StoreUnavailable:
+            async with asyncio.timeout(None if held is None else _READ_SECONDS):
+                looking = asyncio.to_thread(self._shelf.found, project)
+                found, standing = await asyncio.gather(looking, queries.read_standing(self._database, caller))
+        except (StoreUnavailable, TimeoutError):
             if held is None or held.changes != changes:
-                raise
+                raise StoreUnavailable("The database does not answer.", hint="Try again in a moment.") from None
+            held.checked = time.monotonic()
             return held.view
         view = held.view if held is not None else None
         if view is None or view.found is not found or view.standing.version != standing.version:

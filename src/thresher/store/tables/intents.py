@@ -95,8 +95,8 @@ decision = tenant_table(
     Column("duration_ms", _double, nullable=False),
     Column("embedding_ms", _double, nullable=False),
 )
-"""One row for each message that was routed. `message_hash`: HMAC-SHA256 under the installation's secret key, different
-in each tenant; `intents`, `scores`: the best ones, of which the first `matched` apply, 0 when the message passes
+"""One row for each message that was routed. `message_hash`: keyed with the installation's secret, different in each
+tenant; `intents`, `scores`: the best ones, of which the first `matched` apply, 0 when the message passes
 through; `unsure`: the confidence was low; `clarified`: a question was suggested."""
 
 Index("decision_tenant_id_at_idx", decision.c.tenant_id, decision.c.at)
