@@ -85,6 +85,14 @@ def test_repeated_lines_are_named_with_their_place(tmp_path: Path) -> None:
     assert "stands in line 2 already" in finding.message
 
 
+def test_many_repeated_lines_are_counted_and_not_all_listed(tmp_path: Path) -> None:
+    """Twenty are named."""
+    findings = found(pack_at(tmp_path / "links", lines=["link them"] * 1_000))
+
+    assert len(findings) == 21
+    assert findings[-1].message == "There are 979 more such lines."
+
+
 def test_a_line_that_fits_and_does_not_fit_is_an_error(tmp_path: Path) -> None:
     """The same line in examples and near misses teaches nothing."""
     pack = pack_at(tmp_path / "links", misses=("connect THEM",), asked=("join both entries?",))

@@ -6,15 +6,16 @@ without their numbers.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from thresher.core import InvalidInput, shortened
 from thresher.knowledge.intents.encodings import decoded
 from thresher.knowledge.intents.folders import LINES_BYTES, opened
-from thresher.knowledge.intents.lint_records import Line, LintFinding
+from thresher.knowledge.intents.lint_records import Line, LintFinding, LintSeverity
 from thresher.knowledge.intents.models import Pack
 from thresher.knowledge.intents.nearness import Pair, plain_line
 from thresher.knowledge.intents.reader import EVALS, EXAMPLES, NOT_EXAMPLES, RULES
@@ -25,7 +26,7 @@ ENOUGH: Final = 100
 IMBALANCE: Final = 5
 """A pack with so many times the lines of another is chosen too often."""
 _SHOWN: Final = 20
-"""Near pairs that are named, for each pack or pair of packs."""
+"""Findings of one kind that are named, for each pack or pair of packs; the others are counted."""
 _EXCERPT: Final = 60
 
 
@@ -70,12 +71,24 @@ def repeated(lines: Iterable[Line]) -> Iterator[LintFinding]:
     groups: defaultdict[str, list[Line]] = defaultdict(list)
     for line in lines:
         groups[plain_line(line.text) or line.text].append(line)
+    counts: Counter[tuple[str, LintSeverity, str]] = Counter()
     for group in groups.values():
         for index, line in enumerate(group):
-            for other in group[:index]:
-                if (finding := _compared(line, other)) is not None:
-                    yield finding
-                    break
+            clashes = (_compared(line, other) for other in islice(group, index))
+            finding = next((clash for clash in clashes if clash is not None), None)
+            if finding is None:
+                continue
+            kind = (finding.pack, finding.severity, finding.check)
+            counts[kind] += 1
+            if counts[kind] <= _SHOWN:
+                yield finding
+    for kind, count in counts.items():
+        if count > _SHOWN:
+            yield LintFinding(*kind, f"There {_more(count - _SHOWN, 'such line')}.")
+
+
+def _more(count: int, thing: str) -> str:
+    return f"is 1 more {thing}" if count == 1 else f"are {count:,} more {thing}s"
 
 
 def _compared(line: Line, other: Line) -> LintFinding | None:
@@ -125,8 +138,7 @@ def nearly_same(lines: Sequence[Line], pairs: Iterable[Pair]) -> Iterator[LintFi
     for (first, second), count in counts.items():
         if count > _SHOWN:
             among = "of its own" if first == second else f"with '{first}'"
-            more = "is 1 more near-duplicate" if count == _SHOWN + 1 else f"are {count - _SHOWN:,} more near-duplicates"
-            message = f"There {more} {among}."
+            message = f"There {_more(count - _SHOWN, 'near-duplicate')} {among}."
             yield LintFinding(second, "hint" if first == second else "warning", "near-duplicate", message)
 
 
