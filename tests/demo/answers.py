@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from thresher.core import Arm, Scored, Tool, Why
+from thresher.context import Prompt
+from thresher.core import Arm, Rule, Scored, Tool, Why
 from thresher.demo.messages import LocalCall, Message
-from thresher.demo.report import Answer, Called, Indexing, LiveServer, Report
+from thresher.demo.report import Answer, Called, Guided, Indexing, LiveServer, Report
 from thresher.demo.servers import LeftOut
+from thresher.knowledge.intents import Decision, IntentScore
 from thresher.knowledge.tools import FindResult, FoundTool
 
 
@@ -43,6 +45,17 @@ def answer(*tools: FoundTool, **changes: Any) -> Answer:
     return Answer(message, result(*tools, **changes), frozenset(message.wants))
 
 
+def guided(*packs: str, **changes: Any) -> Guided:
+    """A message with the rules of these packs."""
+    scores = tuple(IntentScore(pack, 0.9, 0.4, best_line="commit it", matched=True) for pack in packs)
+    values: dict[str, Any] = {
+        "decision": Decision(scores or (IntentScore("git", 0.1, 0.4),), embedding_ms=4.0),
+        "rules": tuple(Rule(pack, "Commit with care.", "built-in") for pack in packs),
+        "timings": {"total": 6.5},
+    }
+    return Guided(Message("commit it", "rules", ("git",)), Prompt("commit it", **(values | changes)), 1_200)
+
+
 def report(**changes: Any) -> Report:
     """A whole run."""
     values: dict[str, Any] = {
@@ -55,6 +68,7 @@ def report(**changes: Any) -> Report:
         "vendors": 17,
         "indexing": Indexing(750, 750, 0, 5.0),
         "answers": (answer(found("time_convert_time")), answer(abstained=True, tokens_sent=0, duration_ms=9.5)),
+        "guided": (guided("git"),),
         "calls": (Called(LocalCall("time", "convert_time", {"time": "09:30"}), "16:30", failed=False, ms=8.2),),
         "encoder": "bge-small-en-v1.5",
         "meta_tokens": 1_800,

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import pytest
 from rich.console import Console, RenderableType
 
-from tests.demo.answers import answer, found, report, result
+from tests.demo.answers import answer, found, guided, report, result
 from thresher.core import dumps
 from thresher.demo import present
 from thresher.demo.clients import clients
@@ -35,6 +35,7 @@ def everything() -> Iterable[RenderableType]:
         clauses=("first task", "second task"),
     )
     yield present.heading("A title")
+    yield present.guided(1, guided("git", "a-pack-with-a-very-long-name-of-sixty-four-characters-in-all-of-it"))
     yield present.server_table(report().servers, report().left_out)
     yield present.indexing_line(report().indexing, "bge-small-en-v1.5")
     yield present.answer(1, entry)
@@ -106,6 +107,20 @@ def test_an_answer_is_right_when_it_picks_what_is_wanted_or_rightly_nothing() ->
     assert not answer(found("b")).right
     assert Answer(haiku, result(abstained=True)).right
     assert not Answer(haiku, result(found("b"))).right
+
+
+def test_rules_show_their_pack_and_nearest_line() -> None:
+    """And a message that no rules fit says that it passes, with the best score."""
+    fits, passes = printed(present.guided(1, guided("git"))), printed(present.guided(2, guided()))
+
+    assert "✓  rules of git  0.90, like the line “commit it”" in fits
+    assert "1,200" in fits
+    assert "PASS_THROUGH: no rules fit (the best scores 0.10)." in passes
+
+
+def test_rules_are_right_when_they_are_just_the_wanted_ones() -> None:
+    """One pack too many is as wrong as one too few."""
+    assert [guided(*packs).right for packs in ((), ("git",), ("git", "tools"))] == [False, True, False]
 
 
 def test_core_tools_show_no_probability() -> None:

@@ -18,8 +18,8 @@ class Message:
     Attributes:
         text: What a person writes.
         shows: Why it is part of the demo.
-        wants: The tools that a person would take, by the names that clients see; all of them are needed. Told after
-            the search, never before.
+        wants: The tools that a person would take, by the names that clients see, or the packs; all of them are needed.
+            Told after the search, never before.
     """
 
     text: str
@@ -68,6 +68,14 @@ MESSAGES = (
     ),
     Message("How do I boil an egg?", "nothing fits, so nothing should be sent"),
 )
+
+
+PROMPTS = (
+    Message("commit everythign as: mend the login test", "a spelling mistake, and what a team agreed on", ("git",)),
+    Message("is anything connected that can send an SMS?", "about the tools themselves", ("tools",)),
+    Message("How do I boil an egg?", "no rules fit, so the message passes as it is"),
+)
+"""Messages for `process_prompt`; `wants` names the packs whose rules a person would give."""
 
 
 def local_calls(repository: Path) -> tuple[LocalCall, ...]:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from thresher.demo.clients import Client
-from thresher.demo.report import Answer, Called, Indexing, LiveServer, Report
+from thresher.demo.report import Answer, Called, Guided, Indexing, LiveServer, Report
 from thresher.demo.servers import LeftOut
 from thresher.knowledge.tools import FindResult, FoundTool
 
@@ -147,6 +147,37 @@ def _cost(entry: Answer) -> Text:
     )
 
 
+def guided(number: int, entry: Guided) -> RenderableType:
+    """One message: whose rules it needs and why, what they cost, what it took."""
+    prompt, decision = entry.prompt, entry.prompt.decision
+    parts: list[RenderableType] = [
+        Text(f" {number}  “{entry.message.text}”", style="bold"),
+        Text(f"    {entry.message.shows}", style="dim"),
+    ]
+    if prompt.passes_through:
+        best = max((score.score for score in decision.scores), default=0.0)
+        parts.append(Text.assemble(("    PASS_THROUGH", "green"), f": no rules fit (the best scores {best:.2f})."))
+    for score in decision.matched:
+        line = f", like the line “{score.best_line}”" if score.best_line else ""
+        mark = "✓" if score.intent in entry.message.wants else " "
+        parts.append(
+            Text.assemble((f"    {mark}  rules of ", "green"), (score.intent, "cyan"), f"  {score.score:.2f}{line}")
+        )
+    if prompt.tools:
+        names = ", ".join(offer.tool.name for offer in prompt.tools)
+        parts.append(Text(f"       with the tools {names}", no_wrap=True, overflow="ellipsis"))
+    milliseconds = prompt.timings["total"]
+    parts.append(
+        Text.assemble(
+            ("    tokens  ", "dim"),
+            f"{entry.tokens:,}",
+            ("\n    time    ", "dim"),
+            f"{milliseconds:.1f} ms, {decision.embedding_ms:.1f} ms of them embedding",
+        )
+    )
+    return Group(*parts)
+
+
 def call(called: Called) -> RenderableType:
     """One call and the beginning of its answer."""
     arguments = ", ".join(f"{name}={value!r}" for name, value in called.call.arguments.items())
@@ -174,6 +205,8 @@ def summary(report: Report) -> RenderableType:
     table.add_row("tools", f"{indexing.tools:,}: {vendors}")
     table.add_row("tokens", _saving(report))
     table.add_row("answers", f"{right} got the tools that a person would take, or rightly none")
+    advised = f"{sum(entry.right for entry in report.guided)} of {len(report.guided)} messages"
+    table.add_row("rules", f"{advised} got the rules that a person would give, or rightly none")
     table.add_row("time", f"{report.median_ms:.1f} ms for a median message")
     table.add_row("indexing", f"{rate} ({model_name(report.encoder)})")
     table.add_row("run", f"{report.total_seconds:.1f} s in all; the database stays in {report.folder}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from thresher.context import Prompt
 from thresher.core import Scored
 from thresher.demo.messages import LocalCall, Message
 from thresher.demo.servers import LeftOut
@@ -87,6 +88,31 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Guided:
+    """A message and the rules that were found for it.
+
+    Attributes:
+        message: The message.
+        prompt: What `process_prompt` answered.
+        tokens: What that costs a model.
+    """
+
+    message: Message
+    prompt: Prompt
+    tokens: int
+
+    @property
+    def packs(self) -> tuple[str, ...]:
+        """The packs whose rules are given, best first."""
+        return tuple(rule.intent for rule in self.prompt.rules)
+
+    @property
+    def right(self) -> bool:
+        """Just the rules that a person would give."""
+        return set(self.packs) == set(self.message.wants)
+
+
+@dataclass(frozen=True, slots=True)
 class Called:
     """A call that was made.
 
@@ -118,6 +144,7 @@ class Report:
         vendors: Servers in the catalogue.
         indexing: What indexing did.
         answers: The messages with their results.
+        guided: The messages with their rules.
         calls: The calls that were made.
         encoder: The embedding model's id.
         meta_tokens: Tokens of the definitions that a client always carries instead of all tools.
@@ -132,6 +159,7 @@ class Report:
     vendors: int
     indexing: Indexing
     answers: tuple[Answer, ...]
+    guided: tuple[Guided, ...]
     calls: tuple[Called, ...]
     encoder: str
     meta_tokens: int
@@ -179,6 +207,7 @@ def report_json(report: Report) -> Mapping[str, Any]:
             "tools_per_second": round(report.indexing.rate, 1),
         },
         "messages": [_answer_json(answer) for answer in report.answers],
+        "rules": [_guided_json(guided) for guided in report.guided],
         "calls": [
             {
                 "tool": f"{called.call.server}/{called.call.tool}",
@@ -223,6 +252,22 @@ def _answer_json(answer: Answer) -> Mapping[str, Any]:
         "tokens_sent": result.tokens_sent,
         "ms": round(result.duration_ms, 2),
         "embedding_ms": round(result.embedding_ms, 2),
+    }
+
+
+def _guided_json(guided: Guided) -> Mapping[str, Any]:
+    prompt = guided.prompt
+    return {
+        "message": guided.message.text,
+        "wanted": guided.message.wants,
+        "right": guided.right,
+        "packs": guided.packs,
+        "confidence": round(prompt.decision.confidence, 3),
+        "scores": {score.intent: round(score.score, 3) for score in prompt.decision.scores},
+        "tools": [offer.tool.name for offer in prompt.tools],
+        "tokens": guided.tokens,
+        "ms": round(prompt.timings["total"], 2),
+        "embedding_ms": round(prompt.decision.embedding_ms, 2),
     }
 
 

@@ -18,7 +18,7 @@ from thresher.demo import present
 from thresher.demo.catalogue import Catalogue, read_catalogue
 from thresher.demo.clients import clients, own_command
 from thresher.demo.place import place_of
-from thresher.demo.report import Answer, Called, Indexing, LiveServer, Report, report_json
+from thresher.demo.report import Answer, Called, Guided, Indexing, LiveServer, Report, report_json
 from thresher.demo.servers import LeftOut
 from thresher.demo.tour import tour
 
@@ -32,6 +32,7 @@ class Screen:
         self._console = console
         self._number = 0
         self._called = False
+        self._guided = 0
         self._progress = Progress(
             TextColumn("  indexing"),
             BarColumn(bar_width=40),
@@ -81,6 +82,13 @@ class Screen:
         """Tools were found for a message."""
         self._number += 1
         self._console.print("", present.answer(self._number, answer), sep="\n")
+
+    def guided(self, guided: Guided) -> None:
+        """Rules were found for a message, or rightly none."""
+        if not self._guided:
+            self._console.print(present.heading("Rules"))
+        self._guided += 1
+        self._console.print(*([""] if self._guided > 1 else []), present.guided(self._guided, guided), sep="\n")
 
     def called(self, called: Called) -> None:
         """A tool was called."""

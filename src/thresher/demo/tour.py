@@ -1,4 +1,4 @@
-"""The demo's course: connect, index, find, call.
+"""The demo's course: connect, index, find, advise, call.
 
 Invariant: everything shown goes through the product's own services and gateway; whatever ends the tour, no process
 and no file stays but the demo's own database.
@@ -21,10 +21,11 @@ from thresher.app import App, open_app
 from thresher.core import Caller, Settings, UpstreamError
 from thresher.demo.calls import call_tool, definition_tokens
 from thresher.demo.catalogue import Catalogue
-from thresher.demo.messages import MESSAGES, LocalCall, local_calls
+from thresher.demo.messages import MESSAGES, PROMPTS, LocalCall, local_calls
 from thresher.demo.place import Place, demo_settings
-from thresher.demo.report import Answer, Called, Indexing, LiveServer, Report
+from thresher.demo.report import Answer, Called, Guided, Indexing, LiveServer, Report
 from thresher.demo.servers import LeftOut, choose_servers, prepare_folder
+from thresher.embedding import count_tokens
 from thresher.gateway import build_gateway
 from thresher.knowledge.tools import Refreshed
 from thresher.upstream import ServerConfig
@@ -51,6 +52,10 @@ class Show(Protocol):
 
     def answered(self, answer: Answer) -> None:
         """Tools were found for a message."""
+        ...
+
+    def guided(self, guided: Guided) -> None:
+        """Rules were found for a message, or rightly none."""
         ...
 
     def called(self, called: Called) -> None:
@@ -85,6 +90,7 @@ async def _lead(guide: _Guide, place: Place, catalogue: Catalogue) -> Report:
     configs = [config for config, _ in live]
     indexing = await guide.index(configs, sum(server.tools for _, server in live), catalogue)
     answers = await guide.ask()
+    guided = await guide.advise()
     calls, meta_tokens = await guide.call(local_calls(place.world / "repository"), [config.name for config in configs])
     return Report(
         servers=tuple(server for _, server in live),
@@ -93,6 +99,7 @@ async def _lead(guide: _Guide, place: Place, catalogue: Catalogue) -> Report:
         vendors=len(catalogue.vendors),
         indexing=indexing,
         answers=answers,
+        guided=guided,
         calls=calls,
         encoder=guide.encoder,
         meta_tokens=meta_tokens,
@@ -189,6 +196,17 @@ class _Guide:
             answers.append(Answer(message, result, known.intersection(message.wants)))
             self._show.answered(answers[-1])
         return tuple(answers)
+
+    async def advise(self) -> tuple[Guided, ...]:
+        """Find rules for each message, once the router is fitted; nothing counts as given to a model by that."""
+        services = self._app.services
+        await services.intents.prepare(self._caller)
+        guided: list[Guided] = []
+        for message in PROMPTS:
+            prompt = await services.context.process_prompt(self._caller, message.text, delivers=False)
+            guided.append(Guided(message, prompt, count_tokens(prompt.text)))
+            self._show.guided(guided[-1])
+        return tuple(guided)
 
     async def call(self, calls: Sequence[LocalCall], live: Sequence[str]) -> tuple[tuple[Called, ...], int]:
         """Call local tools through the gateway, as a client does.
