@@ -52,8 +52,8 @@ _TALKED: Final = words(
       |\b(?:this|our|the)\s+(?:conversation|chat|dialog(?:ue)?|transcript|session)\b)[^;\n]{{0,100}}?{_OUT}"""
 )
 _DRAWN: Final = words(
-    r"""!\[[^\]\n]{0,80}\]\(\s*https?://[^)\s]{1,200}\?[^)\n]{0,200}\)[^\n]{0,80}\b(?:chat|conversation|prompt|history|secrets?|password)\b
-    |!\[[^\]\n]{0,80}\]\(\s*https?://[^)\s]{1,200}\?[^)\n]{0,80}(?:conversation|history|prompt|secret|chat)[^)\n]{0,80}\)"""
+    r"""!\[[^\]\[\n]{0,80}\]\(\s*https?://[^)\s\[!?]{1,200}\?[^)\n\[!]{0,200}
+    (?:(?:conversation|history|prompt|secret|chat)[^)\n\[!]{0,80}\)|\)[^\n!]{0,80}\b(?:chat|conversation|prompt|history|secrets?|password)\b)"""
 )
 _NAMED: Final = words(
     rf"""{GIVE}\s+(?:(?:me|us|out)\s+)?(?:all|any|every|each|the\s+(?:user|person|customer)'?s?'?|their|found|discovered)\s+

@@ -18,7 +18,7 @@ from thresher.knowledge.intents.sources import Place
 from thresher.knowledge.intents.walking import Walk
 
 _TEXT: Final[dict[Origin, int]] = {
-    "built-in": 64 << 20, "entry point": 64 << 20, "configured": 64 << 20, "user": 64 << 20, "project": 8 << 20
+    "built-in": 64 << 20, "entry point": 64 << 20, "configured": 64 << 20, "user": 64 << 20, "project": 4 << 20
 }  # fmt: skip
 """Octets of text in a place, which bound the scanner's work; anybody may have written a project."""
 
