@@ -211,17 +211,25 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         ("post", "/v1/tools/find", {"queries": ["x"], "servers": ["nobody"]}),
         ("post", "/v1/tools/refresh", {}),
         ("post", "/v1/tools/refresh", {"tool": "nothing"}),
+        ("get", "/v1/intents", None),
+        ("get", "/v1/intents/stats", None),
+        ("get", "/v1/intents/stats?days=0", None),
+        ("post", "/v1/intents/explain", {"message": "which tool can send an email?"}),
+        ("post", "/v1/intents/explain", {}),
+        ("post", "/v1/process_prompt", {"prompt": "which tool can send an email?"}),
+        ("post", "/v1/context", {"message": "which tool can send an email?"}),
         ("get", "/readyz", None),
     ]
     for method, path, body in asked:
         answer = await product.web.request(method, path, json=body)
-        described = document["paths"][path][method]["responses"][str(answer.status_code)]["content"]
+        described = document["paths"][path.partition("?")[0]][method]["responses"][str(answer.status_code)]["content"]
         schema = described[answer.headers["content-type"]]["schema"]
         Draft202012Validator(_resolved(schema, document)).validate(answer.json())
 
-    assert set(document["paths"]) == {"/v1/tools/find", "/v1/tools/refresh", "/healthz", "/readyz"}
+    posted = {"/v1/tools/find", "/v1/tools/refresh", "/v1/intents/explain", "/v1/process_prompt", "/v1/context"}
+    assert set(document["paths"]) == {*posted, "/v1/intents", "/v1/intents/stats", "/healthz", "/readyz"}
     assert document["openapi"].startswith("3.1")
-    for path in ("/v1/tools/find", "/v1/tools/refresh"):
+    for path in posted:
         operation = document["paths"][path]["post"]
         assert operation["summary"]
         assert operation["description"]

@@ -29,7 +29,6 @@ def intents_router(intents: IntentService) -> APIRouter:
     @router.get("")
     async def list_intents(caller: Asking) -> IntentsResponse:  # pyright: ignore[reportUnusedFunction] - a route
         """The intents in use."""
-        await intents.prepare(caller)
         infos = await intents.intents(caller)
         return IntentsResponse(intents=[Intent.model_validate(info, from_attributes=True) for info in infos])
 

@@ -118,6 +118,7 @@ def _running(settings: Settings, place: Place) -> Iterator[Check]:
     yield Check("database", "ok", f"{kind}: version, pgvector, schema and roles were checked at its start")
     yield _measured(lambda: ask("measure_encoder"))
     yield _servers(ask("list_servers"))
+    yield _packs(ask("list_packs"))
 
 
 def _measured(measure: Callable[[], dict[str, Any]]) -> Check:
@@ -139,6 +140,19 @@ def _servers(servers: list[dict[str, Any]]) -> Check:
     if not servers:
         return Check("servers", "warning", "none yet", "Add one: thresher servers add --help.")
     return Check("servers", "ok", f"{len(servers)} servers")
+
+
+def _packs(packs: dict[str, Any]) -> Check:
+    """Broken packs, and those that are found and not used; one whose place another one takes is not amiss."""
+    broken = [f"{problem['path']}: {problem['message']}" for problem in packs["problems"]]
+    held = [pack for pack in packs["inert"] if pack["reason"] != "shadowed"]
+    unused = [f"{pack['name']} is {pack['reason']} ({pack['path']})" for pack in held]
+    where = f" in {packs['project']}" if packs["project"] else ""
+    if not broken and not unused:
+        return Check("packs", "ok", f"{len(packs['active'])} in use{where}")
+    hints = [entry["hint"] for entry in (*packs["problems"], *held) if entry["hint"]]
+    detail = "; ".join([f"{len(packs['active'])} in use{where}", *broken, *unused])
+    return Check("packs", "warning", detail, " ".join(dict.fromkeys([*hints, "All of them: thresher packs list."])))
 
 
 def _port(settings: Settings, place: Place) -> Check:
