@@ -72,7 +72,7 @@ class SecretBox:
             ) from None
 
     def keyed_hash(self, value: str, scope: str) -> bytes:
-        """Keyed BLAKE2b of a text, 32 bytes: equal texts of one scope are known, and nobody without the key tries texts.
+        """Keyed BLAKE2b of a text, 32 bytes: equal texts of a scope are known, and nobody without the key tries texts.
 
         Args:
             value: The text; lone surrogates, which UTF-8 cannot hold, count as question marks.
