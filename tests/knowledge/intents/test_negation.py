@@ -21,6 +21,14 @@ from thresher.knowledge.intents.router.negation import MAX_REFUSALS, split_negat
         ("don\u2019t push - fetch", "fetch", "push"),
         ("NOT A RELATION, A VALUE LIST", "A VALUE LIST", "A RELATION"),
         ("not a relation", "", "a relation"),
+        ("no value list this time, please relate the lines", "please relate the lines", "value list this time"),
+        ("I did not ask for a value list but for a relation", "for a relation", "a value list"),
+        ("leave git alone and just run the query", "just run the query", "git"),
+        (
+            "except for the relation to shippers delete all relations",
+            "delete all relations",
+            "the relation to shippers",
+        ),
     ],
 )
 def test_a_refusal_is_taken_out(message: str, asked: str, refused: str) -> None:
@@ -37,6 +45,7 @@ def test_a_refusal_is_taken_out(message: str, asked: str, refused: str) -> None:
         "I don't know how to commit",
         "I can't commit",
         "nothing to commit",
+        "without a doubt",
         "git says nothing to commit, not sure why",
         "no",
         "don't",

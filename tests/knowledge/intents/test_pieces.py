@@ -91,6 +91,16 @@ def test_queries_are_bounded() -> None:
     assert len(pieces_of("many", queries=[f"query {number}" for number in range(100)]).texts) == 1 + MAX_QUERIES
 
 
+def test_a_long_message_is_cut_near_its_ends() -> None:
+    """What is asked stands before or behind what was pasted."""
+    message = f"Show me the log. {'blah ' * 4_000}. Which tables are there?"
+
+    pieces = pieces_of(message)
+
+    assert pieces.request.parts == 3
+    assert {"Show me the log", "Which tables are there?"} <= set(pieces.texts)
+
+
 @pytest.mark.parametrize("message", ["", "  \n\t ", "...", ", and ,"])
 def test_a_message_without_words_asks_for_nothing_much(message: str) -> None:
     """Nothing is cut out of nothing."""

@@ -39,6 +39,7 @@ _SURELY_CUES: Final = (
 _SURELY: Final = re.compile("|".join(_SURELY_CUES), re.I)
 _PERHAPS_CUES: Final = (
     r"^(?:(?:and|or|but|now|ok|okay|then|so|also)\b[\s,]*)?(?:what about|how about|this time|for|with|without|only)\b",
+    r"^and(?: [\w'\u2019]+){1,3}[.!?]*$",
     r"^(?:and|also|now) (?:for|in|on|with|without|the|to)\b",
     r"\b(?:too|as well|again|instead|another one|one more)[\s.!?]*$",
 )

@@ -28,6 +28,8 @@ MAX_TEXTS: Final = 1 + MAX_SPANS + MAX_REFUSALS + MAX_SPANS
 """Texts at most: the message, its spans, what it refuses, and the spans of the turn that it leans on."""
 _LONGEST: Final = 2_000
 """Characters of a span that are read: its first three quarters and its last quarter."""
+_HEAD, _TAIL = 3_000, 1_000
+"""Characters at both ends of a long request that are looked through for joints."""
 _EDGES: Final = " \t\n,;:."
 
 
@@ -109,7 +111,7 @@ def _request(asked: str, texts: dict[str, int], *, cut: bool) -> Request:
     """Every run of parts; the longest first, so that the whole stands in front."""
     if not asked:
         return Request()
-    joints = _likeliest(joints_of(asked)) if cut else ()
+    joints = _likeliest(_joints(asked)) if cut else ()
     starts = [0, *(joint.stop for joint in joints)]
     ends = [*(joint.start for joint in joints), len(asked)]
     count = len(starts)
@@ -121,6 +123,15 @@ def _request(asked: str, texts: dict[str, int], *, cut: bool) -> Request:
         for first, stop in runs
     )
     return Request(spans, joints)
+
+
+def _joints(asked: str) -> tuple[Joint, ...]:
+    """The joints of a request; of a long one those near its ends, where the asking is done."""
+    if len(asked) <= _HEAD + _TAIL:
+        return joints_of(asked)
+    behind = len(asked) - _TAIL
+    tail = (Joint(joint.start + behind, joint.stop + behind, joint.signs) for joint in joints_of(asked[behind:]))
+    return (*joints_of(asked[:_HEAD]), *tail)
 
 
 def _likeliest(joints: Sequence[Joint]) -> tuple[Joint, ...]:
