@@ -37,7 +37,11 @@ class Cursors:
     def of(cls, question: Sequence[str], candidates: Sequence[Piece]) -> Cursors:
         """The cursors of a question (its words, in order) with these candidates."""
         whole = hashlib.sha256()
-        for text in (*question, "", *(part for piece in candidates for part in (piece.kind, piece.name, piece.text))):
+        for text in (
+            *question,
+            "",
+            *(part for piece in candidates for part in (piece.kind, piece.name, piece.content or piece.text)),
+        ):
             encoded = text.encode("utf-8", "replace")
             whole.update(len(encoded).to_bytes(8, "big") + encoded)
         return cls(whole.hexdigest()[:_DIGEST_CHARACTERS], tuple(candidates))

@@ -7,12 +7,14 @@ answer fail.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypedDict
 
 from thresher.context.records import Asked, Note, Offer, Offers
 from thresher.context.variables import joined
 from thresher.core import Caller, HeldBack, NotFound, Scored, Tool, Why
 from thresher.knowledge.intents import Pack
 from thresher.knowledge.tools import Definition, Descriptions, FindResult, FoundTool, ToolService, line
+from thresher.search import Ahead
 
 EVERY_SERVER = "*"
 """What a pack names as its server when its tools are those of all servers."""
@@ -31,29 +33,32 @@ class ToolOffers:
     def __init__(self, tools: ToolService) -> None:
         self._tools = tools
 
-    async def of_packs(self, caller: Caller, asked: Asked, packs: Sequence[Pack]) -> Offers:
+    def read_ahead(self, caller: Caller, asked: Asked) -> Ahead | None:
+        """Begin to read what the search for tools needs, while the packs are being chosen; to be closed."""
+        return self._tools.read_ahead(caller, **_searched(asked))
+
+    async def of_packs(self, caller: Caller, asked: Asked, packs: Sequence[Pack], ahead: Ahead | None = None) -> Offers:
         """The tools of these packs: of their servers those that fit the message, and those they name."""
         known = await self._tools.server_names(caller)
         own = {name: None for pack in packs for name in _servers(pack)}
         everywhere = EVERY_SERVER in own
         there = [name for name in own if name in known]
         missing = [name for pack in packs for name in pack.servers if name not in known and name != EVERY_SERVER]
-        found = await self._find(caller, asked, None if everywhere else there) if everywhere or there else None
+        found = None
+        if everywhere or there:
+            found = await self._find(caller, asked, None if everywhere else there, ahead)
         servers = sorted(known)[:SHOWN_SERVERS] if everywhere else there
         return await self._offers(caller, found, packs, tuple(servers), missing)
 
     async def of_message(self, caller: Caller, asked: Asked, packs: Sequence[Pack]) -> Offers:
         """The tools that fit the message, of whatever server, and those that these packs name."""
-        return await self._offers(caller, await self._find(caller, asked, None), packs, (), [])
+        return await self._offers(caller, await self._find(caller, asked, None, None), packs, (), [])
 
-    async def _find(self, caller: Caller, asked: Asked, servers: Sequence[str] | None) -> FindResult:
+    async def _find(
+        self, caller: Caller, asked: Asked, servers: Sequence[str] | None, ahead: Ahead | None
+    ) -> FindResult:
         return await self._tools.find_tools(
-            caller,
-            queries=asked.queries or None,
-            message=None if asked.queries else asked.message,
-            history=asked.history,
-            servers=servers,
-            include_core_tools=False,
+            caller, **_searched(asked), servers=servers, include_core_tools=False, ahead=ahead
         )
 
     async def _offers(
@@ -80,6 +85,19 @@ class ToolOffers:
             return await self._tools.describe_tools(caller, names) if names else Descriptions(())
         except (NotFound, HeldBack):  # none of them is there, or may be used
             return Descriptions(())
+
+
+class _Searched(TypedDict):
+    queries: Sequence[str] | None
+    message: str | None
+    history: Sequence[str]
+
+
+def _searched(asked: Asked) -> _Searched:
+    """What tools are searched by: the calling model's phrases, else the message."""
+    if asked.queries:
+        return {"queries": asked.queries, "message": None, "history": ()}
+    return {"queries": None, "message": asked.message, "history": asked.history}
 
 
 def _servers(pack: Pack) -> tuple[str, ...]:

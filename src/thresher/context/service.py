@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from thresher.context.variables import Situation, Variables
 from thresher.core import Caller, ContextPack, NotFound, event, traced
 from thresher.knowledge.intents import Decision, IntentService, Pack
 from thresher.knowledge.tools import ToolService
+from thresher.search import Ahead
 
 logger = logging.getLogger("thresher.context")
 
@@ -79,11 +81,12 @@ class ContextService:
         asked = ask(prompt, history, queries, files, named="prompt")
         started = time.perf_counter()
         with traced() as trace:
-            decision = await self._route(caller, asked)
-            routed = time.perf_counter()
-            answer = Prompt(asked.message, decision, notes=tuple(_notes(decision)), trace_id=trace)
-            if packs := await self._packs(caller, decision):
-                answer = await self._enriched(caller, asked, packs, answer)
+            with self._reading_ahead(caller, asked) as ahead:
+                decision = await self._route(caller, asked)
+                routed = time.perf_counter()
+                answer = Prompt(asked.message, decision, notes=tuple(_notes(decision)), trace_id=trace)
+                if packs := await self._packs(caller, decision):
+                    answer = await self._enriched(caller, asked, packs, answer, ahead)
             ended = time.perf_counter()
             answer = replace(answer, timings=_timings(decision, started, routed, ended))
             answer = replace(answer, text=prompt_text(answer))
@@ -182,10 +185,22 @@ class ContextService:
                 event(logger, "pack gone", level=logging.WARNING, pack=score.intent)
         return tuple(packs)
 
-    async def _enriched(self, caller: Caller, asked: Asked, packs: Sequence[Pack], answer: Prompt) -> Prompt:
+    @contextmanager
+    def _reading_ahead(self, caller: Caller, asked: Asked) -> Generator[Ahead | None]:
+        """What the search for tools needs is read while the encoder works, before the packs are known."""
+        ahead = self._offers.read_ahead(caller, asked)
+        try:
+            yield ahead
+        finally:
+            if ahead is not None:
+                ahead.close()
+
+    async def _enriched(
+        self, caller: Caller, asked: Asked, packs: Sequence[Pack], answer: Prompt, ahead: Ahead | None
+    ) -> Prompt:
         book, offers, values = await asyncio.gather(
             self._rulebooks.of(caller, packs, asked.files, most=PROMPT_TOKENS),
-            self._offers.of_packs(caller, asked, packs),
+            self._offers.of_packs(caller, asked, packs, ahead),
             self.variables.values(Situation(caller, asked.files), ("PROJECT_NAME", "ACTIVE_SOLUTION")),
         )
         facts = Facts(values["PROJECT_NAME"] or "", values["ACTIVE_SOLUTION"] or "", offers.servers)

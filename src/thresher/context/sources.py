@@ -7,7 +7,7 @@ take its pieces as they take all others.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -99,7 +99,8 @@ def _rule_piece(rule: Rule, decision: Decision) -> Piece:
 def _tool_piece(offer: Offer) -> Piece:
     text = found_line(offer.tool, write=offer.write)
     why = why_text(offer.tool.why)
-    return _piece(TOOLS, offer.tool.name, text, tools_heading(), offer_data(offer), offer.tool.score, why)
+    piece = _piece(TOOLS, offer.tool.name, text, tools_heading(), offer_data(offer), offer.tool.score, why)
+    return replace(piece, content=offer.tool.line)
 
 
 def _piece(kind: str, name: str, text: str, heading: str, data: Mapping[str, Any], value: float, why: str) -> Piece:

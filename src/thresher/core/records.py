@@ -139,6 +139,7 @@ class Piece:
         value: Probability, 0 to 1, that the message needs it.
         why: The reason for it, in a few words.
         tokens: What it costs a model about (o200k), in the dearer of its two forms.
+        content: What of it must stay the same for a cursor to hold; the text unless told, which may tell a score too.
     """
 
     kind: str
@@ -149,6 +150,7 @@ class Piece:
     value: float
     why: str = ""
     tokens: int = 0
+    content: str = ""
 
 
 @dataclass(frozen=True, slots=True)

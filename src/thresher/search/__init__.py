@@ -5,6 +5,7 @@ Invariant: a search sees the rows of its caller's tenant alone, and a filter is 
 Uses: core, embedding, store.
 """
 
+from thresher.search.ahead import Ahead
 from thresher.search.clauses import clauses, is_request, prose
 from thresher.search.index import SearchIndex
 from thresher.search.planning import MAX_QUERIES
@@ -14,6 +15,7 @@ from thresher.search.texts import TextVectors, text_vectors
 
 __all__ = [
     "MAX_QUERIES",
+    "Ahead",
     "Entry",
     "Filter",
     "Hit",

@@ -17,6 +17,7 @@ import numpy as np
 from thresher.core import Caller, InvalidInput, Settings, StoreError, StoreUnavailable, Tenant, event
 from thresher.embedding import Encoder
 from thresher.search import answering, writing
+from thresher.search.ahead import Ahead
 from thresher.search.arrays import Floats
 from thresher.search.bm25 import score_texts
 from thresher.search.calibration import constants_for
@@ -26,7 +27,7 @@ from thresher.search.phrases import Embedded, embed
 from thresher.search.planning import Plan, plan_of
 from thresher.search.profiles import profile_of
 from thresher.search.put import BATCH, complete, model_id, pending, put_entries, told_model
-from thresher.search.reading import Reader, Reading, Request
+from thresher.search.reading import NOTHING, Reader, Reading, Request, reading_of
 from thresher.search.records import Entry, Filter, Progress, PutCounts, SearchResult
 from thresher.search.words import Words
 from thresher.store import Database, run_retrying
@@ -166,6 +167,7 @@ class SearchIndex:
         threshold: float | None = None,
         split: bool = True,
         message: str = "",
+        ahead: Ahead | None = None,
     ) -> SearchResult:
         """Find the items that fit.
 
@@ -178,6 +180,7 @@ class SearchIndex:
             threshold: Least probability of a hit, 0 to 1; None for the fitted decision.
             split: Whether a single query is a message that may hold several tasks.
             message: What phrases of the calling model were written for; it lends them context.
+            ahead: What `read_ahead` began to read for the same caller, kind, queries, split and message.
 
         Raises:
             InvalidInput: No query, too many, a negative limit, or a threshold outside 0 to 1.
@@ -186,9 +189,10 @@ class SearchIndex:
         if limit < 0 or not 0 <= (threshold or 0.0) <= 1:
             raise InvalidInput("The limit or the threshold is out of range.", hint="limit >= 0, threshold 0 to 1.")
         started = time.perf_counter()
-        plan = plan_of(queries, split=split, message=message)
+        plan = ahead.plan if ahead is not None else plan_of(queries, split=split, message=message)
         request = Request(caller, kind, filter.facets)
-        (reading, lexical, lost), embedded = await asyncio.gather(self._read(request, plan), embed(plan, self._encoder))
+        read = self._read(request, plan) if ahead is None else self._narrowed(request, ahead)
+        (reading, lexical, lost), embedded = await asyncio.gather(read, embed(plan, self._encoder))
         embedded = await self._matching(plan, reading, embedded)
         if lost and embedded.matrix is None:
             raise StoreUnavailable(
@@ -223,6 +227,24 @@ class SearchIndex:
             embedded.matrix is not None,
         )
 
+    def read_ahead(
+        self, caller: Caller, kind: str, queries: Sequence[str], *, split: bool = True, message: str = ""
+    ) -> Ahead:
+        """Begin to read what a search needs, while what decides about its filter is waited for.
+
+        Args:
+            caller: Who will ask.
+            kind: Which collection.
+            queries: As for `search`.
+            split: As for `search`.
+            message: As for `search`.
+
+        Raises:
+            InvalidInput: No query, or too many.
+        """
+        plan = plan_of(queries, split=split, message=message)
+        return Ahead(kind, plan, asyncio.create_task(self._read(Request(caller, kind, None), plan)))
+
     @property
     def copied_bytes(self) -> int:
         """Memory that copies of vectors take in this process."""
@@ -250,6 +272,16 @@ class SearchIndex:
             note = "Searched by meaning alone, in the last copy of the index: the database does not answer."
             reading = last
         return reading, score_texts(plan.terms, reading.postings, reading.ids), note
+
+    async def _narrowed(self, request: Request, ahead: Ahead) -> tuple[Reading, Floats, str]:
+        """What was read ahead, under the filter; read again where this process holds no copy to filter."""
+        reading, lexical, note = await ahead.reading
+        if request.facets is None or reading is NOTHING:
+            return reading, lexical, note
+        if reading.snapshot is None:
+            return await self._read(request, ahead.plan)
+        narrowed = reading_of(reading.snapshot, request, reading.postings)
+        return narrowed, score_texts(ahead.plan.terms, narrowed.postings, narrowed.ids), note
 
     async def _matching(self, plan: Plan, reading: Reading, embedded: Embedded) -> Embedded:
         """Vectors of the model that serves; none, with a note, when no encoder at hand is that model."""

@@ -20,7 +20,7 @@ from thresher.knowledge.tools.models import KIND, UNCHOSEN_CAP, FindResult, Foun
 from thresher.knowledge.tools.queries import Discovery
 from thresher.knowledge.tools.question import Question
 from thresher.knowledge.tools.withheld import withheld
-from thresher.search import Filter, SearchIndex, SearchResult
+from thresher.search import Ahead, Filter, SearchIndex, SearchResult
 from thresher.store import clean, message_of
 
 logger = logging.getLogger("thresher.knowledge")
@@ -48,7 +48,14 @@ class Finder:
         self._settings = settings
 
     async def find(
-        self, caller: Caller, question: Question, servers: Sequence[str] | None, *, core: bool, unchosen: bool = False
+        self,
+        caller: Caller,
+        question: Question,
+        servers: Sequence[str] | None,
+        *,
+        core: bool,
+        unchosen: bool = False,
+        ahead: Ahead | None = None,
     ) -> FindResult:
         """Answer one question.
 
@@ -58,6 +65,7 @@ class Finder:
             servers: Only tools of these servers.
             core: Whether core tools are always part of the answer.
             unchosen: Whether the answer shows, where clients see all tools, those that were not chosen too.
+            ahead: What `read_ahead` began to read for the same question.
 
         Raises:
             NotFound: A server of the filter does not exist.
@@ -71,7 +79,7 @@ class Finder:
             if selection == "off":
                 answer = _Answer(_nothing(question, _OFF), (), fallback=False, searched=0)
             else:
-                search = await self._search(caller, catalogue, question, scope)
+                search = await self._search(caller, catalogue, question, scope, ahead)
                 answer = self._choose(catalogue, search, question, scope, core=core)
             result = _result(catalogue, answer, trace, selection)
             if catalogue.held and selection != "off":
@@ -83,6 +91,12 @@ class Finder:
             self._note(caller, catalogue, question, answer, result)
         return result
 
+    def read_ahead(self, caller: Caller, question: Question) -> Ahead | None:
+        """Begin to read what the answer to a question needs; None where nothing is searched."""
+        if self._settings.selection == "off":
+            return None
+        return self._index.read_ahead(caller, KIND, question.texts, split=question.split)
+
     def _note(
         self, caller: Caller, catalogue: Catalogue, question: Question, answer: _Answer, result: FindResult
     ) -> None:
@@ -93,7 +107,12 @@ class Finder:
         _report(caller, source, result)
 
     async def _search(
-        self, caller: Caller, catalogue: Catalogue, question: Question, scope: Collection[int] | None
+        self,
+        caller: Caller,
+        catalogue: Catalogue,
+        question: Question,
+        scope: Collection[int] | None,
+        ahead: Ahead | None,
     ) -> SearchResult | ThresherError:
         try:
             return await self._index.search(
@@ -104,6 +123,7 @@ class Finder:
                 filter=Filter(facets=catalogue.facets(scope)),
                 threshold=question.threshold,
                 split=question.split,
+                ahead=ahead,
             )
         except ThresherError as error:
             return error

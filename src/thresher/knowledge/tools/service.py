@@ -37,7 +37,7 @@ from thresher.knowledge.tools.refreshing import Refresher
 from thresher.knowledge.tools.retention import Purged, prune, purge
 from thresher.knowledge.tools.servers import Servers, own
 from thresher.knowledge.tools.statistics import Statistics, measure
-from thresher.search import Progress, PutCounts, SearchIndex
+from thresher.search import Ahead, Progress, PutCounts, SearchIndex
 from thresher.store import Database, SecretBox, run_retrying
 from thresher.upstream import Changed, ServerConfig, Upstreams
 
@@ -83,6 +83,7 @@ class ToolService:
         threshold: float | None = None,
         include_core_tools: bool = True,
         include_unchosen: bool = False,
+        ahead: Ahead | None = None,
     ) -> FindResult:
         """Pick the tools that fit.
 
@@ -96,13 +97,33 @@ class ToolService:
             threshold: The least probability, 0 to 1, that anything fits; the fitted one unless told.
             include_core_tools: Whether core tools are always part of the answer.
             include_unchosen: Whether the answer shows, where clients see all tools, those that were not chosen too.
+            ahead: What `read_ahead` began to read for the same queries, message and history.
 
         Raises:
             InvalidInput: An argument is out of bounds.
             NotFound: A server of the filter does not exist.
         """
         question = ask(queries, message, history, self._settings.find_limit if limit is None else limit, threshold)
-        return await self._finder.find(caller, question, servers, core=include_core_tools, unchosen=include_unchosen)
+        return await self._finder.find(
+            caller, question, servers, core=include_core_tools, unchosen=include_unchosen, ahead=ahead
+        )
+
+    def read_ahead(
+        self,
+        caller: Caller,
+        *,
+        queries: Sequence[str] | str | None = None,
+        message: str | None = None,
+        history: Sequence[str] = (),
+    ) -> Ahead | None:
+        """Begin to read what `find_tools` with these arguments needs, while its servers are not known yet.
+
+        Whoever does not hand it to `find_tools` closes it. None where nothing is searched.
+
+        Raises:
+            InvalidInput: An argument is out of bounds.
+        """
+        return self._finder.read_ahead(caller, ask(queries, message, history, self._settings.find_limit, None))
 
     def server_changed(self, config: ServerConfig, changed: Changed) -> None:
         """Take a server's announcement that its lists changed: it is listed again soon, and nothing else is touched."""

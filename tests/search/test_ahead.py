@@ -1,0 +1,51 @@
+"""Reading ahead: a search whose filter comes later finds the same."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.search.samples import entry
+from tests.search.test_search import KIND, TOOLS, same
+from thresher.core import Caller, Tenant
+from thresher.search import Filter, SearchIndex
+
+QUESTION = ["fetch a page and create a branch"]
+
+
+@pytest.mark.parametrize("facets", [None, frozenset({"server:0"}), frozenset({"server:1"}), frozenset({"server:9"})])
+@pytest.mark.parametrize("kept", [True, False])
+async def test_what_was_read_ahead_gives_the_same_hits(
+    index: SearchIndex,
+    bare_index: SearchIndex,
+    tenant: Tenant,
+    caller: Caller,
+    kept: bool,
+    facets: frozenset[str] | None,
+) -> None:
+    """With a copy in the process and without, under any filter and none."""
+    index = index if kept else bare_index
+    entries = [entry(number, text, facets=frozenset({f"server:{number % 2}"})) for number, text in enumerate(TOOLS, 1)]
+    await index.put(tenant, KIND, entries)
+    await index.search(caller, KIND, QUESTION, limit=1)
+    await index.settle()
+
+    ahead = index.read_ahead(caller, KIND, QUESTION)
+    told = await index.search(caller, KIND, QUESTION, limit=9, filter=Filter(facets=facets), threshold=0, ahead=ahead)
+    plain = await index.search(caller, KIND, QUESTION, limit=9, filter=Filter(facets=facets), threshold=0)
+
+    assert same(told.hits, plain.hits)
+    assert (told.searched, told.abstained, told.clauses) == (plain.searched, plain.abstained, plain.clauses)
+
+
+async def test_what_is_read_ahead_for_nothing_is_let_go(index: SearchIndex, caller: Caller) -> None:
+    """Before it is done, and after."""
+    begun, done = (index.read_ahead(caller, KIND, QUESTION) for _ in range(2))
+
+    begun.close()
+    await asyncio.wait([begun.reading, done.reading])
+    done.close()
+
+    assert begun.reading.cancelled()
+    assert not done.reading.cancelled()
