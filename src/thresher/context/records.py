@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from thresher.core import Rule
-from thresher.knowledge.intents.models import Decision
+from thresher.knowledge.intents import Decision
 from thresher.knowledge.tools import FoundTool
 
 

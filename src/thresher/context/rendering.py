@@ -15,7 +15,7 @@ from thresher.context.listing import Listing
 from thresher.context.records import Facts, Note, Offer, Prompt, Rulebook
 from thresher.context.variables import UNKNOWN
 from thresher.core import LeftOut, Piece, Rule, shortened
-from thresher.knowledge.intents.models import PASS_THROUGH, Decision
+from thresher.knowledge.intents import PASS_THROUGH, Decision
 from thresher.knowledge.tools import found_line, why_text
 
 NEXT_STEP = "run - with call_tool, ! with call_tool_write; full schema: describe_tools"
