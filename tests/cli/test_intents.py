@@ -187,6 +187,45 @@ def test_the_hook_gives_the_rules_of_a_trusted_pack(home: Home, command: Command
     assert 'Say "hello" first.' in after
 
 
+def test_a_client_gets_the_rules_of_the_project_in_which_it_was_started(
+    home: Home, command: Command, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bridge tells where it works; a client started elsewhere does not see them."""
+    del command
+    shown = request(home.place, "show_pack", {"name": "hello"}, project=str(project))
+    request(home.place, "trust_pack", {"name": "hello", "digest": shown["digest"]}, project=str(project))
+    request(home.place, "list_intents", project=str(project))
+    inside = prompted(home)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+
+    assert 'Say "hello" first.' in inside
+    assert 'Say "hello" first.' not in prompted(home)
+
+
+def test_the_holder_of_another_tenant_s_key_has_no_part_in_the_owner_s_packs(
+    home: Home, command: Command, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """He neither sees those of a project nor approves any."""
+    shown = request(home.place, "show_pack", {"name": "hello"}, project=str(project))
+    key = command("keys", "add", "packs", "--tenant", "elsewhere", "--json").json["key"]
+    monkeypatch.setenv("THRESHER_KEY", key)
+    seen = request(home.place, "list_packs", project=str(project))
+
+    assert "hello" not in [pack["name"] for pack in (*seen["active"], *seen["inert"])]
+    with pytest.raises(DaemonFailure, match="owner of the data folder"):
+        request(home.place, "trust_pack", {"name": "hello", "digest": shown["digest"]}, project=str(project))
+
+
+def prompted(home: Home) -> str:
+    """What an MCP client that starts here is given for a greeting."""
+    client = home.client()
+    client.greet()
+    answer = client.call("process_prompt", prompt="greet the customer")
+    client.leave()
+    return str(answer["content"][0]["text"])
+
+
 def hooked(home: Home, project: Path) -> str:
     """What the hook prints for a greeting."""
     event = {"hook_event_name": "UserPromptSubmit", "cwd": str(project), "prompt": "greet the customer"}
