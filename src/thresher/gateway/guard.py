@@ -72,10 +72,10 @@ class RulesFirst:
         if not owners:
             return None
         intents, names = self._services.intents, [pack.name for pack in owners]
+        came = time.monotonic()
         if not self._on or await self._given(caller, names):
             intents.note_call(caller, names, name)
             return None
-        came = time.monotonic()
         await asyncio.sleep(GATHER_SECONDS)
         if not (together := self._is_answered(caller, names, came)):
             intents.mark_given(caller, names)
