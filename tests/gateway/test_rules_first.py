@@ -107,8 +107,9 @@ async def test_another_session_is_held_up_too(services: Services) -> None:
             assert RULES in text(await call(client, "box_open_box"))
 
 
-async def test_calls_made_together_are_all_held_up(client: Client[Any]) -> None:
+async def test_calls_made_together_are_all_held_up(client: Client[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A model has read nothing when it sends several: the rules come once, and nothing is run."""
+    monkeypatch.setattr("thresher.gateway.guard.GATHER_SECONDS", 1.5)  # on a machine that is busy with other tests
     answers = await asyncio.gather(*(call(client, "box_open_box") for _ in range(3)), call(client, "box_close_box"))
     after = await call(client, "box_open_box")
 

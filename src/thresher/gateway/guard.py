@@ -28,7 +28,7 @@ logger = logging.getLogger("thresher.gateway")
 RULES_META = "thresher/rules"
 """Names, in the `_meta` of an answer that holds rules in place of a result, the packs whose rules they are."""
 
-GATHER_SECONDS = 0.05
+GATHER_SECONDS = 0.1
 """How long the answer to a first call waits for others that were made together with it: a model has not read the rules
 when it sends those. A client that waits for each answer before it calls again never notices."""
 
