@@ -3,8 +3,8 @@
 BANKING77 (Casanueva and others, 2020) and CLINC150 (Larson and others, 2019), their 5-shot, 10-shot and full training
 parts. Beside Thresher: the rule of the library semantic-router (mean cosine of each intent's lines among the five
 nearest, a fixed threshold of 0.5), written here, and the intent of the nearest line from a cosine of 0.5. Nothing is
-chosen on a test part: the one threshold that the table asks for is the score which 98 % of the in-scope validation
-lines reach.
+chosen on a test part: the one threshold that the table asks for is the greatest at which 94 % of the in-scope
+validation lines are still answered rightly, a point more than must be.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PARTS = {"train_5": "5_shot", "train_10": "10_shot", "train": "full"}
 COSINE = 0.5
 """The fixed threshold of both plain rules."""
 NEAREST = 5
-KEPT = 0.98
+KEPT = 0.94
 _TIMED = 500
 _BATCH = 512
 
@@ -180,7 +180,7 @@ async def _scope(bench: Bench, fitted: Fitted, rules: dict[str, Rule], encode: E
     found: dict[str, Any] = {"out_of_scope": len(strangers)}
     for rule, scored in rules.items():
         values, foreign = scored(vectors), scored(strangers)
-        limit = float(np.quantile(scored(kept).max(axis=1), 1 - KEPT))
+        limit = _limit(scored(kept), bench.numbers(single("clinc150", "valid")))
         found[rule] = {
             "one_threshold_from_validation": scope(values, labels, foreign, limit),
             "auroc": _rounded(auc(values.max(axis=1).tolist(), foreign.max(axis=1).tolist())),
@@ -188,6 +188,13 @@ async def _scope(bench: Bench, fitted: Fitted, rules: dict[str, Rule], encode: E
         own = fitted.limits if rule == "thresher" else COSINE
         found[rule]["own_thresholds"] = scope(values, labels, foreign, own)
     return found
+
+
+def _limit(values: Values, labels: NDArray[np.int32]) -> float:
+    """The greatest threshold at which `KEPT` of the lines are answered rightly; where none does, the least."""
+    right = values.max(axis=1)[values.argmax(axis=1) == labels]
+    missed = 1 - KEPT * len(labels) / len(right)
+    return float(np.quantile(right, max(missed, 0.0), method="lower"))
 
 
 async def _packs(encode: Encode) -> dict[str, Any]:

@@ -35,8 +35,9 @@ PRIOR: Final = 20.0
 LEAST: Final = 0.01
 MOST: Final = 0.05
 """A threshold lies where at least so many and at most so many of an intent's own lines would be missed."""
-BOUNDS: Final = (0.35, 0.5)
-"""And between these: beyond them the figures are too uncertain to follow."""
+BOUNDS: Final = (0.25, 0.5)
+"""And between these: beyond them the figures are too uncertain to follow. The lower one is that of an intent without
+lines, and rises to the upper one with their number: the fewer they are, the less they cover of what people ask."""
 _OTHERS_PRIOR: Final = 0.1
 _SIBLINGS: Final = 0.25
 _ASKING: Final = 0.1
@@ -181,7 +182,8 @@ def limits_of(sides: Sides, calibration: Calibration, false_alarms: float) -> Fl
         lines = own[sides.lines.labels == intent]
         low, high = (_drawn(lines, share, usual) for share, usual in zip((LEAST, MOST), bounds, strict=True))
         wanted = _drawn(best[asked == intent], 1 - false_alarms, alarm)
-        return float(np.clip(np.clip(wanted, low, max(low, high)), *BOUNDS))
+        least = _drawn(np.full(len(lines), BOUNDS[1], np.float32), 0.5, BOUNDS[0])
+        return float(np.clip(np.clip(wanted, low, max(low, high)), least, BOUNDS[1]))
 
     return np.array([limit(intent) for intent in range(len(calibration.usual))], np.float32)
 
