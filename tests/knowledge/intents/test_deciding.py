@@ -227,3 +227,23 @@ def test_no_intents_at_all_pass_everything_through() -> None:
     scores = TextScores(empty, empty, empty, empty.astype(np.int32), tuple({} for _ in pieces.texts))
 
     assert decide((), {}, pieces, scores).passes_through
+
+
+def test_beside_a_task_of_ours_less_is_needed() -> None:
+    """Who asks for one thing more probably asks for another; alone the same words would not be enough."""
+    table = {"commit my work": (0.95, 0.01, 0.01), "the list of lands": (0.01, 0.02, 0.3)}
+
+    assert matched(decided("commit my work and then the list of lands", table)) == [
+        ("git", "line"),
+        ("value-lists", "line"),
+    ]
+    assert decided("the list of lands", table).passes_through
+
+
+def test_a_threshold_set_by_hand_holds_beside_others_too() -> None:
+    """What a person sets is obeyed to the letter."""
+    table = {"commit my work": (0.95, 0.01, 0.01), "the list of lands": (0.01, 0.02, 0.3)}
+
+    decision = decided("commit my work and then the list of lands", table, by_hand={"value-lists": 0.5})
+
+    assert matched(decision) == [("git", "line")]

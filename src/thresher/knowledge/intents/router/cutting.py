@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,15 +23,17 @@ from thresher.knowledge.intents.router.pieces import Request
 from thresher.knowledge.intents.router.records import TextScores
 
 EVIDENCE: Final[dict[str, float]] = {
-    "which": 1.91,
-    "whether": 0.84,
-    "echo": 0.3,
-    "unmatched": -2.13,
-    "repeated": 0.86,
+    "which": 2.62,
+    "whether": 1.26,
+    "echo": 0.32,
+    "unmatched": -1.21,
+    "repeated": 0.11,
 }
 """What the router's view of a cut weighs: the logarithms of how surely it says which intent each piece asks for and
 whether it does at all; the logarithm of what the uncut request gives to each intent found; the number of pieces that
 ask for nothing, and of those whose intent another has already."""
+COMPANY: Final = 0.25
+"""Share of its threshold that a piece must reach beside one that reaches its own."""
 _LEAST: Final = 1e-4
 _LEAST_ECHO: Final = 1e-3
 """Smaller values weigh the same."""
@@ -41,10 +43,11 @@ NOTHING: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """The scores of a message's texts beside the thresholds that they must reach, one for each intent."""
+    """The scores of a message's texts, the thresholds of the intents, and which of those were set by hand."""
 
     scores: TextScores
     thresholds: tuple[float, ...]
+    by_hand: frozenset[int] = frozenset()
 
     def best(self, text: int) -> int:
         """The intent that fits a text best."""
@@ -54,10 +57,22 @@ class Judge:
         """The calibrated probability that a text asks for an intent."""
         return float(self.scores.score[text, intent])
 
-    def match(self, text: int) -> int:
-        """The intent that a text asks for, or `NOTHING`."""
+    def match(self, text: int, share: float = 1.0) -> int:
+        """The intent that a text asks for, or `NOTHING`; of a threshold not set by hand a share may be enough."""
         best = self.best(text)
-        return best if self.score(text, best) >= self.thresholds[best] else NOTHING
+        least = self.thresholds[best] * (1.0 if best in self.by_hand else share)
+        return best if self.score(text, best) >= least else NOTHING
+
+    def matches(self, texts: Sequence[int]) -> list[int]:
+        """The intents that the pieces of one message ask for.
+
+        Beside a piece that reaches its threshold the others need only a share of theirs: who asks for one thing of ours
+        more probably asks for another.
+        """
+        found = [self.match(text) for text in texts]
+        if all(intent == NOTHING for intent in found):
+            return found
+        return [self.match(text, COMPANY) for text in texts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +96,8 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What the router makes of one piece: the intent that it asks for, and two logarithms."""
+    """How surely the router says which intent a piece asks for, and whether it does: two logarithms."""
 
-    intent: int
     which: float
     whether: float
 
@@ -114,32 +128,28 @@ def ways_to_cut(judge: Judge, request: Request) -> Iterator[Cut]:
         joints = tuple(joint for joint in range(len(odds)) if mask >> joint & 1)
         edges = (0, *(joint + 1 for joint in joints), request.parts)
         texts = tuple(at[edge] for edge in itertools.pairwise(edges))
-        intents = frozenset(seen[text].intent for text in texts) - {NOTHING}
-        evidence = _evidence(texts, seen, intents, echo)
+        matched = [intent for intent in judge.matches(texts) if intent != NOTHING]
+        intents = frozenset(matched)
+        evidence = _evidence([seen[text] for text in texts], matched, echo)
         weighed = sum(weight * value for weight, value in zip(EVIDENCE.values(), evidence, strict=True))
         yield Cut(texts, intents, joints, evidence, sum(odds[joint] for joint in joints) + weighed)
 
 
 def _seen(judge: Judge, text: int) -> _Seen:
     scores = judge.scores
-    best = judge.best(text)
-    return _Seen(
-        judge.match(text), _log(float(scores.probability[text].max())), _log(float(scores.similarity[text, best]))
-    )
+    whether = float(scores.similarity[text, judge.best(text)])
+    return _Seen(_log(float(scores.probability[text].max())), _log(whether))
 
 
-def _evidence(
-    texts: Sequence[int], seen: Mapping[int, _Seen], intents: frozenset[int], echo: Sequence[float]
-) -> tuple[float, ...]:
+def _evidence(pieces: Sequence[_Seen], matched: Sequence[int], echo: Sequence[float]) -> tuple[float, ...]:
     """What the router makes of a cut, in the order of `EVIDENCE`."""
-    pieces = [seen[text] for text in texts]
-    matched = sum(piece.intent != NOTHING for piece in pieces)
+    intents = set(matched)
     return (
         sum(piece.which for piece in pieces),
         sum(piece.whether for piece in pieces),
         sum(echo[intent] for intent in intents),
-        len(pieces) - matched,
-        matched - len(intents),
+        len(pieces) - len(matched),
+        len(matched) - len(intents),
     )
 
 

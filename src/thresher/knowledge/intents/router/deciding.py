@@ -77,7 +77,8 @@ def decide(
     decision = Decision(clauses=pieces.texts[:1], confidence=1.0, basis=basis, degraded=degraded)
     if intents and pieces.texts:
         limits = {**thresholds, **(by_hand or {})}
-        judge = Judge(scores, tuple(limits.get(name, 1.0) for name in intents))
+        hand = frozenset(number for number, name in enumerate(intents) if name in (by_hand or {}))
+        judge = Judge(scores, tuple(limits.get(name, 1.0) for name in intents), hand)
         decision = _decided(decision, _verdict(judge, pieces), judge, pieces, intents, lines)
     return _with_applied(decision, applied or {})
 
@@ -134,8 +135,7 @@ def _leaning(judge: Judge, pieces: Pieces, own: Mapping[int, tuple[int, str]]) -
 def _matches(judge: Judge, texts: Sequence[int]) -> dict[int, int]:
     """The intents that texts ask for, each with the text that asks for it most."""
     found: dict[int, int] = {}
-    for text in texts:
-        intent = judge.match(text)
+    for text, intent in zip(texts, judge.matches(texts), strict=True):
         if intent != NOTHING and (
             intent not in found or judge.score(text, intent) > judge.score(found[intent], intent)
         ):
@@ -172,8 +172,9 @@ def _confidence(judge: Judge, verdict: _Verdict, pieces: Pieces) -> float:
 
     The mean, since answers about one message fail together: their product says .68 where .88 are right (measured).
     """
-    best = [(text, judge.score(text, judge.best(text))) for text in verdict.judged]
-    answers = [score if judge.match(text) != NOTHING else 1.0 - score for text, score in best]
+    best = [judge.score(text, judge.best(text)) for text in verdict.judged]
+    matched = judge.matches(verdict.judged)
+    answers = [score if found != NOTHING else 1.0 - score for score, found in zip(best, matched, strict=True)]
     mean = math.exp(sum(math.log(max(answer, _LEAST)) for answer in answers) / max(len(answers), 1))
     leaning = pieces.leaning if any(why == "history" for _, why in verdict.found.values()) else 1.0
     return verdict.share * mean * leaning

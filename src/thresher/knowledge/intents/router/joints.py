@@ -54,21 +54,21 @@ _READ: Final = 300
 """Characters of a side that are read for its signs."""
 
 SIGNS: Final[dict[str, float]] = {
-    "end": 1.66,
-    "link": 3.93,
-    "word": 1.01,
-    "comma": 1.94,
-    "comma word": 2.36,
-    "right asks": 1.22,
-    "right statement": 0.26,
-    "right condition": 0.09,
-    "right points": -0.85,
-    "right points back": 0.29,
-    "right short": 0.62,
-    "left asks": 1.39,
-    "left statement": -0.55,
-    "left condition": -1.23,
-    "left short": -0.38,
+    "end": 1.70,
+    "link": 4.38,
+    "word": 0.99,
+    "comma": 1.98,
+    "comma word": 2.44,
+    "right asks": 1.61,
+    "right statement": 0.23,
+    "right condition": 0.25,
+    "right points": -0.92,
+    "right points back": -1.10,
+    "right short": 0.48,
+    "left asks": 1.32,
+    "left statement": -0.77,
+    "left condition": -1.33,
+    "left short": -0.22,
 }
 """What each sign adds to the log-odds that two tasks meet at a joint."""
 
