@@ -36,6 +36,7 @@ COSINE = 0.5
 """The fixed threshold of both plain rules."""
 NEAREST = 5
 KEPT = 0.94
+GIVEN_UP = 0.03
 _TIMED = 500
 _BATCH = 512
 
@@ -191,10 +192,13 @@ async def _scope(bench: Bench, fitted: Fitted, rules: dict[str, Rule], encode: E
 
 
 def _limit(values: Values, labels: NDArray[np.int32]) -> float:
-    """The greatest threshold at which `KEPT` of the lines are answered rightly; where none does, the least."""
+    """The greatest threshold at which `KEPT` of the lines are answered rightly.
+
+    A rule that is right too seldom for that gives up as large a part of its right answers as Thresher does.
+    """
     right = values.max(axis=1)[values.argmax(axis=1) == labels]
     missed = 1 - KEPT * len(labels) / len(right)
-    return float(np.quantile(right, max(missed, 0.0), method="lower"))
+    return float(np.quantile(right, missed if missed > 0 else GIVEN_UP, method="lower"))
 
 
 async def _packs(encode: Encode) -> dict[str, Any]:
