@@ -151,6 +151,9 @@ def figures(lines: Sequence[Line], answers: Sequence[Chosen]) -> dict[str, Any]:
 async def measure(encode: Encode, part: str = "test") -> dict[str, Any]:
     """The row of MixATIS.
 
+    In the test part 108 of 828 messages hold `atis_day_name`, of which the training lines have none: nobody who learns
+    from them alone can get more than 87.0 per cent exactly right.
+
     Args:
         encode: The encoder, with the query prefix.
         part: `test`, or `dev` while something is being tuned.
@@ -160,7 +163,15 @@ async def measure(encode: Encode, part: str = "test") -> dict[str, Any]:
     all_judged = await judged(fitted, lines, encode)
     rows = {name: figures(lines, [rule(fitted, one) for one in all_judged]) for name, rule in RULES.items()}
     texts = [len(one.pieces.texts) for one in all_judged]
-    return {"messages": len(lines), "texts_a_message": round(float(np.mean(texts)), 2), **rows}
+    known = [one for one in all_judged if one.line.intents <= set(fitted.intents)]
+    exact = figures([one.line for one in known], [decided(fitted, one) for one in known])["exact_match"]
+    return {
+        "messages": len(lines),
+        "texts_a_message": round(float(np.mean(texts)), 2),
+        "messages_with_an_untrained_intent": len(lines) - len(known),
+        "exact_match_of_the_others": exact,
+        **rows,
+    }
 
 
 async def measure_whole(encode: Encode, part: str = "test") -> dict[str, Any]:
