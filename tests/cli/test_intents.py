@@ -203,12 +203,13 @@ def test_a_client_gets_the_rules_of_the_project_in_which_it_was_started(
     assert 'Say "hello" first.' not in prompted(home)
 
 
-def test_the_holder_of_another_tenant_s_key_has_no_part_in_the_owner_s_packs(
-    home: Home, command: Command, project: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("tenant", ["elsewhere", "local"])
+def test_the_holder_of_a_key_has_no_part_in_the_owner_s_packs(
+    home: Home, command: Command, project: Path, monkeypatch: pytest.MonkeyPatch, tenant: str
 ) -> None:
-    """He neither sees those of a project nor approves any."""
+    """He neither sees those of a project nor approves any, in the owner's tenant as little as in another."""
     shown = request(home.place, "show_pack", {"name": "hello"}, project=str(project))
-    key = command("keys", "add", "packs", "--tenant", "elsewhere", "--json").json["key"]
+    key = command("keys", "add", "packs", "--tenant", tenant, "--json").json["key"]
     monkeypatch.setenv("THRESHER_KEY", key)
     seen = request(home.place, "list_packs", project=str(project))
 

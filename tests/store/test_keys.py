@@ -34,8 +34,8 @@ async def test_a_key_speaks_for_its_tenant_and_user(keys: Keys, tenant: Tenant, 
     whole, _ = await keys.add(tenant, "team")
     of_ann, _ = await keys.add(other_tenant, "team", "ann")
 
-    assert await keys.holder(whole) == Caller(tenant)
-    assert await keys.holder(of_ann) == Caller(other_tenant, "ann")
+    assert await keys.holder(whole) == Caller(tenant, keyed=True)
+    assert await keys.holder(of_ann) == Caller(other_tenant, "ann", keyed=True)
 
 
 async def test_only_a_hash_is_kept(keys: Keys, database: Database, tenant: Tenant) -> None:
@@ -125,7 +125,7 @@ async def test_a_name_is_taken_until_its_key_is_revoked(keys: Keys, tenant: Tena
     new, info = await keys.add(tenant, "laptop", "bob")
 
     assert await keys.holder(old) is None
-    assert await keys.holder(new) == Caller(tenant, "bob")
+    assert await keys.holder(new) == Caller(tenant, "bob", keyed=True)
     assert [(key.user, key.revoked_at) for key in await keys.list(tenant)] == [("bob", None)]
     assert info.revoked_at is None
 
@@ -147,7 +147,7 @@ async def test_tenants_see_and_revoke_their_own_keys_alone(keys: Keys, tenant: T
     await keys.revoke(tenant, "laptop")
 
     assert [key.name for key in await keys.list(tenant)] == ["laptop"]
-    assert await keys.holder(text) == Caller(other_tenant)
+    assert await keys.holder(text) == Caller(other_tenant, keyed=True)
     with pytest.raises(NotFound, match="'phone'"):
         await keys.revoke(tenant, "phone")
 

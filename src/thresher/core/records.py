@@ -36,12 +36,20 @@ class Caller:
             connections of one user see the same.
         project: Absolute path of the folder that the client works in, as a client on this machine told it; empty where
             none did. It is no identity either.
+        keyed: Whether a key names the caller. What belongs to the machine's user and not to a tenant, such as the packs
+            of the home folder, is for callers without one.
     """
 
     tenant: Tenant
     user: str | None = None
     client: str = field(default="", compare=False)
     project: str = field(default="", compare=False)
+    keyed: bool = False
+
+    @property
+    def place(self) -> tuple[int, str | None, str, bool]:
+        """Callers with equal places see the same packs, and the same tools of packs."""
+        return self.tenant.id, self.user, self.project, self.keyed
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ logger = logging.getLogger("thresher.gateway")
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 End: TypeAlias = Callable[[], Awaitable[None]]
-Owner: TypeAlias = tuple[int, str | None, str]
+Owner: TypeAlias = tuple[int, str | None, str, bool]
 
 LOOK_SECONDS = 0.25
 """How often the lists of those who listen are compared with the catalogue."""
@@ -178,7 +178,7 @@ class Subscriptions:
         return end
 
     async def _audience(self, caller: Caller) -> _Audience:
-        owner = (caller.tenant.id, caller.user, caller.project)
+        owner = caller.place
         if (audience := self._audiences.get(owner)) is None:
             audience = self._audiences[owner] = _Audience(caller)
             await self._look(audience)

@@ -218,7 +218,7 @@ class Keys:
         self._note_use(tenant, row)
         if len(self._known) >= KNOWN:
             self._known.clear()
-        known = self._known[digest] = _Known(Caller(tenant, owner), time.monotonic() + FRESH_SECONDS)
+        known = self._known[digest] = _Known(Caller(tenant, owner, keyed=True), time.monotonic() + FRESH_SECONDS)
         return known
 
     async def _asked(self, digest: bytes) -> Sequence[tuple[Any, ...]]:

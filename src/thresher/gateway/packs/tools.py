@@ -28,7 +28,7 @@ from thresher.services import Services
 
 logger = logging.getLogger("thresher.gateway")
 
-Place: TypeAlias = tuple[int, str | None, str]
+Place: TypeAlias = tuple[int, str | None, str, bool]
 
 LOAD_SECONDS = 10.0
 """How long a `tools.py` may take to be imported."""
@@ -100,7 +100,7 @@ class PackTools:
 
     def begin(self, caller: Caller, packs: Packs) -> _Taken:
         """Have the tools of these packs taken in, unless they are, or are about to be."""
-        key = (caller.tenant.id, caller.user, caller.project)
+        key = caller.place
         taken = self._taken.get(key)
         if taken is None or taken.digest != packs.digest or 0 < taken.again < asyncio.get_running_loop().time():
             return self._begin(key, caller, packs, taken)
@@ -115,7 +115,7 @@ class PackTools:
             UpstreamError: Its code is not in use any more, or not yet, or it fails; see `run_tool`.
         """
         name, server = resolved.tool.name, resolved.tool.server
-        taken = self._taken.get((caller.tenant.id, caller.user, caller.project))
+        taken = self._taken.get(caller.place)
         pack, code = (taken.packs.get(server) if taken is not None else None) or (None, None)
         packs = await self._services.intents.packs(caller)
         if pack is None or code is None or not any(one.digest == pack.digest for one in packs.active):

@@ -28,7 +28,7 @@ _READ_SECONDS: Final = 1.0
 """How long a look may take where there is a view to go on with."""
 _VIEWS: Final = 64
 _NEVER: Final = float("-inf")
-Key: TypeAlias = tuple[int, str | None, str]
+Key: TypeAlias = tuple[int, str | None, str, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Views:
 
     def key(self, caller: Caller) -> Key:
         """Callers with equal keys see the same."""
-        return caller.tenant.id, caller.user, caller.project if self.owns(caller) else ""
+        return caller.tenant.id, caller.user, caller.project if self.owns(caller) else "", caller.keyed
 
     def fresh(self, caller: Caller) -> View | None:
         """The view, if it needs no look at files and database."""

@@ -204,19 +204,18 @@ class Catalogues:
         self._held: OrderedDict[_Key, _Held] = OrderedDict()
         self._locks: defaultdict[_Key, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._changes: defaultdict[int, int] = defaultdict(int)
-        self._offered: dict[tuple[int, str | None, str], frozenset[str]] = {}
+        self._offered: dict[tuple[int, str | None, str, bool], frozenset[str]] = {}
 
     def offer(self, caller: Caller, names: frozenset[str]) -> None:
         """Show a caller, in the project that it works in, these local servers and no others."""
-        place = (caller.tenant.id, caller.user, caller.project)
         if names:
-            self._offered[place] = names
+            self._offered[caller.place] = names
         else:
-            self._offered.pop(place, None)
+            self._offered.pop(caller.place, None)
 
     def offered(self, caller: Caller) -> frozenset[str]:
         """The local servers that a caller sees."""
-        return self._offered.get((caller.tenant.id, caller.user, caller.project), _NONE)
+        return self._offered.get(caller.place, _NONE)
 
     async def current(self, caller: Caller) -> Catalogue:
         """A snapshot at most `FRESH_SECONDS` behind other processes, and never behind this one.
