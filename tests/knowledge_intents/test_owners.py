@@ -91,7 +91,7 @@ async def test_a_pack_that_is_not_used_says_why(intents: IntentService, at_work:
 async def test_others_see_neither_home_nor_projects(
     intents: IntentService, at_work: Caller, other_tenant: Tenant, tmp_path: Path
 ) -> None:
-    """Another tenant, and the owner's users and keys, get what is built in, installed or configured, and approve nothing."""
+    """Another tenant, and the owner's users and keys, get what is built in or configured, and approve nothing."""
     write_pack(tmp_path / "home" / ".agents" / "skills", "mine", ["do it my way"])
     pack = (await intents.packs(at_work)).inert[0].pack
     await intents.trust(at_work, "notes", pack.digest)
