@@ -90,6 +90,7 @@ def fit_trial(lines: Lines, background: Matrix) -> Trial:
         lines: At least one of them with an intent.
         background: float32 (n, dimension), of `BACKGROUND`.
     """
+    lines = _distinct(lines)
     names = tuple(sorted({name for name in lines.intents if name}))
     number = {name: place for place, name in enumerate(names)}
     inside = np.array([bool(name) for name in lines.intents], np.bool_)
@@ -106,6 +107,17 @@ def fit_trial(lines: Lines, background: Matrix) -> Trial:
         keywords=tuple(() for _ in names),
     )
     return Trial(fit(training, Vectors(known, other, background)), texts)
+
+
+def _distinct(lines: Lines) -> Lines:
+    """The lines as a pack has them, each once: one that is held out beside its double would be known already."""
+    first: dict[tuple[str, str], int] = {}
+    for row, pair in enumerate(zip(lines.texts, lines.intents, strict=True)):
+        first.setdefault(pair, row)
+    rows = list(first.values())
+    return Lines(
+        tuple(lines.texts[row] for row in rows), tuple(lines.intents[row] for row in rows), lines.vectors[rows]
+    )
 
 
 def _nearest(known: Matrix, labels: np.ndarray, other: Matrix) -> np.ndarray:
