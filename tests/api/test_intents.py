@@ -62,3 +62,14 @@ async def test_a_body_that_does_not_fit_is_a_problem(keyless: Served, body: dict
 async def test_a_period_that_is_none_is_a_problem(keyless: Served, days: str) -> None:
     """As on the command line."""
     assert_problem(await keyless.web.get("/v1/intents/stats", params={"days": days}), 422, "invalid_input")
+
+
+@pytest.mark.parametrize(
+    ("path", "named"), [("process_prompt", "prompt"), ("context", "message"), ("intents/explain", "message")]
+)
+async def test_half_a_character_is_no_failure(keyless: Served, path: str, named: str) -> None:
+    """JSON can hold a lone surrogate, UTF-8 cannot: it becomes a question mark wherever the message is repeated."""
+    body = f'{{"{named}": "commit \\ud800 this", "history": ["\\udc00"], "files": ["\\udc00.py"]}}'
+    answer = await keyless.web.post(f"/v1/{path}", content=body, headers={"content-type": "application/json"})
+
+    assert answer.status_code == 200

@@ -10,6 +10,7 @@ from typing import cast
 
 from thresher.context.records import Asked
 from thresher.core import InvalidInput
+from thresher.embedding import printable
 from thresher.search import MAX_QUERIES
 
 MESSAGE_CHARACTERS = 200_000
@@ -24,7 +25,7 @@ DEFAULT_BUDGET = 4_000
 def ask(
     message: object, history: object = (), queries: object = (), files: object = (), *, named: str = "message"
 ) -> Asked:
-    """A checked question.
+    """A checked question; lone surrogates, which no answer can hold, become question marks.
 
     Args:
         message: The person's words.
@@ -47,7 +48,7 @@ def ask(
         )
     turns = _texts("history", history, None, MESSAGE_CHARACTERS)[-HISTORY_TURNS:]
     phrases = _texts("queries", queries, MAX_QUERIES, QUERY_CHARACTERS)
-    return Asked(message.strip(), turns, phrases, _texts("files", files, FILES, FILE_CHARACTERS))
+    return Asked(printable(message.strip()), turns, phrases, _texts("files", files, FILES, FILE_CHARACTERS))
 
 
 def checked_budget(budget: object) -> int:
@@ -82,7 +83,7 @@ def _texts(name: str, value: object, most: int | None, characters: int) -> tuple
     entries = cast("Sequence[object]", value) if isinstance(value, list | tuple) else None
     if entries is None or not all(isinstance(entry, str) for entry in entries):
         raise InvalidInput(f"{name} must be a list of texts.")
-    texts = tuple(text for entry in cast("Sequence[str]", entries) if (text := entry.strip()))
+    texts = tuple(text for entry in cast("Sequence[str]", entries) if (text := printable(entry.strip())))
     if most is not None and len(texts) > most:
         raise InvalidInput(f"{len(texts)} {name} are more than {most}.", hint="Give the ones that matter.")
     if texts and (longest := max(map(len, texts))) > characters:

@@ -16,7 +16,7 @@ from thresher.embedding.openai import OpenAIEncoder
 from thresher.embedding.protocol import CrossEncoder, Encoder, EncoderModel, Matrix, Scores, Windows
 from thresher.embedding.registry import MODELS, locate
 from thresher.embedding.rerank import LocalCrossEncoder
-from thresher.embedding.tokens import count_tokens
+from thresher.embedding.tokens import count_tokens, printable
 
 __all__ = [
     "MODELS",
@@ -29,6 +29,7 @@ __all__ = [
     "count_tokens",
     "open_cross_encoder",
     "open_encoder",
+    "printable",
 ]
 
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from thresher.core import InvalidInput
+from thresher.embedding import printable
 from thresher.knowledge.intents.router.pieces import MAX_QUERIES
 
 MAX_MESSAGE_CHARACTERS: Final = 200_000
 MAX_QUERY_CHARACTERS: Final = 2_000
 MAX_HISTORY_TURNS: Final = 20
-MAX_FILES: Final = 500
+MAX_FILES: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +39,13 @@ class Question:
 def ask(message: str, history: Sequence[str], queries: Sequence[str] | str, files: Sequence[str]) -> Question:
     """Build a question.
 
-    Of a long history the last turns count. A message may be empty where there are queries.
+    Of a long history the last turns count. A message may be empty where there are queries. Lone surrogates, which no
+    answer can hold, become question marks.
 
     Raises:
         InvalidInput: Neither message nor queries, or one over its bound.
     """
-    given = [queries] if isinstance(queries, str) else list(queries)
+    given = map(printable, [queries] if isinstance(queries, str) else queries)
     texts = tuple(dict.fromkeys(text.strip() for text in given if text.strip()))
     if not message.strip() and not texts:
         raise InvalidInput("The message is empty.", hint="Give the user's words.")
@@ -61,4 +63,5 @@ def ask(message: str, history: Sequence[str], queries: Sequence[str] | str, file
         )
     if len(files) > MAX_FILES:
         raise InvalidInput(f"{len(files)} files are more than {MAX_FILES}.", hint="Name the files that matter.")
-    return Question(message, tuple(history[-MAX_HISTORY_TURNS:]), texts, tuple(files))
+    turns = tuple(map(printable, history[-MAX_HISTORY_TURNS:]))
+    return Question(printable(message), turns, texts, tuple(map(printable, files)))
