@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import re
 import secrets
 from collections.abc import AsyncIterator
@@ -150,6 +151,18 @@ async def test_tenants_see_and_revoke_their_own_keys_alone(keys: Keys, tenant: T
     assert await keys.holder(text) == Caller(other_tenant, keyed=True)
     with pytest.raises(NotFound, match="'phone'"):
         await keys.revoke(tenant, "phone")
+
+
+async def test_a_use_is_written_without_a_failure_behind_the_answer(
+    keys: Keys, tenant: Tenant, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A task that fails unheard would cost a connection of the pool with each write."""
+    text, _ = await keys.add(tenant, "laptop")
+    await keys.holder(text)
+    await keys.settle()
+    gc.collect()
+
+    assert not [record for record in caplog.records if record.name == "asyncio"]
 
 
 async def test_the_last_use_is_noted_without_a_write_for_each(keys: Keys, database: Database, tenant: Tenant) -> None:

@@ -47,7 +47,7 @@ _NAME = re.compile(rf"[^\s{_CONTROL}](?:[^{_CONTROL}]{{0,98}}[^\s{_CONTROL}])?")
 _NOBODY: Final = Tenant(0, "")
 _HOLDER = "select id, tenant_id, tenant_name, owner from key_holder(%s)"
 _EXIST = "select keys_exist()"
-_USED = "update access_key set used_at = now() where tenant_id = %s and id = %s"
+_USED = "update access_key set used_at = now() where tenant_id = %s and id = %s returning id"
 
 
 @dataclass(frozen=True, slots=True)
