@@ -105,6 +105,17 @@ async def test_what_was_given_is_noted_for_that_session_alone(
     assert given == [True, False, False, False, True, False]
 
 
+async def test_rules_that_a_person_reads_do_not_count_as_given(
+    context: ContextService, services: Services, caller: Caller
+) -> None:
+    """Commands print them; the models that work in the same project have not seen them."""
+    await context.process_prompt(caller, SHOW, delivers=False)
+    await context.get_context(caller, SHOW, delivers=False)
+
+    assert not await services.intents.was_given(caller, "history")
+    assert not await services.intents.was_given(replace(caller, client="one"), "history")
+
+
 async def test_rules_without_room_do_not_count_as_given(
     context: ContextService, services: Services, caller: Caller, shelf: Path
 ) -> None:

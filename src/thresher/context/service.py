@@ -72,7 +72,8 @@ class ContextService:
             history: The last turns, oldest first.
             queries: Short action phrases that the calling model wrote for it, one a task.
             files: Files that matter, as the client names them.
-            delivers: Whether the answer reaches the model as it is; else whoever cuts it notes what was given.
+            delivers: Whether the answer reaches the model as it is. Else nothing counts as given: a person reads it, or
+                whoever cuts it notes what is left.
 
         Raises:
             InvalidInput: An argument is out of bounds.
@@ -104,6 +105,7 @@ class ContextService:
         queries: Sequence[str] | str = (),
         files: Sequence[str] | str = (),
         cursor: str = "",
+        delivers: bool = True,
     ) -> ContextPack:
         """What a message needs of everything that is known, inside one token budget.
 
@@ -115,6 +117,7 @@ class ContextService:
             queries: Short action phrases that the calling model wrote for it, one a task.
             files: Files that matter, as the client names them.
             cursor: Of a former answer to the same question: fetches what that left out.
+            delivers: Whether the answer reaches the model; else its rules do not count as given.
 
         Raises:
             InvalidInput: An argument is out of bounds, the cursor is stale, or the budget too small for anything.
@@ -131,7 +134,8 @@ class ContextService:
             timings = _timings(decision, started, routed, time.perf_counter())
             notes = [*_notes(decision), *(note for part in gathered for note in part.notes)]
             pack = self._composed(asked, decision, gathered, notes, timings, cursor, budget, trace)
-            self._note(caller, "get_context", [piece.name for piece in pack.pieces if piece.kind == RULES], timings)
+            given = [piece.name for piece in pack.pieces if piece.kind == RULES] if delivers else []
+            self._note(caller, "get_context", given, timings)
         return pack
 
     async def rules_of(self, caller: Caller, packs: Sequence[Pack]) -> Rulebook:

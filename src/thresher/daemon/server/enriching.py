@@ -1,6 +1,7 @@
 """Verbs that put rules and tools in front of a model: `process_prompt` and `get_context`.
 
-Invariant: the same arguments and the same answers as on every other face.
+Invariant: the same arguments and the same answers as on every other face. Commands call these, and a person reads what
+they print: rules that a terminal shows have not been given to a model.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ def enriching_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
     context = app.services.context
 
     async def process_prompt(arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        prompt = await context.process_prompt(caller, **_known(arguments, "prompt", _PROMPT))
+        prompt = await context.process_prompt(caller, **_known(arguments, "prompt", _PROMPT), delivers=False)
         return {**prompt_data(prompt), "text": prompt.text}
 
     async def get_context(arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        pack = await context.get_context(caller, **_known(arguments, "message", _CONTEXT))
+        pack = await context.get_context(caller, **_known(arguments, "message", _CONTEXT), delivers=False)
         return {**pack.data, "text": pack.text, "budget": pack.budget}
 
     return {"process_prompt": process_prompt, "get_context": get_context}
