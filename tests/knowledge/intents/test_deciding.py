@@ -247,3 +247,24 @@ def test_a_threshold_set_by_hand_holds_beside_others_too() -> None:
     decision = decided("commit my work and then the list of lands", table, by_hand={"value-lists": 0.5})
 
     assert matched(decision) == [("git", "line")]
+
+
+def test_a_decision_that_tells_of_few_intents_is_the_whole_one_cut_short() -> None:
+    """Of two hundred intents, what matched, what is refused, what applies anyway, and the best others are told."""
+    names = tuple(f"intent-{number}" for number in range(200))
+    thresholds, applied = dict.fromkeys(names, 0.6), {"intent-150": "file", "style": "always"}
+    random = np.random.default_rng(5)
+    for message in ("commit it and deploy it", "not a relation, just commit it", "commit it"):
+        pieces = pieces_of(message, queries=("ship it",))
+        score = random.permuted(np.tile(np.linspace(0, 0.9, 200, dtype=np.float32), (len(pieces.texts), 1)), axis=1)
+        nearest = np.zeros(score.shape, np.int32)
+        scores = TextScores(score, score, score, nearest, tuple({} for _ in pieces.texts))
+
+        whole = decide(names, thresholds, pieces, scores, lines=LINES, applied=applied)
+        few = decide(names, thresholds, pieces, scores, lines=LINES, applied=applied, others=5)
+
+        kept = [row for row in whole.scores if row.matched or row.why == "negated"]
+        others = [row for row in whole.scores if row not in kept][:5]
+        assert sorted(few.scores, key=lambda row: row.intent) == sorted([*kept, *others], key=lambda row: row.intent)
+        assert (few.matched, few.confidence, few.margin) == (whole.matched, whole.confidence, whole.margin)
+        assert (few.clauses, few.clarify) == (whole.clauses, whole.clarify)

@@ -165,7 +165,8 @@ def _judged(
         decision = by_words(view.lesson, pieces, view.by_name, by_hand, files, reason)
     else:
         given = trained.fitted, trained.lesson, pieces, embedded.vectors
-        decision = by_router(*given, view.by_name, by_hand, files, degraded, thorough=thorough)
+        others = None if thorough else _OTHERS
+        decision = by_router(*given, view.by_name, by_hand, files, degraded, thorough=thorough, others=others)
     return replace(decision, embedding_ms=embedded.ms)
 
 

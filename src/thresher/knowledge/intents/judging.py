@@ -33,6 +33,7 @@ def by_router(
     degraded: str = "",
     *,
     thorough: bool = False,
+    others: int | None = None,
 ) -> Decision:
     """A decision of the fitted router.
 
@@ -46,6 +47,7 @@ def by_router(
         files: Paths that the message is about.
         degraded: Why the decision is weaker than it could be.
         thorough: Tell the nearest line of every intent, also of unlikely ones.
+        others: How many intents to tell of besides those that matched or are refused; all unless told.
     """
     found = score(fitted, vectors, pieces.texts, thorough=thorough)
     intents, scores = _seen(lesson.training.intents, found, packs)
@@ -59,6 +61,7 @@ def by_router(
         applied=applied(packs, files),
         basis=fitted.basis,
         degraded=degraded,
+        others=others,
     )
 
 

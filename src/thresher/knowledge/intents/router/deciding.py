@@ -10,7 +10,7 @@ Invariant: pure; equal scores give an equal decision.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
@@ -46,6 +46,23 @@ class _Verdict:
     share: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the numbers in scores stand for.
+
+    Attributes:
+        intents: Of the columns.
+        lines: The training lines.
+        applied: Intents whose rules apply whatever the message says.
+        others: How many intents to tell of besides those that matched or are refused; None for all.
+    """
+
+    intents: Sequence[str]
+    lines: Sequence[str]
+    applied: frozenset[int]
+    others: int | None
+
+
 def decide(
     intents: Sequence[str],
     thresholds: Mapping[str, float],
@@ -57,6 +74,7 @@ def decide(
     applied: Mapping[str, str] | None = None,
     basis: Basis = "head",
     degraded: str = "",
+    others: int | None = None,
 ) -> Decision:
     """Which rules a message needs.
 
@@ -70,36 +88,53 @@ def decide(
         applied: Intents whose rules apply whatever the message says, with the reason: `always` or `file`.
         basis: What the scores rest on.
         degraded: Why they are weaker than they could be.
+        others: How many intents to tell of besides those that the message asks for or refuses; all unless told.
 
     Returns:
-        A decision with all intents, those that matched first; times, the trace and `cached` are the caller's.
+        A decision, intents that matched first; times, the trace and `cached` are the caller's.
     """
     decision = Decision(clauses=pieces.texts[:1], confidence=1.0, basis=basis, degraded=degraded)
     if intents and pieces.texts:
-        limits = {**thresholds, **(by_hand or {})}
-        hand = frozenset(number for number, name in enumerate(intents) if name in (by_hand or {}))
+        limits = {**thresholds, **by_hand} if by_hand else thresholds
+        hand = (
+            frozenset(number for number, name in enumerate(intents) if name in by_hand) if by_hand else frozenset[int]()
+        )
         judge = Judge(scores, tuple(limits.get(name, 1.0) for name in intents), hand)
-        decision = _decided(decision, _verdict(judge, pieces), judge, pieces, intents, lines)
+        at_once = frozenset(map(intents.index, applied.keys() & set(intents))) if applied else frozenset[int]()
+        names = _Names(intents, lines, at_once, others)
+        decision = _decided(decision, _verdict(judge, pieces), judge, pieces, names)
     return _with_applied(decision, applied or {})
 
 
-def _decided(
-    empty: Decision, verdict: _Verdict, judge: Judge, pieces: Pieces, intents: Sequence[str], lines: Sequence[str]
-) -> Decision:
+def _decided(empty: Decision, verdict: _Verdict, judge: Judge, pieces: Pieces, names: _Names) -> Decision:
     """The decision that a verdict comes to."""
     others = [text for text, _ in verdict.found.values()] + list(verdict.refused.values())
     whole = pieces.request.spans[0].text if pieces.request.spans else 0
     shown = tuple(dict.fromkeys(text for text in (*verdict.judged, *others) if text not in (0, whole)))
     order = {0: 0, whole: 0} | {text: place for place, text in enumerate(shown, 1)}
-    rows = tuple(_row(name, intent, verdict, judge, order, lines) for intent, name in enumerate(intents))
+
+    def row(intent: int) -> IntentScore:
+        return _row(intent, verdict, judge, order, names)
+
     return replace(
         empty,
-        scores=_ranked(rows),
+        scores=_ranked([row(intent) for intent in _told(judge, verdict, names)]),
         clauses=(pieces.texts[0], *(pieces.texts[text] for text in shown)),
         confidence=_confidence(judge, verdict, pieces),
         margin=min((_lead(judge, text) for text in verdict.judged), default=0.0),
-        clarify=_clarify(judge, verdict, rows),
+        clarify=_clarify(judge, verdict, row),
     )
+
+
+def _told(judge: Judge, verdict: _Verdict, names: _Names) -> list[int]:
+    """The intents that a decision tells of: a row for each of hundreds would cost more than all the rest."""
+    if names.others is None or names.others >= len(names.intents):
+        return list(range(len(names.intents)))
+    best = judge.scores.score[list(verdict.judged) or [0]].max(axis=0)
+    meant = verdict.found.keys() | verdict.refused.keys() | names.applied
+    most = min(names.others + len(meant), len(best))
+    nearest = sorted(np.argpartition(-best, most - 1)[:most].tolist(), key=lambda intent: -best[intent])
+    return [*meant, *[intent for intent in nearest if intent not in meant][: names.others]]
 
 
 def _verdict(judge: Judge, pieces: Pieces) -> _Verdict:
@@ -143,9 +178,7 @@ def _matches(judge: Judge, texts: Sequence[int]) -> dict[int, int]:
     return found
 
 
-def _row(
-    name: str, intent: int, verdict: _Verdict, judge: Judge, order: Mapping[int, int], lines: Sequence[str]
-) -> IntentScore:
+def _row(intent: int, verdict: _Verdict, judge: Judge, order: Mapping[int, int], names: _Names) -> IntentScore:
     """What is said of one intent: by the text that speaks for it most."""
     text, why = verdict.found.get(intent, (NOTHING, ""))
     if text == NOTHING and intent in verdict.refused:
@@ -155,11 +188,11 @@ def _row(
     scores = judge.scores
     nearest = int(scores.nearest[text, intent])
     return IntentScore(
-        intent=name,
+        intent=names.intents[intent],
         score=judge.score(text, intent),
         threshold=judge.thresholds[intent],
         similarity=float(scores.similarity[text, intent]),
-        best_line=lines[nearest] if 0 <= nearest < len(lines) else "",
+        best_line=names.lines[nearest] if 0 <= nearest < len(names.lines) else "",
         keywords=scores.keywords[text].get(intent, ()),
         clause=order[text],
         matched=intent in verdict.found,
@@ -186,13 +219,13 @@ def _lead(judge: Judge, text: int) -> float:
     return float(top[0] - top[1]) if len(top) > 1 else float(top[0])
 
 
-def _clarify(judge: Judge, verdict: _Verdict, rows: Sequence[IntentScore]) -> str:
+def _clarify(judge: Judge, verdict: _Verdict, row: Callable[[int], IntentScore]) -> str:
     """A question where the two best intents of one text lie too close."""
     for text in verdict.judged:
         best = [int(intent) for intent in np.argsort(-judge.scores.score[text], kind="stable")[:2]]
         if len(best) < 2 or verdict.refused.keys() & set(best):
             continue
-        first, second = (replace(rows[intent], score=judge.score(text, intent)) for intent in best)
+        first, second = (replace(row(intent), score=judge.score(text, intent)) for intent in best)
         if close(first, second):
             return question(first, second)
     return ""
