@@ -256,7 +256,7 @@ def test_a_decision_that_tells_of_few_intents_is_the_whole_one_cut_short() -> No
     random = np.random.default_rng(5)
     for message in ("commit it and deploy it", "not a relation, just commit it", "commit it"):
         pieces = pieces_of(message, queries=("ship it",))
-        score = random.permuted(np.tile(np.linspace(0, 0.9, 200, dtype=np.float32), (len(pieces.texts), 1)), axis=1)
+        score = random.uniform(0, 0.9, (len(pieces.texts), 200)).astype(np.float32)
         nearest = np.zeros(score.shape, np.int32)
         scores = TextScores(score, score, score, nearest, tuple({} for _ in pieces.texts))
 
