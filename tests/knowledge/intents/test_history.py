@@ -57,6 +57,12 @@ def test_without_a_turn_of_its_own_there_is_nothing_to_lean_on() -> None:
     assert earlier_turn(["ok", " ", "thanks a lot!"]) == ""
 
 
+def test_a_turn_with_a_pronoun_is_leant_on_where_no_other_stands() -> None:
+    """ "Commit this" is a task; a turn that names everything is still preferred."""
+    assert earlier_turn(["commit this", "thanks"]) == "commit this"
+    assert earlier_turn(["show the log", "and what about that"]) == "show the log"
+
+
 def test_a_turn_with_a_task_is_no_nod() -> None:
     """A task may begin with "ok"."""
     assert earlier_turn(["ok, commit the change"]) == "ok, commit the change"

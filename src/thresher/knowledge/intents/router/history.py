@@ -67,9 +67,17 @@ def leans(message: str) -> float:
 
 
 def earlier_turn(history: Sequence[str]) -> str:
-    """The last turn that stands on its own, the nods and the turns that lean on it passed over; empty without one."""
+    """The last turn that stands on its own, the nods and the turns that lean on it passed over.
+
+    Where none does, the last one that leans by a pronoun or the like: "commit this" is a task, though something was
+    meant by "this". Empty without one.
+    """
+    perhaps = ""
     for turn in reversed(history[-MAX_TURNS:]):
         text = turn.strip()
-        if text and not _NODS.match(text) and leans(text) == 0.0:
+        if not text or _NODS.match(text) or (leaning := leans(text)) > PERHAPS:
+            continue
+        if leaning == 0.0:
             return text
-    return ""
+        perhaps = perhaps or text
+    return perhaps
