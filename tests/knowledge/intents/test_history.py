@@ -58,7 +58,7 @@ def test_without_a_turn_of_its_own_there_is_nothing_to_lean_on() -> None:
 
 
 def test_a_turn_with_a_pronoun_is_leant_on_where_no_other_stands() -> None:
-    """ "Commit this" is a task; a turn that names everything is still preferred."""
+    """It may be a task, "commit this"; one that names everything is still preferred."""
     assert earlier_turn(["commit this", "thanks"]) == "commit this"
     assert earlier_turn(["show the log", "and what about that"]) == "show the log"
 
