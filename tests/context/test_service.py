@@ -80,13 +80,13 @@ async def test_what_a_pack_names_and_is_not_there_is_said(context: ContextServic
 
 
 async def test_a_disabled_tool_is_not_offered(context: ContextService, services: Services, caller: Caller) -> None:
-    """Even when a pack names it."""
+    """Even when a pack names it; a pack that has no other needs no rules."""
     await services.tools.set_tool(caller, "mail_send_email", enabled=False)
 
     prompt = await context.process_prompt(caller, SEND)
 
-    assert prompt.tools == ()
-    assert "mail_send_email, mail_gone" in prompt.text
+    assert (prompt.text, prompt.tools) == ("PASS_THROUGH", ())
+    assert "mail fits" in str(prompt.notes[-1])
 
 
 async def test_what_was_given_is_noted_for_that_session_alone(
@@ -236,3 +236,30 @@ async def test_a_budget_that_is_none_is_refused(context: ContextService, caller:
     """A whole number of tokens from one to a million."""
     with pytest.raises(InvalidInput, match="whole number of tokens"):
         await context.get_context(caller, SHOW, budget=budget)  # type: ignore[arg-type]
+
+
+async def test_rules_for_tools_that_nobody_can_call_are_not_given(
+    context: ContextService, services: Services, caller: Caller
+) -> None:
+    """While the pack's only server is switched off, the message passes, and the data says why."""
+    await services.tools.set_server_enabled(caller, "git", False)
+
+    prompt = await context.process_prompt(caller, SHOW)
+    pack = await context.get_context(caller, SHOW, budget=4000)
+
+    assert (prompt.text, prompt.rules, prompt.tools) == ("PASS_THROUGH", (), ())
+    assert [score.intent for score in prompt.decision.matched] == ["history"]
+    told = "history fits, and is not given, since no server of its is connected: git"
+    assert told in prompt_data(prompt)["notes"]
+    assert told in pack.data["notes"]
+    assert [piece.name for piece in pack.pieces if piece.kind == "rules"] == []
+
+
+async def test_rules_go_with_the_tools_that_a_pack_names_though_its_server_is_away(
+    context: ContextService, caller: Caller
+) -> None:
+    """One tool that can be called is enough."""
+    prompt = await context.process_prompt(caller, SEND)
+
+    assert [rule.intent for rule in prompt.rules] == ["mail"]
+    assert any("pigeons" in str(note) for note in prompt.notes)

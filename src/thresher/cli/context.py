@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -27,7 +28,11 @@ def prompt(
 ) -> None:
     """Give the rules that a message needs, with the tools of their packs; PASS_THROUGH where none fit."""
     arguments = {"prompt": message, "history": history, "queries": query, "files": file}
-    show(ask("process_prompt", _given(arguments)), as_json, plain_text)
+    answer = ask("process_prompt", _given(arguments))
+    show(answer, as_json, plain_text)
+    if answer["pass_through"] and not as_json:
+        for note in answer.get("notes", ()):
+            sys.stderr.write(f"({note})\n")
 
 
 def context(

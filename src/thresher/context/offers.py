@@ -37,6 +37,27 @@ class ToolOffers:
         """Begin to read what the search for tools needs, while the packs are being chosen; to be closed."""
         return self._tools.read_ahead(caller, **_searched(asked))
 
+    async def within_reach(self, caller: Caller, packs: Sequence[Pack]) -> tuple[tuple[Pack, ...], tuple[Note, ...]]:
+        """The packs whose tools can be called, or that need none, and a note on each of the others.
+
+        Rules for tools that are not there would cost tokens and lead a model to names that nobody knows.
+        """
+        known = await self._tools.server_names(caller)
+        reached: list[Pack] = []
+        notes: list[Note] = []
+        for pack in packs:
+            own = _servers(pack)
+            if not own or EVERY_SERVER in own or known.intersection(own) or await self._names_one(caller, pack):
+                reached.append(pack)
+            else:
+                missing = f"{pack.name} fits, and is not given, since no server of its is connected"
+                notes.append(Note(missing, joined(pack.servers)))
+        return tuple(reached), tuple(notes)
+
+    async def _names_one(self, caller: Caller, pack: Pack) -> bool:
+        """Whether a tool that a pack names is there."""
+        return bool((await self._described(caller, pack.tools[:NAMED_TOOLS])).tools)
+
     async def of_packs(self, caller: Caller, asked: Asked, packs: Sequence[Pack], ahead: Ahead | None = None) -> Offers:
         """The tools of these packs: of their servers those that fit the message, and those they name."""
         known = await self._tools.server_names(caller)

@@ -86,7 +86,9 @@ class ContextService:
                 decision = await self._route(caller, asked)
                 routed = time.perf_counter()
                 answer = Prompt(asked.message, decision, notes=tuple(_notes(decision)), trace_id=trace)
-                if packs := await self._packs(caller, decision):
+                packs, notes = await self._packs(caller, decision)
+                answer = replace(answer, notes=(*answer.notes, *notes))
+                if packs:
                     answer = await self._enriched(caller, asked, packs, answer, ahead)
             ended = time.perf_counter()
             answer = replace(answer, timings=_timings(decision, started, routed, ended))
@@ -129,10 +131,11 @@ class ContextService:
         with traced() as trace:
             decision = await self._route(caller, asked)
             routed = time.perf_counter()
-            inquiry = Inquiry(caller, asked, decision, await self._packs(caller, decision))
+            packs, missing = await self._packs(caller, decision)
+            inquiry = Inquiry(caller, asked, decision, packs)
             gathered = await asyncio.gather(*(source.gather(inquiry) for source in self._sources))
             timings = _timings(decision, started, routed, time.perf_counter())
-            notes = [*_notes(decision), *(note for part in gathered for note in part.notes)]
+            notes = [*_notes(decision), *missing, *(note for part in gathered for note in part.notes)]
             pack = self._composed(asked, decision, gathered, notes, timings, cursor, budget, trace)
             given = [piece.name for piece in pack.pieces if piece.kind == RULES] if delivers else []
             self._note(caller, "get_context", given, timings)
@@ -179,15 +182,18 @@ class ContextService:
             caller, asked.message, history=asked.history, queries=asked.queries, files=asked.files
         )
 
-    async def _packs(self, caller: Caller, decision: Decision) -> tuple[Pack, ...]:
-        """The packs of a decision, best first; one that was taken away just now is passed over."""
+    async def _packs(self, caller: Caller, decision: Decision) -> tuple[tuple[Pack, ...], tuple[Note, ...]]:
+        """The packs of a decision whose rules are of use, best first, and what is said of the others.
+
+        One that was taken away just now is passed over.
+        """
         packs: list[Pack] = []
         for score in decision.matched:
             try:
                 packs.append(await self._intents.pack(caller, score.intent))
             except NotFound:
                 event(logger, "pack gone", level=logging.WARNING, pack=score.intent)
-        return tuple(packs)
+        return await self._offers.within_reach(caller, packs)
 
     @contextmanager
     def _reading_ahead(self, caller: Caller, asked: Asked) -> Generator[Ahead | None]:
