@@ -164,6 +164,24 @@ def test_a_pack_is_trusted_as_it_was_seen(home: Home, command: Command, project:
     assert "hello" not in names(home, project)
 
 
+def test_a_pack_with_the_name_of_one_in_use_can_be_seen_and_trusted(command: Command, project: Path) -> None:
+    """By the name that `packs list` tells to trust; it then takes the other's place."""
+    folder = project / ".agents" / "skills" / "git"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text("---\nname: git\ndescription: Our git. Use to commit.\n---\nSquash.\n")
+    used = command("packs", "show", "git", "--json").json
+    digest = next(pack for pack in command("packs", "list", "--json").json["inert"] if pack["name"] == "git")["digest"]
+    seen = command("packs", "show", f"git@{digest[:12]}", "--json").json
+    trusted = command("packs", "trust", "git", "--yes", "--json")
+    now = command("packs", "show", "git", "--json").json
+    command("packs", "untrust", "git")
+
+    assert used["origin"] == "built-in"
+    assert (seen["origin"], seen["reason"]) == ("project", "untrusted")
+    assert trusted.json["origin"] == now["origin"] == "project"
+    assert now["rules"] == "Squash."
+
+
 def test_another_project_does_not_see_the_pack(home: Home, command: Command, project: Path, tmp_path: Path) -> None:
     """Trusted or not."""
     del command

@@ -43,8 +43,12 @@ def list_packs(as_json: AsJson = False) -> None:
 
 @commands.command("show")
 def show_pack(name: Name, as_json: AsJson = False) -> None:
-    """Show a pack: rules, lines, files, what the scanner says."""
-    show(ask("show_pack", {"name": _named(name)}), as_json, pack_text)
+    """Show a pack: rules, lines, files, what the scanner says.
+
+    NAME@DIGEST is the one that waits to be trusted, where another of that name is in use.
+    """
+    name, digest = _with_digest(name)
+    show(ask("show_pack", {"name": name, "waiting": bool(digest)}), as_json, pack_text)
 
 
 @commands.command("new")
@@ -131,7 +135,7 @@ def trust(
     --yes does not cover a pack that the scanner calls dangerous: name such a one with its digest.
     """
     name, digest = _with_digest(name)
-    pack = ask("show_pack", {"name": name})
+    pack = ask("show_pack", {"name": name, "waiting": True})
     if len(digest) >= _SHORT_DIGEST and pack["digest"].startswith(digest):
         digest = pack["digest"]
     elif not digest:

@@ -46,9 +46,12 @@ class _Packs:
         }
 
     async def show_pack(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        """One pack in full; one that is not in use with the reason, under its name or its path."""
+        """One pack in full; one that is not in use with the reason, under its name or its path.
+
+        `waiting`: of packs of one name the one that can be trusted is meant, not the one in use.
+        """
         packs = await self._intents.reload(self._caller)
-        pack, held = named_pack(packs, str(arguments["name"]))
+        pack, held = named_pack(packs, str(arguments["name"]), waiting=arguments.get("waiting") is True)
         return _in_full(pack) | ({"reason": "", "hint": ""} if held is None else _standing(held))
 
     async def trust_pack(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
@@ -68,24 +71,31 @@ class _Packs:
             )
 
 
-def named_pack(packs: Packs, name: str) -> tuple[Pack, Inert | None]:
+def named_pack(packs: Packs, name: str, *, waiting: bool = False) -> tuple[Pack, Inert | None]:
     """The pack under a name or path; of those not in use with the reason.
+
+    Args:
+        packs: All of the caller's.
+        name: Name or path.
+        waiting: Prefer one that waits for approval to the one in use.
 
     Raises:
         NotFound: There is none.
-        Conflict: None is in use, and several that are not have the name.
+        Conflict: Several that are not in use have the name, and none that is in use is meant.
     """
-    for pack in packs.active:
-        if name in (pack.name, str(pack.path)):
-            return pack, None
-    waiting = [held for held in packs.inert if name in (held.pack.name, str(held.pack.path))]
-    if len(waiting) > 1:
-        paths = ", ".join(str(held.pack.path) for held in waiting)
-        raise Conflict(f"'{name}' stands for {len(waiting)} packs.", hint=f"Name one by its path: {paths}.")
-    if not waiting:
+    used = [pack for pack in packs.active if name in (pack.name, str(pack.path))]
+    left = [held for held in packs.inert if name in (held.pack.name, str(held.pack.path))]
+    asking = [held for held in left if held.reason != "shadowed"]
+    if used and not (waiting and asking):
+        return used[0], None
+    left = asking if waiting else left
+    if len(left) > 1:
+        paths = ", ".join(str(held.pack.path) for held in left)
+        raise Conflict(f"'{name}' stands for {len(left)} packs.", hint=f"Name one by its path: {paths}.")
+    if not left:
         near = did_you_mean(nearest(name, _names(packs)))
         raise NotFound(f"There is no pack '{name}'.", hint=near or "`thresher packs list` shows them all.")
-    return waiting[0].pack, waiting[0]
+    return left[0].pack, left[0]
 
 
 def _names(packs: Packs) -> Iterable[str]:
