@@ -22,7 +22,7 @@ from thresher.knowledge.intents.router.keywords import Keywords, keywords_of
 from thresher.knowledge.intents.router.records import Floats
 from thresher.knowledge.intents.router.similarity import Groups
 
-EDITION: Final = 4
+EDITION: Final = 5
 """Names the form of a fit and the way to it; a stored one of another edition is fitted anew."""
 
 Basis: TypeAlias = Literal["head", "prototype"]

@@ -58,7 +58,9 @@ def fit_head(
 ) -> Head:
     """Fit the head.
 
-    All lines of an intent weigh the same together, so that a pack with many lines does not outvote the others.
+    All lines of an intent weigh the same together, so that a pack with many lines does not outvote the others. The
+    ridge follows the number of lines that such weights are worth (Kish's effective sample size), which is their number
+    where all intents have as many: where a few have nearly all lines, the rest are not learnt by heart.
 
     Args:
         vectors: float32 (lines, dimension), rows of length 1; at least one.
@@ -69,11 +71,17 @@ def fit_head(
     """
     centre = vectors.mean(axis=0)
     inputs = np.hstack([vectors - centre, np.ones((len(vectors), 1), np.float32)]).astype(np.float32)
-    counts = np.bincount(labels, minlength=intents)[labels].astype(np.float32)
-    weights = 1 / counts
-    slope = _loss(inputs, labels, (weights / weights.sum()).astype(np.float32), 1.0 / (strength * len(vectors)))
+    weights = evenly(labels)
+    lines = 1.0 / float(weights @ weights)
+    slope = _loss(inputs, labels, weights, 1.0 / (strength * lines))
     solution = _descend(slope, _begin(start, centre, intents))
     return Head(centre.astype(np.float32), solution[:-1].copy(), solution[-1].copy())
+
+
+def evenly(labels: Numbers) -> Floats:
+    """Weights that sum to 1, float32 (lines,): the lines of each intent weigh the same together."""
+    weights = 1.0 / np.bincount(labels)[labels]
+    return (weights / weights.sum()).astype(np.float32)
 
 
 def _begin(start: Head | None, centre: Floats, intents: int) -> Floats:

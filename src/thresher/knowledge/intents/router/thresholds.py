@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.knowledge.intents.router.calibration import Calibration, sigmoid
-from thresher.knowledge.intents.router.head import log_softmax
+from thresher.knowledge.intents.router.head import evenly, log_softmax
 from thresher.knowledge.intents.router.records import Floats, Numbers
 
 HEATS: Final = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
@@ -215,15 +215,19 @@ def _drawn(values: Floats, share: float, usual: float) -> float:
 
 
 def _heat(lines: Judged) -> tuple[float, float]:
-    """Heat of the head and weight of the nearest lines, by the log loss of the lines held out."""
+    """Heat of the head and weight of the nearest lines, by the log loss of the lines held out.
+
+    The lines of each intent weigh the same together, as they do in the head: else the intent that has most of them
+    would decide, and near lines speak for it.
+    """
     if len(lines.labels) < ENOUGH or lines.head.shape[1] < 2:
         return USUAL_HEAT, 0.0
-    rows = np.arange(len(lines.labels))
+    rows, weights = np.arange(len(lines.labels)), evenly(lines.labels)
     blank = np.zeros(0, np.float32)
 
     def loss(heat: float, nearest: float) -> float:
         tried = Calibration(blank, blank, heat, nearest, 0.0, 0.0)
-        return -float(tried.which(lines.head, lines.density, lines.hits)[rows, lines.labels].mean())
+        return -float(weights @ tried.which(lines.head, lines.density, lines.hits)[rows, lines.labels])
 
     return min(((heat, heat * share) for heat in HEATS for share in NEAREST), key=lambda pair: loss(*pair))
 
