@@ -10,6 +10,7 @@ from tests.search.samples import entry
 from tests.search.test_search import KIND, TOOLS, same
 from thresher.core import Caller, Tenant
 from thresher.search import Filter, SearchIndex
+from thresher.store import Database
 
 QUESTION = ["fetch a page and create a branch"]
 
@@ -39,13 +40,25 @@ async def test_what_was_read_ahead_gives_the_same_hits(
     assert (told.searched, told.abstained, told.clauses) == (plain.searched, plain.abstained, plain.clauses)
 
 
-async def test_what_is_read_ahead_for_nothing_is_let_go(index: SearchIndex, caller: Caller) -> None:
-    """Before it is done, and after."""
-    begun, done = (index.read_ahead(caller, KIND, QUESTION) for _ in range(2))
+async def test_what_is_read_ahead_for_nothing_costs_no_connection(
+    index: SearchIndex, database: Database, tenant: Tenant, caller: Caller
+) -> None:
+    """Let go before it is done, and after: the pool keeps the connections that it has."""
+    await index.search(caller, KIND, QUESTION, limit=1)
+    before = await _connections(database, tenant)
+    for _ in range(20):
+        begun, done = (index.read_ahead(caller, KIND, QUESTION) for _ in range(2))
+        await asyncio.sleep(0)
+        begun.close()
+        await asyncio.wait([begun.reading, done.reading])
+        done.close()
 
-    begun.close()
-    await asyncio.wait([begun.reading, done.reading])
-    done.close()
+    assert before <= await _connections(database, tenant)
 
-    assert begun.reading.cancelled()
-    assert not done.reading.cancelled()
+
+async def _connections(database: Database, tenant: Tenant) -> set[int]:
+    async with database.transaction(tenant) as connection:
+        rows = await connection.exec_driver_sql(
+            "select pid from pg_stat_activity where datname = current_database() and usename = current_user"
+        )
+        return {row.pid for row in rows}

@@ -29,8 +29,11 @@ class Ahead:
     reading: asyncio.Task[tuple[Reading, Floats, str]]
 
     def close(self) -> None:
-        """Let it go; harmless once it is done."""
-        if not self.reading.done():
-            self.reading.cancel()
-        elif not self.reading.cancelled():
-            self.reading.exception()  # looked at, so that a failure that nobody waited for is not reported
+        """Let it go. What has begun may end: a query that is broken off costs the pool its connection."""
+        self.reading.add_done_callback(_heard)
+
+
+def _heard(reading: asyncio.Task[tuple[Reading, Floats, str]]) -> None:
+    """Look at a failure that nobody waits for, so that it is not reported."""
+    if not reading.cancelled():
+        reading.exception()
