@@ -34,6 +34,9 @@ whether it does at all; the logarithm of what the uncut request gives to each in
 ask for nothing, and of those whose intent another has already."""
 COMPANY: Final = 0.25
 """Share of its threshold that a piece must reach beside one that reaches its own."""
+DIVIDED: Final = 0.5
+"""Share of its threshold that the best intent must reach where all intents together reach it: then the text asks for
+one of them, and only which is in doubt."""
 _LEAST: Final = 1e-4
 _LEAST_ECHO: Final = 1e-3
 """Smaller values weigh the same."""
@@ -60,8 +63,13 @@ class Judge:
     def match(self, text: int, share: float = 1.0) -> int:
         """The intent that a text asks for, or `NOTHING`; of a threshold not set by hand a share may be enough."""
         best = self.best(text)
-        least = self.thresholds[best] * (1.0 if best in self.by_hand else share)
-        return best if self.score(text, best) >= least else NOTHING
+        score, threshold = self.score(text, best), self.thresholds[best]
+        if best in self.by_hand:
+            return best if score >= threshold else NOTHING
+        if score >= threshold * share:
+            return best
+        divided = score >= threshold * DIVIDED and float(self.scores.score[text].sum()) >= threshold
+        return best if divided else NOTHING
 
     def matches(self, texts: Sequence[int]) -> list[int]:
         """The intents that the pieces of one message ask for.
