@@ -215,6 +215,15 @@ async def test_a_flood_of_unknown_keys_leaves_connections_to_others(keys: Keys, 
     assert await keys.holder(guesses[0]) is None
 
 
+async def test_one_key_shown_many_times_at_once_is_looked_up_once(keys: Keys, tenant: Tenant) -> None:
+    """A burst of a holder's own requests is refused no more than one of them would be."""
+    text, _ = await keys.add(tenant, "laptop")
+
+    found = await asyncio.gather(*(keys.holder(text) for _ in range(4 * WAITING)))
+
+    assert set(found) == {Caller(tenant, keyed=True)}
+
+
 async def test_a_database_that_is_away_ends_nothing(databases: Databases) -> None:
     """A key that cannot be looked up is neither good nor revoked: the caller is told to try again."""
     name = await databases.create()

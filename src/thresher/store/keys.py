@@ -89,6 +89,7 @@ class Keys:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known: dict[bytes, _Known] = {}
+        self._looking: dict[bytes, asyncio.Task[_Known | None]] = {}
         self._turns = asyncio.Semaphore(LOOKUPS)
         self._waiting = 0
         self._any: tuple[bool, float] = (True, 0.0)
@@ -209,6 +210,19 @@ class Keys:
             await asyncio.wait(self._writing)
 
     async def _look_up(self, digest: bytes) -> _Known | None:
+        """What is known of a key now; those who ask for the same one at once share an answer."""
+        looking = self._looking.get(digest)
+        if looking is None:
+            looking = self._looking[digest] = asyncio.create_task(self._looked_up(digest))
+            looking.add_done_callback(lambda done: self._looked(digest, done))
+        return await asyncio.shield(looking)
+
+    def _looked(self, digest: bytes, done: asyncio.Task[_Known | None]) -> None:
+        self._looking.pop(digest, None)
+        if not done.cancelled():
+            done.exception()  # looked at, since all who asked may have gone
+
+    async def _looked_up(self, digest: bytes) -> _Known | None:
         rows = await self._asked(digest)
         if not rows:
             self._known.pop(digest, None)
