@@ -35,8 +35,8 @@ ask for nothing, and of those whose intent another has already."""
 COMPANY: Final = 0.25
 """Share of its threshold that a piece must reach beside one that reaches its own."""
 DIVIDED: Final = 0.5
-"""Share of its threshold that the best intent must reach where all intents together reach it: then the text asks for
-one of them, and only which is in doubt."""
+"""Share of its threshold that the best intent of an uncut message must reach where all intents together reach it: then
+it asks for one of them, and only which is in doubt."""
 _LEAST: Final = 1e-4
 _LEAST_ECHO: Final = 1e-3
 """Smaller values weigh the same."""
@@ -63,13 +63,13 @@ class Judge:
     def match(self, text: int, share: float = 1.0) -> int:
         """The intent that a text asks for, or `NOTHING`; of a threshold not set by hand a share may be enough."""
         best = self.best(text)
-        score, threshold = self.score(text, best), self.thresholds[best]
-        if best in self.by_hand:
-            return best if score >= threshold else NOTHING
-        if score >= threshold * share:
-            return best
-        divided = score >= threshold * DIVIDED and float(self.scores.score[text].sum()) >= threshold
-        return best if divided else NOTHING
+        least = self.thresholds[best] * (1.0 if best in self.by_hand else share)
+        return best if self.score(text, best) >= least else NOTHING
+
+    def _divided(self, text: int) -> int:
+        """The best intent where the text surely asks for one, if not surely for that one."""
+        together = float(self.scores.score[text].sum())
+        return self.match(text, DIVIDED) if together >= self.thresholds[self.best(text)] else NOTHING
 
     def matches(self, texts: Sequence[int]) -> list[int]:
         """The intents that the pieces of one message ask for.
@@ -77,6 +77,8 @@ class Judge:
         Beside a piece that reaches its threshold the others need only a share of theirs: who asks for one thing of ours
         more probably asks for another.
         """
+        if len(texts) == 1 and self.match(texts[0]) == NOTHING:
+            return [self._divided(texts[0])]
         found = [self.match(text) for text in texts]
         if all(intent == NOTHING for intent in found):
             return found
