@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import shutil
@@ -31,6 +32,20 @@ def _no_settings_from_outside() -> None:
     """The developer's own settings must not reach the tests."""
     for name in [name for name in os.environ if name.startswith("THRESHER_") and name != "THRESHER_BENCH_DATA"]:
         del os.environ[name]
+
+
+@pytest.fixture(autouse=True)
+def _logs_go_where_they_went() -> Iterator[None]:
+    """A command that sends the logs elsewhere does so for one test: the next one's `caplog` hears them once."""
+    places = (logging.getLogger("thresher"), logging.root)
+    before = [(place, list(place.handlers), place.propagate, place.level) for place in places]
+    yield
+    for place, handlers, propagate, level in before:
+        for handler in [one for one in place.handlers if one not in handlers]:
+            place.removeHandler(handler)
+        for handler in [one for one in handlers if one not in place.handlers]:
+            place.addHandler(handler)
+        place.propagate, place.level = propagate, level
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,10 +47,8 @@ async def home(open_folder: Path, databases: Databases) -> AsyncIterator[Home]:
 
 
 @pytest.fixture
-def command(home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
-    """Run one command in this process; where the log went before, it goes afterwards."""
-    log = logging.getLogger("thresher")
-    handlers, propagate = list(log.handlers), log.propagate
+def command(home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run one command in this process."""
     for name, value in home.environment.items():
         monkeypatch.setenv(name, value)
 
@@ -61,5 +58,4 @@ def command(home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         printed = capsys.readouterr()
         return Ended(code, printed.out, printed.err)
 
-    yield command
-    log.handlers[:], log.propagate = handlers, propagate
+    return command

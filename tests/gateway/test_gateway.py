@@ -193,7 +193,6 @@ async def test_an_unforeseen_error_tells_the_trace_id_alone(
     monkeypatch.setattr(services.upstreams, "call_tool", None)
 
     with caplog.at_level(logging.ERROR, logger="thresher.gateway"):
-        logging.getLogger("thresher").propagate = True
         result = await call(client, "call_tool", name="box_open_box")
 
     assert result.is_error

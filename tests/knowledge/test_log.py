@@ -176,7 +176,6 @@ async def test_while_the_database_hangs_the_oldest_rows_go_and_are_counted_once(
 
     journal = Journal(write, most=100, patience=0.2)
     with caplog.at_level(logging.WARNING, "thresher.store"):
-        logging.getLogger("thresher").propagate = True
         async with database.transaction(tenant) as connection:
             await connection.exec_driver_sql("lock table invocation in access exclusive mode")
             for number in range(250):

@@ -432,7 +432,6 @@ async def test_no_secret_shows_anywhere(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Logs of every library, errors and representations, through a whole life with troubles."""
-    logging.getLogger("thresher").propagate = True
     caplog.set_level(logging.DEBUG)
     said: list[str] = []
     await guarded.becomes(seconds="0")
