@@ -81,6 +81,28 @@ def test_a_threshold_set_by_hand_goes_before_the_fitted_one() -> None:
     assert decision.scores[0].threshold == 0.9
 
 
+def test_a_message_that_surely_asks_for_one_of_two_gets_the_likelier() -> None:
+    """Where all intents together reach the threshold, the best one matches, and the person is asked."""
+    decision = decided("put it away", {"put it away": (0.4, 0.35, 0.01)})
+
+    assert matched(decision) == [("git", "line")]
+    assert decision.clarify
+
+
+def test_many_small_scores_ask_for_nothing() -> None:
+    """The best intent must reach half its threshold itself."""
+    decision = decided("put it away", {"put it away": (0.24, 0.2, 0.2)})
+
+    assert decision.passes_through
+
+
+def test_a_threshold_set_by_hand_holds_where_two_intents_share_a_message() -> None:
+    """What a person sets is obeyed, whatever the others reach."""
+    decision = decided("put it away", {"put it away": (0.4, 0.35, 0.01)}, by_hand={"git": 0.5})
+
+    assert decision.passes_through
+
+
 def test_a_blank_message_passes_through() -> None:
     """Nothing is asked, so nothing fits."""
     assert decided("  \n", {}).passes_through

@@ -59,6 +59,19 @@ def test_an_everyday_message_matches_nothing() -> None:
     assert (asked(fitted, cluster(20, 30, 7)) < fitted.limits).all()
 
 
+def test_an_intent_of_few_lines_stands_beside_one_of_many() -> None:
+    """What looks a little like the lines of a large intent still gets the small one that it is meant for."""
+    lines, vectors = training(1_000, 8)
+    near = cluster(1, 400, 60) + 0.4 * cluster(2, 400, 61)
+    near = (near / np.linalg.norm(near, axis=1, keepdims=True)).astype(np.float32)
+    vectors.lines[1_000:] = near[:8]
+    fitted = fit(lines, vectors)
+
+    found = score(fitted, near[8:], ("",) * 392).probability.argmax(axis=1)
+
+    assert found.mean() > 0.75
+
+
 @pytest.mark.parametrize("counts", [(1,), (1, 1), (12,), (1, 40)])
 def test_few_lines_are_enough_to_work(counts: tuple[int, ...]) -> None:
     """One line an intent, and one intent alone, are told from everyday messages."""
