@@ -32,7 +32,8 @@ KNOWN = (
 """Names that always exist, whether or not anything gives them a value."""
 
 _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
-_PLACE = re.compile(rf"\{{\{{\s*({_NAME.pattern})\s*\}}\}}")
+_PLACE = re.compile(r"\{\{\s*([A-Za-z]\w{0,63})\s*\}\}", re.ASCII)
+"""Any case: a name written small is no variable, and its author is told."""
 _RECENT = 10
 
 
