@@ -67,7 +67,7 @@ def test_an_intent_of_few_lines_stands_beside_one_of_many() -> None:
     vectors.lines[1_000:] = near[:8]
     fitted = fit(lines, vectors)
 
-    found = score(fitted, near[8:], ("",) * 392).probability.argmax(axis=1)
+    found = asked(fitted, near[8:]).argmax(axis=1)
 
     assert found.mean() > 0.75
 
@@ -117,7 +117,7 @@ def test_a_keyword_raises_its_intent() -> None:
     between = (cluster(1, 1, 5) + cluster(2, 1, 6) + cluster(20, 1, 8)) / 3
     between /= np.linalg.norm(between)
 
-    held = score(fitted, between, ("show the Value Lists",))
+    held = score(fitted, between.astype(np.float32), ("show the Value Lists",))
     assert held.keywords == ({0: ("value list",)},)
     assert held.score[0, 0] > asked(fitted, between)[0, 0]
 
