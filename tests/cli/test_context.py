@@ -4,31 +4,37 @@ from __future__ import annotations
 
 from tests.cli.conftest import Command
 
-ASK = "show me the uncommitted changes of this git repository"
+ASK = "is one of the connected tools good for charts?"
+COMMIT = "show me the uncommitted changes of this git repository"
 
 
 def test_a_prompt_gets_rules_or_passes_through(command: Command) -> None:
     """For people the text that a model would read, for programs the data."""
+    command("intents", "explain", ASK)  # waits until the router is fitted
     people = command("prompt", ASK)
     programs = command("prompt", ASK, "--history", "hello", "--file", "a.py", "--json")
     nothing = command("prompt", "good morning, how are you?")
+    useless = command("prompt", COMMIT)
 
-    assert people.code == programs.code == nothing.code == 0
-    assert "rules of git (built-in)" in people.out
-    assert [rules["pack"] for rules in programs.json["rules"]] == ["git"]
-    assert nothing.out == "PASS_THROUGH\n"
+    assert people.code == programs.code == nothing.code == useless.code == 0
+    assert "rules of tools (built-in)" in people.out
+    assert [rules["pack"] for rules in programs.json["rules"]] == ["tools"]
+    assert (nothing.out, nothing.err) == ("PASS_THROUGH\n", "")
+    assert useless.out == "PASS_THROUGH\n"
+    assert useless.err == "(git fits, and is not given, since no server of its is connected: git)\n"
 
 
 def test_a_context_keeps_its_budget(command: Command) -> None:
     """Rules that do not fit are refused with the least budget that takes them; that budget takes them."""
+    command("intents", "explain", ASK)
     small = command("context", ASK, "--budget", "400", "--json")
     least = small.json["error"]["hint"].rstrip(".").rsplit(" ", 1)[1]
     enough = command("context", ASK, "--budget", least, "--json")
 
     assert (small.code, enough.code) == (2, 0)
     assert enough.json["spent"] <= int(least)
-    assert [rules["pack"] for rules in enough.json["rules"]] == ["git"]
-    assert "rules of git (built-in)" in command("context", ASK).out
+    assert [rules["pack"] for rules in enough.json["rules"]] == ["tools"]
+    assert "rules of tools (built-in)" in command("context", ASK).out
 
 
 def test_bad_questions_are_told_in_one_line(command: Command) -> None:
