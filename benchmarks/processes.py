@@ -123,6 +123,13 @@ def _with_library(processes: Sequence[psutil.Process], name: str) -> int:
     return sum(any(name in region.path for region in process.memory_maps()) for process in processes)
 
 
+async def _without_worker(daemon: Process) -> None:
+    """Wait until the niced worker, which embeds the packs at the very first start, has ended; then count."""
+    async with asyncio.timeout(START_SECONDS):
+        while any("embedding" in " ".join(child.cmdline()) for child in psutil.Process(daemon.pid).children()):
+            await asyncio.sleep(0.5)
+
+
 async def _ten_clients(folder: Path) -> dict[str, Any]:
     """Ten real stdio clients; then: how many processes hold an encoder, how many upstream children run."""
     servers = {"mcpServers": {"time": {"command": sys.executable, "args": ["-m", "mcp_server_time"]}}}
@@ -138,6 +145,7 @@ async def _ten_clients(folder: Path) -> dict[str, Any]:
         await asyncio.gather(*(client.call_tool("find_tools", {"message": "time in Tokyo"}) for client in clients))
         call = {"name": "time_get_current_time", "arguments": {"timezone": "UTC"}}
         await asyncio.gather(*(client.call_tool("call_tool", call) for client in clients))
+        await _without_worker(daemon)
         family = [psutil.Process(daemon.pid), *psutil.Process(daemon.pid).children(recursive=True)]
         bridges = [child for child in psutil.Process().children() if "stdio" in child.cmdline()]
         return {
