@@ -125,9 +125,9 @@ def _with_library(processes: Sequence[psutil.Process], name: str) -> int:
 
 async def _without_worker(daemon: Process) -> None:
     """Wait until the niced worker, which embeds the packs at the very first start, has ended; then count."""
-    async with asyncio.timeout(START_SECONDS):
-        while any("embedding" in " ".join(child.cmdline()) for child in psutil.Process(daemon.pid).children()):
-            await asyncio.sleep(0.5)
+    children = psutil.Process(daemon.pid).children()
+    workers = [child for child in children if "thresher.embedding" in child.cmdline()]
+    await asyncio.to_thread(psutil.wait_procs, workers, timeout=START_SECONDS)
 
 
 async def _ten_clients(folder: Path) -> dict[str, Any]:
