@@ -51,7 +51,7 @@ async def test_the_tools_are_those_that_find_tools_gives_for_the_servers_of_the_
 
 async def test_variables_are_filled_where_the_pack_asks_for_it(context: ContextService, caller: Caller) -> None:
     """Known ones get values or UNKNOWN, unknown ones stay, both are listed."""
-    ana = replace(caller, user="ana", project="/home/ana/work/shop")
+    ana = replace(caller, user="ana", project="/projects/shop")
 
     prompt = await context.process_prompt(ana, SEND)
 

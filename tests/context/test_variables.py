@@ -10,7 +10,7 @@ import pytest
 from thresher.context.variables import VALUE_CHARACTERS, Situation, Variables, filled, names_in
 from thresher.core import Caller, InvalidInput, Tenant
 
-CALLER = Caller(Tenant(1, "local"), "ana", project="/home/ana/work/shop")
+CALLER = Caller(Tenant(1, "local"), "ana", project="/projects/shop")
 HERE = Situation(CALLER, ("src/a.py", "b c.sql"))
 
 

@@ -39,12 +39,12 @@ async def test_a_local_tool_is_found_described_and_resolved(tools: ToolService, 
 async def test_only_those_see_it_to_whom_it_is_offered(tools: ToolService, caller: Caller) -> None:
     """Another project, another user and another process have the row and no tool."""
     await tools.import_tools(caller, CATALOGUE)
-    here = replace(caller, project="/work/here")
+    here = replace(caller, project="/projects/here")
     await tools.offer(here, [DEPLOY])
     await tools.index_offered(here)
 
     assert "deploy_ship_release" in await names(tools, here)
-    for other in (caller, replace(caller, project="/work/there"), replace(here, user="ann")):
+    for other in (caller, replace(caller, project="/projects/there"), replace(here, user="ann")):
         assert "deploy_ship_release" not in await names(tools, other)
         assert [server.name for server in await tools.list_servers(other) if server.transport == "local"] == []
         with pytest.raises(NotFound):

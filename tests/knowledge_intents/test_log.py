@@ -114,10 +114,10 @@ async def test_rules_given_without_a_connection_count_for_the_users_others(
     services: Services, intents: IntentService
 ) -> None:
     """As a hook gives them: in the same project, and for nobody else."""
-    hook = replace(services.caller, project="/work/a")
+    hook = replace(services.caller, project="/projects/a")
     intents.mark_given(hook, ["deploy"])
     same = replace(hook, client="c1")
-    elsewhere = replace(hook, client="c2", project="/work/b")
+    elsewhere = replace(hook, client="c2", project="/projects/b")
 
     assert await intents.was_given(hook, "deploy")
     assert await intents.was_given(same, "deploy")

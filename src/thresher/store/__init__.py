@@ -9,6 +9,7 @@ from thresher.store.embedded import EmbeddedServer
 from thresher.store.engine import Database, driver, run_retrying
 from thresher.store.journal import Journal
 from thresher.store.keys import KeyInfo, Keys
+from thresher.store.log_rows import age_limit, period, period_start, purge_rows
 from thresher.store.opening import migrate_external, open_store
 from thresher.store.schema import migrate
 from thresher.store.secrets import SecretBox
@@ -21,11 +22,15 @@ __all__ = [
     "KeyInfo",
     "Keys",
     "SecretBox",
+    "age_limit",
     "clean",
     "driver",
     "message_of",
     "migrate",
     "migrate_external",
     "open_store",
+    "period",
+    "period_start",
+    "purge_rows",
     "run_retrying",
 ]

@@ -9,7 +9,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from thresher.core import Caller, InvalidInput
+from thresher.core import Caller
 from thresher.knowledge.intents.queries.statistics import (
     DecisionCounts,
     IntentCount,
@@ -17,13 +17,10 @@ from thresher.knowledge.intents.queries.statistics import (
     UnsureMessage,
     decision_counts,
     intent_counts,
-    purge_some,
     signal_counts,
     unsure_messages,
 )
-from thresher.store import Database, run_retrying
-
-LONGEST_DAYS = 36_500
+from thresher.store import Database, age_limit, period_start, purge_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +85,13 @@ async def measure(
     Raises:
         InvalidInput: The length is out of bounds.
     """
-    if not 0 < days <= LONGEST_DAYS:
-        raise InvalidInput(f"{days:g} days is no period.", hint=f"Give more than 0 and at most {LONGEST_DAYS} days.")
-    since = dt.datetime.now(dt.UTC) - dt.timedelta(days=days)
+    start = period_start(days)
     async with database.transaction(caller.tenant) as connection:
-        counts = await decision_counts(connection, caller, since)
-        intents = await intent_counts(connection, caller, since)
-        unsure = await unsure_messages(connection, caller, since)
-        signals = await signal_counts(connection, caller, since)
-    return statistics(since, active, counts, intents, unsure, signals, lost_rows)
+        counts = await decision_counts(connection, caller, start)
+        intents = await intent_counts(connection, caller, start)
+        unsure = await unsure_messages(connection, caller, start)
+        signals = await signal_counts(connection, caller, start)
+    return statistics(start, active, counts, intents, unsure, signals, lost_rows)
 
 
 def statistics(
@@ -140,12 +135,7 @@ async def purge(database: Database, caller: Caller, days: float) -> int:
     Raises:
         InvalidInput: The age is negative, or out of this world.
     """
-    if not 0 <= days <= LONGEST_DAYS:
-        raise InvalidInput(f"{days:g} days is no age of log rows.", hint=f"Give 0 to {LONGEST_DAYS} days.")
-    before, removed = dt.datetime.now(dt.UTC) - dt.timedelta(days=days), 0
-    while some := await run_retrying(database, caller.tenant, lambda run: purge_some(run, caller, before)):
-        removed += some
-    return removed
+    return await purge_rows(database, caller, ("decision", "intent_signal"), age_limit(days))
 
 
 def _share(part: float, whole: int) -> float | None:

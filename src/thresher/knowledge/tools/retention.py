@@ -10,15 +10,13 @@ last use. A tool that left and comes back within that time is embedded from the 
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import dataclass
 from typing import Final
 
-from thresher.core import Caller, InvalidInput, Tenant
-from thresher.knowledge.tools.queries.statistics import prune_embeddings, purge_some, purge_some_of_all
-from thresher.store import Database, run_retrying
+from thresher.core import Caller, Tenant
+from thresher.knowledge.tools.queries.statistics import prune_embeddings, purge_some_of_all
+from thresher.store import Database, age_limit, purge_rows, run_retrying
 
-LONGEST_DAYS = 36_500
 _NOBODY: Final = Tenant(0, "")
 """Sees no tenant's rows; the sweep's functions go through all tenants themselves."""
 
@@ -42,27 +40,18 @@ async def purge(database: Database, caller: Caller, days: float) -> int:
     Raises:
         InvalidInput: The age is negative, or out of this world.
     """
-    before, removed = _before(days), 0
-    while some := await run_retrying(database, caller.tenant, lambda run: purge_some(run, caller, before)):
-        removed += some
-    return removed
+    return await purge_rows(database, caller, ("discovery", "invocation"), age_limit(days))
 
 
 async def purge_logs(database: Database, days: float) -> Purged:
     """The daily sweep: old log rows of all tenants, and embeddings unused for as long."""
-    before, removed = _before(days), 0
-    while some := await run_retrying(database, _NOBODY, lambda run: purge_some_of_all(run, before)):
+    moment, removed = age_limit(days), 0
+    while some := await run_retrying(database, _NOBODY, lambda run: purge_some_of_all(run, moment)):
         removed += some
     return Purged(removed, await prune(database, days))
 
 
 async def prune(database: Database, days: float) -> int:
     """Note which embeddings are unused, and remove those that have been for so many days; returns how many."""
-    before = _before(days)
-    return await run_retrying(database, _NOBODY, lambda run: prune_embeddings(run, before))
-
-
-def _before(days: float) -> dt.datetime:
-    if not 0 <= days <= LONGEST_DAYS:
-        raise InvalidInput(f"{days:g} days is no age of log rows.", hint=f"Give 0 to {LONGEST_DAYS} days.")
-    return dt.datetime.now(dt.UTC) - dt.timedelta(days=days)
+    moment = age_limit(days)
+    return await run_retrying(database, _NOBODY, lambda run: prune_embeddings(run, moment))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
 
-from thresher.core import Caller, InvalidInput
+from thresher.core import Caller
 from thresher.knowledge.tools.catalogue import Catalogue, NamedTool
 from thresher.knowledge.tools.queries.statistics import (
     CallCounts,
@@ -19,8 +19,7 @@ from thresher.knowledge.tools.queries.statistics import (
     chosen_counts,
     discovery_counts,
 )
-from thresher.knowledge.tools.retention import LONGEST_DAYS
-from thresher.store import Database
+from thresher.store import Database, period_start
 
 _MOST_CHOSEN = 20
 
@@ -101,14 +100,12 @@ async def measure(database: Database, caller: Caller, catalogue: Catalogue, days
     Raises:
         InvalidInput: The length is out of bounds.
     """
-    if not 0 < days <= LONGEST_DAYS:
-        raise InvalidInput(f"{days:g} days is no period.", hint=f"Give more than 0 and at most {LONGEST_DAYS} days.")
-    since = dt.datetime.now(dt.UTC) - dt.timedelta(days=days)
+    start = period_start(days)
     async with database.transaction(caller.tenant) as connection:
-        found = await discovery_counts(connection, caller, since)
-        chosen = await chosen_counts(connection, caller, since)
-        calls = await call_counts(connection, caller, since)
-    return statistics(since, catalogue, found, chosen, calls, lost_rows)
+        found = await discovery_counts(connection, caller, start)
+        chosen = await chosen_counts(connection, caller, start)
+        calls = await call_counts(connection, caller, start)
+    return statistics(start, catalogue, found, chosen, calls, lost_rows)
 
 
 def statistics(

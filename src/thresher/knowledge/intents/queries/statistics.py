@@ -14,9 +14,8 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import Caller
+from thresher.store import period
 
-PURGED_AT_ONCE = 20_000
-"""Rows in one transaction of a purge, so that none is long."""
 _MOST: Final = 20
 
 
@@ -130,43 +129,22 @@ _SIGNALS: Final = text(f"""
 
 async def decision_counts(connection: AsyncConnection, caller: Caller, since: dt.datetime) -> DecisionCounts:
     """Decisions since a moment."""
-    row = (await connection.execute(_DECISIONS, _period(caller, since))).one()
+    row = (await connection.execute(_DECISIONS, period(caller, since))).one()
     return DecisionCounts(**row._mapping)  # pyright: ignore[reportPrivateUsage] - the library's documented name
 
 
 async def intent_counts(connection: AsyncConnection, caller: Caller, since: dt.datetime) -> list[IntentCount]:
     """How often each intent matched since a moment, the commonest first."""
-    return [IntentCount(*row) for row in await connection.execute(_INTENTS, _period(caller, since))]
+    return [IntentCount(*row) for row in await connection.execute(_INTENTS, period(caller, since))]
 
 
 async def unsure_messages(connection: AsyncConnection, caller: Caller, since: dt.datetime) -> list[UnsureMessage]:
     """Messages of low confidence since a moment, the commonest first."""
-    rows = await connection.execute(_UNSURE, _period(caller, since))
+    rows = await connection.execute(_UNSURE, period(caller, since))
     return [UnsureMessage(row[0], row[1], row[2], row[3], tuple(row[4].split())) for row in rows]
 
 
 async def signal_counts(connection: AsyncConnection, caller: Caller, since: dt.datetime) -> list[SignalCount]:
     """What calls said of decisions since a moment, the commonest first."""
-    rows = await connection.execute(_SIGNALS, _period(caller, since))
+    rows = await connection.execute(_SIGNALS, period(caller, since))
     return [SignalCount(row[0], tuple(row[1].split()), row[2], row[3]) for row in rows]
-
-
-def _period(caller: Caller, since: dt.datetime) -> dict[str, object]:
-    return {"tenant": caller.tenant.id, "owner": caller.user, "since": since}
-
-
-def _purge(table: str) -> str:
-    return f"""
-        delete from {table} where (tenant_id, id) in (
-          select tenant_id, id from {table}
-          where tenant_id = :tenant and at <= :before and (cast(:owner as text) is null or owner = :owner)
-          limit {PURGED_AT_ONCE})"""  # noqa: S608 - all values are bound
-
-
-_PURGES: Final = (text(_purge("decision")), text(_purge("intent_signal")))
-
-
-async def purge_some(connection: AsyncConnection, caller: Caller, before: dt.datetime) -> int:
-    """Remove some rows that are as old; returns how many, 0 when none is left."""
-    values = {"tenant": caller.tenant.id, "owner": caller.user, "before": before}
-    return sum([(await connection.execute(purge, values)).rowcount for purge in _PURGES])

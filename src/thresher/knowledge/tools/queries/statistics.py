@@ -14,9 +14,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import Caller
-
-PURGED_AT_ONCE = 20_000
-"""Rows in one transaction of a purge, so that none is long."""
+from thresher.store import period
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,40 +106,19 @@ _CALLS: Final = text(f"""
 
 async def discovery_counts(connection: AsyncConnection, caller: Caller, since: dt.datetime) -> DiscoveryCounts:
     """Discoveries since a moment."""
-    row = (await connection.execute(_DISCOVERIES, _period(caller, since))).one()
+    row = (await connection.execute(_DISCOVERIES, period(caller, since))).one()
     return DiscoveryCounts(**row._mapping)  # pyright: ignore[reportPrivateUsage] - the library's documented name
 
 
 async def chosen_counts(connection: AsyncConnection, caller: Caller, since: dt.datetime) -> dict[int, int]:
     """How often each tool was chosen since a moment, by its id."""
-    found = await connection.execute(_CHOSEN, _period(caller, since))
+    found = await connection.execute(_CHOSEN, period(caller, since))
     return {int(row[0]): int(row[1]) for row in found}
 
 
 async def call_counts(connection: AsyncConnection, caller: Caller, since: dt.datetime) -> list[CallCounts]:
     """Calls since a moment, by tool."""
-    return [CallCounts(*row) for row in await connection.execute(_CALLS, _period(caller, since))]
-
-
-def _period(caller: Caller, since: dt.datetime) -> dict[str, object]:
-    return {"tenant": caller.tenant.id, "owner": caller.user, "since": since}
-
-
-def _purge(table: str) -> str:
-    return f"""
-        delete from {table} where (tenant_id, id) in (
-          select tenant_id, id from {table}
-          where tenant_id = :tenant and at <= :before and (cast(:owner as text) is null or owner = :owner)
-          limit {PURGED_AT_ONCE})"""  # noqa: S608 - all values are bound
-
-
-_PURGES: Final = (text(_purge("discovery")), text(_purge("invocation")))
-
-
-async def purge_some(connection: AsyncConnection, caller: Caller, before: dt.datetime) -> int:
-    """Remove some rows of both logs that are as old; returns how many, 0 when none is left."""
-    values = {"tenant": caller.tenant.id, "owner": caller.user, "before": before}
-    return sum([(await connection.execute(purge, values)).rowcount for purge in _PURGES])
+    return [CallCounts(*row) for row in await connection.execute(_CALLS, period(caller, since))]
 
 
 async def purge_some_of_all(connection: AsyncConnection, before: dt.datetime) -> int:
