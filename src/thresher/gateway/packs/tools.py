@@ -160,8 +160,8 @@ class PackTools:
             loading = {asyncio.ensure_future(self._code(pack)): pack for pack in taken.coded}
             slow = (await asyncio.wait(loading, timeout=QUICK_SECONDS))[1] if loading else set[asyncio.Task[Code]]()
             await self._offer(caller, taken, loading)
-            if slow:
-                await asyncio.wait(slow)
+            while slow:  # the slowest one does not keep the others back
+                slow = (await asyncio.wait(slow, return_when=asyncio.FIRST_COMPLETED))[1]
                 await self._offer(caller, taken, loading)
         except Exception as error:
             taken.again = asyncio.get_running_loop().time() + RETRY_SECONDS
