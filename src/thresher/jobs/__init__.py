@@ -1,0 +1,6 @@
+"""Long work: jobs that lie in PostgreSQL, run in a process of their own, and go on after a kill.
+
+Invariant: a job's arguments are ids; what it works on is read under its tenant's row-level security.
+
+Uses: nothing.
+"""
