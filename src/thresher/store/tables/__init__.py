@@ -5,6 +5,7 @@ Uses: nothing.
 
 from thresher.store.tables.access import access_key, credential
 from thresher.store.tables.catalogue import component, discovery, invocation, server, tool
+from thresher.store.tables.documents import chunk, document, repository
 from thresher.store.tables.index import collection, embedding, item, item_vector, posting, term_stat
 from thresher.store.tables.intents import (
     decision,
@@ -19,11 +20,13 @@ from thresher.store.tables.metadata import TENANT_TABLES, metadata, tenant
 __all__ = [
     "TENANT_TABLES",
     "access_key",
+    "chunk",
     "collection",
     "component",
     "credential",
     "decision",
     "discovery",
+    "document",
     "embedding",
     "intent_fit",
     "intent_signal",
@@ -34,6 +37,7 @@ __all__ = [
     "metadata",
     "pack_trust",
     "posting",
+    "repository",
     "rules_given",
     "server",
     "tenant",

@@ -1,0 +1,99 @@
+"""The documents kind: repositories, the versions of their files, and the texts of these.
+
+Invariant: a document's row, layout and texts never change once it is current; a changed file is a new document.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    Text,
+    UniqueConstraint,
+    func,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+
+from thresher.store.tables.metadata import row_id, tenant_table
+
+repository = tenant_table(
+    "repository",
+    row_id(),
+    Column("owner", Text, nullable=True),
+    Column("name", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("location", Text, nullable=False),
+    Column("ref", Text, nullable=False, server_default=""),
+    Column("include", ARRAY(Text), nullable=False),
+    Column("exclude", ARRAY(Text), nullable=False),
+    Column("version", Text, nullable=False, server_default=""),
+    Column("guide", Text, nullable=False, server_default=""),
+    Column("guide_by", Text, nullable=False, server_default="structure"),
+    Column("acronyms", JSONB, nullable=False, server_default="{}"),
+    Column("documents", Integer, nullable=False, server_default="0"),
+    Column("chunks", Integer, nullable=False, server_default="0"),
+    Column("tokens", BigInteger, nullable=False, server_default="0"),
+    Column("embedded", Integer, nullable=False, server_default="0"),
+    Column("skipped", JSONB, nullable=False, server_default="[]"),
+    Column("skipped_counts", JSONB, nullable=False, server_default="{}"),
+    Column("state", Text, nullable=False, server_default="waiting"),
+    Column("problem", Text, nullable=False, server_default=""),
+    Column("job", BigInteger, nullable=False, server_default="0"),
+    Column("edition", BigInteger, nullable=False, server_default="0"),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("indexed_at", DateTime(timezone=True), nullable=True),
+    UniqueConstraint("tenant_id", "owner", "name", postgresql_nulls_not_distinct=True),
+)
+"""`kind`, `location`, `ref`, `include`, `exclude`: where it comes from; nothing secret. `version`: commit or digest of
+the files of the last good run. `acronyms`: short form to long form, which text search uses. `skipped`: the first files
+that were not read, as [path, reason, detail]; `skipped_counts`: how many for each reason. `state`: waiting, indexing,
+ready, failed or removing. `edition`: raised whenever other documents are current, so that copies know that they are
+old."""
+
+document = tenant_table(
+    "document",
+    row_id(),
+    Column("repository_id", BigInteger, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("media", Text, nullable=False),
+    Column("blob", Text, nullable=False),
+    Column("format", Integer, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("lines", Integer, nullable=False),
+    Column("chunks", Integer, nullable=False),
+    Column("notes", ARRAY(Text), nullable=False),
+    Column("outline", JSONB, nullable=False, server_default="{}"),
+    Column("layout", LargeBinary, nullable=False),
+    Column("current", Boolean, nullable=False, server_default="false"),
+    Column("made_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    ForeignKeyConstraint(["tenant_id", "repository_id"], ["repository.tenant_id", "repository.id"], ondelete="CASCADE"),
+)
+"""One version of a file. `blob`: git blob id of the bytes; `format`: of the reading and cutting that made it, so that
+files are read again when these have changed; `outline`: what the guide must know of it; `layout`: its chunks, packed.
+`current`: whether it is answered from; not yet while its chunks are written, no longer after a newer version came."""
+
+Index(
+    "document_tenant_id_repository_id_path_idx",
+    document.c.tenant_id,
+    document.c.repository_id,
+    document.c.path,
+    unique=True,
+    postgresql_where=document.c.current,
+)
+Index("document_tenant_id_repository_id_idx", document.c.tenant_id, document.c.repository_id)
+
+chunk = tenant_table(
+    "chunk",
+    Column("document_id", BigInteger, primary_key=True),
+    Column("ordinal", Integer, primary_key=True),
+    Column("text", Text, nullable=False),
+    ForeignKeyConstraint(["tenant_id", "document_id"], ["document.tenant_id", "document.id"], ondelete="CASCADE"),
+)
+"""The pieces of a document's text; in order they give it back exactly."""
