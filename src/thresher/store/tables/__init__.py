@@ -15,6 +15,7 @@ from thresher.store.tables.intents import (
     pack_trust,
     rules_given,
 )
+from thresher.store.tables.jobs import job
 from thresher.store.tables.metadata import TENANT_TABLES, metadata, tenant
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "invocation",
     "item",
     "item_vector",
+    "job",
     "metadata",
     "pack_trust",
     "posting",
