@@ -1,0 +1,137 @@
+"""Documents: versions of files, which of them are current, and what an answer must know of them.
+
+Invariant: a document becomes current together with the going of its older version, in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import bindparam, delete, func, select, text, update
+from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.types import BigInteger
+
+from thresher.core import Tenant
+from thresher.knowledge.documents.models import Document
+from thresher.store import Database
+from thresher.store.tables import document
+
+_CURRENT: Final = b"""
+    select id, repository_id, path, title, media, blob, tokens, lines, chunks from document
+    where tenant_id = %(tenant)s and repository_id = %(repository)s and current order by id"""
+
+_LAYOUTS: Final = b"""
+    select id, layout from document where tenant_id = %(tenant)s and id = any (%(ids)s::bigint[])"""
+
+_RETIRE: Final = text("""
+    update document old set current = false from document new
+    where old.tenant_id = :tenant and old.repository_id = :repository and old.current
+      and new.tenant_id = :tenant and new.repository_id = :repository and new.id = any (:ids)
+      and new.path = old.path and new.id <> old.id""").bindparams(bindparam("ids", type_=ARRAY(BigInteger)))
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentWrite:
+    """A new version of a file. Fields as the table's columns."""
+
+    path: str
+    title: str
+    media: str
+    blob: str
+    format: int
+    tokens: int
+    lines: int
+    chunks: int
+    notes: tuple[str, ...]
+    outline: Mapping[str, Any]
+    layout: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is known of a stored version of a file."""
+
+    id: int
+    path: str
+    blob: str
+    format: int
+    chunks: int
+    current: bool
+
+
+async def standing(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> list[Standing]:
+    """All versions that are stored of a repository's files, those that are not current too."""
+    columns = document.c.id, document.c.path, document.c.blob, document.c.format, document.c.chunks, document.c.current
+    query = select(*columns).where(_of(tenant, repository_id)).order_by(document.c.id)
+    return [Standing(*row) for row in await connection.execute(query)]
+
+
+async def insert_documents(
+    connection: AsyncConnection, tenant: Tenant, repository_id: int, writes: Sequence[DocumentWrite]
+) -> dict[str, int]:
+    """Insert versions of different files, none current yet; returns their ids by path."""
+    rows = [
+        {"tenant_id": tenant.id, "repository_id": repository_id}
+        | {name: getattr(write, name) for name in DocumentWrite.__slots__}
+        | {"notes": list(write.notes), "outline": dict(write.outline)}
+        for write in writes
+    ]
+    found = await connection.execute(insert(document).values(rows).returning(document.c.path, document.c.id))
+    return {row.path: row.id for row in found}
+
+
+async def make_current(connection: AsyncConnection, tenant: Tenant, repository_id: int, ids: Sequence[int]) -> None:
+    """Answer from these versions from now on, in place of the older ones of their files."""
+    values = {"tenant": tenant.id, "repository": repository_id, "ids": list(ids)}
+    await connection.execute(_RETIRE, values)
+    await _set_current(connection, tenant, repository_id, ids, current=True)
+
+
+async def retire(connection: AsyncConnection, tenant: Tenant, repository_id: int, ids: Sequence[int]) -> None:
+    """Answer no longer from these, whose files are gone."""
+    await _set_current(connection, tenant, repository_id, ids, current=False)
+
+
+async def delete_documents(connection: AsyncConnection, tenant: Tenant, ids: Sequence[int]) -> None:
+    """Remove versions with their texts."""
+    await connection.execute(delete(document).where(document.c.tenant_id == tenant.id, document.c.id == any_of(ids)))
+
+
+async def current(database: Database, tenant: Tenant, repository_id: int) -> list[Document]:
+    """The current documents of a repository, by id; one round trip."""
+    values = {"tenant": tenant.id, "repository": repository_id}
+    rows = await database.once(tenant, lambda driver: driver.execute(_CURRENT, values, prepare=True))
+    return [Document(*row) for row in rows]
+
+
+async def layouts(database: Database, tenant: Tenant, ids: Sequence[int]) -> dict[int, bytes]:
+    """Packed layouts of documents; one round trip. Those that are gone are left out."""
+    values = {"tenant": tenant.id, "ids": list(ids)}
+    rows = await database.once(tenant, lambda driver: driver.execute(_LAYOUTS, values, prepare=True, binary=True))
+    return {row[0]: bytes(row[1]) for row in rows}
+
+
+async def described(connection: AsyncConnection, tenant: Tenant, ids: Sequence[int]) -> list[tuple[int, int, str]]:
+    """Id, repository and title of documents."""
+    query = select(document.c.id, document.c.repository_id, document.c.title)
+    query = query.where(document.c.tenant_id == tenant.id, document.c.id == any_of(ids))
+    return [(row.id, row.repository_id, row.title) for row in await connection.execute(query)]
+
+
+def any_of(ids: Iterable[int]) -> Any:
+    """`= ANY (ids)`: one parameter, however many there are."""
+    return func.any(bindparam(None, list(ids), type_=ARRAY(BigInteger)))
+
+
+async def _set_current(
+    connection: AsyncConnection, tenant: Tenant, repository_id: int, ids: Sequence[int], *, current: bool
+) -> None:
+    query = update(document).where(_of(tenant, repository_id), document.c.id == any_of(ids))
+    await connection.execute(query.values(current=current))
+
+
+def _of(tenant: Tenant, repository_id: int) -> Any:
+    return (document.c.tenant_id == tenant.id) & (document.c.repository_id == repository_id)

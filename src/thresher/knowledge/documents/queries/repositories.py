@@ -1,0 +1,188 @@
+"""Repositories: what there is, and how far it is indexed.
+
+Invariant: a repository is written under its owner, so that no user's repository takes the place of the tenant's, or of
+another user's; one that is being removed is shown to nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from thresher.core import Caller, Tenant
+from thresher.knowledge.documents.models import Origin, Repository, Skipped
+from thresher.store import Database
+from thresher.store.tables import document, repository
+
+REMOVING: Final = "removing"
+"""The state of a repository whose documents are being taken out of the index."""
+
+_HEADS: Final = b"""
+    select id, owner, name, edition, state, documents, chunks, embedded from repository
+    where tenant_id = %(tenant)s and (owner is null or owner = %(user)s::text) and state <> 'removing'
+    order by owner nulls first, id"""
+
+_RECOUNT: Final = b"""
+    update repository r set edition = r.edition + 1, documents = c.documents, chunks = c.chunks, tokens = c.tokens
+    from (select count(*) as documents, coalesce(sum(d.chunks), 0) as chunks, coalesce(sum(d.tokens), 0) as tokens
+          from document d where d.tenant_id = %(tenant)s and d.repository_id = %(id)s and d.current) c
+    where r.tenant_id = %(tenant)s and r.id = %(id)s"""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What an answer must know of a repository before it looks into it."""
+
+    id: int
+    owner: str | None
+    name: str
+    edition: int
+    state: str
+    documents: int
+    chunks: int
+    embedded: int
+
+
+async def heads(database: Database, caller: Caller) -> list[Head]:
+    """The repositories that the caller may see, the tenant's before the user's own; one round trip."""
+    values = {"tenant": caller.tenant.id, "user": caller.user}
+    rows = await database.once(caller.tenant, lambda driver: driver.execute(_HEADS, values, prepare=True))
+    return [Head(*row) for row in rows]
+
+
+async def repositories(connection: AsyncConnection, caller: Caller) -> list[Repository]:
+    """The same, with everything that is known of them."""
+    mine = repository.c.owner.is_(None)
+    if caller.user is not None:
+        mine |= repository.c.owner == caller.user
+    query = (
+        select(repository)
+        .where(repository.c.tenant_id == caller.tenant.id, mine, repository.c.state != REMOVING)
+        .order_by(repository.c.owner.nulls_first(), repository.c.name)
+    )
+    return [_repository(row) for row in await connection.execute(query)]
+
+
+async def repository_by_id(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> Repository | None:
+    """One repository, whoever owns it; None where it is gone or going."""
+    query = select(repository).where(_of(tenant, repository_id), repository.c.state != REMOVING)
+    row = (await connection.execute(query)).first()
+    return None if row is None else _repository(row)
+
+
+async def removing(connection: AsyncConnection, tenant: Tenant) -> list[int]:
+    """Ids of the repositories whose removal was begun."""
+    query = select(repository.c.id).where(repository.c.tenant_id == tenant.id, repository.c.state == REMOVING)
+    return list((await connection.execute(query)).scalars())
+
+
+async def add_repository(connection: AsyncConnection, caller: Caller, name: str, origin: Origin) -> int | None:
+    """Insert a repository of the caller's user (shared where it has none); None where the name is taken."""
+    row = insert(repository).values(
+        tenant_id=caller.tenant.id,
+        owner=caller.user,
+        name=name,
+        kind=origin.kind,
+        location=origin.location,
+        ref=origin.ref,
+        include=list(origin.include),
+        exclude=list(origin.exclude),
+    )
+    found = await connection.execute(row.on_conflict_do_nothing().returning(repository.c.id))
+    return found.scalar()
+
+
+async def set_repository(connection: AsyncConnection, tenant: Tenant, repository_id: int, **values: Any) -> bool:
+    """Change columns of one repository that is not being removed; False where there is none."""
+    query = update(repository).where(_of(tenant, repository_id), repository.c.state != REMOVING).values(**values)
+    return (await connection.execute(query.returning(repository.c.id))).first() is not None
+
+
+async def set_skipped(
+    connection: AsyncConnection,
+    tenant: Tenant,
+    repository_id: int,
+    skipped: Iterable[Skipped],
+    counts: Mapping[str, int],
+) -> None:
+    """Keep which files were not read."""
+    rows = [[one.path, one.reason, one.detail] for one in skipped]
+    await set_repository(connection, tenant, repository_id, skipped=rows, skipped_counts=dict(counts))
+
+
+async def skipped_files(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> tuple[Skipped, ...]:
+    """Files that were not read, the first of them where there are many."""
+    rows = (await connection.execute(select(repository.c.skipped).where(_of(tenant, repository_id)))).scalar()
+    return tuple(Skipped(*row) for row in rows or ())
+
+
+async def acronyms(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> dict[str, str]:
+    """Short forms that the repository explains, with their long forms."""
+    found = await connection.execute(select(repository.c.acronyms).where(_of(tenant, repository_id)))
+    return dict(found.scalar() or {})
+
+
+async def lock_repository(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> bool:
+    """Keep other writers of this repository waiting until the transaction ends; False when it is gone or going."""
+    query = select(repository.c.id).where(_of(tenant, repository_id), repository.c.state != REMOVING)
+    return (await connection.execute(query.with_for_update())).first() is not None
+
+
+async def recount(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> None:
+    """Count the current documents, and raise the edition."""
+    await connection.exec_driver_sql(_RECOUNT.decode(), {"tenant": tenant.id, "id": repository_id})
+
+
+async def begin_removal(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> None:
+    """Show the repository to nobody from now on; its name is free for another one."""
+    gone = func.concat(repository.c.name, "\n", repository.c.id)
+    await connection.execute(
+        update(repository).where(_of(tenant, repository_id)).values(state=REMOVING, name=gone, guide="")
+    )
+
+
+async def delete_repository(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> None:
+    """Remove a repository with all its documents."""
+    await connection.execute(delete(repository).where(_of(tenant, repository_id)))
+
+
+async def outlines(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> list[tuple[str, str, Any]]:
+    """Path, title and outline of each current document, by path."""
+    query = (
+        select(document.c.path, document.c.title, document.c.outline)
+        .where(document.c.tenant_id == tenant.id, document.c.repository_id == repository_id, document.c.current)
+        .order_by(document.c.path)
+    )
+    return [(row.path, row.title, row.outline) for row in await connection.execute(query)]
+
+
+def _of(tenant: Tenant, repository_id: int) -> Any:
+    return (repository.c.tenant_id == tenant.id) & (repository.c.id == repository_id)
+
+
+def _repository(row: Any) -> Repository:
+    origin = Origin(row.kind, row.location, row.ref, tuple(row.include), tuple(row.exclude))
+    return Repository(
+        id=row.id,
+        name=row.name,
+        owner=row.owner,
+        origin=origin,
+        version=row.version,
+        guide=row.guide,
+        guide_by=row.guide_by,
+        documents=row.documents,
+        chunks=row.chunks,
+        tokens=row.tokens,
+        skipped=row.skipped_counts,
+        embedded=row.embedded,
+        state=row.state,
+        problem=row.problem,
+        job=row.job,
+        indexed_at=row.indexed_at,
+        edition=row.edition,
+    )
