@@ -6,29 +6,40 @@ Uses: core, embedding, store.
 """
 
 from thresher.search.ahead import Ahead
+from thresher.search.arrays import Floats, Ids
 from thresher.search.clauses import clauses, is_request, prose
 from thresher.search.index import SearchIndex
 from thresher.search.planning import MAX_QUERIES
-from thresher.search.records import Entry, Filter, Hit, Progress, PutCounts, SearchResult, Slot
+from thresher.search.records import Entry, Filter, Hit, Progress, PutCounts, Scoring, SearchResult, SearchType, Slot
+from thresher.search.selection import Bools, Units, select
 from thresher.search.terms import query_terms, terms
 from thresher.search.texts import TextVectors, text_vectors
+from thresher.search.wanted import Synonyms
 
 __all__ = [
     "MAX_QUERIES",
     "Ahead",
+    "Bools",
     "Entry",
     "Filter",
+    "Floats",
     "Hit",
+    "Ids",
     "Progress",
     "PutCounts",
+    "Scoring",
     "SearchIndex",
     "SearchResult",
+    "SearchType",
     "Slot",
+    "Synonyms",
     "TextVectors",
+    "Units",
     "clauses",
     "is_request",
     "prose",
     "query_terms",
+    "select",
     "terms",
     "text_vectors",
 ]
