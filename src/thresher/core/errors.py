@@ -13,6 +13,8 @@
     |   |-- SchemaMismatch    its schema is older or newer than the code
     |   `-- UnsafeRole        the application role could bypass row-level security
     |-- EncoderError          the embedding model cannot answer
+    |-- ModelError            the chat model cannot answer
+    |   `-- ModelTimeout      it did not answer in time
     |-- UpstreamError         another MCP server failed
     |   |-- UpstreamTimeout   it did not answer in time
     |   `-- UpstreamRefused   it answered with a protocol error
@@ -124,6 +126,19 @@ class EncoderError(ThresherError):
 
     code = "encoder"
     exit_code = 7
+
+
+class ModelError(ThresherError):
+    """The chat model cannot be reached, refused, or gave an answer that cannot be used."""
+
+    code = "model"
+    exit_code = 11
+
+
+class ModelTimeout(ModelError):
+    """The chat model did not answer in the time that its caller allows."""
+
+    code = "model_timeout"
 
 
 class UpstreamError(ThresherError):

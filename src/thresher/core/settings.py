@@ -94,6 +94,13 @@ class Settings(BaseSettings):
     vector_memory_mb: int = Field(default=256, ge=0)
     """Memory for read-only copies of index vectors in the process; 0 searches in PostgreSQL alone."""
 
+    llm_url: str | None = None
+    """Base address of an OpenAI-compatible service for chat; without it everything works without a model."""
+    llm_model: str | None = None
+    llm_key: SecretStr | None = None
+    llm_seconds: float = Field(default=10.0, gt=0, le=600)
+    """How long an answer of the model may keep somebody waiting."""
+
     key: SecretStr | None = None
     """A client's setting: `thresher stdio` and the commands act as its holder. The daemon does not read it."""
     project: Path | None = None
@@ -116,6 +123,8 @@ class Settings(BaseSettings):
     dangerous ones included. A server can be trusted by itself."""
     packs: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_paths), AfterValidator(_absolute)] = ()
     """Folders of packs, packs or rule files, beside those that are found by themselves; used without being approved."""
+    admin_tools: bool = False
+    """Whether clients may change what is kept here: index repositories of documents, refresh and remove them."""
     home_packs: Literal["on", "off"] = "on"
     """Whether packs in `~/.agents/skills` and `~/.claude/skills` are used."""
     log_text: Literal["off", "on"] = "off"

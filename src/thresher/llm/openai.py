@@ -1,0 +1,172 @@
+"""A chat model behind the OpenAI wire format: POST {base}/chat/completions.
+
+Invariant: the key is sent to the configured address and shows nowhere else; nobody waits longer than was said, and no
+answer takes more memory than `LARGEST_ANSWER`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Awaitable, Callable
+
+import httpx
+from pydantic import SecretStr
+
+from thresher.core import ModelError, ModelTimeout, event
+from thresher.llm.records import ChatRequest, Completion
+from thresher.llm.wire import HINT, Dialect, adapted, body, code_of, completion
+
+logger = logging.getLogger("thresher.llm")
+
+TRIES = 3
+FIRST_PAUSE = 0.5
+"""Seconds: the pause doubles after each try; a server's Retry-After wins."""
+LARGEST_ANSWER = 8 << 20
+"""Bytes: a hundred times what the longest answers have."""
+_WORTH_A_RETRY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_MISFITS = frozenset({400, 422})
+"""How services refuse a field that they do not know."""
+
+
+class OpenAIChat:
+    """A chat model over an OpenAI-compatible service.
+
+    Args:
+        url: Base address, such as `https://api.openai.com/v1`; its query, if it has one, stays.
+        model: The model's name at the service.
+        key: Sent as a bearer token.
+        seconds: How long an answer may take where the caller does not say.
+        pause: Waits between tries.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        key: SecretStr | None,
+        seconds: float,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        base = httpx.URL(url)
+        self._address = base.copy_with(path=base.path.rstrip("/") + "/chat/completions")
+        self._model = model
+        self._seconds = seconds
+        self._pause = pause
+        self._dialect = Dialect()
+        # Compressed answers could not be measured before they are unpacked.
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+        if key is not None:
+            headers["Authorization"] = f"Bearer {key.get_secret_value()}"
+        self._client = httpx.AsyncClient(headers=headers, timeout=None)  # noqa: S113 - `complete` limits the whole
+        self._asking: set[asyncio.Future[Completion]] = set()
+        self._closed = False
+
+    @property
+    def name(self) -> str:
+        """See `Chat.name`."""
+        return f"{self._model}@{self._address.netloc.decode('ascii', 'replace')}"
+
+    async def complete(self, request: ChatRequest, *, seconds: float | None = None) -> Completion:
+        """See `Chat.complete`; ends with ModelError when `close` is called meanwhile."""
+        self._check()
+        task = asyncio.ensure_future(self._in_time(request, self._seconds if seconds is None else seconds))
+        self._asking.add(task)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            task.cancel()
+            if self._closed and task.cancelled():
+                self._check()
+            raise
+        finally:
+            self._asking.discard(task)
+
+    async def close(self) -> None:
+        """End what is under way, and the connections."""
+        self._closed = True
+        for task in self._asking:
+            task.cancel()
+        await self._client.aclose()
+
+    async def _in_time(self, request: ChatRequest, seconds: float) -> Completion:
+        started = time.perf_counter()
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                answer = await self._ask(request, limit)
+        except TimeoutError:
+            raise ModelTimeout(
+                f"The chat model did not answer within {seconds:g} s.", hint="Raise THRESHER_LLM_SECONDS."
+            ) from None
+        ms = round((time.perf_counter() - started) * 1000)
+        event(logger, "model_answer", model=self.name, ms=ms, finish=answer.finish, usage=answer.usage)
+        return answer
+
+    async def _ask(self, request: ChatRequest, limit: asyncio.Timeout) -> Completion:
+        pause, why = FIRST_PAUSE, ""
+        for attempt in range(1, TRIES + 1):
+            answer, why, wait = await self._adapting(request)
+            if answer is not None:
+                return answer
+            event(logger, "model_retry", level=logging.WARNING, attempt=attempt, why=why)
+            wait = pause if wait is None else wait
+            if attempt == TRIES or wait >= _left(limit):
+                break
+            await self._pause(wait)
+            pause *= 2
+        raise ModelError(f"The chat model's service did not answer: {why}.", hint=HINT)
+
+    async def _adapting(self, request: ChatRequest) -> tuple[Completion | None, str, float | None]:
+        """One try, repeated at once in another dialect where the service refuses ours; what helped is kept."""
+        dialect = self._dialect
+        while True:
+            status, payload, wait = await self._send(body(self._model, request, dialect))
+            if not isinstance(status, int):
+                return None, status, None
+            if 200 <= status < 300:
+                self._dialect = dialect
+                return completion(payload), "", None
+            if status in _MISFITS and (other := adapted(dialect, payload)) is not None:
+                dialect = other
+                continue
+            if status in _WORTH_A_RETRY:
+                return None, f"HTTP {status}", wait
+            raise ModelError(f"The chat model's service refused: HTTP {status}{code_of(payload)}.", hint=HINT)
+
+    async def _send(self, content: bytes) -> tuple[int | str, bytes, float | None]:
+        """One request: status, body and how long the server wants us to wait; or what went wrong on the way."""
+        try:
+            async with self._client.stream("POST", self._address, content=content) as answer:
+                return answer.status_code, await _read(answer), _retry_after(answer)
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol):
+            raise ModelError("The address of the chat model cannot be used.", hint=HINT) from None
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            return type(error).__name__, b"", None
+
+    def _check(self) -> None:
+        if self._closed:
+            raise ModelError("The chat model is closed.")
+
+
+async def _read(answer: httpx.Response) -> bytes:
+    payload = bytearray()
+    async for part in answer.aiter_bytes():
+        payload += part
+        if len(payload) > LARGEST_ANSWER:
+            raise ModelError(f"The chat model's answer is larger than {LARGEST_ANSWER >> 20} MiB.", hint=HINT)
+    return bytes(payload)
+
+
+def _retry_after(answer: httpx.Response) -> float | None:
+    try:
+        seconds = float(answer.headers["retry-after"])
+    except (KeyError, ValueError):  # the header may also be a date; our own pause serves then
+        return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _left(limit: asyncio.Timeout) -> float:
+    return (limit.when() or math.inf) - asyncio.get_running_loop().time()
