@@ -61,6 +61,13 @@ def _origins(origins: tuple[str, ...]) -> tuple[str, ...]:
     return origins
 
 
+def _sources(prefixes: tuple[str, ...]) -> tuple[str, ...]:
+    sound = re.compile(r"(?:https|ssh)://[^/?#@\s]+/[^?#\s]*|ssh://[\w.-]+@[^/?#@\s]+/[^?#\s]*")
+    if wrong := [one for one in prefixes if not Path(one).is_absolute() and not sound.fullmatch(one)]:
+        raise ValueError(f"{wrong[0]!r} is neither an absolute path nor an address such as https://github.com/acme/")
+    return prefixes
+
+
 class Settings(BaseSettings):
     """What a person can set. Frozen: read once at the start and handed down."""
 
@@ -135,6 +142,16 @@ class Settings(BaseSettings):
     """Whether the first call of a pack's tool in a session that has not been given the pack's rules is answered with
     these, and not run."""
     find_limit: int = Field(default=8, ge=1, le=10)
+    document_mb: int = Field(default=20, ge=1, le=1024)
+    """A larger file is not indexed."""
+    repository_mb: int = Field(default=1024, ge=1)
+    """A repository with more to index is refused; of a remote one, not much more is fetched."""
+    repository_files: int = Field(default=50_000, ge=1, le=1_000_000)
+    """A repository with more files to index is refused."""
+    source_seconds: float = Field(default=900.0, gt=0)
+    """Time to list a repository, fetching included."""
+    index_sources: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_sources)] = ()
+    """Folders and addresses below which callers with a key may index; the machine's user may index anything."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
 
