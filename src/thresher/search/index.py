@@ -12,23 +12,23 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from thresher.core import Caller, InvalidInput, Settings, StoreError, StoreUnavailable, Tenant, event
+from thresher.core import Caller, InvalidInput, Settings, Tenant, event
 from thresher.embedding import Encoder
 from thresher.search import answering, writing
 from thresher.search.ahead import Ahead
+from thresher.search.arms import Arms
 from thresher.search.arrays import Floats
+from thresher.search.asking import Question, score
 from thresher.search.bm25 import score_texts
 from thresher.search.calibration import constants_for
 from thresher.search.copies import Copies
 from thresher.search.documents import FORMAT, checked
-from thresher.search.phrases import Embedded, embed
 from thresher.search.planning import Plan, plan_of
 from thresher.search.profiles import profile_of
 from thresher.search.put import BATCH, complete, model_id, pending, put_entries, told_model
 from thresher.search.reading import NOTHING, Reader, Reading, Request, reading_of
-from thresher.search.records import Entry, Filter, Progress, PutCounts, SearchResult
+from thresher.search.records import Entry, Filter, Progress, PutCounts, Scoring, SearchResult, SearchType
+from thresher.search.wanted import Synonyms
 from thresher.search.words import Words
 from thresher.store import Database, run_retrying
 
@@ -36,9 +36,8 @@ _logger = logging.getLogger("thresher.search")
 _MEBIBYTE = 1024 * 1024
 _WORDS_SHARE = 8
 """Postings of recent words may take an eighth of what copies of vectors may, on top of them."""
-_READ_SECONDS = 5.0
-"""How long a search waits for the database before it goes on with what the process holds."""
 NO_FILTER = Filter()
+NO_SYNONYMS: Synonyms = {}
 
 
 class SearchIndex:
@@ -61,12 +60,18 @@ class SearchIndex:
     ) -> None:
         self._database = database
         self._encoder = encoder
-        self._previous = previous
         self._copies = Copies(database, settings.vector_memory_mb * _MEBIBYTE)
         self._reader = Reader(database, self._copies, Words(settings.vector_memory_mb * _MEBIBYTE // _WORDS_SHARE))
+        self._arms = Arms(self._reader, encoder, previous)
 
     async def put(
-        self, tenant: Tenant, kind: str, entries: Iterable[Entry], *, progress: Progress | None = None
+        self,
+        tenant: Tenant,
+        kind: str,
+        entries: Iterable[Entry],
+        *,
+        progress: Progress | None = None,
+        embed: bool = True,
     ) -> PutCounts:
         """Insert or replace entries; others stay.
 
@@ -78,6 +83,8 @@ class SearchIndex:
             kind: Which collection; it comes to be with its first entry.
             entries: What shall be found; of several with one id the last counts.
             progress: Called after every batch that is safely written.
+            embed: Whether to embed now. Else entries are found by their words at once, those whose texts the cache
+                holds by meaning too, and `embed_pending` sees to the others.
 
         Raises:
             InvalidInput: An entry has no text, weights that do not fit, or a label with a control character.
@@ -85,7 +92,7 @@ class SearchIndex:
         """
         started = time.perf_counter()
         wanted = checked(entries)
-        counts = await put_entries(self._database, tenant, kind, self._encoder, wanted, progress)
+        counts = await put_entries(self._database, tenant, kind, self._encoder, wanted, progress, embed=embed)
         if wanted:
             milliseconds = round((time.perf_counter() - started) * 1000, 1)
             event(_logger, "put", kind=kind, embedded=counts.embedded, kept=counts.kept, ms=milliseconds)
@@ -192,14 +199,9 @@ class SearchIndex:
         plan = ahead.plan if ahead is not None else plan_of(queries, split=split, message=message)
         request = Request(caller, kind, filter.facets)
         read = self._read(request, plan) if ahead is None else self._narrowed(request, ahead)
-        (reading, lexical, lost), embedded = await asyncio.gather(read, embed(plan, self._encoder))
-        embedded = await self._matching(plan, reading, embedded)
-        if lost and embedded.matrix is None:
-            raise StoreUnavailable(
-                f"Neither the database nor the encoder answers. {embedded.note}",
-                hint="Run `thresher doctor`; it names what is wrong.",
-            )
-        dense, bare = await self._dense(request, reading, embedded)
+        (reading, lexical, lost), embedded = await asyncio.gather(read, self._arms.embed(plan))
+        embedded = await self._arms.matching(plan, reading, embedded, lost)
+        dense, bare = await self._arms.dense(request, reading, embedded)
         scores = answering.scores_of(reading.ids, dense, lexical)
         traits = await self._reader.traits(request, reading, scores.columns)
         constants = constants_for(reading.model, dense=dense is not None, lexical=not lost)
@@ -226,6 +228,41 @@ class SearchIndex:
             max(total - embedded.milliseconds, 0.0),
             embedded.matrix is not None,
         )
+
+    async def score(
+        self,
+        caller: Caller,
+        kind: str,
+        query: str,
+        *,
+        filter: Filter = NO_FILTER,  # noqa: A002 - the public name of the concept
+        search_type: SearchType = "hybrid",
+        context: str = "",
+        synonyms: Synonyms = NO_SYNONYMS,
+    ) -> Scoring:
+        """Score every item that the filter lets through, exactly, for a kind that ranks by itself.
+
+        Args:
+            caller: Who asks; sees the tenant's common items and those of its own.
+            kind: Which collection; one that does not exist holds nothing.
+            query: Any text; nothing in it is query syntax.
+            filter: Which items may be returned.
+            search_type: Which arms decide. Where the encoder is away the words decide, and `degraded` says so.
+            context: What the question came up in; scored beside it.
+            synonyms: Other ways of saying words of the query.
+
+        Raises:
+            InvalidInput: The query is blank.
+            StoreError: The database does not answer, and this process holds no copy of the collection or no encoder.
+        """
+        if not query.strip():
+            raise InvalidInput("There is nothing to search for.", hint="Ask a question, or give some words.")
+        started = time.perf_counter()
+        plan = plan_of([query, context] if context.strip() else [query], split=False)
+        question = Question(Request(caller, kind, filter.facets), plan, search_type, synonyms)
+        answer = await score(self._arms, question)
+        total = (time.perf_counter() - started) * 1000
+        return replace(answer, search_ms=max(total - answer.embedding_ms, 0.0))
 
     def read_ahead(
         self, caller: Caller, kind: str, queries: Sequence[str], *, split: bool = True, message: str = ""
@@ -260,17 +297,7 @@ class SearchIndex:
 
     async def _read(self, request: Request, plan: Plan) -> tuple[Reading, Floats, str]:
         """The collection, its BM25 scores, and what was not as it should be; runs beside the embedding."""
-        note = ""
-        try:
-            async with asyncio.timeout(_READ_SECONDS):
-                reading = await self._reader.read(request, plan.all_terms)
-        except (StoreError, TimeoutError) as error:
-            last = self._reader.last(request)
-            if last is None:
-                raise
-            event(_logger, "search without database", level=logging.WARNING, kind=request.kind, error=str(error))
-            note = "Searched by meaning alone, in the last copy of the index: the database does not answer."
-            reading = last
+        reading, note = await self._arms.read(request, plan.all_terms)
         return reading, score_texts(plan.terms, reading.postings, reading.ids), note
 
     async def _narrowed(self, request: Request, ahead: Ahead) -> tuple[Reading, Floats, str]:
@@ -282,26 +309,3 @@ class SearchIndex:
             return await self._read(request, ahead.plan)
         narrowed = reading_of(reading.snapshot, request, reading.postings)
         return narrowed, score_texts(ahead.plan.terms, narrowed.postings, narrowed.ids), note
-
-    async def _matching(self, plan: Plan, reading: Reading, embedded: Embedded) -> Embedded:
-        """Vectors of the model that serves; none, with a note, when no encoder at hand is that model."""
-        if embedded.matrix is None or not reading.model or embedded.model == reading.model:
-            return embedded
-        if self._previous is not None and await told_model(self._previous) == reading.model:
-            again = await embed(plan, self._previous)
-            return replace(again, milliseconds=again.milliseconds + embedded.milliseconds)
-        note = (
-            f"Searched by words alone: the index holds vectors of {reading.model}, the running model is"
-            f" {embedded.model}; index again to search by meaning."
-        )
-        return replace(embedded, matrix=None, note=note)
-
-    async def _dense(self, request: Request, reading: Reading, embedded: Embedded) -> tuple[Floats | None, str]:
-        """Scores of the dense arm, or None and the reason."""
-        if embedded.matrix is None or not len(reading.ids):
-            return None, ""
-        if reading.model:
-            dense = await self._reader.dense(request, reading, embedded.matrix, embedded.owners)
-            if not np.isnan(dense).all():
-                return dense, ""
-        return None, "Searched by words alone: nothing in the index is embedded yet; index again."

@@ -45,6 +45,8 @@ async def put_entries(
     encoder: Encoder,
     entries: Sequence[Entry],
     progress: Progress | None,
+    *,
+    embed: bool = True,
 ) -> PutCounts:
     """Insert or replace checked entries, batch by batch.
 
@@ -55,12 +57,13 @@ async def put_entries(
         encoder: Makes the vectors that the cache lacks.
         entries: What the collection shall hold.
         progress: Told after every batch.
+        embed: Whether the encoder works; else only vectors that the cache holds are given.
     """
     counts = PutCounts()
     model = await told_model(encoder) if entries else ""
     for first in range(0, len(entries), BATCH):
         batch = await _documents(kind, entries[first : first + BATCH])
-        counts += await _put_batch(database, tenant, kind, encoder, model, batch)
+        counts += await _put_batch(database, tenant, kind, encoder, model, batch, embed=embed)
         if progress is not None:
             progress(first + len(batch), len(entries))
     return counts
@@ -109,12 +112,21 @@ async def _documents(kind: str, entries: Sequence[Entry]) -> list[Document]:
 
 
 async def _put_batch(
-    database: Database, tenant: Tenant, kind: str, encoder: Encoder, model: str, batch: Sequence[Document]
+    database: Database,
+    tenant: Tenant,
+    kind: str,
+    encoder: Encoder,
+    model: str,
+    batch: Sequence[Document],
+    *,
+    embed: bool,
 ) -> PutCounts:
     state = await _state(database, tenant, kind, model, batch)
     changed = [document for document in batch if _is_changed(document, state)]
-    bare = [document for document in batch if not _is_changed(document, state) and _lacks_vectors(document, state)]
-    fresh = await ensure_vectors(database, tenant, encoder, [*changed, *bare]) if model else frozenset[bytes]()
+    lacking = [document for document in batch if not _is_changed(document, state) and _lacks_vectors(document, state)]
+    bare = lacking if embed else []
+    wanted = [*changed, *bare] if embed and model else []
+    fresh = await ensure_vectors(database, tenant, encoder, wanted) if wanted else frozenset[bytes]()
     completed = [document for document in bare if model and any(part.hash in fresh for part in document.parts)]
 
     async def write(connection: AsyncConnection) -> None:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from thresher.core import Why
+from thresher.search.arrays import Floats, Ids
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with (entries done, entries in all) after every batch that is safely written."""
+
+SearchType: TypeAlias = Literal["hybrid", "text", "semantic"]
+"""Which arms decide: both, the words, or the meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +137,62 @@ class SearchResult:
     embedding_ms: float
     search_ms: float
     embedded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """Exact scores of every item that a filter lets through, raw, for a ranking that the kind does itself.
+
+    A weighted sum of `dense` and `lexical` is right for every search type, since an arm that has no say is None or 0.
+    Words count by what the filter lets through, so that other collections beside it do not change the scores.
+
+    Attributes:
+        ids: int64 (n,), sorted.
+        dense: float32 (n,), the inner product of the query with each item's best vector; NaN for an item that is not
+            embedded yet; None where the arm did not run.
+        lexical: float32 (n,), BM25; 0 where no word matches. In a semantic search only of items not embedded yet.
+        tiers: int8 (n,), how completely the query's words are there: 2 all of them, 1 some, 0 none.
+        context_dense: float32 (n,), as `dense`, for the context; None without context.
+        context_lexical: float32 (n,), as `lexical`, for the context; None without context.
+        terms: The distinct terms of the query, in order.
+        unknown: Those that no item holds.
+        search_type: As it was carried out.
+        degraded: What is weaker than asked for, in words.
+        items: Size of the whole collection, for all callers.
+        model: The model whose vectors serve.
+        embedding_ms: Time spent on embedding the query.
+        search_ms: All other time.
+        holders: Term to the items that hold it, int64, sorted, and its BM25 in each.
+    """
+
+    ids: Ids
+    dense: Floats | None
+    lexical: Floats
+    tiers: NDArray[np.int8]
+    context_dense: Floats | None = None
+    context_lexical: Floats | None = None
+    terms: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    search_type: SearchType = "hybrid"
+    degraded: str = ""
+    items: int = 0
+    model: str = ""
+    embedding_ms: float = 0.0
+    search_ms: float = 0.0
+    holders: Mapping[str, tuple[Ids, Floats]] = field(default_factory=dict[str, tuple[Ids, Floats]])
+
+    @property
+    def by_words(self) -> Floats:
+        """Float32 (n,), the order of a text search: items that hold every word first, then by BM25."""
+        step = np.float32(1.0 + self.lexical.max(initial=0.0))
+        return (self.lexical + step * (self.tiers == 2)).astype(np.float32)
+
+    def matched(self, number: int) -> tuple[str, ...]:
+        """The terms that one item holds, strongest first; empty for an item that the filter does not let through."""
+        strengths = {term: _weight_in(ids, weights, number) for term, (ids, weights) in self.holders.items()}
+        return tuple(sorted((term for term, weight in strengths.items() if weight > 0), key=lambda t: -strengths[t]))
+
+
+def _weight_in(ids: Ids, weights: Floats, number: int) -> float:
+    place = int(np.searchsorted(ids, number))
+    return float(weights[place]) if place < len(ids) and ids[place] == number else 0.0

@@ -1,0 +1,238 @@
+"""Raw scores of both arms: every item that the filter lets through, exactly, whatever is missing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.search.encoders import WordEncoder
+from tests.search.samples import disagreements, entry, random_entries
+from thresher.core import Caller, InvalidInput, Tenant
+from thresher.search import Entry, Filter, PutCounts, SearchIndex
+from thresher.store import Database
+
+KIND = "document"
+PASSAGES = (
+    "the singular value decomposition of a matrix",
+    "svd is slow for large matrices",
+    "weights of observations and groups",
+    "the matrix of weights",
+)
+SYNONYMS = {"SVD": ["singular value decomposition"]}
+
+
+async def fill(index: SearchIndex, tenant: Tenant, *, embed: bool = True) -> PutCounts:
+    """Four passages of a repository, two of another."""
+    entries = [
+        entry(number, text, facets=frozenset({f"repository:{1 + (number > 4)}"}))
+        for number, text in enumerate([*PASSAGES, "weights of paper", "weights of letters"], start=1)
+    ]
+    return await index.put(tenant, KIND, entries, embed=embed)
+
+
+FIRST = Filter(frozenset({"repository:1"}))
+
+
+async def test_every_item_of_the_filter_has_both_scores(
+    index: SearchIndex, encoder: WordEncoder, tenant: Tenant, caller: Caller
+) -> None:
+    """In order of ids; the inner product with the query's vector, and BM25."""
+    await fill(index, tenant)
+
+    scored = await index.score(caller, KIND, "weights of a matrix", filter=FIRST)
+    query = (await encoder.embed_queries(["weights of a matrix"]))[0]
+    vectors = await encoder.embed_documents(PASSAGES)
+
+    assert scored.ids.tolist() == [1, 2, 3, 4]
+    assert scored.dense == pytest.approx(vectors @ query, abs=1e-5)
+    assert (scored.lexical > 0).tolist() == [True, False, True, True]
+    assert scored.lexical.argmax() == 3
+    assert scored.tiers.tolist() == [1, 0, 1, 2]
+    assert set(scored.matched(4)) == {"weight", "matrix"}
+    assert scored.matched(99) == ()
+    assert (scored.search_type, scored.degraded, scored.items) == ("hybrid", "", 6)
+    assert scored.embedding_ms > 0
+    assert scored.search_ms > 0
+
+
+async def test_what_lies_beside_a_filter_changes_no_score(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
+    """A repository answers the same alone and among others."""
+    await fill(index, tenant)
+    before = await index.score(caller, KIND, "weights of groups", filter=FIRST)
+    await index.put(tenant, KIND, [entry(n, "weights", facets=frozenset({"repository:3"})) for n in range(20, 60)])
+
+    after = await index.score(caller, KIND, "weights of groups", filter=FIRST)
+
+    assert after.ids.tolist() == before.ids.tolist()
+    assert np.argsort(after.lexical).tolist() == np.argsort(before.lexical).tolist()
+    assert after.lexical[after.lexical > 0].min() > 0
+
+
+async def test_copy_and_database_give_the_same_scores(
+    index: SearchIndex, bare_index: SearchIndex, tenant: Tenant, caller: Caller
+) -> None:
+    """With and without a filter."""
+    await index.put(tenant, KIND, random_entries(60))
+    await index.score(caller, KIND, "warm")
+    await index.settle()
+
+    held = await index.score(caller, KIND, "create a chart of prices")
+    read = await bare_index.score(caller, KIND, "create a chart of prices")
+
+    assert held.ids.tolist() == read.ids.tolist()
+    assert held.dense == pytest.approx(read.dense, abs=1e-5)
+    assert held.lexical.tolist() == read.lexical.tolist()
+
+
+@pytest.mark.parametrize("search_type", ["text", "semantic"])
+async def test_an_arm_without_a_say_adds_nothing(
+    index: SearchIndex, tenant: Tenant, caller: Caller, search_type: str
+) -> None:
+    """A weighted sum of both arms is right for every search type."""
+    await fill(index, tenant)
+
+    scored = await index.score(caller, KIND, "weights", search_type=search_type)  # type: ignore[arg-type]
+
+    assert scored.search_type == search_type
+    assert (scored.dense is None) == (search_type == "text")
+    assert scored.lexical.any() == (search_type == "text")
+
+
+async def test_a_text_search_asks_no_encoder(
+    index: SearchIndex, encoder: WordEncoder, tenant: Tenant, caller: Caller
+) -> None:
+    """It works where the encoder is away, and has nothing to complain of."""
+    await fill(index, tenant)
+    encoder.broken = True
+
+    scored = await index.score(caller, KIND, "weights of groups", search_type="text")
+
+    assert scored.degraded == ""
+    assert scored.ids[scored.by_words.argmax()] == 3
+    assert scored.embedding_ms == 0
+
+
+async def test_a_semantic_search_falls_back_to_words_and_says_so(
+    index: SearchIndex, encoder: WordEncoder, tenant: Tenant, caller: Caller
+) -> None:
+    """Where the encoder is away."""
+    await fill(index, tenant)
+    encoder.broken = True
+
+    scored = await index.score(caller, KIND, "weights of groups", search_type="semantic")
+
+    assert scored.search_type == "text"
+    assert "words alone" in scored.degraded
+    assert scored.ids[scored.lexical.argmax()] == 3
+
+
+async def test_items_are_found_by_words_before_they_are_embedded(
+    index: SearchIndex, encoder: WordEncoder, tenant: Tenant, caller: Caller
+) -> None:
+    """A put without embedding asks the encoder nothing; a later one with it does."""
+    put = await fill(index, tenant, embed=False)
+    asked = len(encoder.documents)
+    bare = await index.score(caller, KIND, "groups", filter=FIRST)
+    await index.put(tenant, KIND, [entry(4, PASSAGES[3], facets=frozenset({"repository:1"}))])
+    partly = await index.score(caller, KIND, "groups", search_type="semantic", filter=FIRST)
+
+    assert (put, asked) == (PutCounts(kept=6), 0)
+    assert (bare.dense, bare.search_type) == (None, "text")
+    assert bare.ids[bare.lexical.argmax()] == 3
+    assert partly.dense is not None
+    assert np.isnan(partly.dense).tolist() == [True, True, True, False]
+    assert partly.lexical.argmax() == 2
+    assert "3 of 4" in partly.degraded
+
+
+async def test_texts_that_the_cache_holds_have_vectors_at_once(
+    index: SearchIndex, encoder: WordEncoder, tenant: Tenant, other_tenant: Tenant
+) -> None:
+    """Without any work of the encoder."""
+    await fill(index, tenant)
+    asked = len(encoder.documents)
+    await fill(index, other_tenant, embed=False)
+
+    scored = await index.score(Caller(other_tenant), KIND, "weights")
+
+    assert len(encoder.documents) == asked
+    assert scored.dense is not None
+    assert not np.isnan(scored.dense).any()
+
+
+async def test_statistics_hold_after_puts_without_vectors(
+    index: SearchIndex, database: Database, tenant: Tenant
+) -> None:
+    """Whatever is put in which way."""
+    await index.put(tenant, KIND, random_entries(20), embed=False)
+    await index.put(tenant, KIND, random_entries(10, seed=2))
+    await index.put(tenant, KIND, random_entries(12, seed=3), embed=False)
+
+    assert await disagreements(database, tenant, KIND) == []
+
+
+async def test_synonyms_are_found_in_both_directions(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
+    """An acronym finds its words, all of them together, and they find it."""
+    await fill(index, tenant)
+
+    acronym = await index.score(caller, KIND, "svd", search_type="text", synonyms=SYNONYMS)
+    words = await index.score(caller, KIND, "singular value decomposition", search_type="text", synonyms=SYNONYMS)
+    without = await index.score(caller, KIND, "svd", search_type="text")
+
+    assert acronym.tiers.tolist() == [2, 2, 0, 0, 0, 0]
+    assert acronym.lexical[0] > 0
+    assert words.tiers.tolist() == [2, 2, 0, 0, 0, 0]
+    assert (without.lexical > 0).tolist() == [False, True, False, False, False, False]
+
+
+async def test_context_is_scored_beside_the_question(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
+    """It changes nothing of the question's own scores."""
+    await fill(index, tenant)
+
+    plain = await index.score(caller, KIND, "weights")
+    scored = await index.score(caller, KIND, "weights", context="groups of observations")
+
+    assert scored.dense == pytest.approx(plain.dense)
+    assert scored.lexical.tolist() == plain.lexical.tolist()
+    assert scored.context_dense is not None
+    assert scored.context_lexical is not None
+    assert scored.context_lexical.argmax() == 2
+    assert (plain.context_dense, plain.context_lexical) == (None, None)
+
+
+async def test_only_what_the_caller_may_see_is_scored(index: SearchIndex, tenant: Tenant) -> None:
+    """Other users' items, and other tenants', are not there."""
+    await index.put(tenant, KIND, [entry(1, "common text"), entry(2, "text of ann", owner="ann")])
+
+    everybody = await index.score(Caller(tenant), KIND, "text")
+    ann = await index.score(Caller(tenant, "ann"), KIND, "text")
+
+    assert (everybody.ids.tolist(), ann.ids.tolist()) == ([1], [1, 2])
+
+
+async def test_an_unknown_kind_scores_nothing(index: SearchIndex, caller: Caller) -> None:
+    """No error: there is nothing yet."""
+    scored = await index.score(caller, "never", "anything", context="at all")
+
+    assert len(scored.ids) == len(scored.lexical) == len(scored.tiers) == len(scored.by_words) == 0
+    assert scored.dense is None
+
+
+@pytest.mark.parametrize("query", ["", " \n"])
+async def test_a_blank_question_is_refused(index: SearchIndex, caller: Caller, query: str) -> None:
+    """With a hint."""
+    with pytest.raises(InvalidInput) as caught:
+        await index.score(caller, KIND, query)
+
+    assert caught.value.hint
+
+
+async def test_an_entry_of_several_texts_is_scored_by_its_best(
+    index: SearchIndex, tenant: Tenant, caller: Caller
+) -> None:
+    """As a search does."""
+    await index.put(tenant, KIND, [Entry(1, ("alpha beta", "gamma delta"))])
+
+    scored = await index.score(caller, KIND, "gamma delta")
+
+    assert scored.dense == pytest.approx([1.0], abs=1e-4)
