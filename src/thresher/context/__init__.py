@@ -6,6 +6,7 @@ Uses: core, embedding, knowledge, search.
 """
 
 from thresher.context.questions import DEFAULT_BUDGET, LARGEST_BUDGET
+from thresher.context.readiness import Condition, Readiness
 from thresher.context.records import Facts, Note, Offer, Prompt, Rulebook
 from thresher.context.rendering import prompt_data, prompt_text, rulebook_text
 from thresher.context.service import ContextService
@@ -15,6 +16,7 @@ from thresher.context.variables import Provider, Situation, Variables
 __all__ = [
     "DEFAULT_BUDGET",
     "LARGEST_BUDGET",
+    "Condition",
     "ContextService",
     "Facts",
     "Gathered",
@@ -23,6 +25,7 @@ __all__ = [
     "Offer",
     "Prompt",
     "Provider",
+    "Readiness",
     "Rulebook",
     "Situation",
     "Source",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -18,6 +18,7 @@ from thresher.context.composing import Answer, compose
 from thresher.context.cursors import Cursors
 from thresher.context.offers import ToolOffers
 from thresher.context.questions import DEFAULT_BUDGET, ask, checked_budget, checked_cursor
+from thresher.context.readiness import Readiness
 from thresher.context.records import Asked, Facts, Note, Prompt, Rulebook
 from thresher.context.rendering import intents_data, prompt_text
 from thresher.context.rulebooks import Rulebooks
@@ -43,10 +44,12 @@ class ContextService:
 
     Attributes:
         variables: Fill `{{NAME}}` in rules; packs and later kinds register theirs here.
+        readiness: Says which packs are of use now.
     """
 
     def __init__(self, intents: IntentService, tools: ToolService) -> None:
         self.variables = Variables()
+        self.readiness = Readiness()
         self._intents = intents
         self._rulebooks = Rulebooks(self.variables)
         self._offers = ToolOffers(tools)
@@ -178,9 +181,13 @@ class ContextService:
         )
 
     async def _route(self, caller: Caller, asked: Asked) -> Decision:
-        return await self._intents.route(
+        """Which rules the message needs, of those that are of use now: of others not even a name is given."""
+        decision = await self._intents.route(
             caller, asked.message, history=asked.history, queries=asked.queries, files=asked.files
         )
+        packs = await self._intents.packs(caller)
+        unready = await self.readiness.unready(caller, packs.active)
+        return _without(decision, unready) if unready else decision
 
     async def _packs(self, caller: Caller, decision: Decision) -> tuple[tuple[Pack, ...], tuple[Note, ...]]:
         """The packs of a decision whose rules are of use, best first, and what is said of the others.
@@ -227,6 +234,13 @@ class ContextService:
     def _note(self, caller: Caller, verb: str, given: Sequence[str], timings: Mapping[str, float]) -> None:
         self._intents.mark_given(caller, given)
         event(logger, verb, tenant=caller.tenant.id, user=caller.user, given=given, ms=dict(timings))
+
+
+def _without(decision: Decision, names: Collection[str]) -> Decision:
+    """A decision in which some intents have no part."""
+    scores = tuple(score for score in decision.scores if score.intent not in names)
+    asked = any(score.intent in names and score.score >= score.threshold / 2 for score in decision.scores)
+    return replace(decision, scores=scores, clarify="" if asked else decision.clarify)
 
 
 def _notes(decision: Decision) -> list[Note]:

@@ -17,7 +17,7 @@ from typing import Any
 from mcp_types import CallToolResult, TextContent
 
 from thresher.core import Caller, event
-from thresher.gateway.packs import server_of
+from thresher.gateway.packs import ADMIN, server_of
 from thresher.gateway.rules import rules_text
 from thresher.knowledge.intents import Pack, Packs
 from thresher.knowledge.tools import Resolved
@@ -73,7 +73,8 @@ class RulesFirst:
             return None
         intents, names = self._services.intents, [pack.name for pack in owners]
         came = time.monotonic()
-        if not self._on or await self._given(caller, names):
+        free = resolved.read_only and all(pack.reads_freely for pack in owners)
+        if free or not self._on or await self._given(caller, names):
             intents.note_call(caller, names, name)
             return None
         await asyncio.sleep(GATHER_SECONDS)
@@ -131,6 +132,7 @@ def _owners(packs: Packs) -> _Owners:
     for pack in packs.active:
         if pack.code is not None:
             own[server_of(pack)].append(pack)
+            own[server_of(pack, ADMIN)].append(pack)
         for name in pack.tools:
             tools[name].append(pack)
         for name in pack.servers:

@@ -46,6 +46,7 @@ Expose: TypeAlias = Literal["meta", "all"]
 Context: TypeAlias = ServerRequestContext[Any, Any]
 
 M = TypeVar("M", bound=BaseModel)
+_Key: TypeAlias = tuple[int, str | None, str, frozenset[str], tuple[str, ...]]
 
 PAGE = 500
 """Entries of a list that go out in one answer."""
@@ -61,14 +62,16 @@ class Stand:
 
     Attributes:
         version: The catalogue's change count.
-        packs: The packs that the caller sees.
+        packs: The packs that the caller sees and that are of use now.
         local: The servers inside this process that it sees.
+        names: The names of the packs.
     """
 
     version: int
     packs: Packs = field(compare=False)
     digest: str
     local: frozenset[str]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +85,11 @@ class _Lists(Generic[M]):
 
     def __init__(self, make: Callable[[Caller, Stand], Awaitable[Sequence[M]]]) -> None:
         self._make = make
-        self._made: OrderedDict[tuple[int, str | None, str, frozenset[str]], _Made[M]] = OrderedDict()
+        self._made: OrderedDict[_Key, _Made[M]] = OrderedDict()
 
     async def of(self, caller: Caller, stand: Stand) -> Sequence[M]:
         """The list as things stand."""
-        key = (caller.tenant.id, caller.user, stand.digest, stand.local)
+        key = (caller.tenant.id, caller.user, stand.digest, stand.local, stand.names)
         if (made := self._made.get(key)) is None or made.stand != stand:
             made = self._made[key] = _Made(stand, await self._make(caller, stand))
         self._made.move_to_end(key)
@@ -142,11 +145,17 @@ class Lists:
         page, cursor = await explained(self._page(self._prompts, params))
         return ListPromptsResult(prompts=page, next_cursor=cursor, ttl_ms=TTL_MS, cache_scope="private")
 
-    async def stand(self, caller: Caller) -> Stand:
-        """What the caller's lists are made of now; tools of packs that have just changed follow."""
-        packs = await self._packs.ready(caller, wait=False)
-        tools = self._services.tools
-        return Stand(await tools.version(caller), packs, packs.digest, tools.offered(caller))
+    async def stand(self, caller: Caller, *, wait: bool = False) -> Stand:
+        """What the caller's lists are made of now.
+
+        Args:
+            caller: Whose lists.
+            wait: Whether to wait, for a bounded time, for tools of packs that have just changed; else they follow.
+        """
+        packs = await self._packs.ready(caller, wait=wait)
+        used, tools = self._packs.in_use(caller, packs), self._services.tools
+        names = tuple(pack.name for pack in used.active)
+        return Stand(await tools.version(caller), used, packs.digest, tools.offered(caller), names)
 
     async def digest(self, caller: Caller, stand: Stand) -> dict[str, int]:
         """What tells one state of a caller's lists from another, by the kind that a notification names."""
@@ -161,12 +170,15 @@ class Lists:
 
     async def _page(self, lists: _Lists[M], params: PaginatedRequestParams) -> tuple[list[M], str | None]:
         caller = current_caller(self._services)
-        return page_of(await lists.of(caller, await self.stand(caller)), params.cursor)
+        return page_of(await lists.of(caller, await self.stand(caller, wait=True)), params.cursor)
 
     async def _all_tools(self, caller: Caller, _: Stand) -> Sequence[Tool]:
         tools = self._services.tools
-        shown = await tools.all_tools(caller) if self._whole else await tools.core_tools(caller)
-        return [*self._meta, *(_tool(definition) for definition in shown)]
+        if self._whole:
+            return [*self._meta, *(_tool(definition) for definition in await tools.all_tools(caller))]
+        listed = await tools.tools_of(caller, self._packs.listed(caller))
+        named = {one.name: one for one in (*await tools.core_tools(caller), *listed)}
+        return [*self._meta, *(_tool(named[name]) for name in sorted(named))]
 
     async def _all_resources(self, caller: Caller, stand: Stand) -> Sequence[Resource]:
         offered = await self._components.offered(caller, stand.version)

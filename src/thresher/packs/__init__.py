@@ -1,14 +1,17 @@
-"""The packs that come with Thresher: one folder for each intent, with its rules and training lines.
+"""The packs that come with Thresher: one folder for each intent, with its rules, training lines and tools.
 
-Invariant: data alone; a built-in pack has the form that every other pack has, and no right that others lack.
+Invariant: a built-in pack has the form that every other pack has, and no right that others lack: what its code can
+reach, `current()` gives to the code of every pack.
 
-Uses: nothing.
+Uses: core, services.
 """
 
 from importlib.resources import files
 from pathlib import Path
 
+from thresher.packs.request import Request, current, serving
+
 BUILT_IN = Path(str(files(__name__)))
 """The folder whose subfolders are the built-in packs."""
 
-__all__ = ["BUILT_IN"]
+__all__ = ["BUILT_IN", "Request", "current", "serving"]

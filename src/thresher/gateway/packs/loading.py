@@ -7,11 +7,12 @@ nothing is put on the module search path, and what fails, fails for its own pack
 from __future__ import annotations
 
 import functools
+import hashlib
 import inspect
 import logging
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, cast
@@ -20,12 +21,16 @@ from fastmcp.decorators import get_fastmcp_meta
 from fastmcp.tools import FunctionTool
 from fastmcp.tools.function_tool import ToolMeta
 
-from thresher.context import Provider, Situation
+from thresher.context import Condition, Provider, Situation
 from thresher.core import Tool, UpstreamError, event, mask_text, shortened
 from thresher.gateway.packs.threads import Threads
 from thresher.knowledge.intents import Pack, file_of
+from thresher.knowledge.tools import LocalServer
 
 logger = logging.getLogger("thresher.gateway")
+
+ADMIN = "admin"
+"""Tools with this tag are there only where the setting `admin_tools` says so."""
 
 MOST_TOOLS = 200
 """Tools of one pack; what comes after them is left out, and that is said."""
@@ -42,6 +47,9 @@ class Code:
         definitions: The same as models see it.
         timeouts: Seconds that single tools want to be given.
         variables: What gives its rules' own variables their values, by name.
+        condition: Says when the pack is of use; None: always.
+        listed: Names of tools that stand in `tools/list` for as long as the pack is of use.
+        prefix: Whether the pack's name goes before the names of its tools.
         problems: What could not be loaded, one sentence each.
         module: The module's name, for as long as it is in use.
     """
@@ -50,20 +58,38 @@ class Code:
     definitions: tuple[Tool, ...] = ()
     timeouts: Mapping[str, float] = field(default_factory=dict[str, float])
     variables: Mapping[str, Provider] = field(default_factory=dict[str, Provider])
+    condition: Condition | None = None
+    listed: frozenset[str] = frozenset()
+    prefix: bool = True
     problems: tuple[str, ...] = ()
     module: str = ""
+
+    def servers(self, pack: Pack, *, admin: bool) -> Iterator[LocalServer]:
+        """Its tools as servers of the catalogue: those for everybody, and, where wanted, those for administration."""
+        apart = {name for name, tool in self.tools.items() if ADMIN in tool.tags}
+        ours = tuple(one for one in self.definitions if one.name not in apart)
+        others = tuple(one for one in self.definitions if one.name in apart)
+        if ours:
+            yield LocalServer(server_of(pack), ours, pack.description, self.prefix)
+        if others and admin:
+            yield LocalServer(server_of(pack, ADMIN), others, pack.description, self.prefix)
 
     def unload(self) -> None:
         """Forget the module; calls under way go on."""
         sys.modules.pop(self.module, None)
 
 
-def load(pack: Pack, server: str, threads: Threads) -> Code:
+def server_of(pack: Pack, group: str = "pack") -> str:
+    """The name of the server that tools of a pack form; packs of one name in two projects are two."""
+    where = f":{hashlib.sha256(str(pack.path).encode()).hexdigest()[:8]}" if pack.origin == "project" else ""
+    return f"{pack.name}:{group}{where}"
+
+
+def load(pack: Pack, threads: Threads) -> Code:
     """Run a pack's `tools.py` and gather its tools. Blocks for as long as that module likes.
 
     Args:
         pack: A trusted pack with code.
-        server: The name of its server in the catalogue.
         threads: Where its blocking functions run.
 
     Raises:
@@ -77,7 +103,7 @@ def load(pack: Pack, server: str, threads: Threads) -> Code:
     sys.modules[name] = module  # dataclasses and type hints look themselves up there
     try:
         exec(compile(source, str(pack.code), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - trusted code
-        return replace(_code(module, server, threads), module=name)
+        return replace(_code(module, pack, threads), module=name)
     except BaseException:
         sys.modules.pop(name, None)
         raise
@@ -88,7 +114,7 @@ def path_of(pack: Pack) -> str:
     return "" if pack.code is None else pack.code.relative_to(pack.path).as_posix()
 
 
-def _code(module: ModuleType, server: str, threads: Threads) -> Code:
+def _code(module: ModuleType, pack: Pack, threads: Threads) -> Code:
     tools: dict[str, FunctionTool] = {}
     timeouts: dict[str, float] = {}
     problems: list[str] = []
@@ -107,8 +133,16 @@ def _code(module: ModuleType, server: str, threads: Threads) -> Code:
         tools[tool.name] = tool.model_copy(update={"timeout": None})
         if tool.timeout is not None:
             timeouts[tool.name] = tool.timeout
-    definitions = tuple(_definition(tool, server) for tool in tools.values())
-    return Code(tools, definitions, timeouts, _variables(module, threads), tuple(problems))
+    return Code(
+        tools,
+        tuple(_definition(tool, server_of(pack)) for tool in tools.values()),
+        timeouts,
+        variables=_variables(module, threads),
+        condition=_condition(module, threads),
+        listed=_named(vars(module).get("LISTED")),
+        prefix=vars(module).get("PREFIX") is not False,
+        problems=tuple(problems),
+    )
 
 
 def _variables(module: ModuleType, threads: Threads) -> dict[str, Provider]:
@@ -133,6 +167,28 @@ def _provider(function: Callable[[Situation], Any], threads: Threads) -> Provide
         return None if found is None else str(found)
 
     return value
+
+
+def _condition(module: ModuleType, threads: Threads) -> Condition | None:
+    """The module's `READY`: a function of the situation that says whether the pack is of use."""
+    given = vars(module).get("READY")
+    if not callable(given):
+        return None
+    asynchronous = given if inspect.iscoroutinefunction(given) else _threaded(given, threads)
+
+    async def holds(situation: Situation) -> bool:
+        try:
+            return bool(await asynchronous(situation))
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise UpstreamError(f"A pack does not say whether it is of use: {said(error)}") from error
+
+    return holds
+
+
+def _named(given: object) -> frozenset[str]:
+    """The names in a list; none where it is no list."""
+    names = cast("Iterable[object]", given) if isinstance(given, list | tuple | set | frozenset) else ()
+    return frozenset(name for name in names if isinstance(name, str))
 
 
 def _marked(module: ModuleType) -> Iterator[tuple[str, Any]]:

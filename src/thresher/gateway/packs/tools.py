@@ -7,27 +7,29 @@ a pack that cannot be loaded, or that does not come to an end, holds nobody up f
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, TypeVar
 
 from fastmcp import FastMCP
 from mcp.server.context import ServerRequestContext
 from mcp_types import InputRequiredResult
 
+from thresher.context import Situation
 from thresher.core import JSON, Caller, InvalidInput, ThresherError, UpstreamError
 from thresher.gateway.packs.loading import Code, load, place, report, said
 from thresher.gateway.packs.running import is_cancelled, run_tool
 from thresher.gateway.packs.threads import Threads
 from thresher.knowledge.intents import Pack, PackProblem, Packs
-from thresher.knowledge.tools import LocalServer, Resolved
+from thresher.knowledge.tools import Resolved
+from thresher.packs import Request, serving
 from thresher.services import Services
 
 logger = logging.getLogger("thresher.gateway")
 
+R = TypeVar("R")
 Place: TypeAlias = tuple[int, str | None, str, bool]
 
 LOAD_SECONDS = 10.0
@@ -38,12 +40,6 @@ PATIENCE = 2.0
 """How long, after packs have changed, requests wait for their tools; then they go on with what is there."""
 RETRY_SECONDS = 5.0
 """How long packs whose tools could not be stored are left alone."""
-
-
-def server_of(pack: Pack) -> str:
-    """The name of the server that a pack's own tools form; packs of one name in two projects are two."""
-    where = f":{hashlib.sha256(str(pack.path).encode()).hexdigest()[:8]}" if pack.origin == "project" else ""
-    return f"{pack.name}:pack{where}"
 
 
 @dataclass(slots=True)
@@ -57,6 +53,9 @@ class _Taken:
         until: When requests stop waiting for that, on the loop's clock.
         again: When to try once more after a failure, on the same clock; 0 while there was none.
         packs: Those whose code is loaded, by the names of their servers.
+        loaded: The same, each once.
+        unready: Names of those that were of no use, and not shown, when the caller was last offered any.
+        offering: Keeps one offer from overtaking another.
     """
 
     digest: str
@@ -65,7 +64,11 @@ class _Taken:
     until: float
     again: float = 0.0
     packs: Mapping[str, tuple[Pack, Code]] = field(default_factory=dict[str, tuple[Pack, Code]])
+    loaded: Sequence[tuple[Pack, Code]] = ()
+    unready: frozenset[str] = frozenset()
+    offering: asyncio.Lock = field(default_factory=asyncio.Lock)
     work: asyncio.Task[None] | None = None
+    aligning: asyncio.Task[None] | None = None
 
 
 class PackTools:
@@ -96,7 +99,25 @@ class PackTools:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(taken.until):
                     await taken.shown.wait()
+        await self._align(caller, taken)
         return packs
+
+    def in_use(self, caller: Caller, packs: Packs) -> Packs:
+        """The packs without those that were of no use to the caller when it was last looked."""
+        taken = self._taken.get(caller.place)
+        if taken is None or not taken.unready:
+            return packs
+        return replace(packs, active=tuple(pack for pack in packs.active if pack.name not in taken.unready))
+
+    def listed(self, caller: Caller) -> Mapping[str, frozenset[str]]:
+        """The tools that packs in use want to see in `tools/list`: their own names, by server."""
+        taken = self._taken.get(caller.place)
+        known = taken.packs.items() if taken is not None else ()
+        return {
+            server: code.listed
+            for server, (pack, code) in known
+            if code.listed and taken is not None and pack.name not in taken.unready
+        }
 
     def begin(self, caller: Caller, packs: Packs) -> _Taken:
         """Have the tools of these packs taken in, unless they are, or are about to be."""
@@ -126,14 +147,20 @@ class PackTools:
         if (tool := code.tools.get(name)) is None:
             raise UpstreamError(f"The pack '{pack.name}' has no tool '{name}' any more.", hint="Call find_tools again.")
         most = self._services.settings.upstream_call_seconds
-        return await run_tool(self._server, context, pack, tool, arguments, min(code.timeouts.get(name, most), most))
+        try:
+            with serving(Request(self._services, caller)):
+                seconds = min(code.timeouts.get(name, most), most)
+                return await run_tool(self._server, context, pack, tool, arguments, seconds)
+        finally:
+            if not resolved.read_only:
+                self._services.context.readiness.look_again()
 
     async def close(self) -> None:
         """Stop loading, and forget what was loaded."""
         self._unfollow()
         self._unfollow = lambda: None
-        work: list[asyncio.Task[Any]] = [one.work for one in self._taken.values() if one.work is not None]
-        work += self._codes.values()
+        begun = [task for one in self._taken.values() for task in (one.work, one.aligning)]
+        work: list[asyncio.Task[Any]] = [*self._codes.values(), *(task for task in begun if task is not None)]
         for task in work:
             task.cancel()
         await asyncio.gather(*work, return_exceptions=True)
@@ -159,10 +186,10 @@ class PackTools:
         try:
             loading = {asyncio.ensure_future(self._code(pack)): pack for pack in taken.coded}
             slow = (await asyncio.wait(loading, timeout=QUICK_SECONDS))[1] if loading else set[asyncio.Task[Code]]()
-            await self._offer(caller, taken, loading)
+            await self._show(caller, taken, loading)
             while slow:  # the slowest one does not keep the others back
                 slow = (await asyncio.wait(slow, return_when=asyncio.FIRST_COMPLETED))[1]
-                await self._offer(caller, taken, loading)
+                await self._show(caller, taken, loading)
         except Exception as error:
             taken.again = asyncio.get_running_loop().time() + RETRY_SECONDS
             unforeseen = None if isinstance(error, ThresherError) else error
@@ -172,18 +199,42 @@ class PackTools:
             taken.shown.set()
         self._prune(pack for one in self._taken.values() for pack in one.coded)
 
-    async def _offer(self, caller: Caller, taken: _Taken, loading: Mapping[asyncio.Task[Code], Pack]) -> None:
+    async def _show(self, caller: Caller, taken: _Taken, loading: Mapping[asyncio.Task[Code], Pack]) -> None:
         """Put what is loaded by now in front of the caller."""
-        loaded = {server_of(pack): (pack, task.result()) for task, pack in loading.items() if task.done()}
-        servers = [
-            LocalServer(name, code.definitions, pack.description)
-            for name, (pack, code) in loaded.items()
-            if code.definitions
-        ]
-        taken.packs = loaded
-        await self._services.tools.offer(caller, servers)
+        taken.loaded = [(pack, task.result()) for task, pack in loading.items() if task.done()]
+        await self._offer(caller, taken)
         taken.shown.set()
         await self._services.tools.index_offered(caller)
+
+    async def _offer(self, caller: Caller, taken: _Taken) -> None:
+        """Offer the tools of what is loaded and of use."""
+        admin = self._services.settings.admin_tools
+        async with taken.offering:
+            servers = [
+                (pack, code, server) for pack, code in taken.loaded for server in code.servers(pack, admin=admin)
+            ]
+            unready = await self._unready(caller, taken)
+            taken.packs = {server.name: (pack, code) for pack, code, server in servers}
+            await self._services.tools.offer(caller, [one for pack, _, one in servers if pack.name not in unready])
+            taken.unready = unready
+
+    async def _align(self, caller: Caller, taken: _Taken) -> None:
+        """Offer anew where other packs are of use than before; waits no longer for that than `PATIENCE`."""
+        if not taken.shown.is_set() or await self._unready(caller, taken) == taken.unready:
+            return
+        if taken.aligning is None or taken.aligning.done():
+            taken.aligning = asyncio.create_task(self._offer_again(caller, taken))
+        await asyncio.wait([taken.aligning], timeout=PATIENCE)
+
+    async def _offer_again(self, caller: Caller, taken: _Taken) -> None:
+        try:
+            await self._offer(caller, taken)
+            await self._services.tools.index_offered(caller)
+        except ThresherError as error:
+            logger.warning("pack_tools", extra={"fields": {"tenant": caller.tenant.id, "reason": str(error)}})
+
+    async def _unready(self, caller: Caller, taken: _Taken) -> frozenset[str]:
+        return await self._services.context.readiness.unready(caller, [pack for pack, _ in taken.loaded])
 
     async def _code(self, pack: Pack) -> Code:
         """A pack's code, loaded once for all callers."""
@@ -196,14 +247,29 @@ class PackTools:
         return code
 
     def _register(self, pack: Pack, code: Code) -> list[str]:
-        """Let the rules of a pack use the variables that its code gives values to; returns what is wrong."""
-        variables, problems = self._services.context.variables, list[str]()
+        """Let a pack's rules use the variables that its code gives values to, and its condition be asked.
+
+        Returns:
+            What is wrong.
+        """
+        context, problems = self._services.context, list[str]()
+        if code.condition is not None:
+            context.readiness.register(pack.digest, self._informed(code.condition))
         for name, provider in code.variables.items():
             try:
-                variables.register(name, provider, pack=pack.digest)
+                context.variables.register(name, self._informed(provider), pack=pack.digest)
             except InvalidInput as error:
                 problems.append(str(error))
         return problems
+
+    def _informed(self, function: Callable[[Situation], Awaitable[R]]) -> Callable[[Situation], Awaitable[R]]:
+        """A function of a pack that can reach the product while it is asked."""
+
+        async def asked(situation: Situation) -> R:
+            with serving(Request(self._services, situation.caller)):
+                return await function(situation)
+
+        return asked
 
     def _prune(self, used: Iterable[Pack]) -> None:
         """Forget the code of packs that nobody uses."""
@@ -211,6 +277,7 @@ class PackTools:
         for key in [key for key, task in self._codes.items() if key not in kept and task.done()]:
             task = self._codes.pop(key)
             self._services.context.variables.forget(key[1])
+            self._services.context.readiness.forget(key[1])
             if not task.cancelled():
                 task.result().unload()
 
@@ -220,7 +287,7 @@ async def _loaded(pack: Pack) -> Code:
     threads = Threads(pack.name)
     try:
         async with asyncio.timeout(LOAD_SECONDS):
-            code = await threads.run(lambda: load(pack, server_of(pack), threads))
+            code = await threads.run(lambda: load(pack, threads))
     except TimeoutError:
         code = Code(problems=(f"It was not imported within {LOAD_SECONDS:g} s.",))
     except BaseException as error:

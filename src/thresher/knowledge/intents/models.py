@@ -57,7 +57,8 @@ class Pack:
             training lines they are training lines too.
         metadata: The front matter's `metadata`. Known keys: `off_topic` (the sentence that declines), `variables`
             (`true`: `{{NAME}}` in the rules is filled), `servers` and `tools` (names, separated by blanks or commas),
-            `keywords` (names of things in the domain, separated by commas).
+            `keywords` (names of things in the domain, separated by commas), `rules_first` (`write`: tools that only
+            read are run without the rules).
         allowed_tools: The front matter's `allowed-tools`, in order.
         license: As written; may be empty.
         compatibility: As written; may be empty.
@@ -113,6 +114,11 @@ class Pack:
     def fills_variables(self) -> bool:
         """Whether `{{NAME}}` in the rules is filled; foreign text with braces stays untouched unless it asks."""
         return self.metadata.get("variables", "").lower() == "true"
+
+    @property
+    def reads_freely(self) -> bool:
+        """Whether its tools that only read may be called by who has not been given its rules."""
+        return self.metadata.get("rules_first", "").lower() == "write"
 
 
 def _names(text: str) -> tuple[str, ...]:

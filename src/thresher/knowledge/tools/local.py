@@ -61,9 +61,11 @@ class LocalServers:
     async def _store(self, shared: Caller, server: LocalServer) -> None:
         digest = _digest(server)
         known = await self._row(shared, server.name)
-        if known is not None and known.listing == digest and known.description == server.description:
+        config = {"transport": LOCAL} if server.prefix else {"transport": LOCAL, "prefix": False}
+        same = known is not None and (known.description, dict(known.config)) == (server.description, config)
+        if same and known is not None and known.listing == digest:
             return
-        values: dict[str, Any] = {"config": {"transport": LOCAL}, "sealed": None, "description": server.description}
+        values: dict[str, Any] = {"config": config, "sealed": None, "description": server.description}
         await run_retrying(
             self._database,
             shared.tenant,

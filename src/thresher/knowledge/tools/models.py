@@ -158,11 +158,13 @@ class LocalServer:
             server can have. The part before the colon goes before the names of its tools.
         tools: What it offers.
         description: What it is for.
+        prefix: Whether the names of its tools begin with its own; else they stand as they are, where they are free.
     """
 
     name: str
     tools: tuple[Tool, ...]
     description: str = ""
+    prefix: bool = True
 
 
 @dataclass(frozen=True, slots=True)

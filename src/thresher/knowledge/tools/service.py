@@ -7,7 +7,7 @@ walk over the catalogue.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from thresher.core import Caller, InvalidInput, NotFound, Settings, Tool, UpstreamError
 from thresher.knowledge.tools import queries
@@ -213,6 +213,19 @@ class ToolService:
         catalogue = await self._catalogues.current(caller)
         stored = await self._definitions(caller, catalogue, catalogue.core)
         return tuple(_definition(tool, stored) for tool in catalogue.core if tool.row.id in stored)
+
+    async def tools_of(self, caller: Caller, named: Mapping[str, Collection[str]]) -> tuple[Definition, ...]:
+        """Some tools of some servers in full, by name; what is switched off is left out.
+
+        Args:
+            caller: Who asks.
+            named: The servers' own names for the tools, by server.
+        """
+        catalogue = await self._catalogues.current(caller)
+        chosen = [tool for tool in catalogue.by_id.values() if tool.row.name in named.get(tool.row.server, ())]
+        stored = await self._definitions(caller, catalogue, chosen)
+        in_order = sorted(chosen, key=lambda tool: tool.name)
+        return tuple(_definition(tool, stored) for tool in in_order if tool.row.id in stored)
 
     async def all_tools(self, caller: Caller) -> tuple[Definition, ...]:
         """Every enabled tool in full, by name; the whole catalogue is read."""

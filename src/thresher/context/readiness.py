@@ -1,0 +1,77 @@
+"""Says which packs are of use now: rules for what is not there would cost tokens and help nobody.
+
+Invariant: a pack that says nothing is of use; one whose own code fails to say so is not, until it does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeAlias
+
+from thresher.context.variables import Situation
+from thresher.core import Caller, event
+from thresher.knowledge.intents import Pack
+
+logger = logging.getLogger("thresher.context")
+
+FRESH_SECONDS = 1.0
+"""How long an answer holds: what another process changes shows after at most this."""
+ASKED_SECONDS = 0.5
+"""How long a pack's code is waited for."""
+_KEPT = 4_096
+
+Condition: TypeAlias = Callable[[Situation], Awaitable[bool]]
+"""Says whether a pack is of use in a situation."""
+_Key: TypeAlias = tuple[str, tuple[int, str | None, str, bool]]
+
+
+class Readiness:
+    """The conditions of one process."""
+
+    def __init__(self) -> None:
+        self._conditions: dict[str, Condition] = {}
+        self._answers: dict[_Key, tuple[bool, float]] = {}
+
+    def register(self, pack: str, condition: Condition) -> None:
+        """Have a pack, named by its digest, used where its condition holds."""
+        self._conditions[pack] = condition
+
+    def forget(self, pack: str) -> None:
+        """Remove the condition of a pack, named by its digest."""
+        self._conditions.pop(pack, None)
+
+    def look_again(self) -> None:
+        """Something was changed that conditions may hang on: each is asked anew."""
+        self._answers.clear()
+
+    async def unready(self, caller: Caller, packs: Iterable[Pack]) -> frozenset[str]:
+        """Names of those packs that are of no use to a caller now; their conditions are asked side by side."""
+        asked = [pack for pack in packs if pack.digest in self._conditions]
+        if not asked:
+            return frozenset()
+        answers = await asyncio.gather(*(self._holds(caller, pack) for pack in asked))
+        return frozenset(pack.name for pack, holds in zip(asked, answers, strict=True) if not holds)
+
+    async def _holds(self, caller: Caller, pack: Pack) -> bool:
+        key = (pack.digest, caller.place)
+        known = self._answers.get(key)
+        if known is not None and time.monotonic() - known[1] < FRESH_SECONDS:
+            return known[0]
+        answer = await self._asked(Situation(caller), pack)
+        if answer is None:  # it could not be told: as before
+            answer = known is not None and known[0]
+        if len(self._answers) >= _KEPT:
+            self._answers.clear()
+        self._answers[key] = (answer, time.monotonic())
+        return answer
+
+    async def _asked(self, situation: Situation, pack: Pack) -> bool | None:
+        try:
+            async with asyncio.timeout(ASKED_SECONDS):
+                return bool(await self._conditions[pack.digest](situation))
+        except Exception as error:  # noqa: BLE001 - a pack's own code may fail in any way, and must not stop the answer
+            event(logger, "pack not asked", level=logging.WARNING, pack=pack.name, error=type(error).__name__)
+            return None
