@@ -2,5 +2,10 @@
 
 Invariant: a job's arguments are ids; what it works on is read under its tenant's row-level security.
 
-Uses: nothing.
+Uses: core, store.
 """
+
+from thresher.jobs.models import MOST_DEATHS, Job, State, Task, Work
+from thresher.jobs.service import Jobs
+
+__all__ = ["MOST_DEATHS", "Job", "Jobs", "State", "Task", "Work"]

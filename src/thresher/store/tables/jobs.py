@@ -32,8 +32,8 @@ job = tenant_table(
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("ended_at", DateTime(timezone=True), nullable=True),
 )
-"""`subject`: id of the row that the work is about. `state`: waiting, running, done, failed or cancelled; `attempts`: how
-often it was begun; `failures`: how often something passing, such as a lost database, put it off; `deaths`: how many
+"""`subject`: id of the row that the work is about. `state`: waiting, running, done, failed or cancelled; `attempts`:
+how often it was begun; `failures`: how often something passing, such as a lost database, put it off; `deaths`: how many
 workers ended under it; `cancelled`: it was asked to end; `queue_id`: its row in the queue."""
 
 Index("job_tenant_id_task_subject_idx", job.c.tenant_id, job.c.task, job.c.subject)

@@ -28,8 +28,8 @@ create policy tenant_rows on job
   with check (tenant_id = current_setting('app.tenant')::int);
 """
 
-# The application role may read the queue, and change it by these functions alone. Each fixes its search path, so that it
-# works from any session and no caller can put objects of its own before ours.
+# The application role may read the queue, and change it by these functions alone. Each fixes its search path, so that
+# it works from any session and no caller can put objects of its own before ours.
 _SEAL = """
 do $do$ declare
   name regprocedure;
@@ -171,7 +171,5 @@ def _queue(connection: sa.Connection) -> None:
 def scripts() -> list[Path]:
     """The library's scripts, in order; found without importing it."""
     spec = find_spec("procrastinate")
-    assert spec is not None
-    assert spec.origin is not None
-    folder = Path(spec.origin).parent / "sql" / "migrations"
+    folder = Path(str(spec and spec.origin)).parent / "sql" / "migrations"
     return sorted(path for path in folder.glob("*.sql") if path.name <= LAST_SCRIPT)

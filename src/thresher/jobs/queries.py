@@ -1,0 +1,184 @@
+"""All SQL of jobs.
+
+Invariant: rows of `job` are reached under their tenant alone; the queue is changed by its functions alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from thresher.core import Caller, Tenant
+from thresher.jobs.models import Job
+
+LOCK_CLASS: Final = 1_953_526_887
+"""Class of the advisory locks that say which workers live; any number that no other program takes."""
+
+_COLUMNS: Final = """id, owner, task, subject, state, phase, done, total, error, hint, attempts, deaths, cancelled,
+    created_at, started_at, updated_at, ended_at"""
+_OPEN: Final = "state in ('waiting', 'running')"
+_SEEN: Final = "tenant_id = :tenant and (cast(:user as text) is null or owner is null or owner = :user)"
+
+# The row that waits already is locked, so that no worker begins it before this transaction has ended.
+_ASK = text(f"""
+    insert into job (tenant_id, owner, task, subject) values (:tenant, :owner, :task, :subject)
+    on conflict (tenant_id, task, subject) where state = 'waiting' and attempts = 0 do update set updated_at = now()
+    returning {_COLUMNS}, queue_id""")  # noqa: S608 - columns are ours
+_QUEUE = text("""
+    with queued as (
+      select jobs.procrastinate_defer_jobs_v1(array[row(
+        :task, 'job', 0, :lock, null, jsonb_build_object('tenant', cast(:tenant as int), 'job', cast(:job as bigint)),
+        null)::jobs.procrastinate_job_to_defer_v1]) as ids)
+    update job set queue_id = ids[1] from queued where tenant_id = :tenant and id = :job""")
+_FIND = text(f"select {_COLUMNS} from job where {_SEEN} and id = :job")  # noqa: S608 - columns are ours
+_LIST = text(f"""
+    select {_COLUMNS} from job
+    where {_SEEN} and (cast(:task as text) is null or task = :task)
+      and (cast(:subject as bigint) is null or subject = :subject)
+    order by id desc limit :limit""")  # noqa: S608 - columns are ours
+_CANCEL = text(f"""
+    update job
+    set cancelled = true, updated_at = now(), state = case state when 'waiting' then 'cancelled' else state end,
+        ended_at = case state when 'waiting' then now() end
+    where tenant_id = :tenant and (cast(:job as bigint) is null or id = :job) and {_OPEN}
+      and (cast(:task as text) is null or task = :task) and (cast(:subject as bigint) is null or subject = :subject)
+    returning {_COLUMNS}, queue_id""")  # noqa: S608 - columns are ours
+_UNQUEUE = text("select jobs.procrastinate_cancel_job_v1(:queue, true, true)")
+_BEGIN = text(f"""
+    update job
+    set state = 'running', attempts = attempts + 1, error = '', hint = '', started_at = coalesce(started_at, now()),
+        updated_at = now()
+    where tenant_id = :tenant and id = :job and {_OPEN} and not cancelled
+    returning {_COLUMNS}""")  # noqa: S608 - columns are ours
+_REPORT = text("""
+    update job set phase = :phase, done = :done, total = :total, updated_at = now()
+    where tenant_id = :tenant and id = :job""")
+_END = text(f"""
+    update job set state = :state, error = :error, hint = :hint, updated_at = now(), ended_at = now()
+    where tenant_id = :tenant and id = :job and {_OPEN}""")  # noqa: S608 - states are ours
+_PUT_BACK = text("""
+    update job set state = 'waiting', failures = failures + :failures, error = :error, hint = :hint, updated_at = now()
+    where tenant_id = :tenant and id = :job and state = 'running' and not cancelled
+    returning failures""")
+_DIED = text("""
+    update job set deaths = deaths + 1, updated_at = now()
+    where tenant_id = :tenant and id = :job and state = 'running'
+    returning deaths""")
+_OF_WORKER = text("""
+    select id, (args->>'tenant')::int as tenant, (args->>'job')::bigint as job from jobs.procrastinate_jobs
+    where worker_id = :worker and status = 'doing'""")
+_FINISH = text("select jobs.procrastinate_finish_job_v1(:queue, 'failed', true)")
+_TAKE_UP = text("select jobs.take_up(:class)")
+_READY = text("""
+    select count(*) from jobs.procrastinate_jobs
+    where status = 'todo' and queue_name = any(:tasks) and (scheduled_at is null or scheduled_at <= now())""")
+_NAME = text("select name from known_tenants() where id = :tenant")
+
+
+async def ask(connection: AsyncConnection, tenant: Tenant, owner: str | None, task: str, subject: int) -> Job:
+    """Write a job and its place in the queue; one that waits already is taken instead."""
+    values = {"tenant": tenant.id, "owner": owner, "task": task, "subject": subject}
+    row = (await connection.execute(_ASK, values)).mappings().one()
+    if row["queue_id"] is None:
+        lock = f"{tenant.id}:{task.partition('.')[0]}:{subject}"
+        await connection.execute(_QUEUE, {"tenant": tenant.id, "task": task, "job": row["id"], "lock": lock})
+    return _job(row)
+
+
+async def find(connection: AsyncConnection, caller: Caller, job: int) -> Job | None:
+    """One of the caller's jobs."""
+    row = (await connection.execute(_FIND, _whose(caller) | {"job": job})).mappings().one_or_none()
+    return None if row is None else _job(row)
+
+
+async def list_jobs(
+    connection: AsyncConnection, caller: Caller, task: str | None, subject: int | None, limit: int
+) -> tuple[Job, ...]:
+    """The caller's newest jobs."""
+    values = _whose(caller) | {"task": task, "subject": subject, "limit": limit}
+    return tuple(_job(row) for row in (await connection.execute(_LIST, values)).mappings())
+
+
+async def cancel(
+    connection: AsyncConnection,
+    tenant: Tenant,
+    *,
+    job: int | None = None,
+    task: str | None = None,
+    subject: int | None = None,
+) -> tuple[Job, ...]:
+    """Ask open jobs to end; those that wait have ended then."""
+    values = {"tenant": tenant.id, "job": job, "task": task, "subject": subject}
+    rows = (await connection.execute(_CANCEL, values)).mappings().all()
+    for row in rows:
+        await connection.execute(_UNQUEUE, {"queue": row["queue_id"]})
+    return tuple(_job(row) for row in rows)
+
+
+async def begin(connection: AsyncConnection, tenant: Tenant, job: int) -> Job | None:
+    """Take a job up; None where it has ended, was asked to end, or is gone."""
+    row = (await connection.execute(_BEGIN, {"tenant": tenant.id, "job": job})).mappings().one_or_none()
+    return None if row is None else _job(row)
+
+
+async def report(connection: AsyncConnection, tenant: Tenant, job: int, phase: str, done: int, total: int) -> None:
+    """Write how far a job is."""
+    values = {"tenant": tenant.id, "job": job, "phase": phase, "done": done, "total": total}
+    await connection.execute(_REPORT, values)
+
+
+async def end(
+    connection: AsyncConnection, tenant: Tenant, job: int, state: str, error: str = "", hint: str = ""
+) -> None:
+    """Write how a job has ended; one that has ended stays as it is."""
+    values = {"tenant": tenant.id, "job": job, "state": state, "error": error, "hint": hint}
+    await connection.execute(_END, values)
+
+
+async def put_back(
+    connection: AsyncConnection, tenant: Tenant, job: int, *, failed: bool, error: str = "", hint: str = ""
+) -> int | None:
+    """Have a running job wait again; returns how often it failed, None where it was asked to end or has ended."""
+    values = {"tenant": tenant.id, "job": job, "failures": int(failed), "error": error, "hint": hint}
+    return (await connection.execute(_PUT_BACK, values)).scalar_one_or_none()
+
+
+async def count_death(connection: AsyncConnection, tenant: Tenant, job: int) -> int | None:
+    """Count a worker that ended under a job; returns how many did, None where the job was not running."""
+    return (await connection.execute(_DIED, {"tenant": tenant.id, "job": job})).scalar_one_or_none()
+
+
+async def of_worker(connection: AsyncConnection, worker: int) -> list[tuple[int, int, int]]:
+    """What a worker has in hand, as (place in the queue, tenant, job)."""
+    return [(row.id, row.tenant, row.job) for row in await connection.execute(_OF_WORKER, {"worker": worker})]
+
+
+async def finish(connection: AsyncConnection, queue: int) -> None:
+    """Take a job out of the queue that no worker will end."""
+    await connection.execute(_FINISH, {"queue": queue})
+
+
+async def take_up(connection: AsyncConnection) -> int:
+    """Have the jobs of workers that live no more wait again; returns how many."""
+    return (await connection.execute(_TAKE_UP, {"class": LOCK_CLASS})).scalar_one()
+
+
+async def ready(connection: AsyncConnection, tasks: list[str]) -> int:
+    """How many jobs of some tasks could begin now."""
+    return (await connection.execute(_READY, {"tasks": tasks})).scalar_one()
+
+
+async def tenant_name(connection: AsyncConnection, tenant: int) -> str:
+    """The name of a tenant; empty where it is gone."""
+    return (await connection.execute(_NAME, {"tenant": tenant})).scalar_one_or_none() or ""
+
+
+def _whose(caller: Caller) -> dict[str, Any]:
+    return {"tenant": caller.tenant.id, "user": caller.user}
+
+
+def _job(row: Mapping[Any, Any]) -> Job:
+    return Job(**{name: value for name, value in row.items() if name != "queue_id"})

@@ -1,0 +1,134 @@
+"""What can be asked about jobs, before any worker looks at them."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+from sqlalchemy import text
+
+from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Tenant
+from thresher.jobs import Job, Jobs
+from thresher.store import Database
+
+TASK = "documents.index"
+
+
+@pytest.fixture
+def jobs(database: Database) -> Jobs:
+    """The jobs of the module's database."""
+    return Jobs(database)
+
+
+async def defer(jobs: Jobs, database: Database, tenant: Tenant, subject: int = 1, owner: str | None = None) -> Job:
+    """Ask for work in a transaction of its own."""
+    async with database.transaction(tenant) as connection:
+        return await jobs.defer(connection, tenant, TASK, subject, owner=owner)
+
+
+async def queued(database: Database, tenant: Tenant) -> list[int]:
+    """The tenant's jobs that lie in the queue."""
+    async with database.transaction(tenant) as connection:
+        found = await connection.execute(
+            text("select args->>'job' from jobs.procrastinate_jobs where args->>'tenant' = :tenant order by id"),
+            {"tenant": str(tenant.id)},
+        )
+        return [int(job) for job in found.scalars()]
+
+
+async def test_a_job_lives_or_dies_with_the_transaction_that_asks_for_it(
+    jobs: Jobs, database: Database, tenant: Tenant
+) -> None:
+    """Row and place in the queue alike."""
+    with suppress(RuntimeError):
+        async with database.transaction(tenant) as connection:
+            await jobs.defer(connection, tenant, TASK, 1)
+            raise RuntimeError
+    undone = await jobs.list(Caller(tenant)), await queued(database, tenant)
+    kept = await defer(jobs, database, tenant)
+
+    assert undone == ((), [])
+    assert await jobs.find(Caller(tenant), kept.id) == kept
+    assert await queued(database, tenant) == [kept.id]
+    assert (kept.state, kept.attempts, kept.ended) == ("waiting", 0, False)
+
+
+async def test_asking_twice_for_what_has_not_begun_is_asking_once(
+    jobs: Jobs, database: Database, tenant: Tenant
+) -> None:
+    """Also for those who ask at the same time; another row's work is another job."""
+    first = await defer(jobs, database, tenant)
+
+    others = await asyncio.gather(*(defer(jobs, database, tenant) for _ in range(4)))
+    other = await defer(jobs, database, tenant, subject=2)
+
+    assert {job.id for job in others} == {first.id}
+    assert other.id != first.id
+    assert await queued(database, tenant) == [first.id, other.id]
+
+
+async def test_a_waiting_job_is_cancelled_at_once_and_only_once(jobs: Jobs, database: Database, tenant: Tenant) -> None:
+    """It leaves the queue, and the next one who asks gets a new job."""
+    job = await defer(jobs, database, tenant)
+
+    cancelled = await jobs.cancel(Caller(tenant), job.id)
+
+    assert (cancelled.state, cancelled.cancelled, cancelled.ended) == ("cancelled", True, True)
+    assert await queued(database, tenant) == []
+    with pytest.raises(Conflict, match="cancelled"):
+        await jobs.cancel(Caller(tenant), job.id)
+    assert (await defer(jobs, database, tenant)).id != job.id
+
+
+async def test_the_jobs_of_a_row_are_withdrawn_with_it(jobs: Jobs, database: Database, tenant: Tenant) -> None:
+    """In one transaction; those of other rows stay."""
+    gone, kept = await defer(jobs, database, tenant), await defer(jobs, database, tenant, subject=2)
+
+    async with database.transaction(tenant) as connection:
+        withdrawn = await jobs.withdraw(connection, tenant, TASK, 1)
+
+    assert [job.id for job in withdrawn] == [gone.id]
+    assert await queued(database, tenant) == [kept.id]
+
+
+async def test_users_see_their_own_jobs_and_the_tenants(jobs: Jobs, database: Database, tenant: Tenant) -> None:
+    """And end only their own; who speaks for the tenant sees and ends all."""
+    shared = await defer(jobs, database, tenant, 1)
+    hers = await defer(jobs, database, tenant, 2, owner="ada")
+    ada, bob, everybody = Caller(tenant, "ada"), Caller(tenant, "bob"), Caller(tenant)
+
+    seen = [{job.id for job in await jobs.list(caller)} for caller in (ada, bob, everybody)]
+
+    assert seen == [{shared.id, hers.id}, {shared.id}, {shared.id, hers.id}]
+    with pytest.raises(NotFound):
+        await jobs.find(bob, hers.id)
+    with pytest.raises(NotAllowed):
+        await jobs.cancel(bob, shared.id)
+    assert (await jobs.cancel(everybody, hers.id)).ended
+
+
+async def test_lists_are_the_newest_first_and_can_be_narrowed(jobs: Jobs, database: Database, tenant: Tenant) -> None:
+    """By task, by row, by number."""
+    made = [await defer(jobs, database, tenant, subject) for subject in (1, 2, 3)]
+    caller = Caller(tenant)
+
+    assert [job.id for job in await jobs.list(caller, limit=2)] == [made[2].id, made[1].id]
+    assert [job.id for job in await jobs.list(caller, subject=1)] == [made[0].id]
+    assert await jobs.list(caller, task="other") == ()
+    with pytest.raises(InvalidInput):
+        await jobs.list(caller, limit=0)
+
+
+async def test_another_tenant_sees_nothing(
+    jobs: Jobs, database: Database, tenant: Tenant, other_tenant: Tenant
+) -> None:
+    """Not by number, not in lists, and cancelling reaches nobody else's."""
+    job = await defer(jobs, database, tenant)
+    stranger = Caller(other_tenant)
+
+    assert await jobs.list(stranger) == ()
+    for ask in (jobs.find, jobs.cancel, jobs.follow):
+        with pytest.raises(NotFound):
+            await ask(stranger, job.id)
+    assert (await jobs.find(Caller(tenant), job.id)).state == "waiting"
