@@ -1,0 +1,55 @@
+"""Plain text: paragraphs, underlined headings and lists, as people have always written them.
+
+Invariant: blocks are whole lines, in order, and do not overlap; one pass over the text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from thresher.knowledge.documents.models import Block
+from thresher.knowledge.documents.reading.headings import plain, title_of, wiki_headings
+from thresher.knowledge.documents.reading.lines import Reading, stretch, with_matter
+
+_PARAGRAPH: Final = re.compile(r"^[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*", re.M)
+_UNDERLINED: Final = re.compile(r"^([^\W_][^\n]{0,120})\n(={3,}|-{3,}|~{3,}|\*{3,}|#{3,})[ \t]*$", re.M)
+_ITEM: Final = re.compile(r"^[ \t]*(?:[-*+\u2022\u00b7\u2013]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+\S", re.M)
+_LEVELS: Final = {"=": 1, "#": 1, "*": 1, "-": 2, "~": 3}
+
+
+def read_plain(text: str) -> Reading:
+    """The blocks of a text in no format."""
+    blocks = [block for match in _PARAGRAPH.finditer(text) for block in _paragraph(text, match.start(), match.end())]
+    return Reading(with_matter(text, blocks), title_of(blocks[:3]))
+
+
+def _paragraph(text: str, start: int, end: int) -> list[Block]:
+    """A paragraph with the headings and list items that are part of it set apart."""
+    blocks: list[Block] = []
+    place = start
+    for heading in _headings(text, start, end):
+        blocks.extend(_items(text, place, heading.start))
+        blocks.append(heading)
+        place = heading.end
+    blocks.extend(_items(text, place, end))
+    return blocks
+
+
+def _headings(text: str, start: int, end: int) -> list[Block]:
+    underlined = [
+        Block("heading", match.start(), match.end(), _LEVELS[match[2][0]], plain(match[1]))
+        for match in _UNDERLINED.finditer(text, start, end)
+        if len(match[2]) >= 0.6 * len(match[1].rstrip())
+    ]
+    return underlined or wiki_headings(text, start, end)
+
+
+def _items(text: str, start: int, end: int) -> list[Block]:
+    places = [match.start() for match in _ITEM.finditer(text, start, end)]
+    if len(places) < 2 and not (places and not text[start : places[0]].strip()):
+        return stretch(text, start, end, Block("paragraph", 0, 0))
+    blocks = stretch(text, start, places[0], Block("paragraph", 0, 0))
+    for first, last in zip(places, [*places[1:], end], strict=True):
+        blocks.extend(stretch(text, first, last, Block("item", 0, 0, level=1)))
+    return blocks

@@ -1,0 +1,98 @@
+"""Where a stretch of text can be cut, and how much each cut would hurt.
+
+Invariant: pure; one pass whatever the text; a piece never holds more than `LONGEST` characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+LONGEST: Final = 240
+"""Characters of a piece: half a chunk of English, so that a sentence without an end is still cut near the target."""
+SENTENCE: Final = 0.15
+"""Price of a cut between two sentences, where a cut between two paragraphs costs nothing."""
+LINE: Final = 0.3
+"""Between two lines that are no sentences: of a list without marks, a log, verse."""
+CLAUSE: Final = 0.8
+"""Inside a sentence, after a comma or the like."""
+WORD: Final = 1.5
+"""Inside a sentence, between two words, or inside one that has no end."""
+_LONG_LINE: Final = 200
+"""Characters; who writes longer lines ends them only where a paragraph ends."""
+_CLOSING: Final = "\"'\u201d\u2019)\\]*_`"
+_OPENING: Final = "\"'\u201c\u2018(\\[*_`\u00bf\u00a1"
+_ENDS: Final = re.compile(
+    r"(?P<line>[ \t]*\n\s*)"
+    r"|(?P<written>(?:\\n)+)"
+    r"|(?P<wide>[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019)\]]*\s*)"
+    rf"|(?P<sentence>(?<=[.!?\u2026])[{_CLOSING}]*[ \t\u00a0]+(?=[{_OPENING}]*[^\W a-z]))"
+    r"|(?P<record>(?<=\}), (?=\{))"
+)
+_ABBREVIATION: Final = re.compile(
+    rf"(?:^|[\s{_OPENING}])(?:[A-Z]|[A-Za-z](?:\.[A-Za-z])+|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|vs|cf|et al|Figs?|Eqs?|Sec|Ch|"
+    r"Vol|Nos?|pp?|eds?|approx|Inc|Ltd|Co|Corp|lit|ca|resp|incl|etc)\.$"
+)
+_SOFT: Final = re.compile(r"[,;:)\]}>|\u2013\u2014][ \t]*|[\u3001\uff0c\uff1b\uff1a]")
+_BLANK: Final = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch that is not cut further.
+
+    Attributes:
+        start: First character.
+        end: Character after the last; the next piece starts there.
+        price: Of a cut before it.
+    """
+
+    start: int
+    end: int
+    price: float
+
+
+def pieces(text: str, start: int, end: int) -> Iterator[Piece]:
+    """Cut a stretch of text at the ends of its sentences and lines, and where those are far apart, between words."""
+    place, price = start, 0.0
+    for match in _ENDS.finditer(text, start, end):
+        cost = _price(text, place, match)
+        if cost is None or match.end() >= end:
+            continue
+        yield from _short(text, place, match.end(), price)
+        place, price = match.end(), cost
+    if place < end:
+        yield from _short(text, place, end, price)
+
+
+def _price(text: str, place: int, match: re.Match[str]) -> float | None:
+    """Price of a cut at a possible end; None where it is none."""
+    kind = match.lastgroup
+    if kind == "sentence":
+        return None if _ABBREVIATION.search(text, max(place, match.start() - 12), match.start()) else SENTENCE
+    if kind != "line":
+        return SENTENCE
+    if "\n" in match[0].strip(" \t")[1:] or match.start() - place > _LONG_LINE:
+        return 0.0
+    return SENTENCE if text[match.start() - 1 : match.start()] in ".!?…。:;" else LINE
+
+
+def _short(text: str, start: int, end: int, price: float) -> Iterator[Piece]:
+    """A sentence in pieces of at most `LONGEST` characters."""
+    while end - start > LONGEST:
+        cut, cost = _cut(text, start, min(end, start + LONGEST))
+        yield Piece(start, cut, price)
+        start, price = cut, cost
+    yield Piece(start, end, price)
+
+
+def _cut(text: str, start: int, end: int) -> tuple[int, float]:
+    """The last good place in a stretch, not in its first half."""
+    half = start + (end - start) // 2
+    for pattern, cost in ((_SOFT, CLAUSE), (_BLANK, WORD)):
+        places = [match.end() for match in pattern.finditer(text, half, end)]
+        if places:
+            return places[-1], cost
+    return end, WORD

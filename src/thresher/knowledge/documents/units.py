@@ -1,0 +1,154 @@
+"""The units that chunks are made of: what is never cut, with the price of a cut before it.
+
+Invariant: pure; units follow one another without a gap, from the first character of the text to the last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+from thresher.embedding import count_tokens
+from thresher.knowledge.documents.models import Block, BlockKind, Parsed
+from thresher.knowledge.documents.sentences import LINE, Piece, pieces
+
+TABLE_WHOLE: Final = 240
+"""Tokens; a table up to two chunks long says more whole than its header costs twice."""
+FENCE_WHOLE: Final = 8_000
+"""Tokens; a code block inside a document is never cut, unless no answer of the usual size could hold it."""
+CODE_UNIT: Final = 120
+"""Tokens; a longer stretch of code that its reader did not take apart is cut between lines."""
+SMALLEST: Final = 6
+"""Tokens; shorter pieces join the one before, so that a row of them stays cheap to partition."""
+NESTED: Final = 0.08
+"""Price of a cut for each level of a list or of code that it lies within."""
+INTRODUCED: Final = 0.3
+"""Price of a cut after a colon: what follows is what was announced."""
+_CODE_LINES: Final = 120
+"""Characters that lines of code are joined up to before they are weighed."""
+_LINE_END: Final = re.compile(r"\n(?:[ \t]*\n)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A stretch of text that is not cut.
+
+    Attributes:
+        start: First character.
+        end: Character after the last.
+        tokens: Of its text, at least 1.
+        kind: Of its block.
+        path: Headings above it, outermost first; of code the parts of its qualified name.
+        price: Of a cut before it.
+        group: Units of different groups never share a chunk, unless they are small; -1: whatever its path says.
+        head_start: Of a row of a table that is cut: where the table's header starts.
+        head_end: And where it ends.
+    """
+
+    start: int
+    end: int
+    tokens: int
+    kind: BlockKind
+    path: tuple[str, ...]
+    price: float = 0.0
+    group: int = -1
+    head_start: int = 0
+    head_end: int = 0
+
+
+def units(parsed: Parsed) -> list[Unit]:
+    """The units of a text, headings joined to what follows them."""
+    text = parsed.text
+    found = list(_all_units(text, parsed.blocks)) or [Unit(0, len(text), 0, "paragraph", ())]
+    starts = [0, *(unit.start for unit in found[1:]), len(text)]
+    closed = [replace(unit, start=first, end=last) for unit, (first, last) in zip(found, pairwise(starts), strict=True)]
+    return [replace(unit, tokens=max(1, count_tokens(text[unit.start : unit.end]))) for unit in _glued(closed)]
+
+
+def _all_units(text: str, blocks: Sequence[Block]) -> Iterator[Unit]:
+    trail: list[tuple[int, str]] = []
+    before = ""
+    for place, block in enumerate(blocks):
+        if block.kind == "heading":
+            trail = [entry for entry in trail if entry[0] < block.level]
+            trail.append((block.level, block.title))
+        path = tuple(title for _, title in trail if title)
+        if block.kind == "code" and block.title:
+            path = (*path, *block.title.split("."))
+        price = NESTED * block.level + (INTRODUCED if before == ":" else 0.0)
+        first = Unit(block.start, block.end, 0, block.kind, path, price, place if block.kind == "matter" else -1)
+        yield from _block_units(text, block, first, place)
+        before = text[block.end - 1 : block.end]
+
+
+def _block_units(text: str, block: Block, first: Unit, place: int) -> Iterator[Unit]:
+    """A block as units; the first one carries the price of a cut before the block."""
+    match block.kind:
+        case "table" if block.rows and count_tokens(text[block.start : block.end]) > TABLE_WHOLE:
+            yield from _rows(block, replace(first, group=place))
+        case "heading" | "table":
+            yield first
+        case "fence" if count_tokens(text[block.start : block.end]) <= FENCE_WHOLE:
+            yield first
+        case "fence" | "code":
+            yield from _lines(text, first)
+        case _:
+            for start, end, price in _joined(text, pieces(text, block.start, block.end)):
+                yield replace(first, start=start, end=end, price=first.price + price)
+
+
+def _rows(block: Block, first: Unit) -> Iterator[Unit]:
+    """A table row by row; its header goes with the first one."""
+    bounds = [block.start, *block.rows[1:], block.end]
+    for start, end in pairwise(bounds):
+        known = {"head_start": block.start, "head_end": block.head} if start > block.start else {}
+        yield replace(first, start=start, end=end, price=first.price if start == block.start else 0.0, **known)
+
+
+def _lines(text: str, first: Unit) -> Iterator[Unit]:
+    """Code that is cut where it must be: between lines, best at blank ones."""
+    if count_tokens(text[first.start : first.end]) <= CODE_UNIT:
+        yield first
+        return
+    start, price = first.start, first.price
+    for match in _LINE_END.finditer(text, first.start, first.end):
+        if match.end() - start >= _CODE_LINES or match[0].count("\n") > 1:
+            yield replace(first, start=start, end=match.end(), price=price)
+            start, price = match.end(), first.price + (NESTED if match[0].count("\n") > 1 else LINE)
+    if start < first.end:
+        yield replace(first, start=start, price=price)
+
+
+def _joined(text: str, row: Iterator[Piece]) -> Iterator[tuple[int, int, float]]:
+    """Pieces with the smallest ones joined to the one before: start, end, price of a cut before."""
+    start, end, price = -1, -1, 0.0
+    for piece in row:
+        if start < 0:
+            start, price = piece.start, piece.price
+        elif not _tiny(text, piece):
+            yield start, end, price
+            start, price = piece.start, piece.price
+        end = piece.end
+    if start >= 0:
+        yield start, end, price
+
+
+def _tiny(text: str, piece: Piece) -> bool:
+    return piece.end - piece.start <= 8 * SMALLEST and count_tokens(text[piece.start : piece.end]) < SMALLEST
+
+
+def _glued(row: Sequence[Unit]) -> Iterator[Unit]:
+    """Each heading joined to what follows it."""
+    waiting: Unit | None = None
+    for unit in row:
+        start = unit.start if waiting is None else waiting.start
+        if unit.kind == "heading":
+            waiting = replace(unit, start=start)
+            continue
+        yield replace(unit, start=start, price=0.0 if waiting is not None else unit.price)
+        waiting = None
+    if waiting is not None:
+        yield waiting
