@@ -15,6 +15,7 @@
     |-- EncoderError          the embedding model cannot answer
     |-- ModelError            the chat model cannot answer
     |   `-- ModelTimeout      it did not answer in time
+    |-- SourceUnavailable     a source of documents cannot be reached (worth a retry)
     |-- UpstreamError         another MCP server failed
     |   |-- UpstreamTimeout   it did not answer in time
     |   `-- UpstreamRefused   it answered with a protocol error
@@ -139,6 +140,13 @@ class ModelTimeout(ModelError):
     """The chat model did not answer in the time that its caller allows."""
 
     code = "model_timeout"
+
+
+class SourceUnavailable(ThresherError):
+    """A source of documents cannot be reached, or breaks off; a retry may help."""
+
+    code = "source_unavailable"
+    exit_code = 12
 
 
 class UpstreamError(ThresherError):
