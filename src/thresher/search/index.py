@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from thresher.core import Caller, InvalidInput, Settings, Tenant, event
@@ -23,9 +23,10 @@ from thresher.search.bm25 import score_texts
 from thresher.search.calibration import constants_for
 from thresher.search.copies import Copies
 from thresher.search.documents import FORMAT, checked
+from thresher.search.pending import EntriesOf, Scope, embed_all, pending
 from thresher.search.planning import Plan, plan_of
 from thresher.search.profiles import profile_of
-from thresher.search.put import BATCH, complete, model_id, pending, put_entries, told_model
+from thresher.search.put import BATCH, complete, model_id, put_entries, told_model
 from thresher.search.reading import NOTHING, Reader, Reading, Request, reading_of
 from thresher.search.records import Entry, Filter, Progress, PutCounts, Scoring, SearchResult, SearchType
 from thresher.search.wanted import Synonyms
@@ -134,7 +135,7 @@ class SearchIndex:
         self,
         tenant: Tenant,
         kind: str,
-        entries_of: Callable[[Sequence[int]], Awaitable[Sequence[Entry]]],
+        entries_of: EntriesOf,
         *,
         progress: Progress | None = None,
     ) -> int:
@@ -153,8 +154,8 @@ class SearchIndex:
             How many entries were put.
         """
         done, after = 0, -1
-        model = await told_model(self._encoder)
-        while ids := await pending(self._database, tenant, kind, model, after):
+        scope = Scope(tenant, kind, await told_model(self._encoder))
+        while ids := await pending(self._database, scope, after, BATCH):
             entries = list(await entries_of(ids))
             await self.put(tenant, kind, entries)
             after = ids[-1]
@@ -162,6 +163,38 @@ class SearchIndex:
             if progress is not None:
                 progress(done, done)
         return done
+
+    async def embed_pending(
+        self,
+        tenant: Tenant,
+        kind: str,
+        entries_of: EntriesOf,
+        *,
+        filter: Filter = NO_FILTER,  # noqa: A002 - the public name of the concept
+        progress: Progress | None = None,
+    ) -> int:
+        """Give vectors to the items that have none of the running model, as fast as the encoder works.
+
+        The database is read and written while the encoder embeds the batch between. A killed run is resumed by the
+        next, which repeats two batches at most.
+
+        Args:
+            tenant: Whose index.
+            kind: Which collection.
+            entries_of: Gives the entries of some ids as they were put, since the index keeps no texts; an id that it
+                does not give is left as it is.
+            filter: Which items.
+            progress: Called after every batch that is safely written.
+
+        Returns:
+            How many items got their vectors.
+
+        Raises:
+            EncoderError: The encoder cannot answer; what was written before stays.
+            StoreError: The database does not answer.
+        """
+        scope = Scope(tenant, kind, await told_model(self._encoder), filter.facets)
+        return await embed_all(self._database, self._encoder, scope, entries_of, progress)
 
     async def search(
         self,

@@ -62,7 +62,7 @@ async def put_entries(
     counts = PutCounts()
     model = await told_model(encoder) if entries else ""
     for first in range(0, len(entries), BATCH):
-        batch = await _documents(kind, entries[first : first + BATCH])
+        batch = await documents_of(kind, entries[first : first + BATCH])
         counts += await _put_batch(database, tenant, kind, encoder, model, batch, embed=embed)
         if progress is not None:
             progress(first + len(batch), len(entries))
@@ -88,20 +88,13 @@ def model_id(encoder: Encoder) -> str:
         return ""
 
 
-async def pending(database: Database, tenant: Tenant, kind: str, model: str, after: int) -> list[int]:
-    """The next batch of ids above `after` that have no vector of a model."""
-    parameters = {"kind": kind, "model": model, "after": after, "limit": BATCH}
-    async with database.transaction(tenant) as connection:
-        return [row[0] for row in await run(connection, queries.PENDING, parameters)]
-
-
 async def complete(database: Database, tenant: Tenant, kind: str, model: str, ids: Sequence[int]) -> int:
     """How many of some ids have vectors of a model."""
     async with database.transaction(tenant) as connection:
         return int((await run(connection, queries.COMPLETE, {"kind": kind, "model": model, "ids": list(ids)}))[0][0])
 
 
-async def _documents(kind: str, entries: Sequence[Entry]) -> list[Document]:
+async def documents_of(kind: str, entries: Sequence[Entry]) -> list[Document]:
     """Prepare a batch in small steps, so that a search in between hardly waits; a thread would hold it up longer."""
     profile = profile_of(kind)
     documents: list[Document] = []

@@ -147,16 +147,29 @@ INSERT INTO item_vector (tenant_id, kind, model, id, part, hash, vector)
 SELECT current_setting('app.tenant')::int, %(kind)s, %(model)s, u.id, u.part, u.hash, c.vector
 FROM unnest(%(ids)s::bigint[], %(parts)s::smallint[], %(hashes)s::bytea[]) AS u (id, part, hash)
 JOIN cached_embeddings(%(model)s, %(distinct)s::bytea[]) AS c ON c.hash = u.hash
+JOIN item i ON i.kind = %(kind)s AND i.id = u.id
 ON CONFLICT (tenant_id, kind, id, model, part) DO UPDATE SET hash = excluded.hash, vector = excluded.vector
 """
-"""Copies vectors from the content-addressed cache, so that they never travel back to the client."""
+"""Copies vectors from the content-addressed cache, so that they never travel back to the client; an item that went
+while it was embedded gets none."""
 
 RAISE_VERSIONS = "UPDATE item SET version = %(version)s WHERE kind = %(kind)s AND id = ANY (%(ids)s::bigint[])"
 
 PENDING = """
-SELECT i.id FROM item i WHERE i.kind = %(kind)s AND i.id > %(after)s AND NOT EXISTS (
-  SELECT 1 FROM item_vector v WHERE v.kind = i.kind AND v.id = i.id AND v.model = %(model)s
-) ORDER BY i.id LIMIT %(limit)s
+SELECT i.id FROM item i
+WHERE i.kind = %(kind)s AND i.id > %(after)s AND (%(facets)s::text[] IS NULL OR i.facets && %(facets)s::text[])
+  AND NOT EXISTS (
+    SELECT 1 FROM item_vector v WHERE v.kind = i.kind AND v.id = i.id AND v.model = %(model)s
+  )
+ORDER BY i.id LIMIT %(limit)s
+"""
+
+COUNT_PENDING = """
+SELECT count(*) FROM item i
+WHERE i.kind = %(kind)s AND (%(facets)s::text[] IS NULL OR i.facets && %(facets)s::text[])
+  AND NOT EXISTS (
+    SELECT 1 FROM item_vector v WHERE v.kind = i.kind AND v.id = i.id AND v.model = %(model)s
+  )
 """
 
 COMPLETE = """

@@ -7,7 +7,7 @@ happens, so that a killed process repeats one batch at most.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -30,16 +30,15 @@ async def ensure_vectors(
         Hashes of the parts that the encoder had to work out. When it fails, nothing is remembered and the documents go
         without vectors until the next put.
     """
-    parts = {part.hash: part for document in documents for part in document.parts}
-    missing = await _missing(database, tenant, encoder.model.id, parts)
+    missing = await missing_parts(database, tenant, encoder.model.id, documents)
     if not missing:
         return frozenset()
     try:
-        vectors = await _embed(encoder, missing)
+        vectors = await embed_parts(encoder, missing)
     except EncoderError as error:
         event(_logger, "vectors missing", level=logging.WARNING, parts=len(missing), error=str(error))
         return frozenset()
-    await _remember(database, tenant, encoder.model.id, missing, vectors)
+    await remember(database, tenant, encoder.model.id, missing, vectors)
     return frozenset(part.hash for part in missing)
 
 
@@ -59,15 +58,21 @@ def combined(vectors: Floats, weights: Sequence[float]) -> Floats:
     return np.asarray(np.asarray(weights, np.float32) @ vectors, np.float32)
 
 
-async def _missing(database: Database, tenant: Tenant, model: str, parts: Mapping[bytes, Part]) -> list[Part]:
+async def missing_parts(database: Database, tenant: Tenant, model: str, documents: Sequence[Document]) -> list[Part]:
+    """The distinct parts of some documents that the cache lacks."""
+    parts = {part.hash: part for document in documents for part in document.parts}
     async with database.transaction(tenant) as connection:
         rows = await run(connection, queries.CACHED, {"model": model, "hashes": list(parts)})
     held = {bytes(row[0]) for row in rows}
     return [part for digest, part in parts.items() if digest not in held]
 
 
-async def _embed(encoder: Encoder, parts: Sequence[Part]) -> Floats:
-    """One vector a part; a text that several parts share is embedded once."""
+async def embed_parts(encoder: Encoder, parts: Sequence[Part]) -> Floats:
+    """One vector a part, float32 (parts, dimension); a text that several parts share is embedded once.
+
+    Raises:
+        EncoderError: The encoder cannot answer.
+    """
     texts = list(dict.fromkeys(text for part in parts for text in part.texts))
     rows = {text: row for row, text in enumerate(texts)}
     matrix = await encoder.embed_documents(texts)
@@ -81,6 +86,7 @@ async def _embed(encoder: Encoder, parts: Sequence[Part]) -> Floats:
     )
 
 
-async def _remember(database: Database, tenant: Tenant, model: str, parts: Sequence[Part], vectors: Floats) -> None:
+async def remember(database: Database, tenant: Tenant, model: str, parts: Sequence[Part], vectors: Floats) -> None:
+    """Write vectors into the cache, under the hashes of their parts."""
     parameters = {"model": model, "hashes": [part.hash for part in parts], "vectors": list(vectors)}
     await run_retrying(database, tenant, lambda connection: run(connection, queries.REMEMBER, parameters))
