@@ -64,7 +64,7 @@ def _cut(section: Sequence[Unit], target: int) -> list[_Group]:
     """The units of one section in groups near the target."""
     sizes = [unit.tokens for unit in section]
     most = target * MOST
-    if section[0].kind == "code":
+    if section[0].kind == "code" and section[0].path:
         most = max(most, CODE_WHOLE)
         if sum(sizes) <= most:
             return [_Group(section, sum(sizes), section[0].path)]

@@ -1,6 +1,6 @@
 """Where a stretch of text can be cut, and how much each cut would hurt.
 
-Invariant: pure; one pass whatever the text; a piece never holds more than `LONGEST` characters.
+Invariant: pure; one pass whatever the text; a piece never holds more than `WHOLE` characters.
 """
 
 from __future__ import annotations
@@ -10,8 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-LONGEST: Final = 240
-"""Characters of a piece: half a chunk of English, so that a sentence without an end is still cut near the target."""
+from thresher.embedding import count_tokens
+
+WHOLE: Final = 1_000
+"""Characters; a sentence up to this long is never cut: what a question asks for is often one sentence."""
+WHOLE_TOKENS: Final = 240
+"""And tokens: in scripts with a token for each character, half as many characters are a paragraph."""
+PIECE: Final = 400
+"""Characters of a piece of a longer one, which is mostly no sentence at all: a record, a list of numbers."""
 SENTENCE: Final = 0.15
 """Price of a cut between two sentences, where a cut between two paragraphs costs nothing."""
 LINE: Final = 0.3
@@ -80,11 +86,12 @@ def _price(text: str, place: int, match: re.Match[str]) -> float | None:
 
 
 def _short(text: str, start: int, end: int, price: float) -> Iterator[Piece]:
-    """A sentence in pieces of at most `LONGEST` characters."""
-    while end - start > LONGEST:
-        cut, cost = _cut(text, start, min(end, start + LONGEST))
-        yield Piece(start, cut, price)
-        start, price = cut, cost
+    """A sentence, in pieces where it is too long to be one."""
+    if end - start > WHOLE or (end - start > PIECE and count_tokens(text[start:end]) > WHOLE_TOKENS):
+        while end - start > PIECE:
+            cut, cost = _cut(text, start, start + PIECE)
+            yield Piece(start, cut, price)
+            start, price = cut, cost
     yield Piece(start, end, price)
 
 

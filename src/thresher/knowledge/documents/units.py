@@ -13,7 +13,7 @@ from typing import Final
 
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.models import Block, BlockKind, Parsed
-from thresher.knowledge.documents.sentences import LINE, Piece, pieces
+from thresher.knowledge.documents.sentences import LINE, WHOLE, Piece, pieces
 
 TABLE_WHOLE: Final = 240
 """Tokens; a table up to two chunks long says more whole than its header costs twice."""
@@ -109,17 +109,21 @@ def _rows(block: Block, first: Unit) -> Iterator[Unit]:
 
 
 def _lines(text: str, first: Unit) -> Iterator[Unit]:
-    """Code that is cut where it must be: between lines, best at blank ones."""
+    """Code that is cut where it must be: between lines, best at blank ones, and inside lines without an end."""
     if count_tokens(text[first.start : first.end]) <= CODE_UNIT:
         yield first
         return
     start, price = first.start, first.price
-    for match in _LINE_END.finditer(text, first.start, first.end):
-        if match.end() - start >= _CODE_LINES or match[0].count("\n") > 1:
-            yield replace(first, start=start, end=match.end(), price=price)
-            start, price = match.end(), first.price + (NESTED if match[0].count("\n") > 1 else LINE)
-    if start < first.end:
-        yield replace(first, start=start, price=price)
+    ends = [(match.end(), match[0].count("\n")) for match in _LINE_END.finditer(text, first.start, first.end)]
+    for end, breaks in (*ends, (first.end, 2)):
+        if end - start > WHOLE:
+            for piece in pieces(text, start, end):
+                yield replace(first, start=piece.start, end=piece.end, price=price + piece.price)
+        elif end - start >= _CODE_LINES or breaks > 1:
+            yield replace(first, start=start, end=end, price=price)
+        else:
+            continue
+        start, price = end, first.price + (NESTED if breaks > 1 else LINE)
 
 
 def _joined(text: str, row: Iterator[Piece]) -> Iterator[tuple[int, int, float]]:

@@ -12,9 +12,11 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from thresher.knowledge.documents.models import Block, Parsed
+from thresher.knowledge.documents.reading.code import read_code
 from thresher.knowledge.documents.reading.encodings import decoded
 from thresher.knowledge.documents.reading.failures import Unreadable
 from thresher.knowledge.documents.reading.formats import media_of
+from thresher.knowledge.documents.reading.languages import LANGUAGES
 from thresher.knowledge.documents.reading.lines import Reading
 from thresher.knowledge.documents.reading.markdown import read_markdown
 from thresher.knowledge.documents.reading.plain import read_plain
@@ -41,7 +43,7 @@ def parse(path: str, data: bytes) -> Parsed:
     text, note = decoded(data)
     if not text.strip():
         raise Unreadable("empty", "There is no text in it.")
-    reading = _READERS.get(media, read_plain)(text)
+    reading = read_code(text, media) if media in LANGUAGES else _READERS.get(media, read_plain)(text)
     notes = tuple(part for part in (note, *reading.notes) if part)
     return Parsed(text, reading.title or _title(path, media, reading.blocks), media, reading.blocks, notes)
 
