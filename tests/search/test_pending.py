@@ -91,6 +91,8 @@ async def test_a_filter_leaves_the_others_as_they_are(index: SearchIndex, tenant
     scored = await index.score(caller, KIND, "text")
 
     assert done == 5
+    assert await index.embedded(tenant, KIND) == 5
+    assert await index.embedded(tenant, KIND, Filter(frozenset({"repository:2"}))) == 0
     assert shelf.asked == [0, 1, 2, 3, 4]
     assert scored.dense is not None
     assert np.isnan(scored.dense).tolist() == [False] * 5 + [True]

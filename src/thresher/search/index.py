@@ -23,7 +23,7 @@ from thresher.search.bm25 import score_texts
 from thresher.search.calibration import constants_for
 from thresher.search.copies import Copies
 from thresher.search.documents import FORMAT, checked
-from thresher.search.pending import EntriesOf, Scope, embed_all, pending
+from thresher.search.pending import EntriesOf, Scope, count_embedded, embed_all, pending
 from thresher.search.planning import Plan, plan_of
 from thresher.search.profiles import profile_of
 from thresher.search.put import BATCH, complete, model_id, put_entries, told_model
@@ -117,6 +117,16 @@ class SearchIndex:
         """
         model = model_id(self._encoder)
         return bool(model) and await complete(self._database, tenant, kind, model, list(ids)) == len(ids)
+
+    async def embedded(
+        self,
+        tenant: Tenant,
+        kind: str,
+        filter: Filter = NO_FILTER,  # noqa: A002 - the public name of the concept
+    ) -> int:
+        """How many items of a filter have vectors of the running model, and are found by meaning."""
+        scope = Scope(tenant, kind, model_id(self._encoder), filter.facets)
+        return await count_embedded(self._database, scope)
 
     async def remove(self, tenant: Tenant, kind: str, ids: Iterable[int]) -> int:
         """Take items out; ids that are not there are passed over. Returns how many there were."""

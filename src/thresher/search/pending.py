@@ -77,6 +77,11 @@ async def pending(database: Database, scope: Scope, after: int, limit: int) -> l
     return [row[0] for row in await run_once(database, scope.tenant, queries.PENDING, parameters)]
 
 
+async def count_embedded(database: Database, scope: Scope) -> int:
+    """How many items have vectors of the model."""
+    return int((await run_once(database, scope.tenant, queries.COUNT_EMBEDDED, scope.parameters))[0][0])
+
+
 async def embed_all(
     database: Database, encoder: Encoder, scope: Scope, entries_of: EntriesOf, progress: Progress | None
 ) -> int:

@@ -172,6 +172,14 @@ WHERE i.kind = %(kind)s AND (%(facets)s::text[] IS NULL OR i.facets && %(facets)
   )
 """
 
+COUNT_EMBEDDED = """
+SELECT count(*) FROM item i
+WHERE i.kind = %(kind)s AND (%(facets)s::text[] IS NULL OR i.facets && %(facets)s::text[])
+  AND EXISTS (
+    SELECT 1 FROM item_vector v WHERE v.kind = i.kind AND v.id = i.id AND v.model = %(model)s
+  )
+"""
+
 COMPLETE = """
 SELECT count(DISTINCT v.id) FROM item_vector v
 WHERE v.kind = %(kind)s AND v.id = ANY (%(ids)s::bigint[]) AND v.model = %(model)s
