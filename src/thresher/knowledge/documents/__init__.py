@@ -2,5 +2,5 @@
 
 Invariant: what is returned stands verbatim in a document, under the lines that the answer names.
 
-Uses: core, embedding, search.
+Uses: core, embedding, llm, search.
 """

@@ -289,6 +289,7 @@ class Retrieval:
         found: Whether anything fits; else `content` is the repository's guide.
         hint: What to try instead, where nothing fits.
         mode: `extractive` or `abstractive`: how `content` came about.
+        unsupported: Sentences of a model's that stand in no passage word for word; each is marked.
         search_type: As it was carried out.
         degraded: What is weaker than asked for, in words.
         timings: Milliseconds of each part.
@@ -308,6 +309,7 @@ class Retrieval:
     found: bool = True
     hint: str = ""
     mode: Mode = "extractive"
+    unsupported: int = 0
     search_type: SearchType = "hybrid"
     degraded: str = ""
     timings: Mapping[str, float] = field(default_factory=dict[str, float])
