@@ -9,6 +9,7 @@ from thresher.embedding import count_tokens
 from thresher.knowledge.documents.chunking import chunk
 from thresher.knowledge.documents.models import Chunked, Parsed
 from thresher.knowledge.documents.reading import parse
+from thresher.knowledge.documents.reading.encodings import storable
 from thresher.knowledge.documents.reading.markdown import read_markdown
 
 MARKUP = st.sampled_from(
@@ -35,6 +36,7 @@ def texts(parsed: Parsed, chunked: Chunked) -> list[str]:
 @settings(max_examples=300, deadline=None)
 def test_chunks_partition_any_text(text: str) -> None:
     """Joined in order, the chunks are the text; lines and tokens are exact."""
+    text, _ = storable(text)
     parsed = Parsed(text, "", "markdown", read_markdown(text).blocks)
 
     chunked = chunk(parsed)

@@ -25,7 +25,8 @@ _BODIES: Final = re.compile(
     r"(?:.*_)?(?:body|block|declaration_list|body_statement|suite|do_group|statements|declarations)|"
     r"compound_statement|source_file|program|module"
 )
-_IDENTIFIERS: Final = re.compile(r"(?:.*_)?identifier|name|constant|word")
+_IDENTIFIERS: Final = re.compile(r"(?:.*_)?identifier|name|constant|word|operator_name|destructor_name|operator_cast")
+_NAMED_BY_TYPE: Final = {"impl_item", "extension_definition"}
 _COMMENT: Final = re.compile(r"(?:.*_)?comment|attribute_item|attribute_list|annotation|decorator")
 
 
@@ -81,9 +82,9 @@ def _members(parent: Node, marks: _Marks, prefix: str, level: int) -> None:
         definition = _definition(child, marks.names)
         if definition is not None:
             _define(definition, first, marks, prefix, level)
-        elif child.type in marks.names.wrappers and level < _DEEPEST:
+        elif (child.type in marks.names.wrappers or child.is_error) and level < _DEEPEST:
             marks.add(first, level, prefix)
-            _members(child, marks, prefix, level)
+            _members(child, marks, prefix, level + 1)
         elif after_definition or first > end + 1 or comment >= 0:
             marks.add(first, level, prefix)
         if definition is None and _size(child) > _LONG:
@@ -154,7 +155,9 @@ def _body(node: Node) -> Node | None:
 
 def _name(node: Node) -> str:
     """The name that a definition gives; of a method outside of its class with the name of the class."""
-    named = node.child_by_field_name("name") or node.child_by_field_name("type")
+    named = node.child_by_field_name("name") or (
+        node.child_by_field_name("type") if node.type in _NAMED_BY_TYPE else None
+    )
     inner = node
     for _ in range(6):
         if named is not None:
