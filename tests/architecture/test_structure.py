@@ -15,6 +15,7 @@ from tests.architecture.source import PACKAGE, ROOT, imports, modules, package_o
 PACKAGES = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
 SECOND_DOORS = {
     "thresher.store.tables": "tables are declared apart from the engine that runs them",
+    "thresher.jobs.worker": "the first door spares the daemon the library that runs jobs",
     "thresher.daemon.server": "the first door is light: a bridge must start in Python's own time",
 }
 KINDS = {f"thresher.knowledge.{path.parent.name}" for path in PACKAGE.glob("knowledge/*/__init__.py")}

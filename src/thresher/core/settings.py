@@ -120,6 +120,9 @@ class Settings(BaseSettings):
     """Origins of web pages that may use the HTTP door."""
     idle_exit_seconds: float = Field(default=600.0, ge=0)
     """A daemon that a client started leaves after this long without clients; 0 never."""
+    workers: int = Field(default=1, ge=0, le=16)
+    """Processes that do long work, such as indexing documents, started when there is some; 0: this daemon starts none,
+    and others on the same database do it."""
     upstream_connect_seconds: float = Field(default=30.0, gt=0)
     upstream_call_seconds: float = Field(default=120.0, gt=0)
     selection: Literal["on", "shadow", "off"] = "on"

@@ -7,5 +7,6 @@ Uses: core, store.
 
 from thresher.jobs.models import MOST_DEATHS, Job, State, Task, Work
 from thresher.jobs.service import Jobs
+from thresher.jobs.supervisor import Supervisor
 
-__all__ = ["MOST_DEATHS", "Job", "Jobs", "State", "Task", "Work"]
+__all__ = ["MOST_DEATHS", "Job", "Jobs", "State", "Supervisor", "Task", "Work"]

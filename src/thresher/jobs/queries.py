@@ -6,16 +6,21 @@ Invariant: rows of `job` are reached under their tenant alone; the queue is chan
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import Caller, Tenant
-from thresher.jobs.models import Job
+from thresher.jobs.models import Job, State
+from thresher.store import clean
 
 LOCK_CLASS: Final = 1_953_526_887
 """Class of the advisory locks that say which workers live; any number that no other program takes."""
+
+NOBODY: Final = Tenant(0, "")
+"""For statements about the queue, which belongs to no tenant."""
 
 _COLUMNS: Final = """id, owner, task, subject, state, phase, done, total, error, hint, attempts, deaths, cancelled,
     created_at, started_at, updated_at, ended_at"""
@@ -53,16 +58,20 @@ _BEGIN = text(f"""
         updated_at = now()
     where tenant_id = :tenant and id = :job and {_OPEN} and not cancelled
     returning {_COLUMNS}""")  # noqa: S608 - columns are ours
-_REPORT = text("""
-    update job set phase = :phase, done = :done, total = :total, updated_at = now()
-    where tenant_id = :tenant and id = :job""")
+# Every attempt has its number: what one that was given up still writes reaches no later one.
+_MINE: Final = "tenant_id = :tenant and id = :job and attempts = :attempt and state = 'running'"
+_REPORT = text(f"""
+    update job set phase = :phase, done = :done, total = :total, updated_at = now() where {_MINE}""")  # noqa: S608 - a condition of ours
 _END = text(f"""
     update job set state = :state, error = :error, hint = :hint, updated_at = now(), ended_at = now()
-    where tenant_id = :tenant and id = :job and {_OPEN}""")  # noqa: S608 - states are ours
-_PUT_BACK = text("""
+    where {_MINE}""")  # noqa: S608 - a condition of ours
+_PUT_BACK = text(f"""
     update job set state = 'waiting', failures = failures + :failures, error = :error, hint = :hint, updated_at = now()
-    where tenant_id = :tenant and id = :job and state = 'running' and not cancelled
-    returning failures""")
+    where {_MINE} and not cancelled
+    returning failures""")  # noqa: S608 - a condition of ours
+_SETTLE = text("""
+    update job set state = :state, error = :error, hint = :hint, updated_at = now(), ended_at = now()
+    where tenant_id = :tenant and id = :job and state in ('waiting', 'running') and (cancelled or :state = 'failed')""")
 _DIED = text("""
     update job set deaths = deaths + 1, updated_at = now()
     where tenant_id = :tenant and id = :job and state = 'running'
@@ -75,7 +84,49 @@ _TAKE_UP = text("select jobs.take_up(:class)")
 _READY = text("""
     select count(*) from jobs.procrastinate_jobs
     where status = 'todo' and queue_name = any(:tasks) and (scheduled_at is null or scheduled_at <= now())""")
+_WAITING = text("""
+    select exists (select from jobs.procrastinate_jobs where status = 'todo' and queue_name = any(:tasks))""")
 _NAME = text("select name from known_tenants() where id = :tenant")
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt at a job.
+
+    Attributes:
+        tenant: Whose job it is.
+        job: Its number.
+        number: 1 for the first.
+    """
+
+    tenant: Tenant
+    job: int
+    number: int
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """What its statements bind."""
+        return {"tenant": self.tenant.id, "job": self.job, "attempt": self.number}
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a job has ended, or why it waits again.
+
+    Attributes:
+        state: Its state from then on.
+        error: What went wrong; empty when nothing did.
+        hint: What can be done about that.
+    """
+
+    state: State
+    error: str = ""
+    hint: str = ""
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What its statements bind; texts without what the database cannot hold."""
+        return {"state": self.state, "error": clean(self.error), "hint": clean(self.hint)}
 
 
 async def ask(connection: AsyncConnection, tenant: Tenant, owner: str | None, task: str, subject: int) -> Job:
@@ -124,26 +175,25 @@ async def begin(connection: AsyncConnection, tenant: Tenant, job: int) -> Job | 
     return None if row is None else _job(row)
 
 
-async def report(connection: AsyncConnection, tenant: Tenant, job: int, phase: str, done: int, total: int) -> None:
-    """Write how far a job is."""
-    values = {"tenant": tenant.id, "job": job, "phase": phase, "done": done, "total": total}
-    await connection.execute(_REPORT, values)
+async def report(connection: AsyncConnection, attempt: Attempt, phase: str, done: int, total: int) -> None:
+    """Write how far an attempt is."""
+    await connection.execute(_REPORT, attempt.key | {"phase": phase, "done": done, "total": total})
 
 
-async def end(
-    connection: AsyncConnection, tenant: Tenant, job: int, state: str, error: str = "", hint: str = ""
-) -> None:
-    """Write how a job has ended; one that has ended stays as it is."""
-    values = {"tenant": tenant.id, "job": job, "state": state, "error": error, "hint": hint}
-    await connection.execute(_END, values)
+async def end(connection: AsyncConnection, attempt: Attempt, ending: Ending) -> None:
+    """Write how an attempt has ended its job."""
+    await connection.execute(_END, attempt.key | ending.values)
 
 
-async def put_back(
-    connection: AsyncConnection, tenant: Tenant, job: int, *, failed: bool, error: str = "", hint: str = ""
-) -> int | None:
-    """Have a running job wait again; returns how often it failed, None where it was asked to end or has ended."""
-    values = {"tenant": tenant.id, "job": job, "failures": int(failed), "error": error, "hint": hint}
+async def put_back(connection: AsyncConnection, attempt: Attempt, *, failed: bool, reason: Ending) -> int | None:
+    """Have the job of an attempt wait again; returns how often it failed, None where it was asked to end."""
+    values = attempt.key | reason.values | {"failures": int(failed)}
     return (await connection.execute(_PUT_BACK, values)).scalar_one_or_none()
+
+
+async def settle(connection: AsyncConnection, tenant: Tenant, job: int, ending: Ending) -> None:
+    """End a job that nobody attempts: one that was asked to end, or any that fails."""
+    await connection.execute(_SETTLE, {"tenant": tenant.id, "job": job} | ending.values)
 
 
 async def count_death(connection: AsyncConnection, tenant: Tenant, job: int) -> int | None:
@@ -169,6 +219,11 @@ async def take_up(connection: AsyncConnection) -> int:
 async def ready(connection: AsyncConnection, tasks: list[str]) -> int:
     """How many jobs of some tasks could begin now."""
     return (await connection.execute(_READY, {"tasks": tasks})).scalar_one()
+
+
+async def waiting(connection: AsyncConnection, tasks: list[str]) -> bool:
+    """Whether there is any job of some tasks that has not begun, even if its time is still to come."""
+    return (await connection.execute(_WAITING, {"tasks": tasks})).scalar_one()
 
 
 async def tenant_name(connection: AsyncConnection, tenant: int) -> str:

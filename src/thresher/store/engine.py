@@ -45,11 +45,17 @@ _FIRST_PAUSE = 0.05
 
 
 class Database:
-    """A pool of connections in the application role; one per process."""
+    """A pool of connections in the application role; one per process.
 
-    def __init__(self, engine: AsyncEngine, pool_size: int) -> None:
+    Attributes:
+        address: libpq address that it connects to, for processes of ours that need connections of their own. It holds
+            a password: it goes neither into a log nor onto a command line.
+    """
+
+    def __init__(self, engine: AsyncEngine, pool_size: int, address: str) -> None:
         self._engine = engine
         self._pool_size = pool_size
+        self.address = address
 
     @classmethod
     async def open(cls, url: str, *, pool_size: int = 5, pool_timeout: float = 30.0) -> Self:
@@ -67,7 +73,7 @@ class Database:
             SchemaMismatch: The schema is older or newer than this code.
         """
         engine = _engine(url, pool_size, pool_timeout)
-        database = cls(engine, pool_size)
+        database = cls(engine, pool_size, url)
         try:
             await database.check()
         except BaseException:

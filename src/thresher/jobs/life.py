@@ -1,0 +1,60 @@
+"""A worker's sign of life: a lock in the database that goes the moment the worker does.
+
+Invariant: a worker that has lost its lock takes no further job and ends; what it had in hand may be another's already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import psycopg
+
+from thresher.core import StoreUnavailable
+from thresher.jobs.queries import LOCK_CLASS
+
+# A machine that vanished says no goodbye: the server asks for it after half a minute. (Ignored on a local socket.)
+_WATCHED = "set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3"
+
+
+class Life:
+    """One connection that holds the worker's lock."""
+
+    def __init__(self, connection: psycopg.AsyncConnection) -> None:
+        self._connection = connection
+        self._held = asyncio.Event()
+
+    async def hold(self, worker: int) -> None:
+        """Be the living worker of this number."""
+        await self._connection.execute("select pg_advisory_lock(%s::int, %s::int)", (LOCK_CLASS, worker))
+        self._held.set()
+
+    async def lost(self) -> None:
+        """Wait until the lock is held, and then until the connection breaks.
+
+        Raises:
+            StoreUnavailable: It broke.
+        """
+        await self._held.wait()  # who waits for notifications keeps everybody else from the connection
+        try:
+            async for _ in self._connection.notifies():
+                pass
+        except psycopg.Error as error:
+            raise StoreUnavailable("The worker has lost its database.", hint="It is started again.") from error
+
+
+@asynccontextmanager
+async def living(url: str) -> AsyncGenerator[Life]:
+    """Connect for as long as the block lasts.
+
+    Raises:
+        StoreUnavailable: The database cannot be reached.
+    """
+    try:
+        connection = await psycopg.AsyncConnection.connect(url, autocommit=True, connect_timeout=10)
+    except psycopg.OperationalError as error:
+        raise StoreUnavailable(f"The database cannot be reached: {error}") from error
+    async with connection:
+        await connection.execute(_WATCHED)
+        yield Life(connection)

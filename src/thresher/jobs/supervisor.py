@@ -1,0 +1,183 @@
+"""Has workers when there is work: starts them, counts those that die under a job, ends them with this process.
+
+Invariant: never more worker processes than told, and none after `close`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+import psycopg
+
+from thresher.core import Settings, Tenant, ThresherError, event
+from thresher.jobs import queries
+from thresher.jobs.models import MOST_DEATHS
+from thresher.jobs.process import WorkerProcess
+from thresher.jobs.queries import NOBODY, Ending
+from thresher.jobs.start import DATABASE_LOST, Start
+from thresher.store import Database
+
+_logger = logging.getLogger("thresher.jobs")
+
+LOOK_SECONDS: Final = 10.0
+"""How often the queue is looked into without having been told of anything."""
+IDLE_SECONDS: Final = 30.0
+"""How long a worker stays for a next job."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
+"""Seconds before the next worker after one that died; twice as long after each further one."""
+STEADY_SECONDS: Final = 60.0
+"""A worker that lived so long did not die of its start."""
+_CHANNEL: Final = "procrastinate_any_queue_v1"
+
+
+class Supervisor:
+    """The workers of one daemon.
+
+    Args:
+        database: Where the jobs are.
+        settings: What the workers are told; `workers` says how many there may be.
+        tasks: Names of the tasks that they can do.
+        module: What a worker process runs.
+        idle_seconds: How long a worker stays for a next job.
+
+    Attributes:
+        busy: Set while a worker runs.
+        idle: Set while none does.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        settings: Settings,
+        tasks: Sequence[str],
+        *,
+        module: str = "thresher.worker",
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
+        self._database = database
+        self._start = Start(database.address, settings, idle_seconds)
+        self._tasks = list(tasks)
+        self._module = module
+        self._workers: dict[asyncio.Task[None], WorkerProcess] = {}
+        self._wake = asyncio.Event()
+        self._pause = 0.0
+        self._not_before = 0.0
+        self.busy = asyncio.Event()
+        self.idle = asyncio.Event()
+        self.idle.set()
+
+    @property
+    def pids(self) -> list[int]:
+        """The worker processes."""
+        return [process.pid for process in self._workers.values()]
+
+    async def run(self) -> None:
+        """Have workers for what waits, until cancelled; then end them."""
+        most = self._start.settings.workers
+        if most == 0:
+            return
+        listening = asyncio.create_task(self._listen())
+        try:
+            while True:
+                self._wake.clear()
+                await self._look(most)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), self._until_next_look())
+        finally:
+            listening.cancel()
+            await asyncio.shield(self._end())
+
+    def _until_next_look(self) -> float:
+        pause = self._not_before - time.monotonic()
+        return min(pause, LOOK_SECONDS) if pause > 0 else LOOK_SECONDS
+
+    async def _look(self, most: int) -> None:
+        """Start workers for what waits, those jobs too whose workers are gone."""
+        try:
+            async with self._database.transaction(NOBODY) as connection:
+                if lost := await queries.take_up(connection):
+                    event(_logger, "jobs of lost workers taken up", jobs=lost)
+                ready = await queries.ready(connection, self._tasks)
+        except ThresherError as error:
+            event(_logger, "queue not read", level=logging.WARNING, reason=error.message)
+            return
+        if time.monotonic() < self._not_before:
+            return
+        for _ in range(min(ready, most - len(self._workers))):
+            await self._begin()
+
+    async def _begin(self) -> None:
+        process = await WorkerProcess.start(self._module, self._start)
+        event(_logger, "worker started", pid=process.pid)
+        attended = asyncio.create_task(self._attend(process))
+        self._workers[attended] = process
+        attended.add_done_callback(self._gone)
+        self.busy.set()
+        self.idle.clear()
+
+    def _gone(self, attended: asyncio.Task[None]) -> None:
+        del self._workers[attended]
+        if not self._workers:
+            self.busy.clear()
+            self.idle.set()
+        self._wake.set()
+        if not attended.cancelled() and (error := attended.exception()) is not None:
+            _logger.error("worker not attended", exc_info=error)
+
+    async def _attend(self, process: WorkerProcess) -> None:
+        started = time.monotonic()
+        code = await process.ended()
+        event(_logger, "worker ended", pid=process.pid, code=code)
+        if code == 0:
+            self._pause = 0.0
+            return
+        steady = time.monotonic() - started >= STEADY_SECONDS
+        self._pause = FIRST_PAUSE if steady or not self._pause else min(self._pause * 2, LONGEST_PAUSE)
+        self._not_before = time.monotonic() + self._pause
+        if code != DATABASE_LOST and process.worker is not None:
+            await self._count_deaths(process.worker)
+
+    async def _count_deaths(self, worker: int) -> None:
+        """Blame what a worker had in hand when it died; what has killed enough of them is given up."""
+        async with self._database.transaction(NOBODY) as connection:
+            held = await queries.of_worker(connection, worker)
+        for queue, whose, job in held:
+            tenant = Tenant(whose, "")
+            async with self._database.transaction(tenant) as connection:
+                deaths = await queries.count_death(connection, tenant, job)
+                event(_logger, "worker died", level=logging.WARNING, tenant=whose, job=job, deaths=deaths)
+                if deaths is not None and deaths >= MOST_DEATHS:
+                    await queries.settle(connection, tenant, job, _fatal(deaths))
+                    await queries.finish(connection, queue)
+
+    async def _listen(self) -> None:
+        """Look into the queue as soon as the database tells that a job was deferred, by whichever daemon."""
+        while True:
+            with suppress(psycopg.Error):
+                async with await psycopg.AsyncConnection.connect(
+                    self._start.url, autocommit=True, connect_timeout=10
+                ) as connection:
+                    await connection.execute(f"listen {_CHANNEL}")
+                    self._wake.set()
+                    async for _ in connection.notifies():
+                        self._wake.set()
+            await asyncio.sleep(1.0)
+
+    async def _end(self) -> None:
+        workers = dict(self._workers)
+        await asyncio.gather(*(process.end() for process in workers.values()))
+        if workers:
+            await asyncio.wait(workers)
+
+
+def _fatal(deaths: int) -> Ending:
+    return Ending(
+        "failed",
+        f"The job ended {deaths} worker processes.",
+        "Look for an out-of-memory kill in the system log; then ask for the work again, with less of it at once.",
+    )

@@ -1,0 +1,169 @@
+"""Worker processes: born when there is work, replaced when they die, gone with those who started them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.jobs.workshop import COUNT, DIE, HELD_AT, STEPS, steps
+from tests.support import eventually
+from thresher.core import Caller, Settings, Tenant
+from thresher.jobs import Job, Jobs, Supervisor
+from thresher.store import Database
+
+ROOT = Path(__file__).parents[2]
+Supervise = Callable[..., asyncio.Task[None]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The data folder of workers, which find the tests' own tasks."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return tmp_path
+
+
+@asynccontextmanager
+async def supervised(database: Database, folder: Path, workers: int = 1) -> AsyncIterator[Supervisor]:
+    """A supervisor at work, as a daemon has one."""
+    settings = Settings(data_dir=folder, workers=workers)
+    supervisor = Supervisor(database, settings, [COUNT, DIE], module="tests.jobs.workshop")
+    running = asyncio.create_task(supervisor.run())
+    try:
+        yield supervisor
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+
+async def defer(database: Database, tenant: Tenant, task: str = COUNT, subject: int = 1) -> Job:
+    """Ask for work."""
+    async with database.transaction(tenant) as connection:
+        return await Jobs(database).defer(connection, tenant, task, subject)
+
+
+async def test_a_job_is_done_by_a_niced_process_that_the_asking_starts(
+    database: Database, tenant: Tenant, folder: Path
+) -> None:
+    """Progress is told on the way."""
+    (folder / "hold").touch()
+    told: list[Job] = []
+    async with supervised(database, folder) as supervisor:
+        job = await defer(database, tenant)
+        follow = asyncio.create_task(Jobs(database).follow(Caller(tenant), job.id, told.append))
+        await eventually(lambda: [one for one in told if one.done == HELD_AT])
+        niceness = psutil.Process(supervisor.pids[0]).nice()
+        (folder / "hold").unlink()
+
+        ended = await follow
+
+    assert (ended.state, ended.phase, ended.done, ended.total) == ("done", "counting", STEPS, STEPS)
+    assert niceness == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
+    assert "running" in {one.state for one in told}
+    assert [step for step, _, _ in steps(folder, 1)] == list(range(STEPS))
+
+
+async def test_a_job_whose_worker_is_killed_goes_on_where_it_was(
+    database: Database, tenant: Tenant, folder: Path
+) -> None:
+    """In another process, at once; nothing is done twice."""
+    (folder / "hold").touch()
+    async with supervised(database, folder) as supervisor:
+        job = await defer(database, tenant)
+        await eventually(lambda: len(steps(folder, 1)) == HELD_AT)
+        os.kill(supervisor.pids[0], signal.SIGKILL)
+        (folder / "hold").unlink()
+
+        ended = await Jobs(database).follow(Caller(tenant), job.id)
+
+    assert (ended.state, ended.attempts, ended.deaths) == ("done", 2, 1)
+    assert [step for step, _, _ in steps(folder, 1)] == list(range(STEPS))
+    assert len({process for _, _, process in steps(folder, 1)}) == 2
+
+
+async def test_a_job_that_kills_its_workers_is_given_up(database: Database, tenant: Tenant, folder: Path) -> None:
+    """After three; the next job finds a worker."""
+    async with supervised(database, folder):
+        job = await defer(database, tenant, DIE)
+        ended = await Jobs(database).follow(Caller(tenant), job.id)
+        other = await Jobs(database).follow(Caller(tenant), (await defer(database, tenant)).id)
+
+    assert (ended.state, ended.deaths) == ("failed", 3)
+    assert "3 worker processes" in ended.error
+    assert "memory" in ended.hint
+    assert other.state == "done"
+
+
+async def test_what_a_stopped_daemon_leaves_another_takes_up(database: Database, tenant: Tenant, folder: Path) -> None:
+    """The worker puts its job back and is gone; nobody is blamed."""
+    (folder / "hold").touch()
+    async with supervised(database, folder) as first:
+        job = await defer(database, tenant)
+        await eventually(lambda: len(steps(folder, 1)) == HELD_AT)
+        pid = first.pids[0]
+    between = await Jobs(database).find(Caller(tenant), job.id)
+    (folder / "hold").unlink()
+
+    async with supervised(database, folder):
+        ended = await Jobs(database).follow(Caller(tenant), job.id)
+
+    assert between.state == "waiting"
+    assert not psutil.pid_exists(pid)
+    assert (ended.state, ended.attempts, ended.deaths) == ("done", 2, 0)
+
+
+async def test_two_daemons_share_the_work_and_none_does_another_s(
+    database: Database, tenant: Tenant, folder: Path
+) -> None:
+    """Of two jobs on one row the second waits for the first; jobs on other rows run beside it."""
+    (folder / "hold").touch()
+    async with AsyncExitStack() as stack:
+        for _ in range(2):
+            await stack.enter_async_context(supervised(database, folder))
+        first = await defer(database, tenant, subject=1)
+        await eventually(lambda: len(steps(folder, 1)) == HELD_AT)
+        after = await defer(database, tenant, subject=1)
+        beside = await defer(database, tenant, subject=2)
+        await eventually(lambda: len(steps(folder, 2)) == HELD_AT)
+        waiting = await Jobs(database).find(Caller(tenant), after.id)
+        (folder / "hold").unlink()
+
+        ended = [await Jobs(database).follow(Caller(tenant), job.id) for job in (first, after, beside)]
+
+    assert after.id != first.id
+    assert waiting.state == "waiting"
+    assert [job.state for job in ended] == ["done"] * 3
+    assert [step for step, _, _ in steps(folder, 1)] == list(range(STEPS))
+    assert {process for _, _, process in steps(folder, 1)} != {process for _, _, process in steps(folder, 2)}
+
+
+async def test_a_running_job_is_cancelled(database: Database, tenant: Tenant, folder: Path) -> None:
+    """Its worker stays for the next."""
+    (folder / "hold").touch()
+    async with supervised(database, folder) as supervisor:
+        job = await defer(database, tenant)
+        await eventually(lambda: len(steps(folder, 1)) == HELD_AT)
+        pid = supervisor.pids[0]
+        asked = await Jobs(database).cancel(Caller(tenant), job.id)
+
+        ended = await Jobs(database).follow(Caller(tenant), job.id)
+
+        assert (asked.state, asked.cancelled) == ("running", True)
+        assert ended.state == "cancelled"
+        assert supervisor.pids == [pid]
+
+
+async def test_a_daemon_told_to_have_no_workers_has_none(database: Database, tenant: Tenant, folder: Path) -> None:
+    """Its supervisor ends at once; the job waits for others."""
+    async with supervised(database, folder, workers=0) as supervisor:
+        job = await defer(database, tenant)
+
+        assert supervisor.pids == []
+        assert (await Jobs(database).cancel(Caller(tenant), job.id)).state == "cancelled"
