@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from thresher.core import InvalidInput, NotFound
 from thresher.knowledge.documents.models import Origin
 from thresher.knowledge.documents.sources.folder import FolderSource
+from thresher.knowledge.documents.sources.git import GitSource
+from thresher.knowledge.documents.sources.local import opened
+from thresher.knowledge.documents.sources.origins import is_remote, may_index, origin_of
 from thresher.knowledge.documents.sources.records import Limits, Source
+from thresher.knowledge.documents.sources.remote import fetched
 from thresher.knowledge.documents.sources.secrecy import secret_in
 
-__all__ = ["Limits", "Source", "open_source", "secret_in"]
+__all__ = ["Limits", "Source", "may_index", "open_source", "origin_of", "secret_in"]
 
 
 def open_source(origin: Origin, cache: Path, *, limits: Limits | None = None, apart: tuple[Path, ...] = ()) -> Source:
-    """Open a source and list its files; what did not change since the last time is not read again.
+    """Open a source and list its files; what did not change since the last time is neither fetched nor read again.
 
     It blocks, for minutes where much has to be fetched: call it in a thread.
 
@@ -28,6 +33,25 @@ def open_source(origin: Origin, cache: Path, *, limits: Limits | None = None, ap
 
     Raises:
         NotFound: There is nothing at this place, or no such branch, tag or commit.
+        NotAllowed: A server wants a sign-in.
+        SourceUnavailable: A server cannot be reached, breaks off or takes too long.
         InvalidInput: It cannot be read, or holds too much.
     """
-    return FolderSource(origin, cache, limits or Limits(), apart)
+    limits = limits or Limits()
+    if not is_remote(origin.location) and any(Path(origin.location).is_relative_to(one.resolve()) for one in apart):
+        raise InvalidInput(f"{origin.location} is the product's own data.", hint="Index another folder.")
+    if origin.kind != "git":
+        return FolderSource(origin, cache, limits, apart)
+    remote = is_remote(origin.location)
+    repo, commit = fetched(origin, cache, limits) if remote else opened(origin)
+    try:
+        return GitSource(repo, commit, origin, cache, limits, partial=remote)
+    except KeyError:
+        repo.close()
+        raise NotFound(
+            f"{origin.location} lacks parts of {origin.ref or 'its default branch'}.",
+            hint="Fetch it whole: `git fetch`.",
+        ) from None
+    except BaseException:
+        repo.close()
+        raise

@@ -28,11 +28,13 @@ class Finding:
 
     Attributes:
         blob: Their git blob id.
+        size: How many.
         reason: Why they are not indexed; empty where they are.
         detail: The same in a sentence.
     """
 
     blob: str
+    size: int
     reason: str = ""
     detail: str = ""
 
@@ -65,7 +67,7 @@ class Memory:
         """Write what was recalled or kept in this run; where that fails, the next run finds it out again."""
         if self._now == self._before:
             return
-        entries = {key: [one.blob, one.reason, one.detail] for key, one in self._now.items()}
+        entries = {key: [one.blob, one.size, one.reason, one.detail] for key, one in self._now.items()}
         passing = self._path.with_suffix(f".{os.getpid()}")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -79,10 +81,11 @@ class Memory:
             content: Any = json.loads(self._path.read_text(encoding="utf-8"))
             if content["scope"] != self._scope:
                 return {}
-            entries = cast("Mapping[str, list[str]]", content["found"])
-            return {key: Finding(*(str(part) for part in parts)) for key, parts in entries.items()}
+            entries = cast("Mapping[str, tuple[str, int, str, str]]", content["found"])
+            found = {key: Finding(str(a), int(b), str(c), str(d)) for key, (a, b, c, d) in entries.items()}
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return {}
+        return found
 
 
 def key_of(path: str, status: os.stat_result) -> str:

@@ -36,6 +36,11 @@ class Limits:
             settings.document_mb << 20, settings.repository_mb << 20, settings.repository_files, settings.source_seconds
         )
 
+    @property
+    def scope(self) -> str:
+        """What changes with what is found out about single files."""
+        return str(self.document_bytes)
+
 
 class Source(Protocol):
     """Files as they stood when the source was opened. Every method blocks: call it in a thread, one at a time."""

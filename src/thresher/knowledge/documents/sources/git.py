@@ -1,0 +1,76 @@
+"""A commit as a source: read from the object database, nothing is checked out.
+
+Invariant: what is listed and given out is what the commit holds, whatever happens to the working tree.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dulwich.objects import Blob, ObjectID
+from dulwich.repo import Repo
+
+from thresher.knowledge.documents.models import Origin, SourceFile
+from thresher.knowledge.documents.sources.listing import Listing, Unfit
+from thresher.knowledge.documents.sources.memory import Memory
+from thresher.knowledge.documents.sources.records import Limits
+from thresher.knowledge.documents.sources.selecting import Selection
+from thresher.knowledge.documents.sources.trees import TreeWalk, commit_of
+
+
+class GitSource(Listing):
+    """The files of a commit that are worth indexing.
+
+    Args:
+        repo: Holds the commit; closed with the source.
+        commit: Id of the commit, or of a tag that leads to it; empty where the repository has none yet.
+        origin: Its patterns count.
+        cache: Folder for what is remembered between runs.
+        limits: How much is read.
+        partial: Whether objects may be missing because they are large.
+
+    Raises:
+        InvalidInput: It holds too much.
+        KeyError: The store lacks a tree.
+    """
+
+    def __init__(
+        self, repo: Repo, commit: str, origin: Origin, cache: Path, limits: Limits, *, partial: bool = False
+    ) -> None:
+        super().__init__(limits)
+        self._repo = repo
+        self._partial = partial
+        self._version = ""
+        if commit:
+            self._list(commit, origin, Memory(cache / "blobs.json", limits.scope))
+
+    @property
+    def version(self) -> str:
+        """Id of the commit; empty where there is none yet."""
+        return self._version
+
+    def close(self) -> None:
+        """Let go of the repository."""
+        self._repo.close()
+
+    def _list(self, name: str, origin: Origin, memory: Memory) -> None:
+        commit = commit_of(self._repo.object_store, name)
+        self._version = commit.id.decode()
+        walk = TreeWalk(self._repo.object_store, Selection(origin.include, origin.exclude), self._limits)
+        for tracked in walk.files(commit):
+            if self._passes(tracked.path, 0):
+                self._take(SourceFile(tracked.path, tracked.blob, 0), memory, f"{tracked.blob} {tracked.path}")
+        self._skipped += walk.skipped
+        memory.save()
+
+    def _bytes(self, file: SourceFile) -> bytes:
+        try:
+            kind, data = self._repo.object_store.get_raw(ObjectID(file.blob.encode()))
+        except KeyError:
+            if self._partial:
+                allowed = self._limits.document_bytes >> 20
+                raise Unfit(f"It has more than THRESHER_DOCUMENT_MB allows, {allowed} MiB.", "too large") from None
+            raise Unfit("This clone does not hold it.") from None
+        if kind != Blob.type_num:
+            raise Unfit("It is no file.")
+        return data

@@ -1,0 +1,196 @@
+"""From what a person writes to an origin: a folder, a file, a git repository here or elsewhere.
+
+Invariant: an origin holds an absolute path without links, or an address without credentials; whoever may index it is
+decided on that and on nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Final
+from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
+
+from thresher.core import Caller, InvalidInput, NotAllowed, NotFound, Settings
+from thresher.knowledge.documents.models import Origin, SourceKind
+from thresher.knowledge.documents.sources.selecting import Selection
+
+_SHORT: Final = re.compile(r"(?:(?P<user>[\w.-]+)@)?(?P<host>[A-Za-z0-9][\w.-]+):(?P<path>(?!//)[^\s:]+)")
+"""The form of `git@github.com:acme/handbook.git`."""
+_USER: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
+_HOST: Final = re.compile(r"[A-Za-z0-9](?:[\w.-]*[\w])?|\[[0-9A-Fa-f:.]+\]")
+_REF: Final = re.compile(r"[^\s~^:?*\[\\\x00-\x1f]{1,200}")
+_LONGEST: Final = 2_000
+_PORTS: Final = {"https": 443, "http": 80, "ssh": 22}
+_SIGN_IN: Final = (
+    "Write the address without it. For a private repository use an ssh address with your key, or git's own store of "
+    "credentials (`git config --global credential.helper store`), or clone it and index the clone."
+)
+
+
+def origin_of(
+    source: str,
+    *,
+    ref: str = "",
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    folder: Path | None = None,
+) -> Origin:
+    """Read what a person names as a source.
+
+    Args:
+        source: A path, or a git address: `https://`, `ssh://`, `file://`, `user@host:path`.
+        ref: Branch, tag or commit; a path with one is read from its commits and not from the working tree.
+        include: Patterns of the files to take.
+        exclude: Patterns of files to leave out.
+        folder: What a relative path is meant from; without one it is refused.
+
+    Raises:
+        InvalidInput: It is no source, or holds credentials; a pattern is broken.
+        NotFound: There is nothing at this path.
+    """
+    include, exclude = tuple(include), tuple(exclude)
+    Selection(include, exclude)
+    text = source.strip()
+    if not text or len(text) > _LONGEST or not text.isprintable():
+        raise InvalidInput("A source is needed.", hint="Give a folder, a file, or the address of a git repository.")
+    if ref and (not _REF.fullmatch(ref) or ref.startswith("-") or ".." in ref):
+        raise InvalidInput(f"{ref!r} is no branch, tag or commit.", hint="Give a name such as main, v1.2 or 4b825dc.")
+    kind, location = _located(text, ref, folder)
+    if ref and kind == "file":
+        raise InvalidInput("A single file has no branches.", hint=f"Index its repository with --include {text}.")
+    return Origin(kind, location, ref, include, exclude)
+
+
+def may_index(caller: Caller, origin: Origin, settings: Settings) -> None:
+    """Let a caller index a source, or not: without a key anything, with one only what lies below a configured prefix.
+
+    Raises:
+        NotAllowed: It does not.
+    """
+    if not caller.keyed or any(_is_below(origin.location, prefix) for prefix in settings.index_sources):
+        return
+    allowed = ", ".join(settings.index_sources)
+    raise NotAllowed(
+        f"With a key, {origin.location} may not be indexed.",
+        hint=f"What lies below {allowed} may be."
+        if allowed
+        else "Who runs the server names sources in THRESHER_INDEX_SOURCES.",
+    )
+
+
+def is_remote(location: str) -> bool:
+    """Whether a location is an address."""
+    return "://" in location
+
+
+def _is_below(location: str, prefix: str) -> bool:
+    if is_remote(location) != is_remote(prefix):
+        return False
+    if is_remote(prefix):
+        base = _address(prefix).rstrip("/")
+        return location == base or location.startswith(f"{base}/")
+    return Path(location).is_relative_to(Path(prefix).resolve())
+
+
+def _located(text: str, ref: str, folder: Path | None) -> tuple[SourceKind, str]:
+    if text.startswith("file://"):
+        return "git", str(_existing(_path_of(text)))
+    if "://" in text:
+        return "git", _address(text)
+    short = _SHORT.fullmatch(text)
+    if short and not text.startswith(("/", ".", "~")) and not (folder and (folder / text).exists()):
+        user = f"{short['user']}@" if short["user"] else ""
+        return "git", _address(f"ssh://{user}{short['host']}/{short['path'].lstrip('/')}")
+    path = Path(text).expanduser()
+    if not path.is_absolute():
+        if folder is None:
+            raise InvalidInput(f"{text!r} is a relative path.", hint="Give an absolute path, or a git address.")
+        path = folder / path
+    return _here(_existing(path), ref)
+
+
+def _here(path: Path, ref: str) -> tuple[SourceKind, str]:
+    """What lies at a path of this machine."""
+    if path.is_file():
+        return "file", str(path)
+    if not path.is_dir():
+        raise InvalidInput(f"{str(path)!r} is neither a folder nor a file.", hint="Give a folder or a file.")
+    bare = all((path / name).exists() for name in ("HEAD", "objects", "refs"))
+    if not ref and not bare:
+        return "folder", str(path)
+    if not bare and not (path / ".git").exists():
+        top = next((one for one in path.parents if (one / ".git").exists()), None)
+        if top is None:
+            raise InvalidInput(f"{str(path)!r} is no git repository, so it has no {ref!r}.", hint="Leave --ref out.")
+        inner = path.relative_to(top).as_posix()
+        raise InvalidInput(
+            f"{str(path)!r} is a part of a git repository.", hint=f"Index {str(top)!r} with --include {inner}/."
+        )
+    return "git", str(path)
+
+
+def _existing(path: Path) -> Path:
+    try:
+        return path.resolve(strict=True)
+    except FileNotFoundError:
+        raise NotFound(f"There is nothing at {str(path)!r}.", hint="Check the path.") from None
+    except (OSError, RuntimeError) as error:
+        raise InvalidInput(
+            f"{str(path)!r} cannot be reached: {error}.", hint="Check the path and its rights."
+        ) from None
+
+
+def _path_of(url: str) -> Path:
+    parts = urlsplit(url)
+    if parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
+        raise InvalidInput(f"{url!r} names another machine.", hint="Write file:///path/to/repository.")
+    return Path(unquote(parts.path))
+
+
+def _address(text: str) -> str:
+    """An address in one form: scheme and host in small letters, no usual port, no empty or dotted steps."""
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        raise InvalidInput("The address is broken.", hint="Write https://host/path or ssh://user@host/path.") from None
+    scheme, host = parts.scheme.lower(), parts.hostname or ""
+    _check(scheme, host, parts)
+    steps = [step for step in parts.path.split("/") if step]
+    if any(unquote(step) in (".", "..") or "/" in unquote(step) for step in steps):
+        raise InvalidInput("The address has steps such as `..` in its path.", hint="Write the path that it leads to.")
+    netloc = f"[{host}]" if ":" in host else host
+    if port is not None and port != _PORTS[scheme]:
+        netloc = f"{netloc}:{port}"
+    if parts.username:
+        netloc = f"{parts.username}@{netloc}"
+    path = quote("/" + "/".join(steps), safe="/%~@+,=:!$&'()*;")
+    return urlunsplit((scheme, netloc, path if steps else "/", "", ""))
+
+
+def _check(scheme: str, host: str, parts: SplitResult) -> None:
+    """Refuse what is no address of a git repository, or holds what should not be stored."""
+    if parts.password is not None or (parts.username and scheme != "ssh") or parts.query or parts.fragment:
+        raise InvalidInput("The address holds a user, a password or a query, which would be stored.", hint=_SIGN_IN)
+    if scheme not in _PORTS or not _HOST.fullmatch(f"[{host}]" if ":" in host else host):
+        raise InvalidInput(
+            "The address is none of a git repository.",
+            hint="Write https://host/path, ssh://user@host/path or a folder.",
+        )
+    if parts.username and not _USER.fullmatch(parts.username):
+        raise InvalidInput("The user in the address is none.", hint="Write ssh://git@host/path.")
+    if scheme == "http" and not _is_loopback(host):
+        raise InvalidInput(
+            "The address is not encrypted, so anybody on the way could change what is indexed.",
+            hint="Use https, or clone the repository and index the clone.",
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
