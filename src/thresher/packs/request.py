@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from thresher.core import Caller, ConfigurationError
 
 if TYPE_CHECKING:  # the packs themselves are found without what a running product needs
+    from thresher.llm import Chat
     from thresher.services import Services
 
 
@@ -24,10 +25,12 @@ class Request:
     Attributes:
         services: The running product.
         caller: Who asks.
+        chat: The model of the caller's own client; None where it offers none.
     """
 
     services: Services
     caller: Caller
+    chat: Chat | None = None
 
 
 _request: ContextVar[Request | None] = ContextVar("thresher_request", default=None)

@@ -22,6 +22,7 @@ from thresher.core import JSON, Caller, InvalidInput, ThresherError, UpstreamErr
 from thresher.gateway.packs.loading import Code, load, place, report, said
 from thresher.gateway.packs.running import is_cancelled, run_tool
 from thresher.gateway.packs.threads import Threads
+from thresher.gateway.sampling import client_chat
 from thresher.knowledge.intents import Pack, PackProblem, Packs
 from thresher.knowledge.tools import Resolved
 from thresher.packs import Request, serving
@@ -148,7 +149,7 @@ class PackTools:
             raise UpstreamError(f"The pack '{pack.name}' has no tool '{name}' any more.", hint="Call find_tools again.")
         most = self._services.settings.upstream_call_seconds
         try:
-            with serving(Request(self._services, caller)):
+            with serving(Request(self._services, caller, client_chat(context))):
                 seconds = min(code.timeouts.get(name, most), most)
                 return await run_tool(self._server, context, pack, tool, arguments, seconds)
         finally:
