@@ -13,6 +13,7 @@ from typing import Final
 
 from thresher.core import (
     EncoderError,
+    SourceUnavailable,
     StoreUnavailable,
     Tenant,
     ThresherError,
@@ -29,7 +30,7 @@ from thresher.store import Database, run_retrying
 
 _logger = logging.getLogger("thresher.jobs")
 
-PASSING: Final = (StoreUnavailable, EncoderError, UpstreamTimeout)
+PASSING: Final = (StoreUnavailable, EncoderError, SourceUnavailable, UpstreamTimeout)
 """Errors that may be gone the next time."""
 MOST_FAILURES: Final = 5
 """How often such an error puts a job off before it fails."""

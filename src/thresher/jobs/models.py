@@ -112,7 +112,7 @@ class Task(Protocol):
     async def run(self, work: Work) -> None:
         """Do the work; when this returns, the job is done.
 
-        A cancelled one ends soon, by CancelledError. StoreUnavailable, EncoderError and UpstreamTimeout have it tried
-        again later; any other error ends the job and is shown with its hint.
+        A cancelled one ends soon, by CancelledError. StoreUnavailable, EncoderError, SourceUnavailable and
+        UpstreamTimeout have it tried again later; any other error ends the job and is shown with its hint.
         """
         ...

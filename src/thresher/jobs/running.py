@@ -31,7 +31,7 @@ _FORGOTTEN_SECONDS: Final = 7 * 24 * 3600.0
 """Workers whose last word is this old leave the list; who lives is told by locks."""
 
 
-class _Manager(JobManager):
+class _Statements(JobManager):
     """The library's statements; a worker that is registered holds its lock."""
 
     def __init__(self, connector: PsycopgConnector, life: Life, registered: Callable[[int], None]) -> None:
@@ -102,7 +102,7 @@ async def run_jobs(
             conninfo=url, min_size=1, max_size=3, configure=_prepare, kwargs={"connect_timeout": 10}
         )
         app = App(connector=connector)
-        app.job_manager = _Manager(connector, life, registered)
+        app.job_manager = _Statements(connector, life, registered)
         _register(app, attempts, activity, broken)
         try:
             async with app.open_async():
