@@ -151,11 +151,23 @@ def own_tools(name: str, code: str) -> frozenset[str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
     functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    before = "" if _without_prefix(tree) else f"{name}_"
     return frozenset(
-        f"{name}_{_given_name(decorator) or function.name}"
+        f"{before}{_given_name(decorator) or function.name}"
         for function in functions
         for decorator in function.decorator_list
         if _is_tool(decorator)
+    )
+
+
+def _without_prefix(tree: ast.Module) -> bool:
+    """Whether the module says `PREFIX = False`."""
+    return any(
+        isinstance(node, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id == "PREFIX" for target in node.targets)
+        and isinstance(node.value, ast.Constant)
+        and node.value.value is False
+        for node in tree.body
     )
 
 

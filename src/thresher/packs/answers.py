@@ -1,0 +1,91 @@
+"""Writes answers of the documents kind for a model: the text that stands there, and where it stands.
+
+Invariant: pure; texts of documents go out as they are, and no answer costs more than the budget that was given for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from thresher.core import shortened
+from thresher.embedding import count_tokens
+from thresher.knowledge.documents import Page, Part, Passages, Repository, Retrieval
+
+PAGE_MARK: Final = 96
+"""Tokens kept free on a page for the line that says where it lies and how to go on."""
+ONE_LINE: Final = 480
+"""Characters of the line that names all repositories."""
+_LEAST_GUIDE: Final = 24
+_LONGEST_GUIDE: Final = 120
+
+
+def retrieval_text(answer: Retrieval, budget: int) -> str:
+    """What was retrieved; where nothing fits, what to try instead, and as much of the guide as the budget leaves."""
+    if answer.found or not answer.hint:
+        return answer.content
+    lines = [answer.hint, "", *answer.content.splitlines()]
+    while len(lines) > 1 and count_tokens("\n".join(lines)) > budget:
+        lines = lines[: max(1, len(lines) * 3 // 4)]
+    text = "\n".join(lines).rstrip()
+    return text if count_tokens(text) <= budget else answer.content
+
+
+def passages_text(found: Passages) -> str:
+    """Passages, best first, each under the line that says where it lies."""
+    parts = [f"{place(one.part, one.repository)}\n{one.text.strip()}" for one in found.passages]
+    if found.degraded:
+        parts.insert(0, f"(limited search: {found.degraded})")
+    if found.hint:
+        parts.append(found.hint)
+    if found.cursor:
+        parts.append(f"More: the same call with cursor {found.cursor}")
+    return "\n\n".join(parts) or "Nothing fits."
+
+
+def page_text(page: Page) -> str:
+    """Where a page lies, and how to go on; the page itself is a text of its own."""
+    more = f"; next: cursor {page.cursor}" if page.cursor else "; end"
+    return f"{place(page.part)[:-1]} of {page.total_lines}{more}]"
+
+
+def place(part: Part, repository: str = "") -> str:
+    """Where a stretch lies: `[handbook: leave.md, lines 3-9 | Leave > Parents]`."""
+    heading = f" | {' > '.join(part.heading_path)}" if part.heading_path else ""
+    lines = (
+        f"lines {part.first_line}-{part.last_line}" if part.last_line > part.first_line else f"line {part.first_line}"
+    )
+    return f"[{f'{repository}: ' if repository else ''}{part.path}, {lines}{heading}]"
+
+
+def repositories_text(repositories: Sequence[Repository]) -> str:
+    """All repositories with their guides."""
+    return "\n\n".join(map(_repository, repositories)) or "There is no repository of documents."
+
+
+def _repository(repository: Repository) -> str:
+    facts = [f"{repository.documents:,} documents", f"{repository.tokens:,} tokens", repository.state]
+    if repository.version:
+        facts.append(f"version {repository.version[:12]}")
+    if repository.indexed_at is not None:
+        facts.append(f"indexed {repository.indexed_at:%Y-%m-%d %H:%M}")
+    head = f"# Repository {repository.name}\n{', '.join(facts)}"
+    return "\n".join(part for part in (head, repository.problem, repository.guide.strip()) if part)
+
+
+def repositories_line(repositories: Sequence[Repository]) -> str | None:
+    """All repositories in one line, each with as many words of its guide as there is room for."""
+    names = [repository.name for repository in repositories]
+    if not names:
+        return None
+    room = (ONE_LINE - sum(len(name) + 5 for name in names)) // len(names)
+    if room < _LEAST_GUIDE:
+        return ", ".join(names)
+    leads = (shortened(_lead(repository.guide), min(room, _LONGEST_GUIDE)) for repository in repositories)
+    return "; ".join(f"{name} ({lead})" if lead else name for name, lead in zip(names, leads, strict=True))
+
+
+def _lead(guide: str) -> str:
+    """The first line of a guide that is no heading and no mark."""
+    lines = (line.strip().lstrip(">*-|").strip() for line in guide.splitlines() if not line.lstrip().startswith("#"))
+    return next((" ".join(line.split()) for line in lines if any(sign.isalpha() for sign in line)), "")
