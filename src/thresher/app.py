@@ -2,7 +2,7 @@
 
 Invariant: what was opened is closed in the opposite order, however the block ends; no server delays the start.
 
-Uses: api, context, core, embedding, gateway, knowledge, packs, search, services, store, upstream.
+Uses: api, context, core, embedding, gateway, jobs, knowledge, packs, search, services, store, upstream.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from typing import Any
 from starlette.types import ASGIApp
 
 from thresher.api import Door, Origins, http_api, is_loopback
-from thresher.context import ContextService
+from thresher.context import ContextService, DocumentSource
 from thresher.core import Caller, InvalidInput, Settings, ThresherError, environment, event
-from thresher.embedding import Encoder, open_encoder
+from thresher.embedding import Encoder, open_cross_encoder, open_encoder
 from thresher.gateway import Expose, build_gateway, http_app, serve_stream_session
+from thresher.jobs import Jobs, Supervisor
+from thresher.knowledge.documents import TASK, DocumentService
 from thresher.knowledge.intents import IntentService, sources_of
 from thresher.knowledge.tools import CredentialStore, ToolService, purge_logs
 from thresher.packs import BUILT_IN
@@ -34,6 +36,8 @@ logger = logging.getLogger("thresher.app")
 
 LOCAL_TENANT = "local"
 SWEEP_SECONDS = 24 * 3600.0
+TASKS = (TASK,)
+"""What workers can do; `worker.open_tasks` makes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +48,14 @@ class App:
         services: What the faces call.
         asgi: The door to the HTTP faces; their lifespan is already running.
         serve_stream: Serves one MCP session over a pair of byte streams, for a caller; None: the owner of this process.
+        workers: The processes that do long work.
         indexing: Ends when every server that was known at the start has been listed, or has failed.
     """
 
     services: Services
     asgi: ASGIApp
     serve_stream: Callable[[asyncio.StreamReader, asyncio.StreamWriter, Caller | None], Awaitable[None]]
+    workers: Supervisor
     indexing: asyncio.Task[None]
 
 
@@ -77,6 +83,8 @@ async def open_app(
         indexing = work.begin(_index(services, servers))
         work.begin(_prepare(services, services.caller))
         work.begin(services.keys.patrol())
+        workers = Supervisor(services.database, settings, TASKS)
+        work.begin(workers.run())
         work.begin(_sweep(services, indexing))
 
         async def serve_stream(
@@ -85,7 +93,7 @@ async def open_app(
             work.welcome(caller or services.caller)
             await serve_stream_session(gateway, reader, writer, caller)
 
-        yield App(services, _door(services, http, work.welcome), serve_stream, indexing)
+        yield App(services, _door(services, http, work.welcome), serve_stream, workers, indexing)
 
 
 async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
@@ -113,6 +121,10 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
     sources = await asyncio.to_thread(sources_of, settings, BUILT_IN)
     intents = IntentService(database, encoder, secrets, settings, sources, caller)
     stack.push_async_callback(intents.close)
+    crossing = open_cross_encoder(settings)
+    stack.push_async_callback(crossing.close)
+    jobs = Jobs(database)
+    documents = DocumentService(database, index, crossing, jobs, settings)
     return Services(
         settings=settings,
         database=database,
@@ -121,10 +133,12 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
         upstreams=upstreams,
         tools=tools,
         intents=intents,
-        context=ContextService(intents, tools),
+        context=ContextService(intents, tools, (DocumentSource(documents),)),
         secrets=secrets,
         caller=caller,
         keys=keys,
+        documents=documents,
+        jobs=jobs,
     )
 
 

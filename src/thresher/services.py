@@ -2,7 +2,7 @@
 
 Invariant: frozen, and below every face, so that a face can name its type without knowing who built it.
 
-Uses: context, core, embedding, knowledge, search, store, upstream.
+Uses: context, core, embedding, jobs, knowledge, search, store, upstream.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from thresher.context import ContextService
 from thresher.core import Caller, Settings
 from thresher.embedding import Encoder
+from thresher.jobs import Jobs
+from thresher.knowledge.documents import DocumentService
 from thresher.knowledge.intents import IntentService
 from thresher.knowledge.tools import ToolService
 from thresher.search import SearchIndex
@@ -35,6 +37,8 @@ class Services:
         secrets: Seals what must not be stored in clear.
         caller: The owner of this process: who asks over the local socket, or over loopback while no key was made.
         keys: Who else may ask, and for whom.
+        documents: The documents kind.
+        jobs: Long work, done by other processes.
     """
 
     settings: Settings
@@ -48,3 +52,5 @@ class Services:
     secrets: SecretBox
     caller: Caller
     keys: Keys
+    documents: DocumentService
+    jobs: Jobs

@@ -2,7 +2,7 @@
 
 Invariant: whatever it works with it opens itself; it shares nothing with its parent but the database.
 
-Uses: core, jobs, store.
+Uses: core, embedding, jobs, knowledge, search, store.
 """
 
 from __future__ import annotations
@@ -11,20 +11,27 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 from thresher.core import Settings
+from thresher.embedding import open_encoder
 from thresher.jobs import Task
 from thresher.jobs.worker import work
+from thresher.knowledge.documents import IndexTask
+from thresher.search import SearchIndex
 from thresher.store import Database
 
 
-async def open_tasks(_settings: Settings, _database: Database, _stack: AsyncExitStack) -> Sequence[Task]:
+async def open_tasks(settings: Settings, database: Database, stack: AsyncExitStack) -> Sequence[Task]:
     """Everything that a worker can do.
 
     Args:
-        _settings: Those of the daemon.
-        _database: Where the rows are.
-        _stack: Closes what the tasks hold.
+        settings: Those of the daemon.
+        database: Where the rows are.
+        stack: Closes what the tasks hold.
     """
-    return ()
+    encoder = open_encoder(settings)
+    stack.push_async_callback(encoder.close)
+    index = SearchIndex(database, encoder, settings)
+    stack.push_async_callback(index.close)
+    return (IndexTask(database, index, settings),)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,11 @@ from typing import Any
 
 from cryptography.fernet import Fernet
 
-from thresher.context import ContextService
+from thresher.context import ContextService, DocumentSource
 from thresher.core import Caller, Settings, Tenant, Tool
-from thresher.embedding import Encoder
+from thresher.embedding import Encoder, open_cross_encoder
+from thresher.jobs import Jobs
+from thresher.knowledge.documents import DocumentService
 from thresher.knowledge.intents import IntentService, Sources
 from thresher.knowledge.tools import ToolService
 from thresher.search import SearchIndex
@@ -36,10 +38,26 @@ async def opened(
     tools = ToolService(database, index, upstreams, secrets, settings)
     caller = Caller(tenant)
     intents = IntentService(database, encoder, secrets, settings, sources or Sources(), caller)
-    context, keys = ContextService(intents, tools), Keys(database)
+    crossing, jobs = open_cross_encoder(settings), Jobs(database)
+    documents = DocumentService(database, index, crossing, jobs, settings)
     try:
-        yield Services(settings, database, encoder, index, upstreams, tools, intents, context, secrets, caller, keys)
+        yield Services(
+            settings=settings,
+            database=database,
+            encoder=encoder,
+            index=index,
+            upstreams=upstreams,
+            tools=tools,
+            intents=intents,
+            context=ContextService(intents, tools, (DocumentSource(documents),)),
+            secrets=secrets,
+            caller=caller,
+            keys=Keys(database),
+            documents=documents,
+            jobs=jobs,
+        )
     finally:
+        await crossing.close()
         await intents.close()
         await tools.close()
         await upstreams.close()

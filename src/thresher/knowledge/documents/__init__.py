@@ -2,5 +2,48 @@
 
 Invariant: what is returned stands verbatim in a document, under the lines that the answer names.
 
-Uses: core, embedding, llm, search.
+Uses: core, embedding, jobs, search, store.
 """
+
+from thresher.knowledge.documents.entries import KIND
+from thresher.knowledge.documents.indexing import Report
+from thresher.knowledge.documents.models import (
+    Document,
+    Mode,
+    Omitted,
+    Origin,
+    Page,
+    Part,
+    Passage,
+    Passages,
+    Repository,
+    Retrieval,
+    SearchType,
+    Skipped,
+)
+from thresher.knowledge.documents.retrieving import GUIDE
+from thresher.knowledge.documents.service import DocumentService
+from thresher.knowledge.documents.sources import origin_of
+from thresher.knowledge.documents.task import TASK, IndexTask
+
+__all__ = [
+    "GUIDE",
+    "KIND",
+    "TASK",
+    "Document",
+    "DocumentService",
+    "IndexTask",
+    "Mode",
+    "Omitted",
+    "Origin",
+    "Page",
+    "Part",
+    "Passage",
+    "Passages",
+    "Report",
+    "Repository",
+    "Retrieval",
+    "SearchType",
+    "Skipped",
+    "origin_of",
+]

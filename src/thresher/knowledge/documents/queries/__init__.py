@@ -5,6 +5,7 @@ for the planner, the row-level policy keeps tenants apart even without it.
 """
 
 from thresher.knowledge.documents.queries.documents import (
+    Described,
     DocumentWrite,
     Standing,
     current,
@@ -14,6 +15,7 @@ from thresher.knowledge.documents.queries.documents import (
     layouts,
     make_current,
     retire,
+    sections,
     standing,
 )
 from thresher.knowledge.documents.queries.repositories import (
@@ -36,6 +38,7 @@ from thresher.knowledge.documents.queries.repositories import (
 from thresher.knowledge.documents.queries.texts import Key, insert_texts, read_range, read_texts
 
 __all__ = [
+    "Described",
     "DocumentWrite",
     "Head",
     "Key",
@@ -61,6 +64,7 @@ __all__ = [
     "repositories",
     "repository_by_id",
     "retire",
+    "sections",
     "set_repository",
     "set_skipped",
     "skipped_files",

@@ -16,8 +16,9 @@ from sqlalchemy.types import BigInteger
 
 from thresher.core import Tenant
 from thresher.knowledge.documents.models import Document
+from thresher.knowledge.documents.sections import Section
 from thresher.store import Database
-from thresher.store.tables import document
+from thresher.store.tables import document, repository
 
 _CURRENT: Final = b"""
     select id, repository_id, path, title, media, blob, tokens, lines, chunks from document
@@ -26,11 +27,16 @@ _CURRENT: Final = b"""
 _LAYOUTS: Final = b"""
     select id, layout from document where tenant_id = %(tenant)s and id = any (%(ids)s::bigint[])"""
 
+_SECTIONS: Final = b"select sections from document where tenant_id = %(tenant)s and id = %(id)s"
+
 _RETIRE: Final = text("""
     update document old set current = false from document new
     where old.tenant_id = :tenant and old.repository_id = :repository and old.current
       and new.tenant_id = :tenant and new.repository_id = :repository and new.id = any (:ids)
-      and new.path = old.path and new.id <> old.id""").bindparams(bindparam("ids", type_=ARRAY(BigInteger)))
+      and new.path = old.path and new.id <> old.id
+    returning old.id, old.path, old.blob, old.format, old.chunks, old.current""").bindparams(
+    bindparam("ids", type_=ARRAY(BigInteger))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,7 @@ class DocumentWrite:
     chunks: int
     notes: tuple[str, ...]
     outline: Mapping[str, Any]
+    sections: Sequence[Section]
     layout: bytes
 
 
@@ -60,6 +67,16 @@ class Standing:
     format: int
     chunks: int
     current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """Whose a document is, and what it is called."""
+
+    id: int
+    title: str
+    repository: int
+    owner: str | None
 
 
 async def standing(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> list[Standing]:
@@ -76,18 +93,25 @@ async def insert_documents(
     rows = [
         {"tenant_id": tenant.id, "repository_id": repository_id}
         | {name: getattr(write, name) for name in DocumentWrite.__slots__}
-        | {"notes": list(write.notes), "outline": dict(write.outline)}
+        | {
+            "notes": list(write.notes),
+            "outline": dict(write.outline),
+            "sections": [list(one) for one in write.sections],
+        }
         for write in writes
     ]
     found = await connection.execute(insert(document).values(rows).returning(document.c.path, document.c.id))
     return {row.path: row.id for row in found}
 
 
-async def make_current(connection: AsyncConnection, tenant: Tenant, repository_id: int, ids: Sequence[int]) -> None:
-    """Answer from these versions from now on, in place of the older ones of their files."""
+async def make_current(
+    connection: AsyncConnection, tenant: Tenant, repository_id: int, ids: Sequence[int]
+) -> list[Standing]:
+    """Answer from these versions from now on, in place of the older ones of their files; returns the older ones."""
     values = {"tenant": tenant.id, "repository": repository_id, "ids": list(ids)}
-    await connection.execute(_RETIRE, values)
+    old = [Standing(*row) for row in await connection.execute(_RETIRE, values)]
     await _set_current(connection, tenant, repository_id, ids, current=True)
+    return old
 
 
 async def retire(connection: AsyncConnection, tenant: Tenant, repository_id: int, ids: Sequence[int]) -> None:
@@ -114,11 +138,22 @@ async def layouts(database: Database, tenant: Tenant, ids: Sequence[int]) -> dic
     return {row[0]: bytes(row[1]) for row in rows}
 
 
-async def described(connection: AsyncConnection, tenant: Tenant, ids: Sequence[int]) -> list[tuple[int, int, str]]:
-    """Id, repository and title of documents."""
-    query = select(document.c.id, document.c.repository_id, document.c.title)
-    query = query.where(document.c.tenant_id == tenant.id, document.c.id == any_of(ids))
-    return [(row.id, row.repository_id, row.title) for row in await connection.execute(query)]
+async def sections(database: Database, tenant: Tenant, document_id: int) -> list[Section]:
+    """The sections of a document; none where it is gone."""
+    values = {"tenant": tenant.id, "id": document_id}
+    rows = await database.once(tenant, lambda driver: driver.execute(_SECTIONS, values, prepare=True))
+    return [(level, title, start) for row in rows for level, title, start in row[0]]
+
+
+async def described(connection: AsyncConnection, tenant: Tenant, ids: Sequence[int]) -> list[Described]:
+    """Whose documents these are, and what they are called."""
+    ours = (repository.c.tenant_id == document.c.tenant_id) & (repository.c.id == document.c.repository_id)
+    query = (
+        select(document.c.id, document.c.title, document.c.repository_id, repository.c.owner)
+        .join(repository, ours)
+        .where(document.c.tenant_id == tenant.id, document.c.id == any_of(ids))
+    )
+    return [Described(*row) for row in await connection.execute(query)]
 
 
 def any_of(ids: Iterable[int]) -> Any:

@@ -86,6 +86,7 @@ def _documents() -> None:
         sa.Column("chunks", sa.Integer(), nullable=False),
         sa.Column("notes", postgresql.ARRAY(sa.Text()), nullable=False),
         sa.Column("outline", postgresql.JSONB(), server_default="{}", nullable=False),
+        sa.Column("sections", postgresql.JSONB(), server_default="[]", nullable=False),
         sa.Column("layout", sa.LargeBinary(), nullable=False),
         sa.Column("current", sa.Boolean(), server_default="false", nullable=False),
         sa.Column("made_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),

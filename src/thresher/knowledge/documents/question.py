@@ -1,0 +1,103 @@
+"""What is asked of documents, checked.
+
+Invariant: pure; what gets through can be answered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, cast, get_args
+
+from thresher.core import InvalidInput
+from thresher.knowledge.documents.models import Mode, SearchType
+
+LEAST_BUDGET: Final = 1
+MOST_BUDGET: Final = 200_000
+"""Tokens; more than that is what models cannot read."""
+_LONGEST: Final = 20_000
+"""Characters of a question or its context that are read: far more than the encoder takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question to one repository.
+
+    Attributes:
+        query: The question.
+        search_type: Which arms decide.
+        budget: Tokens at most.
+        context: What the conversation is about; may be empty.
+        cursor: Where an earlier answer goes on; may be empty.
+        rerank: Whether the cross-encoder takes part.
+        document: The only document that is asked; empty for all.
+        mode: How the answer is made.
+    """
+
+    query: str
+    search_type: SearchType = "hybrid"
+    budget: int = 8000
+    context: str = ""
+    cursor: str = ""
+    rerank: bool = False
+    document: str = ""
+    mode: Mode = "extractive"
+
+    def words(self, repository: str) -> tuple[str, ...]:
+        """What must be the same where a cursor is used."""
+        return repository, self.query, self.search_type, self.context
+
+
+def ask(
+    query: str,
+    *,
+    search_type: str,
+    budget: int = 8000,
+    context: str | None = None,
+    cursor: str | None = None,
+    rerank: bool = False,
+    document: str | None = None,
+    mode: str = "extractive",
+) -> Question:
+    """Check what is asked.
+
+    Raises:
+        InvalidInput: The query is blank, the budget out of bounds, or a word is none of those that are allowed.
+    """
+    if not query.strip():
+        raise InvalidInput("The query is empty.", hint="Ask a question, or give some words.")
+    return Question(
+        query[:_LONGEST],
+        search_type_of(search_type),
+        checked_budget(budget),
+        (context or "")[:_LONGEST],
+        cursor or "",
+        rerank,
+        document or "",
+        cast("Mode", _one_of(mode, get_args(Mode), "mode")),
+    )
+
+
+def checked_budget(budget: int) -> int:
+    """The budget.
+
+    Raises:
+        InvalidInput: It is out of bounds.
+    """
+    if not LEAST_BUDGET <= budget <= MOST_BUDGET:
+        raise InvalidInput(f"{budget} is no budget.", hint=f"Give {LEAST_BUDGET} to {MOST_BUDGET:,} tokens.")
+    return budget
+
+
+def search_type_of(name: str) -> SearchType:
+    """A search type by its name.
+
+    Raises:
+        InvalidInput: There is none of this name.
+    """
+    return cast("SearchType", _one_of(name, get_args(SearchType), "search type"))
+
+
+def _one_of(name: str, allowed: tuple[str, ...], what: str) -> str:
+    if name not in allowed:
+        raise InvalidInput(f"'{name}' is no {what}.", hint=f"Choose {', '.join(allowed[:-1])} or {allowed[-1]}.")
+    return name

@@ -1,0 +1,194 @@
+"""What people do with repositories: index, refresh, list, remove, describe.
+
+Invariant: a repository's row and the job that fills it are written in one transaction; whoever does not own a
+repository changes nothing of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings
+from thresher.jobs import Jobs
+from thresher.knowledge.documents import queries
+from thresher.knowledge.documents.indexing import Indexing, Report, cache_of, remove
+from thresher.knowledge.documents.models import Origin, Repository, Skipped
+from thresher.knowledge.documents.scoring import unknown
+from thresher.knowledge.documents.shelf import Shelf
+from thresher.knowledge.documents.sources import may_index
+from thresher.knowledge.documents.task import TASK
+from thresher.search import SearchIndex
+from thresher.store import Database, clean, run_retrying
+
+_NAME: Final = re.compile(r"[^\W_][\w.-]{0,62}")
+_LONGEST_GUIDE: Final = 40_000
+
+
+class Repositories:
+    """The repositories of all tenants.
+
+    Args:
+        database: Where they are.
+        index: Where their chunks are found.
+        jobs: Fills them.
+        shelf: Knows who sees which.
+        settings: Who may index what; the data folder.
+    """
+
+    def __init__(self, database: Database, index: SearchIndex, jobs: Jobs, shelf: Shelf, settings: Settings) -> None:
+        self._database = database
+        self._index = index
+        self._jobs = jobs
+        self._shelf = shelf
+        self._settings = settings
+        self.indexing = Indexing(database, index, settings)
+
+    async def index(self, caller: Caller, name: str, origin: Origin, *, defer: bool = True) -> Repository:
+        """Add a repository, or index the one of this name again where it has this origin."""
+        checked_name(name)
+        may_index(caller, origin, self._settings)
+
+        async def write(connection: AsyncConnection) -> Repository:
+            known = await queries.add_repository(connection, caller, name, origin)
+            if known is None:
+                known = self._same(await self._own(connection, caller, name), origin)
+            return await self._deferred(connection, caller, known) if defer else await _read(connection, caller, known)
+
+        return await run_retrying(self._database, caller.tenant, write)
+
+    async def refresh(self, caller: Caller, name: str) -> Repository:
+        """Index a repository again."""
+
+        async def write(connection: AsyncConnection) -> Repository:
+            return await self._deferred(connection, caller, (await self._own(connection, caller, name)).id)
+
+        return await run_retrying(self._database, caller.tenant, write)
+
+    async def index_here(self, caller: Caller, name: str, origin: Origin, report: Report) -> Repository:
+        """The same as `index`, in this process and at once."""
+        found = await self.index(caller, name, origin, defer=False)
+        await self.indexing.run(caller.tenant, found.id, report)
+        async with self._database.transaction(caller.tenant) as connection:
+            return await _read(connection, caller, found.id)
+
+    async def listed(self, caller: Caller) -> tuple[Repository, ...]:
+        """All that the caller sees; a user's own hides the tenant's of the same name."""
+        async with self._database.transaction(caller.tenant) as connection:
+            found = {one.name: one for one in await queries.repositories(connection, caller)}
+        return tuple([await self._settled(caller, one) for _, one in sorted(found.items())])
+
+    async def get(self, caller: Caller, name: str) -> Repository:
+        """One by its name."""
+        async with self._database.transaction(caller.tenant) as connection:
+            return await self._settled(caller, await self._seen(connection, caller, name))
+
+    async def skipped(self, caller: Caller, name: str) -> tuple[Skipped, ...]:
+        """Files that the last run did not read."""
+        async with self._database.transaction(caller.tenant) as connection:
+            found = await self._seen(connection, caller, name)
+            return await queries.skipped_files(connection, caller.tenant, found.id)
+
+    async def remove(self, caller: Caller, name: str) -> Repository:
+        """Remove one with everything that was indexed of it."""
+
+        async def write(connection: AsyncConnection) -> Repository:
+            found = await self._own(connection, caller, name)
+            await self._jobs.withdraw(connection, caller.tenant, TASK, found.id)
+            await queries.begin_removal(connection, caller.tenant, found.id)
+            return found
+
+        found = await run_retrying(self._database, caller.tenant, write)
+        await remove(self._database, self._index, caller.tenant, found.id)
+        cache = cache_of(self._settings.data_dir, caller.tenant, found.id)
+        await asyncio.to_thread(shutil.rmtree, cache, ignore_errors=True)
+        await self._shelf.directory(caller)
+        return found
+
+    async def set_guide(self, caller: Caller, name: str, text: str | None) -> Repository:
+        """Put a person's guide in place of the one that was built, or let that be built again."""
+        if text is not None and not 0 < len(text.strip()) <= _LONGEST_GUIDE:
+            raise InvalidInput(
+                "A guide has some text, and not too much.", hint=f"Write up to {_LONGEST_GUIDE:,} characters."
+            )
+
+        async def write(connection: AsyncConnection) -> Repository:
+            found = await self._own(connection, caller, name)
+            values = {"guide": clean(text), "guide_by": "person"} if text is not None else {"guide_by": "structure"}
+            await queries.set_repository(connection, caller.tenant, found.id, **values)
+            if text is None:
+                await self.indexing.guide(connection, caller.tenant, found.id)
+            return await _read(connection, caller, found.id)
+
+        return await run_retrying(self._database, caller.tenant, write)
+
+    async def _deferred(self, connection: AsyncConnection, caller: Caller, repository: int) -> Repository:
+        job = await self._jobs.defer(connection, caller.tenant, TASK, repository, owner=caller.user)
+        await queries.set_repository(connection, caller.tenant, repository, job=job.id)
+        found = await _read(connection, caller, repository)
+        if found.state == "failed":
+            await queries.set_repository(connection, caller.tenant, repository, state="waiting", problem="")
+            found = replace(found, state="waiting", problem="")
+        return found
+
+    async def _settled(self, caller: Caller, found: Repository) -> Repository:
+        """The repository; where its job was given up while it was at work, that is what is wrong."""
+        if found.state not in ("waiting", "indexing") or not found.job:
+            return found
+        try:
+            job = await self._jobs.find(caller, found.job)
+        except NotFound:
+            return found
+        if job.state not in ("failed", "cancelled"):
+            return found
+        problem = job.error or "The run was ended before it was through; refresh the repository to go on."
+        return replace(found, state="failed", problem=problem)
+
+    def _same(self, found: Repository, origin: Origin) -> int:
+        if found.origin == origin:
+            return found.id
+        raise Conflict(
+            f"There is a repository '{found.name}' already, of {found.origin.location}.",
+            hint="Choose another name, or remove that one first.",
+        )
+
+    async def _own(self, connection: AsyncConnection, caller: Caller, name: str) -> Repository:
+        """A repository that the caller may change."""
+        found = await self._seen(connection, caller, name)
+        if found.owner != caller.user:
+            raise NotAllowed(f"The repository '{name}' is the tenant's.", hint="Ask who set it up to change it.")
+        return found
+
+    async def _seen(self, connection: AsyncConnection, caller: Caller, name: str) -> Repository:
+        found: Sequence[Repository] = await queries.repositories(connection, caller)
+        named = [one for one in found if one.name == name]
+        if not named:
+            raise unknown(name, [one.name for one in found])
+        return named[-1]
+
+
+def checked_name(name: str) -> str:
+    """A name that a repository may have.
+
+    Raises:
+        InvalidInput: It is none.
+    """
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(
+            f"'{name[:80]}' is no name for a repository.",
+            hint="Use up to 63 letters, digits, hyphens, dots and underscores, beginning with a letter or digit.",
+        )
+    return name
+
+
+async def _read(connection: AsyncConnection, caller: Caller, repository: int) -> Repository:
+    found = await queries.repository_by_id(connection, caller.tenant, repository)
+    if found is None:
+        raise NotFound("The repository was removed meanwhile.", hint="List the repositories.")
+    return found

@@ -1,0 +1,199 @@
+"""Scores the chunks of one repository, or of all that a caller sees.
+
+Invariant: what is scored belongs to documents that are current; which repositories there are is read beside the
+embedding of the question, and not before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from thresher.core import Caller, NotFound, did_you_mean, nearest
+from thresher.knowledge.documents import ranking
+from thresher.knowledge.documents.entries import KIND, facets_of
+from thresher.knowledge.documents.layout import Column
+from thresher.knowledge.documents.models import CHUNK_BITS, Document
+from thresher.knowledge.documents.queries import Head
+from thresher.knowledge.documents.question import Question
+from thresher.knowledge.documents.shelf import Holdings, Shelf, places_of
+from thresher.search import Filter, Floats, Scoring, SearchIndex
+
+_PATIENCE_SECONDS: Final = 10.0
+"""How long an answer waits for the first document of a repository that is being indexed."""
+_LOOK_SECONDS: Final = 0.05
+_ATTEMPTS: Final = 3
+"""How often the index is asked while other repositories come to be seen."""
+_MANY: Final = 4_096
+"""Chunks above which documents are chosen by the best of all chunks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The chunks of current documents, scored.
+
+    Attributes:
+        heads: The repositories by key.
+        holdings: Their documents, by the key of the repository.
+        ids: int64 (n,), sorted.
+        scores: float32 (n,), fused.
+        fits: Whether anything has to do with the question.
+        scoring: As the index gave it.
+    """
+
+    heads: Mapping[int, Head]
+    holdings: Mapping[int, Holdings]
+    ids: Column
+    scores: Floats
+    fits: bool
+    scoring: Scoring
+
+    def document(self, key: int) -> Document:
+        """A current document by its key."""
+        return next(found for one in self.holdings.values() if (found := one.by_id.get(key)) is not None)
+
+    def of(self, document: int, chunks: int) -> Floats:
+        """The scores of one document's chunks in their order; what is not in the index comes last."""
+        first, end = np.searchsorted(self.ids, [document << CHUNK_BITS, document + 1 << CHUNK_BITS])
+        scores = np.full(chunks, -np.inf, np.float32)
+        places = self.ids[first:end] & (1 << CHUNK_BITS) - 1
+        scores[places] = self.scores[first:end]
+        return scores
+
+    def best(self, limit: int) -> Column:
+        """Places of the best chunks, best first: int64."""
+        if limit >= len(self.scores):
+            return np.argsort(-self.scores, kind="stable")
+        top = np.argpartition(-self.scores, limit)[:limit]
+        return top[np.argsort(-self.scores[top], kind="stable")]
+
+    def best_documents(self, limit: int = 5) -> list[int]:
+        """Keys of the documents that hold the best chunks, best first."""
+        if len(self.ids) <= _MANY:
+            return ranking.best_documents(self.ids, self.scores, limit)
+        top = np.sort(self.best(_MANY))
+        return ranking.best_documents(self.ids[top], self.scores[top], limit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Arms:
+    """What the two arms say of some chunks."""
+
+    dense: Floats | None
+    lexical: Floats
+
+    def at(self, places: Column | None) -> _Arms:
+        """The same of some of them."""
+        if places is None:
+            return self
+        return _Arms(None if self.dense is None else self.dense[places], self.lexical[places])
+
+
+class Scorer:
+    """Scores chunks for questions.
+
+    Args:
+        index: Where they are found.
+        shelf: Says which documents are current.
+    """
+
+    def __init__(self, index: SearchIndex, shelf: Shelf) -> None:
+        self._index = index
+        self._shelf = shelf
+
+    async def score(self, caller: Caller, name: str | None, question: Question) -> Scored:
+        """Score the chunks of a repository by its name, or of all.
+
+        Raises:
+            NotFound: The caller sees no repository of this name.
+            StoreUnavailable: The database cannot be reached.
+        """
+        heads = chosen(self._shelf.known(caller), name)
+        if not heads:
+            heads = await self._ready(caller, name)
+        for _ in range(_ATTEMPTS):
+            directory, scoring = await asyncio.gather(
+                self._shelf.directory(caller), self._scoring(caller, heads, question)
+            )
+            now = chosen(directory, name)
+            if not any(head.documents for head in now):
+                now = await self._ready(caller, name)
+            same = [one.id for one in now] == [one.id for one in heads]
+            heads = now
+            if same and (len(scoring.ids) or not any(head.chunks for head in now)):
+                return await self._scored(caller, heads, scoring)
+        return await self._scored(caller, heads, await self._scoring(caller, heads, question))
+
+    async def head(self, caller: Caller, name: str) -> Head:
+        """A repository by name.
+
+        Raises:
+            NotFound: The caller sees none of this name.
+        """
+        directory = await self._shelf.directory(caller)
+        if (found := directory.get(name)) is None:
+            raise unknown(name, directory)
+        return found
+
+    async def _ready(self, caller: Caller, name: str | None) -> list[Head]:
+        """The repositories, once they hold something, or for long enough do not."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + _PATIENCE_SECONDS
+        while True:
+            directory = await self._shelf.directory(caller)
+            if name is not None and name not in directory:
+                raise unknown(name, directory)
+            heads = chosen(directory, name)
+            coming = any(head.state in ("waiting", "indexing") for head in heads)
+            if any(head.documents for head in heads) or not coming or loop.time() >= until:
+                return heads
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _scoring(self, caller: Caller, heads: Sequence[Head], question: Question) -> Scoring:
+        return await self._index.score(
+            caller,
+            KIND,
+            question.query,
+            filter=Filter(facets_of(head.id for head in heads)),
+            search_type=question.search_type,
+            context=question.context,
+            synonyms=self._shelf.acronyms(caller.tenant, heads),
+        )
+
+    async def _scored(self, caller: Caller, heads: Sequence[Head], scoring: Scoring) -> Scored:
+        holdings = {head.id: await self._shelf.holdings(caller.tenant, head) for head in heads}
+        documents = np.sort(np.concatenate([np.empty(0, np.int64), *(one.ids for one in holdings.values())]))
+        places = places_of(scoring.ids, documents)
+        own = _Arms(scoring.dense, scoring.lexical).at(places)
+        ids = scoring.ids if places is None else scoring.ids[places]
+        scores = ranking.fuse(own.dense, own.lexical, scoring.model) if len(ids) else np.empty(0, np.float32)
+        if scoring.context_lexical is not None and len(ids):
+            context = _Arms(scoring.context_dense, scoring.context_lexical).at(places)
+            scores = ranking.with_context(scores, ranking.fuse(context.dense, context.lexical, scoring.model))
+        fits = bool(len(ids)) and not ranking.nothing_fits(own.dense, own.lexical, scoring.model)
+        return Scored({head.id: head for head in heads}, holdings, ids, scores, fits, scoring)
+
+
+def chosen(directory: Mapping[str, Head] | None, name: str | None) -> list[Head]:
+    """The repositories that are asked."""
+    if directory is None:
+        return []
+    if name is None:
+        return list(directory.values())
+    return [directory[name]] if name in directory else []
+
+
+def unknown(name: str, directory: Collection[str]) -> NotFound:
+    """The error of a repository that the caller does not see."""
+    near = did_you_mean(nearest(name, directory))
+    if not directory:
+        return NotFound(
+            f"There is no repository '{name}'.", hint="None is indexed yet: thresher index docs NAME SOURCE"
+        )
+    return NotFound(
+        f"There is no repository '{name}'.", hint=near or f"There are: {', '.join(sorted(directory)[:10])}."
+    )

@@ -1,0 +1,154 @@
+"""Answers `search_documents`: ranked passages over one repository, or over all.
+
+Invariant: a passage is a chunk, verbatim; scores of one answer and of those that its cursor fetches are comparable.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import time
+from typing import Final
+
+import numpy as np
+
+from thresher.core import Caller, InvalidInput, Said, event, traced
+from thresher.knowledge.documents.layout import Layout
+from thresher.knowledge.documents.models import CHUNK_BITS, Document, Part, Passage, Passages
+from thresher.knowledge.documents.question import Question
+from thresher.knowledge.documents.scoring import Scored, Scorer
+from thresher.knowledge.documents.shelf import Shelf
+
+_logger = logging.getLogger("thresher.knowledge")
+MOST_PASSAGES: Final = 50
+_DEEPEST: Final = 10_000
+_ORDINAL: Final = (1 << CHUNK_BITS) - 1
+_CURSOR: Final = re.compile(r"([0-9a-f]{8})\.([0-9]{1,6})")
+_TERMS: Final = 5
+
+
+class Searcher:
+    """Finds passages.
+
+    Args:
+        scorer: Scores chunks.
+        shelf: Where they are read.
+    """
+
+    def __init__(self, scorer: Scorer, shelf: Shelf) -> None:
+        self._scorer = scorer
+        self._shelf = shelf
+
+    async def search(self, caller: Caller, repository: str | None, question: Question, limit: int) -> Passages:
+        """The best passages.
+
+        Raises:
+            InvalidInput: The limit is out of bounds, or the cursor belongs to another question.
+            NotFound: There is no such repository.
+            StoreUnavailable: The database cannot be reached.
+        """
+        if not 1 <= limit <= MOST_PASSAGES:
+            raise InvalidInput(f"{limit} is no number of passages.", hint=f"Give 1 to {MOST_PASSAGES}.")
+        started = time.perf_counter()
+        with traced() as trace:
+            words = question.words(repository or "")
+            first = _offset(question.cursor, words)
+            scored = await self._scorer.score(caller, repository, question)
+            places = scored.best(first + limit + 1) if scored.fits else np.empty(0, np.int64)
+            taken = places[first : first + limit]
+            passages = await self._passages(caller, scored, taken.tolist())
+            more = len(places) > first + limit and first + limit < _DEEPEST
+            answer = Passages(
+                passages=passages,
+                token_count=sum(passage.part.tokens for passage in passages),
+                searched=len(scored.ids),
+                cursor=f"{_digest(words)}.{first + limit}" if more else "",
+                hint="" if passages else _advice(repository, scored),
+                search_type=scored.scoring.search_type,
+                degraded=scored.scoring.degraded,
+                timings={
+                    "embedding": round(scored.scoring.embedding_ms, 2),
+                    "search": round(scored.scoring.search_ms, 2),
+                    "total": round((time.perf_counter() - started) * 1000, 2),
+                },
+                trace_id=trace,
+            )
+            _report(caller, repository, question, answer)
+        return answer
+
+    async def _passages(self, caller: Caller, scored: Scored, places: list[int]) -> tuple[Passage, ...]:
+        keys = [(number >> CHUNK_BITS, number & _ORDINAL) for number in scored.ids[places].tolist()]
+        layouts = await self._shelf.layouts(caller.tenant, [document for document, _ in keys])
+        texts = await self._shelf.texts_of(caller.tenant, keys)
+        found: list[Passage] = []
+        for place, (key, ordinal) in zip(places, keys, strict=True):
+            if key in layouts and (key, ordinal) in texts:
+                document = scored.document(key)
+                part = part_of(document, layouts[key], ordinal)
+                terms = scored.scoring.matched(int(scored.ids[place]))[:_TERMS]
+                found.append(
+                    Passage(
+                        scored.heads[document.repository].name,
+                        part,
+                        document.title,
+                        texts[key, ordinal],
+                        round(float(scored.scores[place]), 4),
+                        f"words: {', '.join(terms)}" if terms else "meaning",
+                    )
+                )
+        return tuple(found)
+
+
+def part_of(document: Document, layout: Layout, ordinal: int) -> Part:
+    """Where a chunk lies."""
+    return Part(
+        document.path,
+        layout.paths[int(layout.headings[ordinal])],
+        int(layout.first_lines[ordinal]),
+        int(layout.last_lines[ordinal]),
+        int(layout.starts[ordinal]),
+        int(layout.ends[ordinal]),
+        int(layout.tokens[ordinal]),
+    )
+
+
+def _offset(cursor: str, words: tuple[str, ...]) -> int:
+    if not cursor:
+        return 0
+    parts = _CURSOR.fullmatch(cursor.strip())
+    if parts is None or parts[1] != _digest(words) or int(parts[2]) > _DEEPEST:
+        raise InvalidInput(
+            "The cursor belongs to another search.", hint="Search the same words, or search again without a cursor."
+        )
+    return int(parts[2])
+
+
+def _digest(words: tuple[str, ...]) -> str:
+    return hashlib.sha256("\x1f".join(words).encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def _advice(repository: str | None, scored: Scored) -> str:
+    if not scored.heads:
+        return "No repository is indexed yet."
+    if not any(head.documents for head in scored.heads.values()):
+        return "Nothing is indexed yet; list_repositories says how far it is."
+    where = f"'{repository}'" if repository else "any repository"
+    return f"Nothing in {where} fits. Try other words; list_repositories says what is in which repository."
+
+
+def _report(caller: Caller, repository: str | None, question: Question, answer: Passages) -> None:
+    event(
+        _logger,
+        "search_documents",
+        tenant=caller.tenant.id,
+        user=caller.user,
+        query=Said(question.query),
+        repository=repository or "",
+        passages=len(answer.passages),
+        searched=answer.searched,
+        search_type=answer.search_type,
+        degraded=answer.degraded,
+        ms=answer.timings["total"],
+        embedding_ms=answer.timings["embedding"],
+    )
