@@ -19,6 +19,7 @@ from thresher.store import Database, run_retrying
 FOLLOW_SECONDS: Final = 0.2
 """How often somebody who watches a job is told."""
 LONGEST_LIST: Final = 1000
+_NO_NUMBER: Final = 2**63
 
 
 class Jobs:
@@ -57,8 +58,10 @@ class Jobs:
         Raises:
             NotFound: There is none of this number that the caller may see.
         """
-        async with self._database.transaction(caller.tenant) as connection:
-            found = await queries.find(connection, caller, job)
+        found = None
+        if 0 < job < _NO_NUMBER:
+            async with self._database.transaction(caller.tenant) as connection:
+                found = await queries.find(connection, caller, job)
         if found is None:
             raise NotFound(f"There is no job {job}.", hint="`thresher jobs list` shows those that there are.")
         return found
