@@ -15,6 +15,7 @@ from thresher.api.context import context_router
 from thresher.api.errors import MEDIA_TYPE, explain_errors
 from thresher.api.health import Watch, health_router
 from thresher.api.intents import intents_router
+from thresher.api.jobs import jobs_router
 from thresher.api.tools import tools_router
 from thresher.services import Services
 
@@ -60,5 +61,6 @@ def http_api(services: Services) -> FastAPI:
     application.include_router(context_router(services.context))
     application.include_router(tools_router(services.tools))
     application.include_router(intents_router(services.intents))
+    application.include_router(jobs_router(services.jobs))
     application.include_router(health_router(Watch(services.database, services.encoder)))
     return application

@@ -20,6 +20,7 @@ from thresher.cli import (
     evaluating,
     health,
     intents,
+    jobs,
     keys,
     logs,
     packs,
@@ -61,6 +62,7 @@ application.add_typer(servers.commands, name="servers")
 application.add_typer(packs.commands, name="packs")
 application.add_typer(intents.commands, name="intents")
 application.add_typer(keys.commands, name="keys")
+application.add_typer(jobs.commands, name="jobs")
 application.add_typer(catalogue.commands, name="index")
 application.add_typer(evaluating.commands, name="eval")
 health.register(application)

@@ -34,6 +34,7 @@ from thresher.daemon.server.listener import Identity, Listener
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.verbs import Facts, build_verbs
 from thresher.gateway import Expose
+from thresher.jobs import Supervisor
 from thresher.upstream import ServerConfig
 
 logger = logging.getLogger("thresher.daemon")
@@ -222,8 +223,8 @@ async def _open_doors(
         stack.callback(place.erase, os.getpid())
         stack.callback(presence.end)
         presence.begin()
-        jobs = asyncio.create_task(_stay_for(presence, app.indexing))
-        stack.callback(jobs.cancel)
+        for staying in (_stay_for(presence, app.indexing), _stay_while_working(presence, app.workers)):
+            stack.callback(asyncio.create_task(staying).cancel)
         yield Ready(os.getpid(), address, url)
 
 
@@ -239,3 +240,10 @@ async def _check_reach(app: App, host: str) -> None:
 async def _stay_for(presence: Presence, job: asyncio.Task[None]) -> None:
     with presence.entered("job"):
         await asyncio.wait([job])
+
+
+async def _stay_while_working(presence: Presence, workers: Supervisor) -> None:
+    while True:
+        await workers.busy.wait()
+        with presence.entered("job"):
+            await workers.idle.wait()
