@@ -2,7 +2,8 @@
 
 Units are taken whole, best first. What a unit costs depends on its surroundings: a run of adjacent units is opened
 once, and a label (such as a heading) is named once. A unit that is too large is passed over, and smaller ones after it
-may still be taken; a twin of a unit that is taken already comes last of all.
+may still be taken; a twin of a unit that is taken already comes last of all. Where much room stays, one of the last
+units makes way for another that fills it.
 
 Invariant: pure; the sum of all costs never exceeds the budget, and no unit is taken twice.
 """
@@ -19,6 +20,11 @@ from thresher.search.arrays import Floats, Ids
 
 Bools: TypeAlias = NDArray[np.bool_]
 
+FULL: Final = 0.95
+"""Share of a budget that is full enough; an exchange costs a unit that was chosen for its score."""
+_GIVEN_UP: Final = 2
+_TRIED: Final = 64
+"""The last units that may make way, and the next ones that are tried in the place of each."""
 _POOL: Final = 4
 """Times the units that fill a budget on average: so many of the best are ordered first."""
 _LEAST_POOL: Final = 512
@@ -60,19 +66,21 @@ def select(units: Units, scores: Floats, budget: int, taken: Bools | None = None
         int64, the chosen units in the order in which they were chosen: the last is the one to give up first.
     """
     free = np.ones(len(units), np.bool_) if taken is None else ~taken
-    selection = _Selection(units, budget)
-    if taken is not None:
-        selection.said.update(units.twins[taken].tolist())
+    selection = _Selection(units, budget, set() if taken is None else set(units.twins[taken].tolist()))
+    order = _in_order(scores, units, free, budget)
+    passed: list[int] = []
     twins: list[int] = []
-    for unit in _in_order(scores, units, free, budget):
+    for unit in order:
         if int(units.twins[unit]) in selection.said:
             twins.append(unit)
-        else:
-            selection.take(unit)
+        elif not selection.take(unit):
+            passed.append(unit)
         if selection.room < selection.least:
             break
     for unit in twins:
         selection.take(unit)
+    if passed and selection.room > (1 - FULL) * budget:
+        _exchange(selection, passed, int((1 - FULL) * budget))
     return np.array(selection.chosen, np.int64)
 
 
@@ -87,33 +95,65 @@ def spent(units: Units, chosen: Ids) -> int:
 
 
 class _Selection:
-    """What is chosen so far, and the room that is left."""
+    """What is chosen so far, the room that is left, and which twins were said."""
 
-    def __init__(self, units: Units, budget: int) -> None:
+    def __init__(self, units: Units, budget: int, said: set[int]) -> None:
         self.room = budget
         self.least = int(units.costs.min(initial=1))
         self.chosen: list[int] = []
-        self.said: set[int] = set()
+        self.said = said
         self._held: set[int] = set()
-        self._named: set[int] = set()
+        self._named: dict[int, int] = {}
         self._units = units
 
-    def take(self, unit: int) -> bool:
-        """Take a unit if there is room for it."""
+    def price(self, unit: int) -> int:
+        """What a unit that is not held would cost now."""
         units = self._units
         label = int(units.labels[unit])
         cost = int(units.costs[unit])
         cost += 0 if unit - 1 in self._held else int(units.openings[unit])
         cost -= int(units.openings[unit + 1]) if unit + 1 in self._held else 0
-        cost += 0 if label in self._named else int(units.label_costs[label])
+        return cost + (0 if self._named.get(label) else int(units.label_costs[label]))
+
+    def take(self, unit: int) -> bool:
+        """Take a unit if there is room for it."""
+        cost = self.price(unit)
         if cost > self.room:
             return False
+        label = int(self._units.labels[unit])
         self.room -= cost
         self.chosen.append(unit)
         self._held.add(unit)
-        self._named.add(label)
-        self.said.add(int(units.twins[unit]))
+        self._named[label] = self._named.get(label, 0) + 1
+        self.said.add(int(self._units.twins[unit]))
         return True
+
+    def give_up(self, unit: int) -> None:
+        """Give a held unit up; its room is free again."""
+        self._held.discard(unit)
+        self._named[int(self._units.labels[unit])] -= 1
+        self.chosen.remove(unit)
+        self.room += self.price(unit)
+
+
+def _exchange(selection: _Selection, passed: list[int], slack: int) -> None:
+    """Give up one of the last units for one that fills the room, the better the first that does; else leave all."""
+    best: tuple[int, int, int] | None = None
+    for unit in selection.chosen[: -_GIVEN_UP - 1 : -1]:
+        selection.give_up(unit)
+        least = selection.room - selection.price(unit)
+        for other in passed[:_TRIED]:
+            left = selection.room - selection.price(other)
+            if 0 <= left < least and (best is None or left < best[0]):
+                best = left, unit, other
+                if left <= slack:
+                    break
+        selection.take(unit)
+        if best is not None and best[0] <= slack:
+            break
+    if best is not None:
+        selection.give_up(best[1])
+        selection.take(best[2])
 
 
 def _in_order(scores: Floats, units: Units, free: Bools, budget: int) -> list[int]:

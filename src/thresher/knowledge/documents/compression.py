@@ -10,15 +10,19 @@ from typing import Final
 
 import numpy as np
 
+from thresher.knowledge.documents import outline
 from thresher.knowledge.documents.layout import Column, Layout
+from thresher.knowledge.documents.ranking import among_neighbours
 from thresher.search import Bools, Floats, Units, select
 
-MARK_TOKENS: Final = 6
-"""Of the line above a run, without headings: brackets, two line numbers, line breaks."""
-FRAME_TOKENS: Final = 40
-"""Kept for the name of the document, the words about the rest, and the cursor."""
-MAP_SHARE: Final = 16
-"""The map of what is left out may take this part of a budget."""
+MARK_TOKENS: Final = 5
+"""Of the line above a run, without headings: brackets, two line numbers, a line break."""
+HEADING_TOKENS: Final = 2
+"""Of the bar before a heading path."""
+FRAME_TOKENS: Final = 32
+"""Kept for the name of the document, the words about the rest, and the beginning of the cursor."""
+_RUN_TOKENS: Final = 250
+"""Budget for each run of adjacent chunks, about; a run lengthens the cursor by a token."""
 _SPARES: Final = 8
 
 
@@ -59,11 +63,12 @@ def plan(layout: Layout, scores: Floats, budget: int, given: Bools | None = None
     """
     given = np.zeros(len(layout), np.bool_) if given is None else given
     units = units_of(layout)
-    room = budget - FRAME_TOKENS - map_tokens(layout, budget)
-    chosen = select(units, scores, max(room, 0), given)
+    seen = among_neighbours(scores, layout.headings)
+    frame = FRAME_TOKENS + budget // _RUN_TOKENS + outline.room(layout, ~given, budget)
+    chosen = select(units, seen, max(budget - frame, 0), given)
     held = given.copy()
     held[chosen] = True
-    spares = select(units, scores, min(max(budget - room, 0), budget), held)[:_SPARES]
+    spares = _spares(layout, seen, ~held, frame + budget // outline.SHARE)
     return Plan(chosen, spares, given)
 
 
@@ -71,12 +76,13 @@ def units_of(layout: Layout) -> Units:
     """The chunks as units to select from: a mark opens a run, a heading path is named once, headers of tables cost."""
     spans = np.maximum(layout.ends - layout.starts, 1)
     header = layout.head_ends - layout.head_starts
-    holder = np.clip(np.searchsorted(layout.starts, layout.head_starts, "right") - 1, 0, max(len(layout) - 1, 0))
-    rate = layout.tokens / spans
-    openings = MARK_TOKENS + np.ceil(header * rate[holder] if len(layout) else header).astype(np.int64)
-    return Units(layout.tokens, openings, layout.headings, layout.path_tokens, layout.twins)
+    holder = np.maximum(np.searchsorted(layout.starts, layout.head_starts, "right") - 1, 0)
+    headers = np.ceil(header * (layout.tokens / spans)[holder]).astype(np.int64)
+    named = np.where(layout.path_tokens > 0, layout.path_tokens + HEADING_TOKENS, 0)
+    return Units(layout.tokens, MARK_TOKENS + headers, layout.headings, named, layout.twins)
 
 
-def map_tokens(layout: Layout, budget: int) -> int:
-    """Tokens kept for the map: none where the document has no headings to name."""
-    return budget // MAP_SHARE if len(layout.paths) > 2 else 0
+def _spares(layout: Layout, scores: Floats, free: Bools, room: int) -> Column:
+    """The best of those chunks that are small enough for the room that estimates leave."""
+    small = np.flatnonzero(free & (layout.tokens <= room))
+    return small[np.argsort(-scores[small], kind="stable")[:_SPARES]]

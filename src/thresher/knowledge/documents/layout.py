@@ -136,10 +136,11 @@ HEADING_CHARACTERS: Final = 80
 
 def written_path(path: Sequence[str]) -> str:
     """A heading path as an answer names it; empty where there are no headings."""
-    return " > ".join(_brief(heading) for heading in path)
+    return " > ".join(brief(heading) for heading in path)
 
 
-def _brief(heading: str) -> str:
+def brief(heading: str) -> str:
+    """A heading on one line, shortened where it is long."""
     words = " ".join(heading.split())
     return words if len(words) <= HEADING_CHARACTERS else f"{words[: HEADING_CHARACTERS - 1]}…"
 

@@ -5,17 +5,41 @@ Invariant: pure; entries follow the document's order and cover every chunk that 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents.layout import Column, Layout, written_path
+from thresher.knowledge.documents.layout import Column, Layout, brief, written_path
 from thresher.knowledge.documents.models import Omitted
 from thresher.search import Bools
 
+SHARE: Final = 16
+"""The written table may take this part of a budget."""
 MOST_ENTRIES: Final = 40
 _DEEPEST: Final = 6
+_ENTRY_TOKENS: Final = 9
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Chunks that are left out under one heading, or under several neighbouring ones.
+
+    Attributes:
+        path: What their heading paths have in common.
+        last: Of several, the heading path of the last; else empty.
+        first_chunk: The first of them.
+        last_chunk: The last.
+        tokens: Of all of them.
+    """
+
+    path: tuple[str, ...]
+    last: tuple[str, ...]
+    first_chunk: int
+    last_chunk: int
+    tokens: int
 
 
 def left_out(layout: Layout, missing: Bools, most: int = MOST_ENTRIES) -> tuple[Omitted, ...]:
@@ -24,45 +48,65 @@ def left_out(layout: Layout, missing: Bools, most: int = MOST_ENTRIES) -> tuple[
     Args:
         layout: Of the document.
         missing: bool (n,), chunks that neither this answer nor one before it holds.
-        most: Entries at most; the whole document in one entry is always allowed.
+        most: Entries at most.
     """
-    places = np.flatnonzero(missing)
-    if not len(places):
-        return ()
-    chosen = _grouped(layout, places, 0)
-    for depth in range(1, min(max(map(len, layout.paths), default=0), _DEEPEST) + 1):
-        groups = _grouped(layout, places, depth)
-        if len(groups) > most:
-            break
-        chosen = groups
     return tuple(
-        Omitted(path, int(layout.first_lines[first]), int(layout.last_lines[last]), tokens)
-        for path, first, last, tokens in chosen
+        Omitted(
+            _shared(one.path, one.last) if one.last else one.path,
+            int(layout.first_lines[one.first_chunk]),
+            int(layout.last_lines[one.last_chunk]),
+            one.tokens,
+        )
+        for one in _stretches(layout, missing, most)
     )
 
 
-def written(entries: tuple[Omitted, ...]) -> str:
-    """The entries as lines of text, each with a line break before it; nothing for a document without headings."""
-    return "".join(
-        f"\n{entry.first_line}-{entry.last_line} {written_path(entry.heading_path)}"
-        for entry in entries
-        if entry.heading_path
-    )
+def written(layout: Layout, missing: Bools, tokens: int) -> str:
+    """The most detailed table that costs at most so many tokens: a line an entry, each after a line break.
 
-
-def fitting(layout: Layout, missing: Bools, tokens: int) -> str:
-    """The most detailed written map that costs at most so many tokens; empty where none does."""
-    most = max(tokens // 6, 1)
-    while most:
-        text = written(left_out(layout, missing, most))
-        if count_tokens(text) <= tokens:
+    Empty for a document without headings, and where not even two entries fit.
+    """
+    most = tokens // _ENTRY_TOKENS
+    while most > 1 and len(layout.paths) > 1:
+        text = "".join(_line(layout, one) for one in _stretches(layout, missing, most))
+        if (cost := count_tokens(text)) <= tokens:
             return text
-        most = most * 2 // 3
+        most = min(most - 1, most * tokens // cost)
     return ""
 
 
-def _grouped(layout: Layout, places: Column, depth: int) -> list[tuple[tuple[str, ...], int, int, int]]:
-    """Heading path cut to a depth, first and last chunk, and tokens of each stretch of the document under one."""
+def room(layout: Layout, missing: Bools, budget: int) -> int:
+    """Tokens that the table may come to take inside a budget."""
+    return count_tokens(written(layout, missing, budget // SHARE))
+
+
+def _line(layout: Layout, one: _Stretch) -> str:
+    lines = f"{layout.first_lines[one.first_chunk]}-{layout.last_lines[one.last_chunk]}"
+    if not one.last:
+        return f"\n{lines} {written_path(one.path)}".rstrip()
+    shared = len(_shared(one.path, one.last))
+    return f"\n{lines} {written_path(one.path)} … {brief(one.last[shared]) if len(one.last) > shared else ''}".rstrip(
+        " …"
+    )
+
+
+def _stretches(layout: Layout, missing: Bools, most: int) -> list[_Stretch]:
+    """What is missing in at most so many stretches."""
+    places = np.flatnonzero(missing)
+    if not len(places):
+        return []
+    chosen: list[_Stretch] | None = None
+    for depth in range(1, min(max(map(len, layout.paths), default=0), _DEEPEST) + 1):
+        found = _under_headings(layout, places, depth)
+        if len(found) > most:
+            chosen = chosen or _merged(found, most)
+            break
+        chosen = found
+    return chosen or _under_headings(layout, places, 0)
+
+
+def _under_headings(layout: Layout, places: Column, depth: int) -> list[_Stretch]:
+    """The missing chunks under each heading down to a depth; a heading's chunks make one stretch, whatever it lacks."""
     numbers: dict[tuple[str, ...], int] = {}
     cut = np.array([numbers.setdefault(path[:depth], len(numbers)) for path in layout.paths], np.int64)
     labels = cut[layout.headings[places]]
@@ -70,7 +114,32 @@ def _grouped(layout: Layout, places: Column, depth: int) -> list[tuple[tuple[str
     ends = np.r_[firsts[1:], len(places)]
     sums = np.add.reduceat(layout.tokens[places], firsts)
     names = list(numbers)
+    labels_of: list[int] = labels[firsts].tolist()
     return [
-        (names[int(labels[first])], int(places[first]), int(places[end - 1]), int(tokens))
-        for first, end, tokens in zip(firsts, ends, sums, strict=True)
+        _Stretch(names[label], (), first, last, tokens)
+        for label, first, last, tokens in zip(
+            labels_of, places[firsts].tolist(), places[ends - 1].tolist(), sums.tolist(), strict=True
+        )
     ]
+
+
+def _merged(stretches: list[_Stretch], most: int) -> list[_Stretch]:
+    """Neighbouring stretches joined, so that about equally many stand in each."""
+    bounds = np.linspace(0, len(stretches), max(most, 1) + 1).astype(int).tolist()
+    groups = [stretches[first:last] for first, last in pairwise(bounds) if first < last]
+    return [
+        _Stretch(
+            group[0].path,
+            group[-1].path if len(group) > 1 else (),
+            group[0].first_chunk,
+            group[-1].last_chunk,
+            sum(one.tokens for one in group),
+        )
+        for group in groups
+    ]
+
+
+def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """The beginning that two heading paths have in common."""
+    same = next((at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right), None)
+    return one[: min(len(one), len(other))] if same is None else one[:same]

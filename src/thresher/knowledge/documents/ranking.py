@@ -1,12 +1,15 @@
-"""From the two arms' figures to one order of chunks, and of documents by their best chunks.
+"""From the figures of both arms to one order: of chunks, and of documents by their best chunks.
 
-The score is a weighted sum of inner product and BM25, both raw, as for every kind (`search/fusion.py`).
+The score is a weighted sum of inner product and BM25, both raw, as for every kind (`search/fusion.py`): scores of one
+question are comparable over all documents. Inside a document each chunk is then seen in the light of its neighbours,
+since an answer seldom ends where a chunk does.
 
-Invariant: pure; scores of one question are comparable with each other, over all documents.
+Invariant: pure; arithmetic on whole columns.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -15,32 +18,119 @@ from thresher.knowledge.documents.layout import Column
 from thresher.knowledge.documents.models import CHUNK_BITS
 from thresher.search import Floats
 
-DENSE: Final = 28.0
-LEXICAL: Final = 0.5
-"""Weights of the inner product with the prefixed question, and of BM25."""
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What was fitted for one encoder.
+
+    Attributes:
+        dense: Weight of the inner product.
+        lexical: Weight of BM25.
+        near: Inner product at which a chunk fits without a common word; infinite where nothing is known of the model.
+        words: Lowers that by so much for each point of BM25.
+    """
+
+    dense: float
+    lexical: float
+    near: float
+    words: float
+
+
+BGE_SMALL: Final = Constants(dense=28.0, lexical=0.7, near=0.62, words=0.01)
+"""bge-small-en-v1.5, int8, questions with its prefix; fitted on three corpora of chunking_evaluation: see
+docs/decisions/0014-choosing-passages.md."""
+UNKNOWN: Final = Constants(dense=20.0, lexical=0.7, near=-1.0, words=0.0)
+"""An encoder never measured: nothing is refused for its meaning."""
+_KNOWN: Final = {"bge-small-en-v1.5": BGE_SMALL}
+
+CONTEXT: Final = 0.3
+"""Share of the score with the words on what the conversation is about."""
 BEST_CHUNKS: Final = 3
-"""Chunks whose scores speak for their document."""
+"""Chunks whose scores speak for their document, each half as loud as the one before it."""
+NEIGHBOUR: Final = 0.25
+"""Weight of the chunks before and after; of those behind them half as much, and so on."""
+REACH: Final = 3
+"""Neighbours on either side that are looked at."""
+SECTION: Final = 0.5
+"""Part of that weight which is left to a neighbour under another heading."""
+LEAST_WORDS: Final = 3.5
+"""BM25 of the best chunk below which nothing fits, where no vector has a say."""
+PAIRS: Final = 40
+"""Chunks that the cross-encoder reads."""
 
 
-def fuse(dense: Floats | None, lexical: Floats) -> Floats:
+def constants_for(model: str) -> Constants:
+    """The constants of a model, by the name in front of its fingerprint; no name means the packaged one."""
+    return _KNOWN.get(model.partition("@")[0], UNKNOWN) if model else BGE_SMALL
+
+
+def fuse(dense: Floats | None, lexical: Floats, model: str = "") -> Floats:
     """One score a chunk, higher is better.
 
     Args:
         dense: float32 (n,), inner product with the question; NaN where a chunk has no vector yet, None where the
             question has none.
         lexical: float32 (n,), BM25.
+        model: Whose vectors they are.
 
     Returns:
         float32 (n,).
     """
-    if dense is None:
-        return (LEXICAL * lexical).astype(np.float32)
-    known = ~np.isnan(dense)
-    if not known.any():
-        return (LEXICAL * lexical).astype(np.float32)
+    constants = constants_for(model)
+    if dense is None or np.isnan(dense).all():
+        return (constants.lexical * lexical).astype(np.float32)
     # A chunk that has no vector yet is taken for as near as the median of the others: its words decide.
-    filled = np.where(known, dense, np.median(dense[known])).astype(np.float32)
-    return (DENSE * filled + LEXICAL * lexical).astype(np.float32)
+    filled = np.where(np.isnan(dense), np.nanmedian(dense), dense)
+    return (constants.dense * filled + constants.lexical * lexical).astype(np.float32)
+
+
+def with_context(scores: Floats, context: Floats) -> Floats:
+    """Scores of a question, lent some of those that the context of the conversation has; both float32 (n,)."""
+    return (scores + CONTEXT * context).astype(np.float32)
+
+
+def among_neighbours(scores: Floats, headings: Column) -> Floats:
+    """Scores of a document's chunks, each lent some of its neighbours' scores.
+
+    Args:
+        scores: float32 (n,), in the document's order; -inf for what must not be chosen, which lends nothing.
+        headings: int64 (n,), the heading path of each; a neighbour under another heading lends less.
+
+    Returns:
+        float32 (n,): a weighted mean of each chunk's own score and its neighbours'.
+    """
+    known = np.isfinite(scores)
+    if not known.any():
+        return scores
+    own = np.where(known, scores, scores[known].min())
+    total, weights = own.copy(), np.ones(len(own))
+    for distance in range(1, min(REACH, len(own) - 1) + 1):
+        same = np.where(headings[distance:] == headings[:-distance], 1.0, SECTION)
+        weight = NEIGHBOUR * 0.5 ** (distance - 1)
+        lent = weight * same
+        # What a missing or a strange neighbour does not lend is the chunk's own: none is punished for its place.
+        total += 2 * weight * own
+        total[distance:] += lent * (own[:-distance] - own[distance:])
+        total[:-distance] += lent * (own[distance:] - own[:-distance])
+        weights += 2 * weight
+    return np.where(known, total / weights, -np.inf).astype(np.float32)
+
+
+def reranked(scores: Floats, best: Column, logits: Floats) -> Floats:
+    """The scores with the cross-encoder's judgement of some of the best.
+
+    Args:
+        scores: float32 (n,).
+        best: int64 (k,), places of the chunks that it read.
+        logits: float32 (k,), its judgement of each, higher is better.
+    """
+    judged = scores.copy()
+    judged[best] += (CROSSING * (1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0))))).astype(np.float32)
+    return judged
+
+
+CROSSING: Final = 3.0
+"""What the cross-encoder may add to a score; the sum keeps BM25's say in questions that are mere labels."""
 
 
 def best_documents(ids: Column, scores: Floats, limit: int = 5) -> list[int]:
@@ -53,22 +143,25 @@ def best_documents(ids: Column, scores: Floats, limit: int = 5) -> list[int]:
     """
     if not len(ids):
         return []
-    documents = ids >> CHUNK_BITS
-    names, place = np.unique(documents, return_inverse=True)
+    names, place = np.unique(ids >> CHUNK_BITS, return_inverse=True)
     order = np.lexsort((-scores, place))
     ranks = np.arange(len(order)) - np.searchsorted(place[order], place[order])
     top = order[ranks < BEST_CHUNKS]
-    weights = 0.5 ** ranks[ranks < BEST_CHUNKS]
-    values = np.bincount(place[top], weights * (scores[top] - scores.min()))
+    worth = 0.5 ** ranks[ranks < BEST_CHUNKS] * (scores[top] - scores.min())
+    values = np.bincount(place[top], worth)
     return names[np.argsort(-values, kind="stable")[:limit]].tolist()
 
 
-def nothing_fits(dense: Floats | None, lexical: Floats) -> bool:
-    """Whether no chunk has anything to do with the question."""
+def nothing_fits(dense: Floats | None, lexical: Floats, model: str = "") -> bool:
+    """Whether no chunk has anything to do with the question.
+
+    Args:
+        dense: float32 (n,), as for `fuse`.
+        lexical: float32 (n,), BM25.
+        model: Whose vectors they are.
+    """
+    constants = constants_for(model)
+    best_words = float(lexical.max(initial=0.0))
     if dense is None or np.isnan(dense).all():
-        return not bool((lexical > 0).any())
-    return float(np.nanmax(dense)) < NEAR and float(lexical.max(initial=0)) < WORDS
-
-
-NEAR: Final = 0.5
-WORDS: Final = 4.0
+        return best_words < LEAST_WORDS
+    return float(np.nanmax(dense)) + constants.words * best_words < constants.near

@@ -23,7 +23,7 @@ import numpy as np
 
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents import cursors, outline
-from thresher.knowledge.documents.compression import Plan, map_tokens
+from thresher.knowledge.documents.compression import Plan
 from thresher.knowledge.documents.layout import Column, Layout, written_path
 from thresher.knowledge.documents.models import Document, Omitted, Part
 from thresher.search import Bools
@@ -166,5 +166,5 @@ class _Page:
         if not missing.any():
             return []
         tokens = int(self.layout.tokens[missing].sum())
-        room = map_tokens(self.layout, self.budget)
-        return [f"[left out: {tokens} tokens; cursor {cursor}]{outline.fitting(self.layout, missing, room)}"]
+        entries = outline.written(self.layout, missing, self.budget // outline.SHARE)
+        return [f"[left out: {tokens} tokens; cursor {cursor}]{entries}"]
