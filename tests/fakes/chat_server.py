@@ -128,6 +128,9 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.fake = fake
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client may go away in the middle; that is its affair."""
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"

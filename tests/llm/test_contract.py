@@ -19,12 +19,10 @@ CITY = Function(
 )
 
 
-@pytest.fixture(params=["fake", "real"])
+@pytest.fixture(params=["fake", *(["real"] if os.environ.get("LLM_URL") else [])])
 async def chat(request: pytest.FixtureRequest, service: ChatServer) -> AsyncIterator[Chat]:
     """Each service in turn, opened as the product does."""
     url, model, key = (os.environ.get(name, "") for name in REAL)
-    if request.param == "real" and not (url and model):
-        pytest.skip("LLM_URL and LLM_MODEL name no service")
     if request.param == "fake":
         url, model, key = service.url, "fake", ""
     chat = open_chat(
