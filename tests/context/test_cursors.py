@@ -32,7 +32,7 @@ def test_a_stale_cursor_is_refused_and_says_what_to_do(question: list[str], name
     candidates = pieces("a", "b")
     cursor = Cursors.of(["what"], candidates).after(candidates[:1])
 
-    with pytest.raises(InvalidInput, match="another question, or the rules or tools have changed") as refused:
+    with pytest.raises(InvalidInput, match="another question, or the rules, tools or passages have changed") as refused:
         Cursors.of(question, pieces(*names)).left(cursor)
 
     assert "without cursor" in refused.value.hint

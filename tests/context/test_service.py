@@ -141,7 +141,7 @@ async def test_a_changed_pack_makes_cursors_stale(
     await services.intents.reload(caller)
     await services.intents.prepare(caller)
 
-    with pytest.raises(InvalidInput, match="rules or tools have changed"):
+    with pytest.raises(InvalidInput, match="rules, tools or passages have changed"):
         await context.get_context(caller, SHOW, budget=200, cursor=first.next or f"{'0' * 10}.1")
 
 

@@ -65,6 +65,17 @@ class OfferedTool(BaseModel):
     write: bool = Field(False, description="It may change something: call it with `call_tool_write`.")
 
 
+class GivenPassage(BaseModel):
+    """A passage of a document, word for word."""
+
+    repository: str
+    document: str = Field(description="Its path in the repository.")
+    heading_path: list[str] = Field(description="The headings above it, outermost first.")
+    lines: tuple[int, int] = Field(description="Its first and last line.")
+    text: str
+    why: str
+
+
 class Surroundings(BaseModel):
     """The context block."""
 
@@ -108,6 +119,7 @@ class ContextResponse(BaseModel):
     text: str = Field(description="What to put before the model.")
     rules: list[GivenRules]
     tools: list[OfferedTool]
+    passages: list[GivenPassage] = Field([], description="Of documents; absent where no repository is indexed.")
     left_out: list[LeftOutEntry]
     next: str = Field("", description="The cursor that fetches what was left out; absent when nothing was.")
     intents: dict[str, float] = Field(description="The intents of the message, with their probabilities.")

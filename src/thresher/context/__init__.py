@@ -1,10 +1,11 @@
-"""What a message needs of everything that is known: the right rules and the right tools, inside a token budget.
+"""What a message needs of everything that is known: the right rules, tools and passages, inside a token budget.
 
 Invariant: here the kinds meet, and nowhere below; what is cut, missing or degraded is said, with the way to the rest.
 
 Uses: core, embedding, knowledge, search.
 """
 
+from thresher.context.passages import DocumentSource
 from thresher.context.questions import DEFAULT_BUDGET, LARGEST_BUDGET
 from thresher.context.readiness import Condition, Readiness
 from thresher.context.records import Facts, Note, Offer, Prompt, Rulebook
@@ -18,6 +19,7 @@ __all__ = [
     "LARGEST_BUDGET",
     "Condition",
     "ContextService",
+    "DocumentSource",
     "Facts",
     "Gathered",
     "Inquiry",

@@ -70,7 +70,8 @@ class Cursors:
         digest, given = parts[1], int(parts[2], 16)
         if digest != self.digest or given >> len(self.candidates):
             raise InvalidInput(
-                "The cursor belongs to another question, or the rules or tools have changed since.", hint=_AGAIN
+                "The cursor belongs to another question, or the rules, tools or passages have changed since.",
+                hint=_AGAIN,
             )
         return tuple(piece for index, piece in enumerate(self.candidates) if not given >> index & 1)
 

@@ -41,19 +41,20 @@ class ContextService:
     Args:
         intents: Says which rules a message needs.
         tools: Finds tools.
+        sources: What a context is filled from besides, in the order in which a model reads it.
 
     Attributes:
         variables: Fill `{{NAME}}` in rules; packs and later kinds register theirs here.
         readiness: Says which packs are of use now.
     """
 
-    def __init__(self, intents: IntentService, tools: ToolService) -> None:
+    def __init__(self, intents: IntentService, tools: ToolService, sources: Sequence[Source] = ()) -> None:
         self.variables = Variables()
         self.readiness = Readiness()
         self._intents = intents
         self._rulebooks = Rulebooks(self.variables)
         self._offers = ToolOffers(tools)
-        self._sources: tuple[Source, ...] = (RuleSource(self._rulebooks), ToolSource(self._offers))
+        self._sources: tuple[Source, ...] = (RuleSource(self._rulebooks), ToolSource(self._offers), *sources)
 
     async def process_prompt(
         self,
@@ -161,7 +162,7 @@ class ContextService:
     ) -> ContextPack:
         cursors = Cursors.of(asked.words, [piece for part in gathered for piece in part.pieces])
         about = _about(decision, notes, timings, trace)
-        kinds = [source.kind for source in self._sources]
+        kinds = [source.kind for source, part in zip(self._sources, gathered, strict=True) if part.present]
         answer: Answer = compose(cursors, cursor, budget, notes=notes, about=about, kinds=kinds)
         return ContextPack(
             message=asked.message,

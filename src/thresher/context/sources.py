@@ -42,10 +42,17 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What a source has for a message, in the order in which a model reads it, and what must be known of it."""
+    """What a source has for a message.
+
+    Attributes:
+        pieces: In the order in which a model reads them.
+        notes: What must be known of them.
+        present: Whether there is anything of this kind at all; else the answer does not name it.
+    """
 
     pieces: tuple[Piece, ...]
     notes: tuple[Note, ...] = ()
+    present: bool = True
 
 
 class Source(Protocol):
@@ -93,17 +100,18 @@ def _rule_piece(rule: Rule, decision: Decision) -> Piece:
     score = next(one.score for one in decision.matched if one.intent == rule.intent)
     why = reason(decision, rule.intent)
     data = {**rule_data(rule), "score": round(score, 3), "why": why}
-    return _piece(RULES, rule.intent, rule.text, rule_heading(rule), data, score, why)
+    return piece_of(RULES, rule.intent, rule.text, rule_heading(rule), data, score, why)
 
 
 def _tool_piece(offer: Offer) -> Piece:
     text = found_line(offer.tool, write=offer.write)
     why = why_text(offer.tool.why)
-    piece = _piece(TOOLS, offer.tool.name, text, tools_heading(), offer_data(offer), offer.tool.score, why)
+    piece = piece_of(TOOLS, offer.tool.name, text, tools_heading(), offer_data(offer), offer.tool.score, why)
     return replace(piece, content=offer.tool.line)
 
 
-def _piece(kind: str, name: str, text: str, heading: str, data: Mapping[str, Any], value: float, why: str) -> Piece:
+def piece_of(kind: str, name: str, text: str, heading: str, data: Mapping[str, Any], value: float, why: str) -> Piece:
+    """A piece that costs what the dearer of its two forms costs."""
     return Piece(kind, name, text, heading, data, value, why, max(_tokens(text), _tokens(dumps(data))))
 
 
