@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from thresher import __version__
 from thresher.api.bodies import Bounded
 from thresher.api.context import context_router
+from thresher.api.documents import documents_router, repositories_router
 from thresher.api.errors import MEDIA_TYPE, explain_errors
 from thresher.api.health import Watch, health_router
 from thresher.api.intents import intents_router
@@ -62,5 +63,7 @@ def http_api(services: Services) -> FastAPI:
     application.include_router(tools_router(services.tools))
     application.include_router(intents_router(services.intents))
     application.include_router(jobs_router(services.jobs))
+    application.include_router(documents_router(services.documents))
+    application.include_router(repositories_router(services.documents, services.context.readiness))
     application.include_router(health_router(Watch(services.database, services.encoder)))
     return application

@@ -17,6 +17,7 @@ from thresher.cli import (
     approving,
     catalogue,
     context,
+    documents,
     evaluating,
     health,
     intents,
@@ -63,7 +64,9 @@ application.add_typer(packs.commands, name="packs")
 application.add_typer(intents.commands, name="intents")
 application.add_typer(keys.commands, name="keys")
 application.add_typer(jobs.commands, name="jobs")
+documents.register(catalogue.commands)
 application.add_typer(catalogue.commands, name="index")
+application.add_typer(documents.commands, name="docs")
 application.add_typer(evaluating.commands, name="eval")
 health.register(application)
 logs.register(application, tools.commands)

@@ -1,4 +1,4 @@
-"""`thresher index`: bring the index up to date with the servers."""
+"""`thresher index`: bring the index up to date with servers; documents join it from their own module."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ from thresher.cli.output import AsJson
 from thresher.cli.servers import refresh
 
 commands = typer.Typer(help="Bring the index up to date.", no_args_is_help=True, rich_markup_mode=None)
-
-
-@commands.callback()
-def _group() -> None:  # pyright: ignore[reportUnusedFunction] - keeps `index` a group while it has one command
-    pass
 
 
 @commands.command("tools")

@@ -53,6 +53,9 @@ def serve(
     host: Annotated[str | None, typer.Option(help="An address; 127.0.0.1 unless told, others need a key.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="8642 unless told; 0 takes a free one.")] = None,
     expose: Annotated[Exposed, typer.Option(help="What tools/list shows.")] = Exposed.meta,
+    admin_tools: Annotated[
+        bool, typer.Option("--admin-tools", help="Let MCP clients index, refresh and remove documents.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Serve MCP over HTTP and to local clients, in the foreground."""
@@ -62,7 +65,8 @@ def serve(
         sys.stdout.write(_ready_line(ready, as_json) + "\n")
         sys.stdout.flush()
 
-    raise typer.Exit(serve_foreground(announce, config=config, host=host, port=port, expose=expose.value))
+    given = {"host": host, "port": port, "admin_tools": admin_tools or None}
+    raise typer.Exit(serve_foreground(announce, given, config=config, expose=expose.value))
 
 
 def _ready_line(ready: Ready, as_json: bool) -> str:

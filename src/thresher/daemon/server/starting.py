@@ -82,19 +82,17 @@ def _log_to_file(place: Place, settings: Settings) -> None:
 
 def serve_foreground(
     announce: Callable[[Ready], None],
+    given: Mapping[str, object],
     *,
     config: Path | None = None,
-    host: str | None = None,
-    port: int | None = None,
     expose: Expose = "meta",
 ) -> int:
     """Be the daemon in the foreground, with the HTTP door, until Ctrl-C or `thresher stop`.
 
     Args:
         announce: Called when clients are served.
+        given: Settings that win over the environment, such as `host` and `port`; None where they do not.
         config: An `mcpServers` file to take servers from.
-        host: A loopback address; that of the settings unless given.
-        port: The port; that of the settings unless given.
         expose: What `tools/list` shows.
 
     Returns:
@@ -104,7 +102,7 @@ def serve_foreground(
         ThresherError: It cannot start.
         DaemonFailure: The data folder cannot be used.
     """
-    settings = load_settings(host=host, port=port)
+    settings = load_settings(**given)
     configure_logging(settings.log_level, text=settings.log_text == "on")
     servers = read_servers(config) if config is not None else None
     for problem in servers.problems if servers is not None else ():

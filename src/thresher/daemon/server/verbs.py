@@ -21,6 +21,7 @@ from thresher.app import App
 from thresher.core import Caller, EncoderError, InvalidInput, NotAllowed, NotFound, Tenant, did_you_mean, nearest, plain
 from thresher.daemon.server.approving import approving_verbs
 from thresher.daemon.server.control import Progress, Verb
+from thresher.daemon.server.documents import document_verbs
 from thresher.daemon.server.enriching import enriching_verbs
 from thresher.daemon.server.intents import intent_verbs
 from thresher.daemon.server.jobs import job_verbs
@@ -73,7 +74,7 @@ def build_verbs(
     keys = (verbs.add_key, verbs.list_keys, verbs.revoke_key)
     mine: dict[str, Verb] = {verb.__name__: verb for verb in (*named, *more, *rest, *keys)}
     mine |= {**signing_verbs(app, caller), **approving_verbs(app, caller), **enriching_verbs(app, asking)}
-    mine |= {**measuring_verbs(app, asking), **job_verbs(app, asking)}
+    mine |= {**measuring_verbs(app, asking), **job_verbs(app, asking), **document_verbs(app, asking)}
     mine |= {**intent_verbs(app, asking, verbs.of_tenant), **pack_verbs(app, asking, is_owner=is_owner)}
     return mine
 
