@@ -5,7 +5,7 @@ Invariant: pure; equal chunks under equal headings have equal texts for the enco
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -47,15 +47,16 @@ def facets_of(repositories: Iterable[int]) -> frozenset[str]:
     return frozenset(facet_of(repository) for repository in repositories)
 
 
-def entries_of(holder: Holder, texts: Mapping[int, str]) -> list[Entry]:
+def entries_of(holder: Holder, texts: Mapping[int, str] | Sequence[str]) -> Iterator[Entry]:
     """The entries of some chunks of a document.
 
     Args:
         holder: The document.
-        texts: Place in the document to text.
+        texts: Place in the document to text; or all of them.
     """
     facets = frozenset({facet_of(holder.repository)})
-    return [_entry(holder, ordinal, text, facets) for ordinal, text in texts.items()]
+    for ordinal, text in texts.items() if isinstance(texts, Mapping) else enumerate(texts):
+        yield _entry(holder, ordinal, text, facets)
 
 
 def heading_line(title: str, path: tuple[str, ...]) -> str:

@@ -11,21 +11,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.core import Settings, StoreUnavailable, Tenant, ThresherError, event
+from thresher.core import EncoderError, Settings, StoreUnavailable, Tenant, ThresherError, event
 from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.entries import KIND, Holder, entries_of, facets_of
 from thresher.knowledge.documents.models import Repository, Skipped, SourceFile, chunk_id
 from thresher.knowledge.documents.preparing import FORMAT, Prepared, prepare
-from thresher.knowledge.documents.queries import Standing
+from thresher.knowledge.documents.queries import Refused, Standing
 from thresher.knowledge.documents.reading import Unreadable
 from thresher.knowledge.documents.sources import Limits, Source, open_source
 from thresher.knowledge.documents.stored_entries import StoredEntries
@@ -44,6 +45,8 @@ SKIPPED_KEPT: Final = 1_000
 """Files that were not read, as far as they are listed by name."""
 _PUT: Final = 1_024
 """Chunks whose entries are made at once."""
+_TELL_SECONDS: Final = 2.0
+"""How often the number of embedded chunks is stored while it grows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class Difference:
         finish: Versions that are stored whole and not current yet: an earlier run was ended before that.
         gone: Current versions of files that are no longer there.
         stale: Versions that are not current and never will be.
+        refused: Files that an earlier run could not read, unchanged.
         kept: How many are as they were.
     """
 
@@ -62,32 +66,46 @@ class Difference:
     finish: tuple[Standing, ...]
     gone: tuple[Standing, ...]
     stale: tuple[Standing, ...]
+    refused: tuple[Refused, ...]
     kept: int
 
 
-def difference(files: Iterable[SourceFile], stored: Sequence[Standing]) -> Difference:
-    """Compare by path and blob id; what another edition of the readers made counts as changed."""
+def difference(
+    files: Iterable[SourceFile], stored: Sequence[Standing], unreadable: Mapping[str, Refused] = MappingProxyType({})
+) -> Difference:
+    """Compare by path and blob id; what another edition of the readers made counts as changed.
+
+    Args:
+        files: That the source lists.
+        stored: Versions that the database holds.
+        unreadable: By path, what an earlier run could not read.
+    """
     current = {one.path: one for one in stored if one.current}
     others = {(one.path, one.blob): one for one in stored if not one.current and one.format == FORMAT}
     read: list[SourceFile] = []
     finish: list[Standing] = []
+    again: list[Refused] = []
     paths: set[str] = set()
     for file in files:
         paths.add(file.path)
         known = current.get(file.path)
         if known is not None and (known.blob, known.format) == (file.blob, FORMAT):
             continue
-        if (ready := others.get((file.path, file.blob))) is not None:
+        if (refused := unreadable.get(file.path)) is not None and (refused.blob, refused.format) == (file.blob, FORMAT):
+            again.append(refused)
+        elif (ready := others.get((file.path, file.blob))) is not None:
             finish.append(ready)
         else:
             read.append(file)
     kept = len(paths) - len(read) - len(finish)
+    there = paths - {one.path for one in again}
     finished = {one.id for one in finish}
     return Difference(
         tuple(read),
         tuple(finish),
-        tuple(one for path, one in current.items() if path not in paths),
+        tuple(one for path, one in current.items() if path not in there),
         tuple(one for one in stored if not one.current and one.id not in finished),
+        tuple(again),
         kept,
     )
 
@@ -127,16 +145,23 @@ class Indexing:
             await run.run()
         except _Removed:
             await remove(self._database, self._index, tenant, repository_id)
+        except asyncio.CancelledError:
+            await asyncio.shield(
+                self._fail(tenant, repository_id, "The run was ended; refresh the repository to go on.")
+            )
+            raise
+        except EncoderError:
+            raise
         except ThresherError as error:
-            await self._fail(tenant, repository_id, error)
+            await self._fail(tenant, repository_id, str(error))
             raise
 
     async def guide(self, connection: AsyncConnection, tenant: Tenant, repository_id: int) -> None:
         """Build the guide of a repository anew, unless a person wrote it."""
 
-    async def _fail(self, tenant: Tenant, repository_id: int, error: ThresherError) -> None:
+    async def _fail(self, tenant: Tenant, repository_id: int, problem: str) -> None:
         """Say what is wrong, where that can be said."""
-        values = {"state": "failed", "problem": str(error)}
+        values = {"state": "failed", "problem": problem}
         try:
             async with self._database.transaction(tenant) as connection:
                 await queries.set_repository(connection, tenant, repository_id, **values)
@@ -163,6 +188,8 @@ class _Run:
         self._database, self._index, self._settings = database, index, settings
         self._tenant, self._repository, self._report = tenant, repository, report
         self._entries = StoredEntries(database, tenant)
+        self._scope = Filter(facets_of([repository.id]))
+        self._refused: list[Refused] = []
         self._unread: list[Skipped] = []
 
     async def run(self) -> None:
@@ -176,8 +203,14 @@ class _Run:
             version = source.version
         finally:
             await asyncio.to_thread(source.close)
-        await self._describe([*skipped, *self._unread], version)
-        embedded = await self._embed()
+        await self._describe(skipped, version)
+        try:
+            embedded = await self._embed()
+        except EncoderError as error:
+            await self._set(state="ready", problem=f"Found by words alone as yet: {error}")
+            raise
+        finally:
+            await self._count_embedded()
         await self._set(state="ready", problem="", indexed_at=datetime.now(UTC))
         fields = {"tenant": self._tenant.id, "repository": self._repository.id, "files": len(files)}
         event(_logger, "repository indexed", **fields, changed=changed, embedded=embedded)
@@ -195,7 +228,9 @@ class _Run:
         """Store what is new or has changed, and take out what has gone; whether anything was done."""
         async with self._database.transaction(self._tenant) as connection:
             stored = await queries.standing(connection, self._tenant, self._repository.id)
-        todo = difference(files, stored)
+            refused = await queries.refused_files(connection, self._tenant, self._repository.id)
+        todo = difference(files, stored, {one.path: one for one in refused})
+        self._refused += todo.refused
         await self._sweep(todo.stale)
         for one in todo.finish:
             await self._finish(one)
@@ -204,8 +239,8 @@ class _Run:
             self._report("reading", done, total)
             await self._take([made for made in await asyncio.to_thread(self._prepare, source, batch) if made])
             done += len(batch)
-        if todo.gone:
-            await self._retire(todo.gone)
+        lost = {one.path for one in self._refused}
+        await self._retire([*todo.gone, *(one for one in stored if one.current and one.path in lost)])
         self._report("reading", total, total)
         return bool(todo.read or todo.finish or todo.gone)
 
@@ -217,7 +252,7 @@ class _Run:
         try:
             return prepare(file, source.read(file.path))
         except Unreadable as error:
-            self._unread.append(Skipped(file.path, error.reason, error.detail))
+            self._refused.append(Refused(file.path, error.reason, error.detail, file.blob, FORMAT))
         except ThresherError as error:  # gone or changed since it was listed: the next run takes it
             self._unread.append(Skipped(file.path, "unreadable", error.message))
         return None
@@ -237,10 +272,9 @@ class _Run:
             return ids
 
         ids = await run_retrying(self._database, self._tenant, write)
-        entries = chain.from_iterable(
-            entries_of(self._holder(ids[one.write.path], one), dict(enumerate(one.texts))) for one in made
-        )
-        await self._put(list(entries))
+        entries = (entry for one in made for entry in entries_of(self._holder(ids[one.write.path], one), one.texts))
+        while some := list(islice(entries, _PUT)):
+            await self._put(some)
         await self._make_current(list(ids.values()))
 
     def _holder(self, document: int, made: Prepared) -> Holder:
@@ -266,6 +300,9 @@ class _Run:
         await self._unindex(await run_retrying(self._database, self._tenant, write))
 
     async def _retire(self, gone: Sequence[Standing]) -> None:
+        if not gone:
+            return
+
         async def write(connection: AsyncConnection) -> None:
             await self._lock(connection)
             await queries.retire(connection, self._tenant, self._repository.id, [one.id for one in gone])
@@ -291,26 +328,38 @@ class _Run:
         )
 
     async def _describe(self, skipped: Sequence[Skipped], version: str) -> None:
-        """Keep what was skipped, and which state of the source this is."""
-        counts = Counter(one.reason for one in skipped)
+        """Keep what was not read, and which state of the source this is."""
+        unread = [*self._refused, *(Refused(one.path, one.reason, one.detail) for one in (*self._unread, *skipped))]
+        counts = Counter(one.reason for one in unread)
 
         async def write(connection: AsyncConnection) -> None:
             await self._lock(connection)
-            kept = skipped[:SKIPPED_KEPT]
-            await queries.set_skipped(connection, self._tenant, self._repository.id, kept, counts)
+            await queries.set_refused(connection, self._tenant, self._repository.id, unread[:SKIPPED_KEPT], counts)
             await queries.set_repository(connection, self._tenant, self._repository.id, version=version)
 
         await run_retrying(self._database, self._tenant, write)
 
     async def _embed(self) -> int:
-        """Give vectors to what has none yet."""
-        scope = Filter(facets_of([self._repository.id]))
-        return await self._index.embed_pending(
-            self._tenant, KIND, self._entries.of, filter=scope, progress=self._embedding
-        )
+        """Give vectors to what has none yet, and tell now and then how many have."""
+        telling = asyncio.create_task(self._tell())
+        try:
+            return await self._index.embed_pending(
+                self._tenant, KIND, self._entries.of, filter=self._scope, progress=self._embedding
+            )
+        finally:
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
 
     def _embedding(self, done: int, total: int) -> None:
         self._report("embedding", done, total)
+
+    async def _tell(self) -> None:
+        while True:
+            await asyncio.sleep(_TELL_SECONDS)
+            await self._count_embedded()
+
+    async def _count_embedded(self) -> None:
+        await self._set(embedded=await self._index.embedded(self._tenant, KIND, self._scope))
 
     async def _set(self, **values: object) -> None:
         async def write(connection: AsyncConnection) -> bool:

@@ -10,6 +10,7 @@ import asyncio
 import re
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -28,6 +29,7 @@ from thresher.search import SearchIndex
 from thresher.store import Database, clean, run_retrying
 
 _NAME: Final = re.compile(r"[^\W_][\w.-]{0,62}")
+_ENDING_SECONDS: Final = 10.0
 _LONGEST_GUIDE: Final = 40_000
 
 
@@ -93,7 +95,8 @@ class Repositories:
         """Files that the last run did not read."""
         async with self._database.transaction(caller.tenant) as connection:
             found = await self._seen(connection, caller, name)
-            return await queries.skipped_files(connection, caller.tenant, found.id)
+            refused = await queries.refused_files(connection, caller.tenant, found.id)
+        return tuple(Skipped(one.path, one.reason, one.detail) for one in refused)
 
     async def remove(self, caller: Caller, name: str) -> Repository:
         """Remove one with everything that was indexed of it."""
@@ -105,11 +108,18 @@ class Repositories:
             return found
 
         found = await run_retrying(self._database, caller.tenant, write)
+        await self._ended(caller, found.job)
         await remove(self._database, self._index, caller.tenant, found.id)
         cache = cache_of(self._settings.data_dir, caller.tenant, found.id)
         await asyncio.to_thread(shutil.rmtree, cache, ignore_errors=True)
         await self._shelf.directory(caller)
         return found
+
+    async def _ended(self, caller: Caller, job: int) -> None:
+        """Wait until a withdrawn job writes no more; for one whose worker is gone not for ever."""
+        if job:
+            with suppress(TimeoutError, NotFound):
+                await asyncio.wait_for(self._jobs.follow(caller, job), _ENDING_SECONDS)
 
     async def set_guide(self, caller: Caller, name: str, text: str | None) -> Repository:
         """Put a person's guide in place of the one that was built, or let that be built again."""

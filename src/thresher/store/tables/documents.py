@@ -52,9 +52,9 @@ repository = tenant_table(
 )
 """`kind`, `location`, `ref`, `include`, `exclude`: where it comes from; nothing secret. `version`: commit or digest of
 the files of the last good run. `acronyms`: short form to long form, which text search uses. `skipped`: the first files
-that were not read, as [path, reason, detail]; `skipped_counts`: how many for each reason. `state`: waiting, indexing,
-ready, failed or removing. `edition`: raised whenever other documents are current, so that copies know that they are
-old."""
+that were not read, as [path, reason, detail, blob, format]; `skipped_counts`: how many for each reason. `state`:
+waiting, indexing, ready, failed or removing. `edition`: raised whenever other documents are current, so that copies
+know that they are old."""
 
 document = tenant_table(
     "document",

@@ -20,6 +20,7 @@ from thresher.knowledge.documents.queries.documents import (
 )
 from thresher.knowledge.documents.queries.repositories import (
     Head,
+    Refused,
     acronyms,
     add_repository,
     begin_removal,
@@ -28,12 +29,12 @@ from thresher.knowledge.documents.queries.repositories import (
     lock_repository,
     outlines,
     recount,
+    refused_files,
     removing,
     repositories,
     repository_by_id,
+    set_refused,
     set_repository,
-    set_skipped,
-    skipped_files,
 )
 from thresher.knowledge.documents.queries.texts import Key, insert_texts, read_range, read_texts
 
@@ -42,6 +43,7 @@ __all__ = [
     "DocumentWrite",
     "Head",
     "Key",
+    "Refused",
     "Standing",
     "acronyms",
     "add_repository",
@@ -60,13 +62,13 @@ __all__ = [
     "read_range",
     "read_texts",
     "recount",
+    "refused_files",
     "removing",
     "repositories",
     "repository_by_id",
     "retire",
     "sections",
+    "set_refused",
     "set_repository",
-    "set_skipped",
-    "skipped_files",
     "standing",
 ]

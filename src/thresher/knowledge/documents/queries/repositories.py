@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import Caller, Tenant
-from thresher.knowledge.documents.models import Origin, Repository, Skipped
+from thresher.knowledge.documents.models import Origin, Repository
 from thresher.store import Database
 from thresher.store.tables import document, repository
 
@@ -46,6 +46,25 @@ class Head:
     documents: int
     chunks: int
     embedded: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A file that was not read.
+
+    Attributes:
+        path: Inside the repository.
+        reason: As `Skipped` has it.
+        detail: A sentence for people.
+        blob: Its blob id, where its bytes were the reason; else empty.
+        format: Of the reading that refused it.
+    """
+
+    path: str
+    reason: str
+    detail: str
+    blob: str = ""
+    format: int = 0
 
 
 async def heads(database: Database, caller: Caller) -> list[Head]:
@@ -103,22 +122,22 @@ async def set_repository(connection: AsyncConnection, tenant: Tenant, repository
     return (await connection.execute(query.returning(repository.c.id))).first() is not None
 
 
-async def set_skipped(
+async def set_refused(
     connection: AsyncConnection,
     tenant: Tenant,
     repository_id: int,
-    skipped: Iterable[Skipped],
+    refused: Iterable[Refused],
     counts: Mapping[str, int],
 ) -> None:
-    """Keep which files were not read."""
-    rows = [[one.path, one.reason, one.detail] for one in skipped]
+    """Keep which files were not read, and how many for each reason."""
+    rows = [[one.path, one.reason, one.detail, one.blob, one.format] for one in refused]
     await set_repository(connection, tenant, repository_id, skipped=rows, skipped_counts=dict(counts))
 
 
-async def skipped_files(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> tuple[Skipped, ...]:
+async def refused_files(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> list[Refused]:
     """Files that were not read, the first of them where there are many."""
     rows = (await connection.execute(select(repository.c.skipped).where(_of(tenant, repository_id)))).scalar()
-    return tuple(Skipped(*row) for row in rows or ())
+    return [Refused(*row) for row in rows or ()]
 
 
 async def acronyms(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> dict[str, str]:
