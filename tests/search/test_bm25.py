@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import asdict
 
 import bm25s
 import numpy as np
@@ -14,6 +15,7 @@ from thresher.core import Caller, Tenant
 from thresher.search import SearchIndex, queries
 from thresher.search.arrays import run
 from thresher.search.bm25 import K1, B, Totals, inverse_frequency, matched_terms, postings_of, rows_of, score_texts
+from thresher.search.reading import EVERYWHERE
 from thresher.search.terms import query_terms, terms
 from thresher.store import Database
 
@@ -133,7 +135,7 @@ async def test_the_commonest_terms_are_left_out_beyond_the_budget(
     texts = ["each pair rare", "each pair", *["each"] * 8]
     await index.put(tenant, "tool", [entry(number, text) for number, text in enumerate(texts)])
     terms_asked = ["each", "pair", "rare", "none"]
-    values = {"kind": "tool", "user": None, "terms": terms_asked, "budget": budget}
+    values = {"kind": "tool", "user": None, "terms": terms_asked, "budget": budget} | asdict(EVERYWHERE)
 
     async with database.transaction(tenant) as connection:
         rows = await run(connection, queries.READ, values)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -183,6 +185,29 @@ async def test_synonyms_are_found_in_both_directions(index: SearchIndex, tenant:
     assert acronym.lexical[0] > 0
     assert words.tiers.tolist() == [2, 2, 0, 0, 0, 0]
     assert (without.lexical > 0).tolist() == [False, True, False, False, False, False]
+
+
+@pytest.mark.parametrize("first", [0, 100, 250])
+async def test_a_filter_reads_what_it_needs_and_misses_nothing(
+    index: SearchIndex, bare_index: SearchIndex, tenant: Tenant, caller: Caller, first: int
+) -> None:
+    """Where a copy tells where its items lie, and after others have come anywhere between."""
+    label = frozenset({"repository:7"})
+    others = random_entries(300)
+    await index.put(tenant, KIND, [other for other in others if not first <= other.id < first + 50])
+    mine = random_entries(50, seed=5, first=max(first, 1))
+    await index.put(tenant, KIND, [replace(one, facets=label) for one in mine[5:]])
+    await index.score(caller, KIND, "warm")
+    await index.settle()
+
+    for late in ([], mine[:5], [entry(1000, "create a chart of prices")]):
+        await bare_index.put(tenant, KIND, [replace(one, facets=label) for one in late])
+        held = await index.score(caller, KIND, "create a chart of prices", filter=Filter(label))
+        read = await bare_index.score(caller, KIND, "create a chart of prices", filter=Filter(label))
+
+        assert held.ids.tolist() == read.ids.tolist()
+        assert held.dense == pytest.approx(read.dense, abs=1e-5)
+        assert held.lexical == pytest.approx(read.lexical, abs=1e-5)
 
 
 async def test_context_is_scored_beside_the_question(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:

@@ -86,6 +86,20 @@ def test_an_item_without_vectors_scores_nan() -> None:
     assert np.isnan(snapshot_of("m", 1, rows_of({1: (None, frozenset(), [])}), PROFILE).scores(query)).all()
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_some_items_score_as_they_do_among_all(seed: int) -> None:
+    """Whether they lie together or apart, with several vectors or none."""
+    chance = random.Random(seed)
+    copy = snapshot_of("m", 1, rows_of({number: random_item(chance) for number in range(40)}), PROFILE)
+    query = np.random.default_rng(seed).standard_normal((chance.choice([1, 3]), 4)).astype(np.float32)
+    everything = copy.scores(query)
+    first = chance.randrange(30)
+
+    for rows in ([], [7], list(range(first, first + 9)), sorted(chance.sample(range(40), 12)), list(range(40))):
+        wanted = np.array(rows, np.int64)
+        assert np.allclose(copy.scores(query, wanted), everything[:, wanted], equal_nan=True, atol=1e-6)
+
+
 @pytest.mark.parametrize("queries", [1, 2, 3, 16])
 @pytest.mark.parametrize("vectors", [0, 1, 79, 80, 81, 1000])
 def test_products_equal_the_plain_matrix_product(queries: int, vectors: int) -> None:

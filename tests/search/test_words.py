@@ -8,7 +8,7 @@ import pytest
 from thresher.search.bm25 import Postings
 from thresher.search.words import ABSENT, Word, Words, within
 
-KEY = (1, "tool", None)
+KEY = (1, "tool", None, 0, 9)
 
 
 def word(documents: int) -> Word:
@@ -27,8 +27,11 @@ def test_what_was_kept_is_known_with_its_version() -> None:
     assert set(known) == {"open", "nothing"}
 
 
-@pytest.mark.parametrize("other", [(2, "tool", None), (1, "passage", None), (1, "tool", "ann")])
-def test_another_tenant_kind_or_user_knows_nothing_of_it(other: tuple[int, str, str | None]) -> None:
+@pytest.mark.parametrize(
+    "other",
+    [(2, "tool", None, 0, 9), (1, "passage", None, 0, 9), (1, "tool", "ann", 0, 9), (1, "tool", None, 0, 8)],
+)
+def test_another_tenant_kind_user_or_span_knows_nothing_of_it(other: tuple[int, str, str | None, int, int]) -> None:
     """What one may see is never handed to another."""
     words = Words(10_000)
     words.keep(KEY, 3, {"open": word(2)})
@@ -51,12 +54,12 @@ def test_memory_stays_within_the_bound() -> None:
     """The least recently used shelf leaves first; one that outgrows the bound begins anew."""
     words = Words(1_000)
     for tenant in range(20):
-        words.keep((tenant, "tool", None), 1, {"open": word(10)})
+        words.keep((tenant, "tool", None, 0, 9), 1, {"open": word(10)})
     for number in range(50):
-        words.keep((19, "tool", None), 1, {f"word{number}": word(10)})
+        words.keep((19, "tool", None, 0, 9), 1, {f"word{number}": word(10)})
 
     assert words.nbytes <= 1_000
-    assert words.known((0, "tool", None), ["open"]) == (-1, {})
+    assert words.known((0, "tool", None, 0, 9), ["open"]) == (-1, {})
 
 
 def test_words_that_no_item_holds_take_memory_too() -> None:
@@ -81,6 +84,7 @@ def test_the_rarest_terms_are_taken_until_the_budget_and_the_rarest_always() -> 
     """The same rule as in the database, over kept and fresh words together."""
     words = {"common": word(90), "rare": word(5), "middling": word(20), "nothing": ABSENT}
 
-    assert set(within(words, 1_000)) == {"common", "rare", "middling"}
-    assert set(within(words, 25)) == {"rare", "middling"}
-    assert set(within(words, 1)) == {"rare"}
+    assert set(within(words, 1_000, 1_000)) == {"common", "rare", "middling"}
+    assert set(within(words, 25, 1_000)) == {"rare", "middling"}
+    assert set(within(words, 1, 1_000)) == {"rare"}
+    assert set(within(words, 25, 10)) == {"common", "rare", "middling"}

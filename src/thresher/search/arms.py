@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -43,15 +44,15 @@ class Arms:
         """Vectors of a plan by the running model."""
         return await embed(plan, self._encoder)
 
-    async def read(self, request: Request, terms: list[str]) -> tuple[Reading, str]:
-        """The collection with the postings of some terms, and what was not as it should be.
+    async def read(self, request: Request, terms: Sequence[str], *, narrow: bool = False) -> tuple[Reading, str]:
+        """The collection with the postings of some terms, and what was not as it should be; see `Reader.read`.
 
         Raises:
             StoreError: The database does not answer, and this process holds no copy.
         """
         try:
             async with asyncio.timeout(_READ_SECONDS):
-                return await self._reader.read(request, terms), ""
+                return await self._reader.read(request, terms, narrow=narrow), ""
         except (StoreError, TimeoutError) as error:
             last = self._reader.last(request)
             if last is None:

@@ -42,7 +42,7 @@ async def score(arms: Arms, question: Question) -> Scoring:
     """Score everything that may be returned; the whole time is the caller's to tell."""
     plan, request = question.plan, question.request
     wanted = [wanted_of(text, question.synonyms) for text in plan.phrases]
-    read = arms.read(request, list(dict.fromkeys(term for one in wanted for term in one.all_terms)))
+    read = arms.read(request, list(dict.fromkeys(term for one in wanted for term in one.all_terms)), narrow=True)
     embed = arms.embed(plan) if question.search_type != "text" else _not_embedded()
     (reading, lost), embedded = await asyncio.gather(read, embed)
     if lost and question.search_type == "text":

@@ -7,9 +7,11 @@ security lets through for the tenant of the transaction, so a forgotten conditio
 from __future__ import annotations
 
 READ = """
-WITH wanted AS (
-  SELECT term, documents, sum(documents) OVER (ORDER BY documents, term) - documents < %(budget)s AS taken
+WITH found AS (
+  SELECT term, documents, least(documents, %(most)s) AS read
   FROM term_stat WHERE kind = %(kind)s AND term = ANY (%(terms)s::text[])
+), wanted AS (
+  SELECT term, documents, sum(read) OVER (ORDER BY documents, term) - read < %(budget)s AS taken FROM found
 )
 SELECT c.model, c.version, c.items, c.total_length, w.term, w.documents, w.taken, p.ids, p.frequencies, p.lengths
 FROM collection c LEFT JOIN wanted w ON true LEFT JOIN LATERAL (
@@ -18,11 +20,13 @@ FROM collection c LEFT JOIN wanted w ON true LEFT JOIN LATERAL (
          coalesce(array_agg(p.length ORDER BY p.id), '{}') AS lengths
   FROM posting p
   WHERE w.taken AND p.kind = %(kind)s AND p.term = w.term AND (p.owner IS NULL OR p.owner = %(user)s::text)
+    AND p.id BETWEEN %(low)s AND %(high)s
 ) p ON true
 WHERE c.kind = %(kind)s
 """
 """The collection's state and the postings of some terms, as one consistent statement. Terms are taken rarest first
-until their postings reach the budget; the rarest is always taken, and of the others only the count is told."""
+until their postings reach the budget; the rarest is always taken, and of the others only the count is told. Ids from
+`low` to `high` are read, of which there are `most` at most."""
 
 DENSE = """
 WITH living AS MATERIALIZED (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -78,6 +78,26 @@ class Traits:
     slots: Sequence[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Ids that are read.
+
+    Attributes:
+        low: The lowest.
+        high: The highest.
+        most: How many items there may be.
+    """
+
+    low: int
+    high: int
+    most: int
+
+    def holds(self, ids: Ids) -> bool:
+        """Whether some sorted ids lie in it."""
+        return not len(ids) or (self.low <= int(ids[0]) and int(ids[-1]) <= self.high)
+
+
+EVERYWHERE = Span(-(1 << 63), (1 << 63) - 1, (1 << 31) - 1)
 NOTHING = Reading("", 0, {}, np.empty(0, np.int64))
 """The reading of a kind that holds nothing."""
 
@@ -90,29 +110,49 @@ class Reader:
         self._copies = copies
         self._words = words
 
-    async def read(self, request: Request, terms: Sequence[str]) -> Reading:
-        """The state of a collection with the postings of some terms, rarest first within the budget."""
-        key = (request.caller.tenant.id, request.kind, request.caller.user)
+    async def read(self, request: Request, terms: Sequence[str], *, narrow: bool = False) -> Reading:
+        """The state of a collection with the postings of some terms, rarest first within the budget.
+
+        Args:
+            request: Who asks for what.
+            terms: Distinct.
+            narrow: Read postings only where the filter's items lie; they are what they would be else.
+        """
+        span = self._span(request) if narrow else EVERYWHERE
+        reading = await self._read(request, terms, span)
+        # The copy that told where the items lie may have been out of date.
+        return reading if span.holds(reading.ids) else await self._read(request, terms, EVERYWHERE)
+
+    async def _read(self, request: Request, terms: Sequence[str], span: Span) -> Reading:
+        key = (request.caller.tenant.id, request.kind, request.caller.user, span.low, span.high)
         kept_at, known = self._words.known(key, terms)
-        rows = await self._rows(request, [term for term in terms if term not in known])
+        rows = await self._rows(request, [term for term in terms if term not in known], span)
         if rows and known and rows[0][1] != kept_at:
             known = {}
-            rows = await self._rows(request, terms)
+            rows = await self._rows(request, terms, span)
         if not rows:
             return NOTHING
         model, version, items = rows[0][:3]
         words = known | _words(rows, [term for term in terms if term not in known])
         self._words.keep(key, version, words)
-        postings = within(words, POSTING_BUDGET)
+        postings = within(words, POSTING_BUDGET, span.most)
         snapshot = await self._copies.current(request.caller.tenant, request.kind, model, version) if model else None
         if snapshot is not None:
             return reading_of(snapshot, request, postings)
         living = await run_once(self._database, request.caller.tenant, queries.LIVING, request.parameters)
         return Reading(model, items, postings, living[0][0])
 
-    async def _rows(self, request: Request, terms: Sequence[str]) -> list[Row]:
-        parameters = request.parameters | {"terms": list(terms), "budget": POSTING_BUDGET}
+    async def _rows(self, request: Request, terms: Sequence[str], span: Span) -> list[Row]:
+        parameters = request.parameters | asdict(span) | {"terms": list(terms), "budget": POSTING_BUDGET}
         return await run_once(self._database, request.caller.tenant, queries.READ, parameters)
+
+    def _span(self, request: Request) -> Span:
+        """Where the items of a filter lie, as far as this process knows."""
+        snapshot = self._copies.peek(request.caller.tenant, request.kind)
+        if snapshot is None or request.facets is None:
+            return EVERYWHERE
+        rows = snapshot.allowed(request.caller.user, request.facets)
+        return EVERYWHERE if rows is None or not len(rows) else _span_of(snapshot.rows.ids, rows)
 
     def last(self, request: Request) -> Reading | None:
         """What the process holds of a collection, perhaps out of date, without its words; None for nothing."""
@@ -133,12 +173,12 @@ class Reader:
         """
         if reading.snapshot is None:
             return best_of_pieces(await self._from_database(request, reading, vectors), owners)
-        if len(vectors) * len(reading.snapshot.rows.vectors) > _LOOP_PRODUCTS:
-            scores = await asyncio.to_thread(reading.snapshot.scores, vectors)
+        snapshot, rows = reading.snapshot, reading.rows
+        if len(vectors) * len(reading.ids) > _LOOP_PRODUCTS:
+            scores = await asyncio.to_thread(snapshot.scores, vectors, rows)
         else:
-            scores = reading.snapshot.scores(vectors)
-        best = best_of_pieces(scores, owners)
-        return best if reading.rows is None else best[:, reading.rows]
+            scores = snapshot.scores(vectors, rows)
+        return best_of_pieces(scores, owners)
 
     async def traits(self, request: Request, reading: Reading, columns: Ids) -> Traits:
         """What else the ranking must know of some items.
@@ -175,6 +215,14 @@ def reading_of(snapshot: Snapshot, request: Request, postings: Mapping[str, Post
     rows = snapshot.allowed(request.caller.user, request.facets)
     ids = snapshot.rows.ids if rows is None else snapshot.rows.ids[rows]
     return Reading(snapshot.model, len(snapshot.rows.ids), postings, ids, snapshot, rows)
+
+
+def _span_of(ids: Ids, rows: Ids) -> Span:
+    """The span of some rows of sorted ids; open above where they are the last, since newer items have higher ids."""
+    first, last = int(rows[0]), int(rows[-1])
+    if last + 1 == len(ids):
+        return Span(int(ids[first]), EVERYWHERE.high, EVERYWHERE.most)
+    return Span(int(ids[first]), int(ids[last]), last + 1 - first)
 
 
 def best_of_pieces(scores: Floats, owners: Sequence[int]) -> Floats:

@@ -90,24 +90,47 @@ class Snapshot:
             mask = labelled if mask is None else mask & labelled
         return None if mask is None else np.flatnonzero(mask)
 
-    def scores(self, queries: Floats) -> Floats:
+    def scores(self, queries: Floats, rows: Ids | None = None) -> Floats:
         """Inner product of each query with each item's best vector.
 
         Args:
             queries: float32 (q, dimension).
+            rows: int64 (n,), sorted, the items that are wanted; None for all.
 
         Returns:
             float32 (q, n); NaN for an item without vectors.
         """
-        out = np.full((len(queries), len(self.rows.ids)), np.nan, np.float32)
-        if not len(self.holders):
+        wanted = len(self.rows.ids) if rows is None else len(rows)
+        out = np.full((len(queries), wanted), np.nan, np.float32)
+        places, starts, vectors = self._vectors_of(rows)
+        if not len(places):
             return out
-        cells = products(queries, self.rows.vectors)
-        best = cells if len(self.holders) == cells.shape[1] else np.maximum.reduceat(cells, self.starts, axis=1)
-        if len(self.holders) == out.shape[1]:
+        cells = products(queries, vectors)
+        best = cells if len(starts) == cells.shape[1] else np.maximum.reduceat(cells, starts, axis=1)
+        if len(places) == wanted:
             return best
-        out[:, self.holders] = best
+        out[:, places] = best
         return out
+
+    def _vectors_of(self, rows: Ids | None) -> tuple[Ids, Ids, Floats]:
+        """The vectors of some items.
+
+        Returns:
+            Which of the wanted items have vectors; where the vectors of each begin; the vectors, not copied where they
+            lie together.
+        """
+        if rows is None or len(rows) == len(self.rows.ids):
+            return self.holders, self.starts, self.rows.vectors
+        places, held = rows_of(rows, self.holders)
+        ends = np.append(self.starts[1:], len(self.rows.vectors))
+        sizes = ends[held] - self.starts[held]
+        starts = np.cumsum(sizes) - sizes
+        total = int(sizes.sum())
+        if total and int(ends[held[-1]] - self.starts[held[0]]) == total:
+            first = int(self.starts[held[0]])
+            return places, starts, self.rows.vectors[first : first + total]
+        taken = np.repeat(self.starts[held] - starts, sizes) + np.arange(total)
+        return places, starts, self.rows.vectors[taken]
 
 
 def products(queries: Floats, vectors: Floats) -> Floats:

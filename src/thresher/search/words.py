@@ -1,7 +1,7 @@
 """Keeps the postings of words lately asked for, so that a search reads only those it has not met.
 
-Invariant: what is kept belongs to one tenant, kind and user, and to one version of the collection; an answer with kept
-postings is the answer without them.
+Invariant: what is kept belongs to one tenant, kind, user and span of ids, and to one version of the collection; an
+answer with kept postings is the answer without them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from thresher.search.bm25 import Postings
 
-Key: TypeAlias = tuple[int, str, str | None]
-"""Tenant, kind and user: the rows that row-level security and ownership let through."""
+Key: TypeAlias = tuple[int, str, str | None, int, int]
+"""Tenant, kind and user: the rows that row-level security and ownership let through; lowest and highest id read."""
 
 _ENTRY_BYTES = 200
 """What a kept term takes besides its arrays, a term that no item holds too: its text, its record, its place."""
@@ -53,7 +53,7 @@ class Shelf:
 
 
 class Words:
-    """Shelves by tenant, kind and user, the least recently used ones leaving first."""
+    """Shelves by tenant, kind, user and span of ids, the least recently used ones leaving first."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit = limit_bytes
@@ -87,12 +87,13 @@ class Words:
             self._shelves.popitem(last=False)
 
 
-def within(words: Mapping[str, Word], budget: int) -> dict[str, Postings]:
+def within(words: Mapping[str, Word], budget: int, most: int) -> dict[str, Postings]:
     """The postings that one search takes: rarest terms first, until they reach the budget; the rarest always.
 
     Args:
         words: Every term of the search.
         budget: Postings, counted in the whole tenant and kind.
+        most: Items that were looked at: a term has no more postings.
     """
     taken: dict[str, Postings] = {}
     before = 0
@@ -101,5 +102,5 @@ def within(words: Mapping[str, Word], budget: int) -> dict[str, Postings]:
             break
         if word.postings is not None:
             taken[term] = word.postings
-        before += word.documents
+        before += min(word.documents, most)
     return taken
