@@ -10,7 +10,7 @@ from typing import Final
 
 from dulwich.client import HTTPProxyUnauthorized, HTTPUnauthorized
 from dulwich.errors import GitProtocolError, HangupException, NotGitRepository
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, MaxRetryError
 
 from thresher.core import NotAllowed, NotFound, SourceUnavailable, ThresherError, mask_text, shortened
 
@@ -71,5 +71,9 @@ def _words(error: BaseException, said: str) -> str:
     """What is known of the reason, on one line."""
     if isinstance(error, HangupException) and not said:
         return "the server hung up"
-    text = said or str(error)
+    while error.__cause__ is not None:
+        error = error.__cause__
+    if isinstance(error, MaxRetryError) and error.reason is not None:
+        error = error.reason
+    text = said or str(error).rpartition("): ")[2]
     return shortened(mask_text(" ".join(text.split())), _SHOWN).rstrip(".")

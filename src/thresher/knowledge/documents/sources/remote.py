@@ -7,11 +7,12 @@ bounded in bytes and in time.
 from __future__ import annotations
 
 import shutil
+import tempfile
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import IO, Final
 
 from dulwich.errors import ApplyDeltaError, ChecksumMismatch, FileFormatException, ObjectFormatException
 from dulwich.file import FileLocked
@@ -140,30 +141,30 @@ def _fetch(repo: Repo, origin: Origin, asked: _Asked, limits: Limits, deadline: 
         ThresherError: It does not.
     """
     client, path, talk = client_of(origin.location, deadline)
-    pack, commit, abort = repo.object_store.add_pack()
-    done: Callable[[], Any] = abort
-    try:
-        result = client.fetch_pack(
-            path.encode(),
-            asked.wants,
-            repo.get_graph_walker(),
-            _bounded(pack, limits, deadline),
-            depth=None if asked.every else 1,
-            ref_prefix=_PREFIXES,
-            filter_spec=b"blob:limit=%d" % (limits.document_bytes + 1),
-        )
-        done = commit
-    except BREAKS as error:
-        raise failure_of(error, origin.location, talk.said() if talk else "", late=deadline.passed) from error
-    finally:
-        done()
-        client.close()
-        if talk:
-            talk.close()
+    with tempfile.TemporaryFile(dir=repo.path) as pack:
+        try:
+            result = client.fetch_pack(
+                path.encode(),
+                asked.wants,
+                repo.get_graph_walker(),
+                _bounded(pack, limits, deadline),
+                depth=None if asked.every else 1,
+                ref_prefix=_PREFIXES,
+                filter_spec=b"blob:limit=%d" % (limits.document_bytes + 1),
+            )
+        except BREAKS as error:
+            raise failure_of(error, origin.location, talk.said() if talk else "", late=deadline.passed) from error
+        finally:
+            client.close()
+            if talk:
+                talk.close()
+        if pack.tell():
+            pack.seek(0)
+            repo.object_store.add_thin_pack(pack.read, None)
     repo.update_shallow(result.new_shallow, result.new_unshallow)
 
 
-def _bounded(pack: BinaryIO, limits: Limits, deadline: Deadline) -> Callable[[bytes], int]:
+def _bounded(pack: IO[bytes], limits: Limits, deadline: Deadline) -> Callable[[bytes], int]:
     left = _PACK_FACTOR * limits.repository_bytes
 
     def write(data: bytes) -> int:

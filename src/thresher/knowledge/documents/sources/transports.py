@@ -6,8 +6,11 @@ set up with (proxy, certificates, headers, its store of credentials, ssh keys) h
 
 from __future__ import annotations
 
+import os
 import shlex
+import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from typing import IO, Any, Final
@@ -82,8 +85,9 @@ class SshTalk(SSHVendor):
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
+            start_new_session=True,
         )
-        self._deadline.guard(process.kill)
+        self._deadline.guard(lambda: _end(process))
         return SubprocessWrapper(process)
 
     def said(self) -> str:
@@ -116,7 +120,6 @@ def client_of(url: str, deadline: Deadline) -> tuple[GitClient, str, SshTalk | N
             vendor=talk,
             config=config,
             ssh_command=program,
-            thin_packs=False,
             quiet=True,
         )
         return client, unquote(parts.path), talk
@@ -126,9 +129,7 @@ def client_of(url: str, deadline: Deadline) -> tuple[GitClient, str, SshTalk | N
     )
     if isinstance(manager, _Pool | _Proxy):
         manager.watch = _watch(url, deadline)
-    http = Urllib3HttpGitClient(
-        url, pool_manager=manager, config=config, username=user, password=password, thin_packs=False, quiet=True
-    )
+    http = Urllib3HttpGitClient(url, pool_manager=manager, config=config, username=user, password=password, quiet=True)
     return http, unquote(parts.path), None
 
 
@@ -156,6 +157,14 @@ class _Proxy(ProxyManager):
         response = super().urlopen(method, url, redirect, **kw)
         self.watch(url, response)
         return response
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a program and what it has started, which holds its pipes too."""
+    if sys.platform == "win32":
+        process.kill()
+    elif process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _watch(url: str, deadline: Deadline) -> Watch:
