@@ -21,7 +21,7 @@ from thresher.knowledge.documents.models import Chunked, Parsed
 
 Outline: TypeAlias = Mapping[str, Any]
 """What the guide must know of a document, as JSON: `media` (its format), `lead` (its first words), `headings` (of its
-upper levels), `links` (paths that it leads to), `terms` (with counts), `acronyms` (with what they stand for), `tokens`."""
+upper levels), `links` (paths that it leads to), `terms` (with counts), `acronyms` (with what they mean), `tokens`."""
 
 BUDGET: Final = 700
 """Tokens of a guide: it is read with every list of repositories, and where nothing was found."""
