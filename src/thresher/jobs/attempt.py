@@ -9,10 +9,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from thresher.core import (
     EncoderError,
+    Said,
     SourceUnavailable,
     StoreUnavailable,
     Tenant,
@@ -34,6 +35,9 @@ PASSING: Final = (StoreUnavailable, EncoderError, SourceUnavailable, UpstreamTim
 """Errors that may be gone the next time."""
 MOST_FAILURES: Final = 5
 """How often such an error puts a job off before it fails."""
+_REPORT: Final = "Please report it; the log holds the details."
+EndedBy: TypeAlias = Literal["person", "worker", "nobody"]
+
 FIRST_PAUSE: Final = 2.0
 """Seconds until it is tried again after the first; four times as long after each further one."""
 
@@ -62,41 +66,48 @@ class Attempts:
     database: Database
     tasks: Mapping[str, Task]
 
-    async def run(self, tenant: int, job: int, was_cancelled: Callable[[], bool]) -> None:
+    async def run(self, tenant: int, job: int, ended_by: Callable[[], EndedBy]) -> None:
         """Run a job's task to its end.
 
         Args:
             tenant: Whose job it is.
             job: Its number.
-            was_cancelled: Whether somebody asked the job to end; otherwise a cancellation means that the worker ends.
+            ended_by: Who cancelled the attempt: somebody who asked the job to end, the worker that ends, or nobody.
 
         Raises:
             Later: It is to be tried again.
             StoreUnavailable: How it ended could not be written.
         """
-        async with self.database.transaction(Tenant(tenant, "")) as connection:
-            whose = Tenant(tenant, await queries.tenant_name(connection, tenant))
+        whose = Tenant(tenant, "")
+        try:
+            await self._begin(whose, job, ended_by)
+        except asyncio.CancelledError:  # between its beginning and its task
+            if ended_by() == "worker":
+                raise Later(0) from None
+            await self._settle(whose, job, Ending("cancelled"))
+
+    async def _begin(self, tenant: Tenant, job: int, ended_by: Callable[[], EndedBy]) -> None:
+        async with self.database.transaction(tenant) as connection:
+            whose = Tenant(tenant.id, await queries.tenant_name(connection, tenant.id))
         begun = await run_retrying(self.database, whose, lambda connection: queries.begin(connection, whose, job))
         if begun is None:  # asked to end before it began, ended, or gone with its tenant
-            ending = Ending("cancelled")
-            await run_retrying(self.database, whose, lambda connection: queries.settle(connection, whose, job, ending))
+            await self._settle(whose, job, Ending("cancelled"))
             return
         with traced():
-            event(_logger, "job begun", tenant=tenant, job=job, task=begun.task, attempt=begun.attempts)
-            await self._run(Attempt(whose, job, begun.attempts), begun, was_cancelled)
+            event(_logger, "job begun", tenant=whose.id, job=job, task=begun.task, attempt=begun.attempts)
+            await self._run(Attempt(whose, job, begun.attempts), begun, ended_by)
 
-    async def _run(self, attempt: Attempt, job: Job, was_cancelled: Callable[[], bool]) -> None:
+    async def _run(self, attempt: Attempt, job: Job, ended_by: Callable[[], EndedBy]) -> None:
         progress = Progress(self.database, attempt)
         work = Work(attempt.tenant, job.owner, job.id, job.subject, job.attempts, progress.report)
         try:
             async with progress.writing():
-                await self.tasks[job.task].run(work)
+                try:
+                    await self.tasks[job.task].run(work)
+                finally:
+                    work.stopping.set()
         except asyncio.CancelledError:
-            work.stopping.set()
-            if not was_cancelled():
-                await self._put_back(attempt)
-                raise Later(0) from None
-            await self._end(attempt, Ending("cancelled"))
+            await self._interrupted(attempt, ended_by())
         except PASSING as error:
             await self._put_off(attempt, error)
         except ThresherError as error:
@@ -104,23 +115,26 @@ class Attempts:
         except Exception as error:  # whatever a task meets ends its job, not the worker
             _logger.exception("job failed")
             what = f"Something unexpected went wrong: {type(error).__name__}: {error}"
-            await self._end(attempt, Ending("failed", mask_text(what), "Please report it; the log holds the details."))
+            await self._end(attempt, Ending("failed", mask_text(what), _REPORT))
         else:
             await self._end(attempt, Ending("done"))
+
+    async def _interrupted(self, attempt: Attempt, by: EndedBy) -> None:
+        if by == "worker" and await self._put_back(attempt) is not None:
+            raise Later(0)
+        if by == "nobody":  # a task that cancels itself would be begun again for ever
+            await self._end(attempt, Ending("failed", "The job was cancelled from within.", _REPORT))
+        else:
+            await self._end(attempt, Ending("cancelled"))
 
     async def _put_off(self, attempt: Attempt, error: ThresherError) -> None:
         failures = await self._put_back(attempt, error)
         if failures is None:
             await self._end(attempt, Ending("cancelled"))
         elif failures >= MOST_FAILURES:
-            ending = Ending("failed", mask_text(error.message), error.hint)
-            await run_retrying(
-                self.database,
-                attempt.tenant,
-                lambda connection: queries.settle(connection, attempt.tenant, attempt.job, ending),
-            )
+            await self._settle(attempt.tenant, attempt.job, Ending("failed", mask_text(error.message), error.hint))
         else:
-            fields = {"job": attempt.job, "failures": failures, "reason": error.message}
+            fields = {"job": attempt.job, "failures": failures, "reason": Said(error.message)}
             event(_logger, "job put off", level=logging.WARNING, **fields)
             raise Later(FIRST_PAUSE * 4 ** (failures - 1)) from error
 
@@ -131,6 +145,9 @@ class Attempts:
             attempt.tenant,
             lambda connection: queries.put_back(connection, attempt, failed=error is not None, reason=reason),
         )
+
+    async def _settle(self, tenant: Tenant, job: int, ending: Ending) -> None:
+        await run_retrying(self.database, tenant, lambda connection: queries.settle(connection, tenant, job, ending))
 
     async def _end(self, attempt: Attempt, ending: Ending) -> None:
         await run_retrying(self.database, attempt.tenant, lambda connection: queries.end(connection, attempt, ending))

@@ -14,12 +14,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, cast
 
+from thresher.jobs.relay import LONGEST_LINE, lines_of, relay
 from thresher.jobs.start import Start
 
 NICENESS: Final = 10
 """How much lower a worker's priority is than ours; its encoder's process is as much lower again."""
 END_SECONDS: Final = 8.0
 """How long a worker may take to put back what it does and end."""
+LAST_WORDS_SECONDS: Final = 1.0
+"""How long what an ended worker logged last may take to come in."""
 _OUT_OF_MEMORY_SCORE: Final = "500"
 """Of 1,000: where memory runs out, Linux ends a worker, whose job goes on later, before anything else of ours."""
 
@@ -49,7 +52,13 @@ class WorkerProcess:
         """
         lower = getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0)
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", module), stdin=PIPE, stdout=PIPE, process_group=0, creationflags=lower
+            *(sys.executable, "-P", "-m", module),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            limit=LONGEST_LINE,
+            process_group=0,
+            creationflags=lower,
         )
         _lower(process.pid)
         stdin = cast("asyncio.StreamWriter", process.stdin)
@@ -65,10 +74,14 @@ class WorkerProcess:
 
     async def ended(self) -> int:
         """Listen to it until it has ended; returns its exit code."""
-        stdout = cast("asyncio.StreamReader", self._process.stdout)
-        async for line in stdout:
-            self.worker = int(line)
-        return await self._process.wait()
+        relaying = asyncio.create_task(relay(cast("asyncio.StreamReader", self._process.stderr), self.pid))
+        async for line in lines_of(cast("asyncio.StreamReader", self._process.stdout)):
+            if line.strip().isdigit():
+                self.worker = int(line)
+        code = await self._process.wait()
+        with suppress(TimeoutError):  # a child of its own may hold its standard error open
+            await asyncio.wait_for(relaying, LAST_WORDS_SECONDS)
+        return code
 
     async def end(self) -> None:
         """Have it put back what it does and end, within a bounded time."""

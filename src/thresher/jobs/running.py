@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -20,13 +20,18 @@ from procrastinate.manager import JobManager
 
 from thresher.core import StoreUnavailable
 from thresher.jobs import queries
-from thresher.jobs.attempt import Attempts, Later
+from thresher.jobs.attempt import Attempts, EndedBy, Later
 from thresher.jobs.life import Life, living
 from thresher.jobs.models import Task
 from thresher.store import Database
 
 POLL_SECONDS: Final = 2.0
 """How often the queue is looked into without having been told of anything, such as a job that waits for its time."""
+_ENDED_BY: Final[Mapping[AbortReason | None, EndedBy]] = {
+    AbortReason.USER_REQUEST: "person",
+    AbortReason.SHUTDOWN: "worker",
+    None: "nobody",
+}
 _FORGOTTEN_SECONDS: Final = 7 * 24 * 3600.0
 """Workers whose last word is this old leave the list; who lives is told by locks."""
 
@@ -132,7 +137,7 @@ def _register(app: App, attempts: Attempts, activity: _Activity, broken: asyncio
     async def job(context: JobContext, *, tenant: int, job: int) -> None:  # pyright: ignore[reportUnusedFunction] - the library calls it
         with activity:
             try:
-                await attempts.run(tenant, job, lambda: context.abort_reason() is AbortReason.USER_REQUEST)
+                await attempts.run(tenant, job, lambda: _ENDED_BY[context.abort_reason()])
             except StoreUnavailable:
                 broken.set()
                 raise

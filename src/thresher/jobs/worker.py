@@ -48,11 +48,9 @@ def work(build: Build) -> None:
     configure_logging(start.settings.log_level, text=start.settings.log_text == "on")
     try:
         asyncio.run(_work(build, start, sink))
-        code = 0
     except StoreUnavailable as error:
         event(_logger, "worker ends", level=logging.WARNING, reason=error.message)
-        code = DATABASE_LOST
-    os._exit(code)  # threads of a job that was put back may still run; nobody waits for them
+        sys.exit(DATABASE_LOST)
 
 
 async def _work(build: Build, start: Start, sink: BinaryIO) -> None:
