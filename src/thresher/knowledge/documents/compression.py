@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from thresher.embedding import count_tokens
 from thresher.knowledge.documents import outline
 from thresher.knowledge.documents.layout import Column, Layout
 from thresher.knowledge.documents.ranking import among_neighbours
@@ -19,11 +20,13 @@ MARK_TOKENS: Final = 5
 """Of the line above a run, without headings: brackets, two line numbers, a line break."""
 HEADING_TOKENS: Final = 2
 """Of the bar before a heading path."""
-FRAME_TOKENS: Final = 32
-"""Kept for the name of the document, the words about the rest, and the beginning of the cursor."""
-_RUN_TOKENS: Final = 250
+FRAME_TOKENS: Final = 19
+"""Kept for the words about the document and about the rest, and for the beginning of the cursor."""
+_RUN_TOKENS: Final = 300
 """Budget for each run of adjacent chunks, about; a run lengthens the cursor by a token."""
 _SPARES: Final = 8
+_SMALLER: Final = 0.8
+"""Each spare is at most so large, compared with the one before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class Plan:
         return sorted(read)
 
 
-def plan(layout: Layout, scores: Floats, budget: int, given: Bools | None = None) -> Plan:
+def plan(layout: Layout, scores: Floats, budget: int, given: Bools | None = None, path: str = "") -> Plan:
     """Choose chunks.
 
     Args:
@@ -60,11 +63,12 @@ def plan(layout: Layout, scores: Floats, budget: int, given: Bools | None = None
         scores: float32 (n,) of its chunks, from `ranking.fuse`.
         budget: Tokens of the whole answer, marks and map included.
         given: bool (n,), chunks that earlier answers held.
+        path: Of the document, as the answer names it.
     """
     given = np.zeros(len(layout), np.bool_) if given is None else given
     units = units_of(layout)
     seen = among_neighbours(scores, layout.headings)
-    frame = FRAME_TOKENS + budget // _RUN_TOKENS + outline.room(layout, ~given, budget)
+    frame = FRAME_TOKENS + count_tokens(path) + budget // _RUN_TOKENS + outline.room(layout, ~given, budget)
     chosen = select(units, seen, max(budget - frame, 0), given)
     held = given.copy()
     held[chosen] = True
@@ -83,6 +87,13 @@ def units_of(layout: Layout) -> Units:
 
 
 def _spares(layout: Layout, scores: Floats, free: Bools, room: int) -> Column:
-    """The best of those chunks that are small enough for the room that estimates leave."""
+    """Chunks for the room that estimates leave: the best one, the best of those that are smaller, and so on."""
     small = np.flatnonzero(free & (layout.tokens <= room))
-    return small[np.argsort(-scores[small], kind="stable")[:_SPARES]]
+    spares: list[int] = []
+    for chunk in small[np.argsort(-scores[small], kind="stable")].tolist():
+        if layout.tokens[chunk] <= room:
+            spares.append(chunk)
+            room = int(_SMALLER * layout.tokens[chunk])
+        if len(spares) == _SPARES:
+            break
+    return np.array(spares, np.int64)

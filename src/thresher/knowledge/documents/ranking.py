@@ -53,6 +53,8 @@ REACH: Final = 3
 """Neighbours on either side that are looked at."""
 SECTION: Final = 0.5
 """Part of that weight which is left to a neighbour under another heading."""
+BETWEEN: Final = 0.75
+"""Part of the way by which a chunk is lifted to the lower of the two around it, where it lies below both."""
 LEAST_WORDS: Final = 3.5
 """BM25 of the best chunk below which nothing fits, where no vector has a say."""
 PAIRS: Final = 40
@@ -90,14 +92,17 @@ def with_context(scores: Floats, context: Floats) -> Floats:
 
 
 def among_neighbours(scores: Floats, headings: Column) -> Floats:
-    """Scores of a document's chunks, each lent some of its neighbours' scores.
+    """Scores of a document's chunks, each seen together with its neighbours.
+
+    Each is lent some of its neighbours' scores; then a chunk below both that surround it is lifted towards them, since
+    a passage with a hole in it costs a mark and reads badly.
 
     Args:
         scores: float32 (n,), in the document's order; -inf for what must not be chosen, which lends nothing.
         headings: int64 (n,), the heading path of each; a neighbour under another heading lends less.
 
     Returns:
-        float32 (n,): a weighted mean of each chunk's own score and its neighbours'.
+        float32 (n,), on the scale of the scores.
     """
     known = np.isfinite(scores)
     if not known.any():
@@ -107,13 +112,17 @@ def among_neighbours(scores: Floats, headings: Column) -> Floats:
     for distance in range(1, min(REACH, len(own) - 1) + 1):
         same = np.where(headings[distance:] == headings[:-distance], 1.0, SECTION)
         weight = NEIGHBOUR * 0.5 ** (distance - 1)
-        lent = weight * same
+        share = weight * same
         # What a missing or a strange neighbour does not lend is the chunk's own: none is punished for its place.
         total += 2 * weight * own
-        total[distance:] += lent * (own[:-distance] - own[distance:])
-        total[:-distance] += lent * (own[distance:] - own[:-distance])
+        total[distance:] += share * (own[:-distance] - own[distance:])
+        total[:-distance] += share * (own[distance:] - own[:-distance])
         weights += 2 * weight
-    return np.where(known, total / weights, -np.inf).astype(np.float32)
+    lent = total / weights
+    lift = np.minimum(lent[:-2], lent[2:]) - lent[1:-1]
+    one_section = np.where(headings[2:] == headings[:-2], 1.0, SECTION)
+    lent[1:-1] += BETWEEN * one_section * np.maximum(lift, 0.0)
+    return np.where(known, lent, -np.inf).astype(np.float32)
 
 
 def reranked(scores: Floats, best: Column, logits: Floats) -> Floats:
