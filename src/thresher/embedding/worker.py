@@ -101,6 +101,7 @@ class Worker:
                 return self._exchange(self._running(), texts)
             except _WorkerDied as error:
                 self._discard()
+                self._check_open()  # we ended it ourselves
                 event(logger, "worker_died", level=logging.WARNING, attempt=attempt, texts=len(texts), why=str(error))
         raise EncoderError(
             f"The indexing process ended {TRIES} times while it embedded the same {len(texts)} texts.",
