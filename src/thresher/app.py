@@ -2,7 +2,7 @@
 
 Invariant: what was opened is closed in the opposite order, however the block ends; no server delays the start.
 
-Uses: api, context, core, embedding, gateway, jobs, knowledge, packs, search, services, store, upstream.
+Uses: api, context, core, embedding, gateway, jobs, knowledge, llm, packs, search, services, store, upstream.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from thresher.jobs import Jobs, Supervisor
 from thresher.knowledge.documents import TASK, DocumentService
 from thresher.knowledge.intents import IntentService, sources_of
 from thresher.knowledge.tools import CredentialStore, ToolService, purge_logs
+from thresher.llm import open_chat
 from thresher.packs import BUILT_IN
 from thresher.search import SearchIndex
 from thresher.services import Services
@@ -124,7 +125,9 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
     crossing = open_cross_encoder(settings)
     stack.push_async_callback(crossing.close)
     jobs = Jobs(database)
-    documents = DocumentService(database, index, crossing, jobs, settings)
+    if (chat := open_chat(settings)) is not None:
+        stack.push_async_callback(chat.close)
+    documents = DocumentService(database, index, crossing, jobs, settings, chat)
     return Services(
         settings=settings,
         database=database,

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -36,6 +37,8 @@ EXTRACT_TIMES: Final = 4
 """The model reads so many times what it may write."""
 LARGEST_EXTRACT: Final = 24_000
 """Tokens that it reads at most: more takes longer than anybody waits."""
+EXCERPT_TOKENS: Final = 400
+"""Of a passage that the model can name."""
 _WORDS_A_TOKEN: Final = 0.6
 """English has .75; the rest is for marks and the head line, so that little has to be cut."""
 _NOTHING: Final = "NOTHING"
@@ -74,20 +77,56 @@ def extract_budget(budget: int) -> int:
 
 
 def excerpts_of(parts: Sequence[Part], layout: Layout, texts: Mapping[int, str]) -> tuple[Excerpt, ...]:
-    """The passages of an answer with their texts.
+    """The passages of an answer with their texts; long ones in several, so that a source names few lines.
 
     Args:
         parts: As `rendering.Content` has them.
         layout: Of the document.
-        texts: Texts of the chunks that these parts lie in, by ordinal.
+        texts: Texts of the chunks that `chunks_of` names, by ordinal.
     """
-    return tuple(Excerpt(part, _between(layout, texts, part.start, part.end)) for part in parts)
+    return tuple(excerpt for part in parts for excerpt in _excerpts(part, layout, texts))
 
 
-def _between(layout: Layout, texts: Mapping[int, str], start: int, end: int) -> str:
-    first, last = (int(np.searchsorted(layout.starts, place, "right")) - 1 for place in (start, max(end - 1, start)))
-    joined = "".join(texts[ordinal] for ordinal in range(first, last + 1))
-    return joined[start - int(layout.starts[first]) : end - int(layout.starts[first])]
+def chunks_of(parts: Sequence[Part], layout: Layout) -> list[int]:
+    """Ordinals of the chunks that some parts lie in."""
+    return sorted({place for part in parts for place in _range(part, layout)})
+
+
+def _range(part: Part, layout: Layout) -> range:
+    """Where a part's first chunk is, and the end of its last."""
+    first, last = np.searchsorted(layout.starts, [part.start, max(part.end - 1, part.start)], "right").tolist()
+    return range(first - 1, last)
+
+
+def _excerpts(part: Part, layout: Layout, texts: Mapping[int, str]) -> Iterator[Excerpt]:
+    places = _range(part, layout)
+    offset = int(layout.starts[places.start])
+    whole = "".join(texts[place] for place in places)
+    starts = [part.start, *_cuts(places, layout), part.end]
+    line = part.first_line
+    for start, end in pairwise(starts):
+        text = whole[start - offset : end - offset]
+        blank = len(text) - len(text.lstrip("\n"))
+        said = text.strip("\n")
+        path = layout.paths[int(layout.headings[_range(replace(part, start=start + blank, end=end), layout).start])]
+        first = line + blank
+        line += text.count("\n")
+        if said:
+            span = start + blank, start + blank + len(said)
+            yield Excerpt(Part(part.path, path, first, first + said.count("\n"), *span, count_tokens(said)), said)
+
+
+def _cuts(places: range, layout: Layout) -> list[int]:
+    """Characters at which a stretch of chunks is cut: under a new heading, or where enough has come together."""
+    cuts: list[int] = []
+    tokens = 0
+    for place in places:
+        tokens += int(layout.tokens[place])
+        new = place > places.start and layout.headings[place] != layout.headings[place - 1]
+        if place > places.start and (new or tokens > EXCERPT_TOKENS):
+            cuts.append(int(layout.starts[place]))
+            tokens = int(layout.tokens[place])
+    return cuts
 
 
 async def abstract(

@@ -10,6 +10,7 @@ from typing import Final, cast, get_args
 
 from thresher.core import InvalidInput
 from thresher.knowledge.documents.models import Mode, SearchType
+from thresher.llm import Chat
 
 LEAST_BUDGET: Final = 1
 MOST_BUDGET: Final = 200_000
@@ -31,6 +32,7 @@ class Question:
         rerank: Whether the cross-encoder takes part.
         document: The only document that is asked; empty for all.
         mode: How the answer is made.
+        chat: The model of the caller's client.
     """
 
     query: str
@@ -41,6 +43,7 @@ class Question:
     rerank: bool = False
     document: str = ""
     mode: Mode = "extractive"
+    chat: Chat | None = None
 
     def words(self, repository: str) -> tuple[str, ...]:
         """What must be the same where a cursor is used."""
@@ -57,6 +60,7 @@ def ask(
     rerank: bool = False,
     document: str | None = None,
     mode: str = "extractive",
+    chat: Chat | None = None,
 ) -> Question:
     """Check what is asked.
 
@@ -74,6 +78,7 @@ def ask(
         rerank,
         document or "",
         cast("Mode", _one_of(mode, get_args(Mode), "mode")),
+        chat,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,6 +17,8 @@ import numpy as np
 from thresher.core import Caller, EncoderError, NotFound, Said, event, traced
 from thresher.embedding import CrossEncoder, count_tokens
 from thresher.knowledge.documents import compression, cursors, ranking, rendering
+from thresher.knowledge.documents.abstracting import Excerpt, chunks_of, excerpts_of
+from thresher.knowledge.documents.condensing import Condenser
 from thresher.knowledge.documents.cursors import Given
 from thresher.knowledge.documents.guides import fitted
 from thresher.knowledge.documents.layout import Layout
@@ -45,12 +48,14 @@ class Retriever:
         scorer: Scores its chunks.
         shelf: Where documents are read.
         crossing: Reads question and passage together, where a caller asks for it.
+        model: Condenses passages, where a caller asks for it.
     """
 
-    def __init__(self, scorer: Scorer, shelf: Shelf, crossing: CrossEncoder) -> None:
+    def __init__(self, scorer: Scorer, shelf: Shelf, crossing: CrossEncoder, model: Condenser) -> None:
         self._scorer = scorer
         self._shelf = shelf
         self._crossing = crossing
+        self._model = model
 
     async def retrieve(self, caller: Caller, repository: str, question: Question) -> Retrieval:
         """Answer one question.
@@ -90,8 +95,12 @@ class Retriever:
         else:
             document = scored.document(key)
             layout = await self._shelf.layout(caller.tenant, key)
-            content = await self._content(caller, repository, question, scored, _Choice(document, layout, given))
+            choice = _Choice(document, layout, given)
+            content = await self._content(caller, repository, question, scored, choice)
             answer = _retrieval(document, content, compressed=given is not None or bool(content.left_out))
+            if question.mode == "abstractive" and answer.was_compressed:
+                answer, note = await self._condensed(caller, repository, question, scored, choice, answer)
+                notes.append(note)
         timings = {
             "embedding": round(scored.scoring.embedding_ms, 2),
             "search": round(scored.scoring.search_ms, 2),
@@ -116,9 +125,22 @@ class Retriever:
             return rendering.whole(document, layout, "".join(texts[place] for place in range(len(layout))))
         given = None if choice.given is None else choice.given.mask(len(layout))
         scores = scored.of(document.id, len(layout))
-        plan = compression.plan(layout, scores, question.budget, given)
+        plan = compression.plan(layout, scores, question.budget, given, document.path)
         texts = await self._shelf.texts(caller.tenant, document.id, plan.reads(layout))
         return rendering.render(document, layout, plan, texts, question.budget, question.words(repository))
+
+    async def _condensed(
+        self, caller: Caller, repository: str, question: Question, scored: Scored, choice: _Choice, answer: Retrieval
+    ) -> tuple[Retrieval, str]:
+        """A model's answer; this one, with a note, where there is none."""
+        document, layout = choice.document, choice.layout
+
+        async def extract(budget: int) -> tuple[Retrieval, Sequence[Excerpt]]:
+            wide = await self._content(caller, repository, replace(question, budget=budget), scored, choice)
+            texts = await self._shelf.texts(caller.tenant, document.id, chunks_of(wide.parts, layout))
+            return _retrieval(document, wide, compressed=True), excerpts_of(wide.parts, layout, texts)
+
+        return await self._model.condensed(question, answer, extract)
 
     async def _reranked(self, caller: Caller, question: Question, scored: Scored) -> tuple[Scored, str]:
         """The scores with the judgement of the cross-encoder on the best; the same, with a note, where it is away."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from thresher.core import Caller, Settings
 from thresher.embedding import CrossEncoder
 from thresher.jobs import Jobs
+from thresher.knowledge.documents.condensing import Condenser
 from thresher.knowledge.documents.models import Origin, Page, Passages, Repository, Retrieval, Skipped
 from thresher.knowledge.documents.paging import Pager
 from thresher.knowledge.documents.question import ask
@@ -19,6 +20,7 @@ from thresher.knowledge.documents.retrieving import Retriever
 from thresher.knowledge.documents.scoring import Scorer
 from thresher.knowledge.documents.searching import Searcher
 from thresher.knowledge.documents.shelf import Shelf
+from thresher.llm import Chat
 from thresher.search import SearchIndex
 from thresher.store import Database
 
@@ -32,16 +34,23 @@ class DocumentService:
         crossing: Reads question and passage together, where a caller asks for it.
         jobs: Fills repositories.
         settings: Who may index what, how much of it.
+        chat: The configured model, if there is one.
     """
 
     def __init__(
-        self, database: Database, index: SearchIndex, crossing: CrossEncoder, jobs: Jobs, settings: Settings
+        self,
+        database: Database,
+        index: SearchIndex,
+        crossing: CrossEncoder,
+        jobs: Jobs,
+        settings: Settings,
+        chat: Chat | None = None,
     ) -> None:
         shelf = Shelf(database)
         scorer = Scorer(index, shelf)
         self._shelf = shelf
         self._repositories = Repositories(database, index, jobs, shelf, settings)
-        self._retriever = Retriever(scorer, shelf, crossing)
+        self._retriever = Retriever(scorer, shelf, crossing, Condenser(chat, settings.llm_seconds))
         self._searcher = Searcher(scorer, shelf)
         self._pager = Pager(scorer, shelf)
 
@@ -148,6 +157,7 @@ class DocumentService:
         rerank: bool = False,
         document: str | None = None,
         mode: str = "extractive",
+        chat: Chat | None = None,
     ) -> Retrieval:
         """The text that answers a question: the best document, whole, or what of it fits into the budget.
 
@@ -162,6 +172,7 @@ class DocumentService:
             rerank: Whether the cross-encoder reads the best candidates too; slower.
             document: A path: only this document is asked.
             mode: `extractive`, or `abstractive` where a model is at hand.
+            chat: The model of the caller's client, for where none is configured.
 
         Raises:
             InvalidInput: An argument is out of bounds, or the cursor belongs to another question.
@@ -177,6 +188,7 @@ class DocumentService:
             rerank=rerank,
             document=document,
             mode=mode,
+            chat=chat,
         )
         return await self._retriever.retrieve(caller, repository, question)
 

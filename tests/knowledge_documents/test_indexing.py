@@ -1,0 +1,282 @@
+"""Indexing: what a run does, what the next one leaves alone, and what survives an interruption."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select, update
+
+from tests.knowledge_documents.conftest import VPN, machines
+from thresher.core import Caller, Conflict, InvalidInput, NotFound, Tenant
+from thresher.knowledge.documents import KIND, DocumentService, Origin, origin_of
+from thresher.services import Services
+from thresher.store import Database
+from thresher.store.tables import document, item
+
+
+class Killed(Exception):
+    """Ends a run where it stands, as no error of ours does."""
+
+
+async def indexed(documents: DocumentService, caller: Caller, folder: Path, name: str = "handbook") -> None:
+    """Bring a repository up to its folder."""
+    await documents.index_here(caller, name, origin_of(str(folder)))
+
+
+async def stored(database: Database, tenant: Tenant, *, current: bool = True) -> dict[str, int]:
+    """Keys of the tenant's documents by path."""
+    async with database.transaction(tenant) as connection:
+        rows = await connection.execute(select(document.c.path, document.c.id).where(document.c.current == current))
+        return {row.path: row.id for row in rows}
+
+
+async def items(database: Database, tenant: Tenant) -> int:
+    """How many chunks the index holds."""
+    async with database.transaction(tenant) as connection:
+        return (await connection.execute(select(func.count()).where(item.c.kind == KIND))).scalar_one()
+
+
+async def test_a_run_stores_every_file_and_says_what_there_is(
+    documents: DocumentService, caller: Caller, handbook: Path
+) -> None:
+    """Afterwards the repository is ready, counted, embedded, and has a guide."""
+    found = await documents.index_here(caller, "handbook", origin_of(str(handbook)))
+
+    assert (found.state, found.problem, found.documents) == ("ready", "", 3)
+    assert found.embedded == found.chunks > 0
+    assert found.tokens > 100
+    assert found.version
+    assert found.indexed_at is not None
+    assert "handbook" in found.guide
+
+
+async def test_a_second_run_leaves_what_has_not_changed_alone(
+    documents: DocumentService, caller: Caller, handbook: Path, database: Database
+) -> None:
+    """The same rows answer, of the same edition."""
+    await indexed(documents, caller, handbook)
+    before, first = await stored(database, caller.tenant), await documents.repository(caller, "handbook")
+
+    await indexed(documents, caller, handbook)
+
+    assert await stored(database, caller.tenant) == before
+    assert (await documents.repository(caller, "handbook")).edition == first.edition
+
+
+async def test_only_what_changed_is_read_again(
+    documents: DocumentService, caller: Caller, handbook: Path, database: Database
+) -> None:
+    """A changed file is a new document, a renamed one has its new path, and one that is gone is found no more."""
+    await indexed(documents, caller, handbook)
+    before = await stored(database, caller.tenant)
+    (handbook / "guides" / "vpn.md").write_text(VPN.replace("port 443", "port 8443"))
+    (handbook / "README.md").rename(handbook / "START.md")
+    (handbook / "guides" / "leave.md").unlink()
+
+    await indexed(documents, caller, handbook)
+
+    after = await stored(database, caller.tenant)
+    assert after.keys() == {"guides/vpn.md", "START.md"}
+    assert after["guides/vpn.md"] != before["guides/vpn.md"]
+    answer = await documents.retrieve_document(caller, "error 809 port", "handbook")
+    assert "port 8443" in answer.content
+    assert answer.document == "guides/vpn.md"
+    found = await documents.repository(caller, "handbook")
+    assert await items(database, caller.tenant) == found.chunks == found.embedded
+
+
+async def test_a_run_that_was_ended_while_it_embedded_is_finished_by_the_next(
+    documents: DocumentService, caller: Caller, manual: Path, database: Database
+) -> None:
+    """What was stored stays, can be found by its words at once, and is not read again."""
+
+    def interrupt(_done: int, total: int) -> None:
+        if total > 1:  # chunks, not files
+            raise Killed
+
+    with pytest.raises(Killed):
+        await documents.index_here(caller, "manual", origin_of(str(manual)), progress=interrupt)
+    before = await stored(database, caller.tenant)
+    early = await documents.retrieve_document(caller, "spare part of machine 17", "manual", budget=300)
+
+    await indexed(documents, caller, manual, "manual")
+
+    assert "SP-0017" in early.content
+    assert await stored(database, caller.tenant) == before
+    found = await documents.repository(caller, "manual")
+    assert found.embedded == found.chunks
+
+
+async def test_a_version_that_was_stored_and_never_came_into_use_is_taken_up(
+    documents: DocumentService, caller: Caller, handbook: Path, database: Database
+) -> None:
+    """A run that ended between the two is finished without reading the file again."""
+    await indexed(documents, caller, handbook)
+    before = await stored(database, caller.tenant)
+    async with database.transaction(caller.tenant) as connection:
+        await connection.execute(update(document).where(document.c.path == "guides/vpn.md").values(current=False))
+
+    await indexed(documents, caller, handbook)
+
+    assert await stored(database, caller.tenant) == before
+    assert await stored(database, caller.tenant, current=False) == {}
+
+
+async def test_old_versions_leave_with_the_next_run(
+    documents: DocumentService, caller: Caller, handbook: Path, database: Database
+) -> None:
+    """They stay for answers that are being written while a run replaces them."""
+    await indexed(documents, caller, handbook)
+    (handbook / "guides" / "vpn.md").write_text(VPN + "\nMore.\n")
+    await indexed(documents, caller, handbook)
+    between = await stored(database, caller.tenant, current=False)
+
+    await indexed(documents, caller, handbook)
+
+    assert between.keys() == {"guides/vpn.md"}
+    assert await stored(database, caller.tenant, current=False) == {}
+
+
+async def test_a_file_without_text_is_reported_and_not_read_twice(
+    documents: DocumentService, caller: Caller, handbook: Path
+) -> None:
+    """Its bytes have not changed, and neither has what is said of it."""
+    (handbook / "blank.md").write_text(" \n\n")
+    await indexed(documents, caller, handbook)
+    first = await documents.skipped_files(caller, "handbook")
+
+    await indexed(documents, caller, handbook)
+
+    assert [(one.path, one.reason) for one in first] == [("blank.md", "empty")]
+    assert await documents.skipped_files(caller, "handbook") == first
+    assert dict((await documents.repository(caller, "handbook")).skipped) == {"empty": 1}
+
+
+async def test_a_document_that_becomes_empty_is_answered_from_no_more(
+    documents: DocumentService, caller: Caller, handbook: Path
+) -> None:
+    """Its old text would be wrong."""
+    await indexed(documents, caller, handbook)
+    (handbook / "guides" / "vpn.md").write_text("\n")
+
+    await indexed(documents, caller, handbook)
+
+    with pytest.raises(NotFound):
+        await documents.read_document(caller, "handbook", "guides/vpn.md")
+
+
+async def test_a_source_that_has_gone_fails_the_run_and_keeps_the_documents(
+    documents: DocumentService, caller: Caller, handbook: Path
+) -> None:
+    """What is wrong is said where repositories are listed, and answers go on."""
+    await indexed(documents, caller, handbook)
+    origin = origin_of(str(handbook))
+    handbook.rename(handbook.with_name("elsewhere"))
+
+    with pytest.raises((NotFound, InvalidInput)):
+        await documents.index_here(caller, "handbook", origin)
+
+    (found,) = await documents.list_repositories(caller)
+    assert found.state == "failed"
+    assert found.problem
+    assert "809" in (await documents.retrieve_document(caller, "what does error 809 mean", "handbook")).content
+
+
+async def test_a_repository_that_is_removed_while_it_is_indexed_leaves_nothing(
+    documents: DocumentService, caller: Caller, manual: Path, database: Database
+) -> None:
+    """Neither rows nor chunks in the index, whoever was first."""
+    removals: list[asyncio.Task[None]] = []
+
+    def remove(_done: int, total: int) -> None:
+        if total and not removals:
+            removals.append(asyncio.create_task(documents.remove_repository(caller, "manual")))
+
+    with pytest.raises(NotFound):
+        await documents.index_here(caller, "manual", origin_of(str(manual)), progress=remove)
+    await asyncio.gather(*removals)
+
+    assert await documents.list_repositories(caller) == ()
+    assert await stored(database, caller.tenant) == {}
+    assert await items(database, caller.tenant) == 0
+
+
+async def test_a_name_stands_for_one_source(documents: DocumentService, caller: Caller, handbook: Path) -> None:
+    """The same source again is a refresh; another one is refused until the first is removed."""
+    origin = origin_of(str(handbook))
+    first = await documents.index(caller, "handbook", origin)
+
+    again = await documents.index(caller, "handbook", origin)
+    with pytest.raises(Conflict):
+        await documents.index(caller, "handbook", origin_of(str(handbook / "guides")))
+    await documents.remove_repository(caller, "handbook")
+    other = await documents.index(caller, "handbook", origin_of(str(handbook / "guides")))
+
+    assert again.id == first.id != other.id
+
+
+@pytest.mark.parametrize("name", ["", " ", "a b", "../x", "-x", "x" * 64, "a\nb"])
+async def test_a_name_is_one_that_people_can_type(documents: DocumentService, caller: Caller, name: str) -> None:
+    """Others are refused before anything is looked at."""
+    with pytest.raises(InvalidInput):
+        await documents.index(caller, name, Origin("folder", "/nowhere"))
+
+
+async def test_indexing_is_asked_for_together_with_its_job(
+    documents: DocumentService, caller: Caller, handbook: Path, services: Services
+) -> None:
+    """The repository names the job that will fill it."""
+    found = await documents.index(caller, "handbook", origin_of(str(handbook)))
+
+    job = await services.jobs.find(caller, found.job)
+    assert (job.subject, job.state, found.state) == (found.id, "waiting", "waiting")
+
+
+async def test_a_job_that_was_cancelled_is_no_repository_that_waits(
+    documents: DocumentService, caller: Caller, handbook: Path, services: Services
+) -> None:
+    """People see that it will not go on by itself."""
+    found = await documents.index(caller, "handbook", origin_of(str(handbook)))
+
+    await services.jobs.cancel(caller, found.job)
+
+    assert (await documents.repository(caller, "handbook")).state == "failed"
+
+
+async def test_answers_are_whole_while_documents_are_replaced(
+    documents: DocumentService, caller: Caller, manual: Path
+) -> None:
+    """Each rests on one version of the text, whatever a run does meanwhile."""
+    await indexed(documents, caller, manual, "manual")
+    versions = [machines(), machines().replace("kilograms", "pounds")]
+
+    async def replace() -> None:
+        for version in (1, 0, 1):
+            (manual / "machines.md").write_text(versions[version])
+            await indexed(documents, caller, manual, "manual")
+
+    running = asyncio.create_task(replace())
+    answers = 0
+    while not running.done():
+        answer = await documents.retrieve_document(caller, "how heavy is machine 7", "manual", budget=600)
+        texts = [text for text in versions if all(text[one.start : one.end] in answer.content for one in answer.sources)]
+        assert texts
+        assert answer.sources
+        answers += 1
+    await running
+    assert answers
+
+
+async def test_a_guide_by_a_person_stays(documents: DocumentService, caller: Caller, handbook: Path) -> None:
+    """Runs leave it alone, until it is given back."""
+    await indexed(documents, caller, handbook)
+
+    await documents.set_guide(caller, "handbook", "Ask about **anything**.")
+    (handbook / "new.md").write_text("# New\n\nA new page.\n")
+    await indexed(documents, caller, handbook)
+
+    found = await documents.repository(caller, "handbook")
+    assert (found.guide, found.guide_by) == ("Ask about **anything**.", "person")
+    assert (await documents.set_guide(caller, "handbook", None)).guide_by == "structure"

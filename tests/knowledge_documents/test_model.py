@@ -1,0 +1,158 @@
+"""Answers and guides with a model: real services, a fake model over real HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.chat_server import ChatServer
+from tests.support.product import opened
+from thresher.core import Settings, Tenant
+from thresher.embedding import Encoder, count_tokens, open_encoder
+from thresher.knowledge.documents import Origin, Retrieval
+from thresher.llm import OpenAIChat
+from thresher.services import Services
+from thresher.store import Database
+
+BUDGET = 500
+QUERY = "What limits the pressure of the boiler?"
+SENTENCE = "A valve limits the pressure of the boiler to 3 bar."
+
+
+@pytest.fixture(scope="module")
+async def encoder() -> AsyncIterator[Encoder]:
+    """The packaged encoder."""
+    encoder = open_encoder(Settings())
+    yield encoder
+    await encoder.close()
+
+
+@pytest.fixture
+def model() -> Iterator[ChatServer]:
+    """A fake chat service that runs."""
+    server = ChatServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+async def chat(model: ChatServer) -> AsyncIterator[OpenAIChat]:
+    """Its client."""
+    chat = OpenAIChat(model.url, "fake", key=None, seconds=10)
+    yield chat
+    await chat.close()
+
+
+@pytest.fixture
+async def services(
+    database: Database, tenant: Tenant, settings: Settings, encoder: Encoder, tmp_path: Path
+) -> AsyncIterator[Services]:
+    """Services whose repository `manual` has a long document and a short one."""
+    folder = tmp_path / "manual"
+    folder.mkdir()
+    parts = [f"## Part {n}\n\nThe boiler of kind {n} is {n} metres high. It stands in hall {n}.\n" for n in range(60)]
+    (folder / "boiler.md").write_text("\n".join(["# Boiler", *parts, f"## Safety\n\n{SENTENCE}\n"]), encoding="utf-8")
+    (folder / "garden.md").write_text("# Garden\n\nRoses are cut in spring.\n", encoding="utf-8")
+    quick = settings.model_copy(update={"llm_seconds": 0.5})
+    async with opened(database, tenant, quick, encoder) as services:
+        await services.documents.index_here(services.caller, "manual", Origin("folder", str(folder)))
+        yield services
+
+
+async def asked(
+    services: Services, chat: OpenAIChat | None, query: str = QUERY, budget: int = BUDGET, cursor: str = ""
+) -> Retrieval:
+    """The abstractive answer."""
+    return await services.documents.retrieve_document(
+        services.caller, query, "manual", budget=budget, mode="abstractive", chat=chat, cursor=cursor
+    )
+
+
+async def test_a_model_condenses_more_than_the_reader_has_room_for(
+    services: Services, chat: OpenAIChat, model: ChatServer
+) -> None:
+    """Its sentences are traced to passages; what it did not read is named, with the way there."""
+    model.model = lambda _: f"{SENTENCE} So it is safe."
+
+    answer = await asked(services, chat)
+
+    assert (answer.mode, answer.degraded, answer.unsupported) == ("abstractive", "", 1)
+    assert answer.content.split("\n")[1].startswith(f"{SENTENCE} [")
+    assert "So it is safe. [~]" in answer.content
+    assert answer.token_count == count_tokens(answer.content) <= BUDGET
+    assert (answer.document, answer.was_compressed) == ("boiler.md", True)
+    assert count_tokens(model.requests[0]["messages"][1]["content"]) > 2 * BUDGET
+
+
+async def test_the_passages_of_an_answer_are_where_it_says(
+    services: Services, chat: OpenAIChat, model: ChatServer, tmp_path: Path
+) -> None:
+    """Lines and characters of the document."""
+    model.model = lambda _: SENTENCE
+
+    (part,) = (await asked(services, chat)).sources
+
+    text = (tmp_path / "manual" / "boiler.md").read_text(encoding="utf-8")
+    assert SENTENCE in text[part.start : part.end]
+    assert SENTENCE in "\n".join(text.split("\n")[part.first_line - 1 : part.last_line])
+    assert part.heading_path[0] == "Boiler"
+
+
+@pytest.mark.parametrize(
+    ("mode", "said", "words"),
+    [
+        ("slow", "", "did not answer within 0.5 s"),
+        ("raw:no", "", "cannot be read"),
+        ("401", "", "HTTP 401"),
+        ("good", "NOTHING", "found nothing"),
+        ("good", "word " * 3000, "does not fit"),
+    ],
+)
+async def test_where_the_model_fails_the_extractive_answer_comes_and_says_so(
+    services: Services, chat: OpenAIChat, model: ChatServer, mode: str, said: str, words: str
+) -> None:
+    """The same that would have come without asking for the model."""
+    model.mode, model.model = mode, lambda _: said
+    plain = await services.documents.retrieve_document(services.caller, QUERY, "manual", budget=BUDGET)
+
+    answer = await asked(services, chat)
+
+    assert (answer.mode, answer.content, answer.cursor) == ("extractive", plain.content, plain.cursor)
+    assert answer.degraded.startswith("Extractive: ")
+    assert words in answer.degraded
+
+
+async def test_without_a_model_the_answer_is_extractive_and_says_so(services: Services) -> None:
+    """With the setting that would change it."""
+    answer = await asked(services, None)
+
+    assert answer.mode == "extractive"
+    assert "THRESHER_LLM_URL" in answer.degraded
+    assert SENTENCE in answer.content
+
+
+async def test_a_document_that_fits_is_given_whole(services: Services, chat: OpenAIChat, model: ChatServer) -> None:
+    """Nothing is gained by other words; the model is not asked."""
+    answer = await asked(services, chat, "When are roses cut?")
+
+    assert (answer.document, answer.mode, answer.was_compressed) == ("garden.md", "extractive", False)
+    assert (answer.degraded, model.requests) == ("", [])
+
+
+async def test_the_cursor_of_a_model_s_answer_gives_what_it_did_not_read(
+    services: Services, chat: OpenAIChat, model: ChatServer
+) -> None:
+    """In the document's own words or in the model's."""
+    model.model = lambda _: SENTENCE
+    first = await asked(services, chat, budget=150)
+    read = model.requests[0]["messages"][1]["content"]
+
+    rest = await services.documents.retrieve_document(
+        services.caller, QUERY, "manual", budget=BUDGET, cursor=first.cursor
+    )
+
+    assert first.left_out
+    assert rest.sources
+    assert not any(line in read for line in rest.content.split("\n") if line.startswith("The boiler of kind"))
