@@ -27,13 +27,12 @@ def sample_row(table: Table, tenant: Tenant) -> dict[str, Any]:
 async def fill(database: Database, tenant: Tenant) -> None:
     """Write one row into every tenant table."""
     async with database.transaction(tenant) as connection:
-        server_id = 0
+        parents: dict[str, int] = {}
         for table in metadata.sorted_tables:
             if table.name not in TENANT_TABLES:
                 continue
             row = sample_row(table, tenant)
-            if "server_id" in row:
-                row["server_id"] = server_id
+            row |= {column: parent for column, parent in parents.items() if column in row}
             result = await connection.execute(table.insert().values(**row))
-            if table.name == "server":
-                server_id = result.inserted_primary_key[-1]
+            if "id" in table.columns:
+                parents[f"{table.name}_id"] = result.inserted_primary_key[-1]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -24,6 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from thresher.core import EncoderError, Settings, StoreUnavailable, Tenant, ThresherError, event
 from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.entries import KIND, Holder, entries_of, facets_of
+from thresher.knowledge.documents.guide import guide_of
 from thresher.knowledge.documents.models import Repository, Skipped, SourceFile, chunk_id
 from thresher.knowledge.documents.preparing import FORMAT, Prepared, prepare
 from thresher.knowledge.documents.queries import Refused, Standing
@@ -142,7 +143,7 @@ class Indexing:
             return
         run = _Run(self._database, self._index, self._settings, tenant, found, report)
         try:
-            await run.run()
+            await run.run(self.guide)
         except _Removed:
             await remove(self._database, self._index, tenant, repository_id)
         except asyncio.CancelledError:
@@ -157,7 +158,15 @@ class Indexing:
             raise
 
     async def guide(self, connection: AsyncConnection, tenant: Tenant, repository_id: int) -> None:
-        """Build the guide of a repository anew, unless a person wrote it."""
+        """Build the guide of a repository and its glossary anew; a guide that a person wrote stays."""
+        found = await queries.repository_by_id(connection, tenant, repository_id)
+        if found is None:
+            return
+        outlines = await queries.outlines(connection, tenant, repository_id)
+        text, acronyms = await asyncio.to_thread(guide_of, found.name, outlines)
+        built = {} if found.guide_by == "person" else {"guide": text, "guide_by": "structure"}
+        await queries.set_repository(connection, tenant, repository_id, acronyms=acronyms, **built)
+        await queries.recount(connection, tenant, repository_id)
 
     async def _fail(self, tenant: Tenant, repository_id: int, problem: str) -> None:
         """Say what is wrong, where that can be said."""
@@ -192,7 +201,7 @@ class _Run:
         self._refused: list[Refused] = []
         self._unread: list[Skipped] = []
 
-    async def run(self) -> None:
+    async def run(self, guide: Callable[[AsyncConnection, Tenant, int], Awaitable[None]]) -> None:
         await self._set(state="indexing", problem="")
         self._report("listing", 0, 0)
         source = await asyncio.to_thread(self._open)
@@ -204,6 +213,10 @@ class _Run:
         finally:
             await asyncio.to_thread(source.close)
         await self._describe(skipped, version)
+        if changed or not self._repository.guide:
+            await run_retrying(
+                self._database, self._tenant, lambda connection: guide(connection, self._tenant, self._repository.id)
+            )
         try:
             embedded = await self._embed()
         except EncoderError as error:

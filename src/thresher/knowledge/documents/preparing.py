@@ -10,6 +10,7 @@ from typing import Final
 
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.chunking import chunk
+from thresher.knowledge.documents.guide import outline_of
 from thresher.knowledge.documents.layout import Layout, layout_of
 from thresher.knowledge.documents.models import CHUNK_BITS, SourceFile
 from thresher.knowledge.documents.queries import DocumentWrite
@@ -64,7 +65,7 @@ def prepare(file: SourceFile, data: bytes) -> Prepared:
         lines=lines_in(parsed.text),
         chunks=len(chunked.chunks),
         notes=parsed.notes,
-        outline={},
+        outline=outline_of(file.path, parsed, chunked),
         sections=sections_of(parsed.blocks),
         layout=layout.packed(),
     )
