@@ -2,7 +2,7 @@
 
 Invariant: whatever it works with it opens itself; it shares nothing with its parent but the database.
 
-Uses: core, embedding, jobs, knowledge, search, store.
+Uses: core, embedding, jobs, knowledge, llm, search, store.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from thresher.embedding import open_encoder
 from thresher.jobs import Task
 from thresher.jobs.worker import work
 from thresher.knowledge.documents import IndexTask
+from thresher.llm import open_chat
 from thresher.search import SearchIndex
 from thresher.store import Database
 
@@ -31,7 +32,9 @@ async def open_tasks(settings: Settings, database: Database, stack: AsyncExitSta
     stack.push_async_callback(encoder.close)
     index = SearchIndex(database, encoder, settings)
     stack.push_async_callback(index.close)
-    return (IndexTask(database, index, settings),)
+    if (chat := open_chat(settings)) is not None:
+        stack.push_async_callback(chat.close)
+    return (IndexTask(database, index, settings, chat),)
 
 
 if __name__ == "__main__":

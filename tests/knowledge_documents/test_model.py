@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.fakes.chat_server import ChatServer
 from tests.support.product import opened
 from thresher.core import Settings, Tenant
-from thresher.embedding import Encoder, count_tokens, open_encoder
-from thresher.knowledge.documents import Origin, Retrieval
+from thresher.embedding import Encoder, count_tokens, open_cross_encoder, open_encoder
+from thresher.knowledge.documents import DocumentService, Origin, Retrieval
 from thresher.llm import OpenAIChat
 from thresher.services import Services
 from thresher.store import Database
@@ -156,3 +157,48 @@ async def test_the_cursor_of_a_model_s_answer_gives_what_it_did_not_read(
     assert first.left_out
     assert rest.sources
     assert not any(line in read for line in rest.content.split("\n") if line.startswith("The boiler of kind"))
+
+
+async def guide_of(services: Services, chat: OpenAIChat) -> tuple[str, str]:
+    """Who wrote the guide, and the guide, after another run with this model."""
+    documents, caller = DocumentService(*_parts(services), services.settings, chat), services.caller
+    origin = (await documents.repository(caller, "manual")).origin
+    after = await documents.index_here(caller, "manual", origin)
+    return after.guide_by, after.guide
+
+
+def _parts(services: Services) -> tuple[Any, ...]:
+    return services.database, services.index, open_cross_encoder(services.settings), services.jobs
+
+
+async def test_a_model_writes_the_guide_once(services: Services, chat: OpenAIChat, model: ChatServer) -> None:
+    """From the one of the structure; a run that finds nothing new does not ask again."""
+    model.model = lambda _: "All about boilers.\n- `boiler.md`: kinds and safety"
+
+    first = await guide_of(services, chat)
+    second = await guide_of(services, chat)
+
+    assert first == second == ("model", "All about boilers.\n- `boiler.md`: kinds and safety")
+    assert len(model.requests) == 1
+    assert "garden.md" in model.requests[0]["messages"][1]["content"]
+
+
+async def test_a_model_that_fails_leaves_the_guide_as_it_is(
+    services: Services, chat: OpenAIChat, model: ChatServer
+) -> None:
+    """The repository is ready all the same."""
+    model.mode = "401"
+
+    by, guide = await guide_of(services, chat)
+
+    assert by == "structure"
+    assert "boiler.md" in guide
+    assert (await services.documents.repository(services.caller, "manual")).state == "ready"
+
+
+async def test_a_person_s_guide_is_never_replaced(services: Services, chat: OpenAIChat, model: ChatServer) -> None:
+    """Nor is the model asked."""
+    await services.documents.set_guide(services.caller, "manual", "Ask Ana.")
+
+    assert await guide_of(services, chat) == ("person", "Ask Ana.")
+    assert model.requests == []

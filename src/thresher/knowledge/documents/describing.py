@@ -11,11 +11,16 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from thresher.core import ModelError, event
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from thresher.core import ModelError, Tenant, event
 from thresher.embedding import count_tokens
+from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.guides import fitted
 from thresher.knowledge.documents.instructions import border_of, filled
+from thresher.knowledge.documents.models import Repository
 from thresher.llm import Chat, ChatRequest, Message
+from thresher.store import Database, clean, run_retrying
 
 logger = logging.getLogger("thresher.knowledge.documents")
 
@@ -29,6 +34,53 @@ _WORDS_A_TOKEN: Final = 0.6
 _FEWEST_LINES: Final = 2
 _NAMED: Final = re.compile(r"`([^`\n]+)`")
 _ADDRESS: Final = re.compile(r"\w+://[^\s)>\]`]+|\]\(([^)\s]+)")
+
+
+class Describer:
+    """Replaces guides that were built from structure by a model's.
+
+    Args:
+        database: Where repositories are.
+        chat: The model; without one nothing is done.
+        seconds: How long an answer that somebody waits for may take.
+    """
+
+    def __init__(self, database: Database, chat: Chat | None, seconds: float) -> None:
+        self._database = database
+        self._chat = chat
+        self._seconds = seconds
+
+    async def describe(self, tenant: Tenant, repository_id: int) -> None:
+        """Have the model write a guide, unless it or a person has since the documents changed.
+
+        A model that fails is named in the log; the next run asks it again.
+
+        Raises:
+            StoreUnavailable: The database cannot be reached.
+        """
+        if self._chat is None:
+            return
+        async with self._database.transaction(tenant) as connection:
+            found = await queries.repository_by_id(connection, tenant, repository_id)
+        if found is None or found.guide_by != "structure" or not found.guide:
+            return
+        paths = {document.path for document in await queries.current(self._database, tenant, repository_id)}
+        try:
+            text = await described(self._chat, found.name, found.guide, paths, self._seconds)
+        except ModelError as error:
+            event(logger, "guide not described", level=logging.WARNING, model=self._chat.name, reason=error.code)
+            return
+        await run_retrying(
+            self._database, tenant, lambda connection: _store(connection, tenant, found, {"guide": clean(text)})
+        )
+
+
+async def _store(connection: AsyncConnection, tenant: Tenant, before: Repository, values: dict[str, str]) -> None:
+    """Keep a model's guide, unless the one that it was made from was replaced meanwhile."""
+    await queries.lock_repository(connection, tenant, before.id)
+    now = await queries.repository_by_id(connection, tenant, before.id)
+    if now is not None and (now.guide_by, now.guide) == (before.guide_by, before.guide):
+        await queries.set_repository(connection, tenant, before.id, **values, guide_by="model")
 
 
 async def described(chat: Chat, name: str, guide: str, paths: Collection[str], seconds: float) -> str:

@@ -23,6 +23,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import EncoderError, Settings, StoreUnavailable, Tenant, ThresherError, event
 from thresher.knowledge.documents import queries
+from thresher.knowledge.documents.describing import Describer
 from thresher.knowledge.documents.entries import KIND, Holder, entries_of, facets_of
 from thresher.knowledge.documents.guide import guide_of
 from thresher.knowledge.documents.models import Repository, Skipped, SourceFile, chunk_id
@@ -31,6 +32,7 @@ from thresher.knowledge.documents.queries import Refused, Standing
 from thresher.knowledge.documents.reading import Unreadable
 from thresher.knowledge.documents.sources import Limits, Source, open_source
 from thresher.knowledge.documents.stored_entries import StoredEntries
+from thresher.llm import Chat
 from thresher.search import Entry, Filter, PutCounts, SearchIndex
 from thresher.store import Database, run_retrying
 
@@ -118,12 +120,14 @@ class Indexing:
         database: Where documents are stored.
         index: Where they are found.
         settings: The limits of sources, and the data folder.
+        chat: The configured model, if there is one: it writes guides.
     """
 
-    def __init__(self, database: Database, index: SearchIndex, settings: Settings) -> None:
+    def __init__(self, database: Database, index: SearchIndex, settings: Settings, chat: Chat | None = None) -> None:
         self._database = database
         self._index = index
         self._settings = settings
+        self._describer = Describer(database, chat, settings.llm_seconds)
 
     async def run(self, tenant: Tenant, repository_id: int, report: Report) -> None:
         """Index a repository; one that is gone is fine.
@@ -144,6 +148,7 @@ class Indexing:
         run = _Run(self._database, self._index, self._settings, tenant, found, report)
         try:
             await run.run(self.guide)
+            await self._describer.describe(tenant, repository_id)
         except _Removed:
             await remove(self._database, self._index, tenant, repository_id)
         except asyncio.CancelledError:

@@ -25,6 +25,7 @@ from thresher.knowledge.documents.scoring import unknown
 from thresher.knowledge.documents.shelf import Shelf
 from thresher.knowledge.documents.sources import may_index
 from thresher.knowledge.documents.task import TASK
+from thresher.llm import Chat
 from thresher.search import SearchIndex
 from thresher.store import Database, clean, run_retrying
 
@@ -42,15 +43,24 @@ class Repositories:
         jobs: Fills them.
         shelf: Knows who sees which.
         settings: Who may index what; the data folder.
+        chat: The configured model, if there is one.
     """
 
-    def __init__(self, database: Database, index: SearchIndex, jobs: Jobs, shelf: Shelf, settings: Settings) -> None:
+    def __init__(
+        self,
+        database: Database,
+        index: SearchIndex,
+        jobs: Jobs,
+        shelf: Shelf,
+        settings: Settings,
+        chat: Chat | None = None,
+    ) -> None:
         self._database = database
         self._index = index
         self._jobs = jobs
         self._shelf = shelf
         self._settings = settings
-        self.indexing = Indexing(database, index, settings)
+        self.indexing = Indexing(database, index, settings, chat)
 
     async def index(self, caller: Caller, name: str, origin: Origin, *, defer: bool = True) -> Repository:
         """Add a repository, or index the one of this name again where it has this origin."""

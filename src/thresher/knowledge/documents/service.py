@@ -49,7 +49,7 @@ class DocumentService:
         shelf = Shelf(database)
         scorer = Scorer(index, shelf)
         self._shelf = shelf
-        self._repositories = Repositories(database, index, jobs, shelf, settings)
+        self._repositories = Repositories(database, index, jobs, shelf, settings, chat)
         self._retriever = Retriever(scorer, shelf, crossing, Condenser(chat, settings.llm_seconds))
         self._searcher = Searcher(scorer, shelf)
         self._pager = Pager(scorer, shelf)

@@ -10,6 +10,7 @@ from typing import Final
 from thresher.core import Settings
 from thresher.jobs import Work
 from thresher.knowledge.documents.indexing import Indexing
+from thresher.llm import Chat
 from thresher.search import SearchIndex
 from thresher.store import Database
 
@@ -23,10 +24,11 @@ class IndexTask:
         database: Where documents are stored.
         index: Where they are found.
         settings: The limits of sources, and the data folder.
+        chat: The configured model, if there is one.
     """
 
-    def __init__(self, database: Database, index: SearchIndex, settings: Settings) -> None:
-        self._indexing = Indexing(database, index, settings)
+    def __init__(self, database: Database, index: SearchIndex, settings: Settings, chat: Chat | None = None) -> None:
+        self._indexing = Indexing(database, index, settings, chat)
 
     @property
     def name(self) -> str:

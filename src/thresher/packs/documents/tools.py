@@ -77,6 +77,7 @@ async def retrieve_document(
         rerank=rerank,
         document=document or None,
         mode=mode,
+        chat=request.chat,
     )
     return _result(answer, retrieval_text(answer, budget))
 
