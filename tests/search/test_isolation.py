@@ -148,6 +148,9 @@ def conditions_removed(statement: str) -> str:
         "STATE",
         "OLD_TERMS",
         "PENDING",
+        "COUNT_PENDING",
+        "COUNT_EMBEDDED",
+        "NEAR_TERMS",
     ],
 )
 async def test_without_any_condition_a_tenant_still_sees_nothing_of_another(
@@ -165,6 +168,9 @@ async def test_without_any_condition_a_tenant_still_sees_nothing_of_another(
         "low": -1,
         "high": 10**9,
         "most": 10**9,
+        "slips": WORDS,
+        "above": "",
+        "below": "z",
         "model": encoder.name,
         "since": -1,
         "ids": list(range(10)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -261,3 +262,136 @@ async def test_an_entry_of_several_texts_is_scored_by_its_best(
     scored = await index.score(caller, KIND, "gamma delta")
 
     assert scored.dense == pytest.approx([1.0], abs=1e-4)
+
+
+async def test_all_words_come_before_some(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
+    """In a text search an item that holds every word stands first, however rare a word of another is."""
+    texts = ["zebra zebra zebra", "the common word stands here", "common", "common things", "word of mouth"]
+    await index.put(tenant, KIND, [entry(number, text) for number, text in enumerate(texts)], embed=False)
+
+    scored = await index.score(caller, KIND, "common word", search_type="text")
+    rare = await index.score(caller, KIND, "common word zebra", search_type="text")
+
+    assert scored.by_words.argmax() == 1
+    assert scored.tiers.tolist() == [0, 2, 1, 1, 1]
+    assert rare.tiers.max() == 1
+    assert rare.unknown == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "guess"),
+    [
+        ("decompos", "decomposit"),
+        ("decompositoin of observatoins", "decomposit"),
+        ("decompositionn", "decomposit"),
+        ("dekomposition", "decomposit"),
+    ],
+)
+async def test_a_word_that_nobody_holds_is_guessed_at(
+    index: SearchIndex, tenant: Tenant, caller: Caller, query: str, guess: str
+) -> None:
+    """By its beginning, or by one slip of the hand; what was guessed is told."""
+    await fill(index, tenant)
+
+    scored = await index.score(caller, KIND, query, search_type="text")
+
+    assert (guess,) in scored.guesses.values()
+    assert scored.lexical[0] > 0
+    assert scored.degraded == ""
+
+
+@pytest.mark.parametrize("query", ["even", "grup", "zzzzzzzz", "12345678", "ab"])
+async def test_short_or_strange_words_are_not_guessed_at(
+    index: SearchIndex, tenant: Tenant, caller: Caller, query: str
+) -> None:
+    """One letter makes another word of them."""
+    await index.put(tenant, KIND, [entry(1, "event of a group, abcdefgh 1234567")])
+
+    scored = await index.score(caller, KIND, query, search_type="text")
+
+    assert scored.guesses == ({"even": ("event",)} if query == "even" else {})
+
+
+async def test_a_hybrid_search_leaves_unknown_words_to_the_meaning(
+    index: SearchIndex, tenant: Tenant, caller: Caller
+) -> None:
+    """Nothing is guessed where the encoder answers."""
+    await fill(index, tenant)
+
+    scored = await index.score(caller, KIND, "decompositoin")
+
+    assert scored.guesses == {}
+    assert scored.unknown == ("decompositoin",)
+    assert not scored.lexical.any()
+
+
+class Reader:
+    """Gives texts back by their ids, and remembers which were asked for.
+
+    Args:
+        texts: What it holds, the first under 1.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = dict(enumerate(texts, start=1))
+        self.asked: list[int] = []
+
+    async def __call__(self, ids: Sequence[int]) -> dict[int, str]:
+        """The texts of some ids."""
+        self.asked += ids
+        return {number: self.texts[number] for number in ids}
+
+
+QUOTABLE = ("the weights of groups", "groups of weights", "other text", "Weights\nof groups, again")
+
+
+@pytest.mark.parametrize("quotation", ['"weights of groups"', "“Weights of  Groups”", "«weights, of groups»"])
+async def test_a_quotation_is_found_word_for_word(
+    index: SearchIndex, tenant: Tenant, caller: Caller, quotation: str
+) -> None:
+    """Only texts that hold its words are read; case, spaces and punctuation do not count."""
+    await index.put(tenant, KIND, [entry(number, text) for number, text in enumerate(QUOTABLE, start=1)])
+    read = Reader(QUOTABLE)
+
+    scored = await index.score(caller, KIND, f"where are {quotation}?", search_type="text", texts_of=read)
+    plain = await index.score(caller, KIND, f"where are {quotation}?", search_type="text")
+
+    assert scored.tiers.tolist() == [3, 2, 0, 3]
+    assert sorted(read.asked) == [1, 2, 4]
+    assert set(np.argsort(-scored.by_words)[:2].tolist()) == {0, 3}
+    assert (scored.lexical > plain.lexical).tolist() == [True, False, False, True]
+    assert scored.degraded == ""
+
+
+async def test_a_quotation_that_stands_nowhere_says_so(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
+    """And its words are searched."""
+    await index.put(tenant, KIND, [entry(number, text) for number, text in enumerate(QUOTABLE, start=1)])
+
+    scored = await index.score(caller, KIND, '"groups weights" "nothing of it"', texts_of=Reader(QUOTABLE))
+
+    assert '"groups weights", "nothing of it"' in scored.degraded
+    assert scored.tiers.tolist() == [1, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"',
+        '""',
+        '"" ""',
+        '"unclosed words',
+        "it's 5\" long",
+        "a AND (b OR NOT c)",
+        "title:x^2 ~ * ? + - && ||",
+        "%s \\",
+        "\0\ud800",
+    ],
+)
+async def test_nothing_in_a_query_is_syntax(index: SearchIndex, tenant: Tenant, caller: Caller, query: str) -> None:
+    """Odd quotation marks and operators of other search engines are text."""
+    await index.put(tenant, KIND, [entry(number, text) for number, text in enumerate(QUOTABLE, start=1)])
+
+    scored = await index.score(caller, KIND, query, search_type="text", texts_of=Reader(QUOTABLE))
+
+    assert len(scored.lexical) == 4
+    assert scored.degraded == ""

@@ -16,6 +16,7 @@ import numpy as np
 from thresher.core import StoreError, StoreUnavailable, event
 from thresher.embedding import Encoder
 from thresher.search.arrays import Floats
+from thresher.search.guessing import longer, slips
 from thresher.search.phrases import Embedded, embed
 from thresher.search.planning import Plan
 from thresher.search.put import told_model
@@ -59,6 +60,14 @@ class Arms:
                 raise
             event(_logger, "search without database", level=logging.WARNING, kind=request.kind, error=str(error))
             return last, "Searched by meaning alone, in the last copy of the index: the database does not answer."
+
+    async def near_terms(self, request: Request, word: str, term: str) -> list[str]:
+        """Terms that a word may mean which no item holds; none where the database does not answer."""
+        try:
+            async with asyncio.timeout(_READ_SECONDS):
+                return await self._reader.near_terms(request, slips(word), longer(term))
+        except (StoreError, TimeoutError):
+            return []
 
     async def matching(self, plan: Plan, reading: Reading, embedded: Embedded, lost: str) -> Embedded:
         """Vectors of the model that serves; none, with a note, when no encoder at hand is that model.

@@ -18,7 +18,7 @@ from thresher.search import answering, writing
 from thresher.search.ahead import Ahead
 from thresher.search.arms import Arms
 from thresher.search.arrays import Floats
-from thresher.search.asking import Question, score
+from thresher.search.asking import Question, TextsOf, score
 from thresher.search.bm25 import score_texts
 from thresher.search.calibration import constants_for
 from thresher.search.copies import Copies
@@ -282,6 +282,7 @@ class SearchIndex:
         search_type: SearchType = "hybrid",
         context: str = "",
         synonyms: Synonyms = NO_SYNONYMS,
+        texts_of: TextsOf | None = None,
     ) -> Scoring:
         """Score every item that the filter lets through, exactly, for a kind that ranks by itself.
 
@@ -293,6 +294,8 @@ class SearchIndex:
             search_type: Which arms decide. Where the encoder is away the words decide, and `degraded` says so.
             context: What the question came up in; scored beside it.
             synonyms: Other ways of saying words of the query.
+            texts_of: Gives the texts of some ids, which the index does not keep: what the query quotes is looked for
+                in them word for word. Without it a quotation counts by its words.
 
         Raises:
             InvalidInput: The query is blank.
@@ -302,7 +305,7 @@ class SearchIndex:
             raise InvalidInput("There is nothing to search for.", hint="Ask a question, or give some words.")
         started = time.perf_counter()
         plan = plan_of([query, context] if context.strip() else [query], split=False)
-        question = Question(Request(caller, kind, filter.facets), plan, search_type, synonyms)
+        question = Question(Request(caller, kind, filter.facets), plan, search_type, synonyms, texts_of)
         answer = await score(self._arms, question)
         total = (time.perf_counter() - started) * 1000
         return replace(answer, search_ms=max(total - answer.embedding_ms, 0.0))

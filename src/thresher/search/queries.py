@@ -28,6 +28,19 @@ WHERE c.kind = %(kind)s
 until their postings reach the budget; the rarest is always taken, and of the others only the count is told. Ids from
 `low` to `high` are read, of which there are `most` at most."""
 
+NEAR_TERMS = """
+(
+  SELECT term FROM term_stat WHERE kind = %(kind)s AND term = ANY (%(slips)s::text[])
+  ORDER BY documents DESC, term LIMIT %(limit)s
+)
+UNION
+(
+  SELECT term FROM term_stat WHERE kind = %(kind)s AND term > %(above)s::text AND term < %(below)s::text
+  ORDER BY documents DESC, term LIMIT %(limit)s
+)
+"""
+"""Terms that are among some, and those that begin with one; the commonest of each."""
+
 DENSE = """
 WITH living AS MATERIALIZED (
   SELECT id FROM item

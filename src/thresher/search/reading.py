@@ -25,6 +25,8 @@ from thresher.store import Database
 POSTING_BUDGET = 50_000
 """Postings that one search reads: about 15 ms. The commonest terms go beyond it, and say least; collections up to some
 5,000 items never reach it."""
+NEAR = 3
+"""Terms of each kind that are taken for one that no item holds."""
 _LOOP_PRODUCTS = 100_000
 """Inner products that are worked out on the event loop, up to some 5 ms; more go to a thread."""
 
@@ -153,6 +155,13 @@ class Reader:
             return EVERYWHERE
         rows = snapshot.allowed(request.caller.user, request.facets)
         return EVERYWHERE if rows is None or not len(rows) else _span_of(snapshot.rows.ids, rows)
+
+    async def near_terms(self, request: Request, slips: Sequence[str], longer: tuple[str, str] | None) -> list[str]:
+        """Terms of the collection that are among some, or lie between two in the order of their bytes."""
+        above, below = longer or ("", "")
+        parameters = {"kind": request.kind, "slips": list(slips), "above": above, "below": below, "limit": NEAR}
+        found = await run_once(self._database, request.caller.tenant, queries.NEAR_TERMS, parameters)
+        return sorted(row[0] for row in found)
 
     def last(self, request: Request) -> Reading | None:
         """What the process holds of a collection, perhaps out of date, without its words; None for nothing."""

@@ -151,11 +151,13 @@ class Scoring:
         dense: float32 (n,), the inner product of the query with each item's best vector; NaN for an item that is not
             embedded yet; None where the arm did not run.
         lexical: float32 (n,), BM25; 0 where no word matches. In a semantic search only of items not embedded yet.
-        tiers: int8 (n,), how completely the query's words are there: 2 all of them, 1 some, 0 none.
+        tiers: int8 (n,), how completely the query's words are there: 3 every quotation word for word, 2 all words,
+            1 some, 0 none.
         context_dense: float32 (n,), as `dense`, for the context; None without context.
         context_lexical: float32 (n,), as `lexical`, for the context; None without context.
         terms: The distinct terms of the query, in order.
         unknown: Those that no item holds.
+        guesses: Unknown term to the terms that were searched for in its place; in a text search alone.
         search_type: As it was carried out.
         degraded: What is weaker than asked for, in words.
         items: Size of the whole collection, for all callers.
@@ -173,6 +175,7 @@ class Scoring:
     context_lexical: Floats | None = None
     terms: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    guesses: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     search_type: SearchType = "hybrid"
     degraded: str = ""
     items: int = 0
@@ -183,9 +186,9 @@ class Scoring:
 
     @property
     def by_words(self) -> Floats:
-        """Float32 (n,), the order of a text search: items that hold every word first, then by BM25."""
+        """Float32 (n,), the order of a text search: quotations first, then all words, then by BM25."""
         step = np.float32(1.0 + self.lexical.max(initial=0.0))
-        return (self.lexical + step * (self.tiers == 2)).astype(np.float32)
+        return (self.lexical + step * np.maximum(self.tiers - 1, 0)).astype(np.float32)
 
     def matched(self, number: int) -> tuple[str, ...]:
         """The terms that one item holds, strongest first; empty for an item that the filter does not let through."""

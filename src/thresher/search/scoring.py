@@ -19,8 +19,8 @@ from thresher.search.arrays import Floats, Ids
 from thresher.search.bm25 import Postings, inverse_frequency, rows_of
 from thresher.search.wanted import Wanted, Way
 
+QUOTED: Final = 3
 ALL_WORDS: Final = 2
-SOME_WORDS: Final = 1
 
 Cells: TypeAlias = Mapping[str, tuple[Ids, Floats]]
 """Term to the rows that hold it, int64, sorted, and its BM25 there, float32."""
@@ -32,7 +32,7 @@ class ByWords:
 
     Attributes:
         scores: float32 (n,), BM25.
-        tiers: int8 (n,), `ALL_WORDS`, `SOME_WORDS` or 0.
+        tiers: int8 (n,): `QUOTED` holds every quotation, `ALL_WORDS` every word, 1 some, 0 none.
         cells: Of the terms that some item holds.
     """
 

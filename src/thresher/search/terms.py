@@ -61,6 +61,20 @@ def query_terms(text: str) -> list[str]:
     return list(dict.fromkeys(terms(text)))
 
 
+def query_words(text: str) -> dict[str, str]:
+    """Distinct terms of a query, each with the folded word that it was first cut from."""
+    stem = _stemmer.english.stemWord
+    words: dict[str, str] = {}
+    for word, whole in _words(text):
+        words.setdefault(word if whole else stem(word), word)
+    return words
+
+
+def stemmed(word: str) -> str:
+    """The term of a folded word."""
+    return _stemmer.english.stemWord(word)
+
+
 def split_name(name: str) -> str:
     """An identifier as words: `getUserByID_v2` becomes `get User By ID v 2`."""
     return " ".join(re.sub(r"[\W_]+", " ", _HUMP.sub(" ", _normal(name))).split())

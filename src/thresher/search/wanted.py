@@ -6,11 +6,11 @@ Invariant: pure; nothing in a user's text is query syntax, and any text gives so
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from thresher.search.terms import query_terms
+from thresher.search.terms import query_terms, query_words
 
 Synonyms: TypeAlias = Mapping[str, Sequence[str]]
 """A text to others that mean the same: `{"SVD": ["singular value decomposition"]}`; read in both directions."""
@@ -40,10 +40,12 @@ class Wanted:
     Attributes:
         terms: Distinct, in order of first appearance.
         ways: Other ways of saying some of them.
+        written: Term to the word that it was cut from, folded.
     """
 
     terms: tuple[str, ...]
     ways: tuple[Way, ...] = ()
+    written: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def all_terms(self) -> list[str]:
@@ -58,14 +60,15 @@ def wanted_of(text: str, synonyms: Synonyms) -> Wanted:
         text: Any.
         synonyms: What means the same.
     """
-    asked = tuple(query_terms(text))
+    words = query_words(text)
+    asked = tuple(words)
     held = set(asked)
     ways = (
         Way(said, other)
         for said, other in _pairs(synonyms)
         if said and other and said != other and held.issuperset(said) and not held.issuperset(other)
     )
-    return Wanted(asked, tuple(dict.fromkeys(ways))[:MOST_WAYS])
+    return Wanted(asked, tuple(dict.fromkeys(ways))[:MOST_WAYS], words)
 
 
 def _pairs(synonyms: Synonyms) -> Iterable[tuple[tuple[str, ...], tuple[str, ...]]]:
