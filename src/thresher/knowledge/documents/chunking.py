@@ -20,7 +20,8 @@ from thresher.knowledge.documents.partition import partition
 from thresher.knowledge.documents.units import Unit, units
 
 TARGET: Final = 100
-"""Tokens of a chunk: full retention on three corpora is level from 80 to 120, worse with single sentences and with 320; 100 fills best."""
+"""Tokens of a chunk: full retention on three corpora is level from 80 to 120, and worse with single sentences and with
+320; with 100 budgets are filled best."""
 MOST: Final = 1.5
 """A chunk of several units is at most this many times the target."""
 SMALL: Final = 0.4
