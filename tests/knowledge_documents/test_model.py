@@ -114,15 +114,27 @@ async def test_the_passages_of_an_answer_are_where_it_says(
 async def test_where_the_model_fails_the_extractive_answer_comes_and_says_so(
     services: Services, chat: OpenAIChat, model: ChatServer, mode: str, said: str, words: str
 ) -> None:
-    """The same that would have come without asking for the model."""
+    """In the record and in its first line; all of it inside the budget."""
     model.mode, model.model = mode, lambda _: said
-    plain = await services.documents.retrieve_document(services.caller, QUERY, "manual", budget=BUDGET)
 
     answer = await asked(services, chat)
 
-    assert (answer.mode, answer.content, answer.cursor) == ("extractive", plain.content, plain.cursor)
+    assert (answer.mode, answer.found) == ("extractive", True)
+    assert SENTENCE in answer.content
+    assert answer.content.startswith(f"[{answer.degraded}]\n")
     assert answer.degraded.startswith("Extractive: ")
     assert words in answer.degraded
+    assert answer.token_count == count_tokens(answer.content) <= BUDGET
+
+
+async def test_a_small_budget_is_not_spent_on_explanations(services: Services) -> None:
+    """The record has them."""
+    plain = await services.documents.retrieve_document(services.caller, QUERY, "manual", budget=110)
+
+    answer = await asked(services, None, budget=110)
+
+    assert answer.content == plain.content
+    assert "no model" in answer.degraded
 
 
 async def test_without_a_model_the_answer_is_extractive_and_says_so(services: Services) -> None:

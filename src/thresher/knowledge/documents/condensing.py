@@ -7,15 +7,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
+from dataclasses import replace
+from typing import Final, TypeAlias
 
 from thresher.core import ModelError, event
+from thresher.embedding import count_tokens
 from thresher.knowledge.documents.abstracting import Excerpt, abstract, extract_budget
 from thresher.knowledge.documents.models import Retrieval
 from thresher.knowledge.documents.question import Question
 from thresher.llm import Chat
 
 _logger = logging.getLogger("thresher.knowledge")
+
+_NO_MODEL: Final = "Extractive: no model is configured (THRESHER_LLM_URL), and the client lends none."
+_LEAST_ROOM: Final = 100
+"""Tokens of passages below which a line about the way they were chosen is not worth its place."""
 
 Extract: TypeAlias = Callable[[int], Awaitable[tuple[Retrieval, Sequence[Excerpt]]]]
 """Gives the extractive answer to the same question within another budget, and its passages."""
@@ -43,11 +49,24 @@ class Condenser:
         """
         chat = self._chat or question.chat
         if chat is None:
-            return answer, "Extractive: no model is configured (THRESHER_LLM_URL), and the client lends none."
+            return await _instead(question, answer, extract, _NO_MODEL)
         wide, excerpts = await extract(extract_budget(question.budget))
         try:
             told = question.query, question.context, question.budget
             return await abstract(chat, wide, excerpts, *told, self._seconds), ""
         except ModelError as error:
             event(_logger, "not condensed", level=logging.WARNING, model=chat.name, reason=error.code)
-            return answer, f"Extractive: {error.message}"
+            return await _instead(question, answer, extract, f"Extractive: {error.message}")
+
+
+async def _instead(question: Question, answer: Retrieval, extract: Extract, why: str) -> tuple[Retrieval, str]:
+    """The extractive answer with a first line that says why it is one, where the budget has room for that."""
+    room = question.budget - count_tokens(f"[{why}]\n")
+    if room < _LEAST_ROOM:
+        return answer, why
+    shorter, _ = await extract(room)
+    content = f"[{why}]\n{shorter.content}"
+    tokens = count_tokens(content)
+    if tokens > question.budget:
+        return answer, why
+    return replace(shorter, content=content, token_count=tokens), why
