@@ -16,14 +16,24 @@ from thresher.knowledge.documents.reading.code import read_code
 from thresher.knowledge.documents.reading.encodings import decoded
 from thresher.knowledge.documents.reading.failures import Unreadable
 from thresher.knowledge.documents.reading.formats import media_of
+from thresher.knowledge.documents.reading.hypertext import convert_html
 from thresher.knowledge.documents.reading.languages import LANGUAGES
 from thresher.knowledge.documents.reading.lines import Reading
 from thresher.knowledge.documents.reading.markdown import read_markdown
+from thresher.knowledge.documents.reading.notebook import convert_notebook
 from thresher.knowledge.documents.reading.plain import read_plain
+from thresher.knowledge.documents.reading.restructured import read_restructured
 
 __all__ = ["Unreadable", "parse"]
 
-_READERS: Final[Mapping[str, Callable[[str], Reading]]] = {"markdown": read_markdown}
+_READERS: Final[Mapping[str, Callable[[str], Reading]]] = {
+    "markdown": read_markdown,
+    "rst": read_restructured,
+}
+_CONVERTERS: Final[Mapping[str, Callable[[str], tuple[str, Reading]]]] = {
+    "html": convert_html,
+    "notebook": convert_notebook,
+}
 _PROSE: Final = {"markdown", "rst", "html", "pdf", "docx", "notebook"}
 _SPEECHLESS: Final = {"readme", "index", "main", "overview", "_index"}
 _WORDS: Final = re.compile(r"[^\s_-]+")
@@ -43,9 +53,16 @@ def parse(path: str, data: bytes) -> Parsed:
     text, note = decoded(data)
     if not text.strip():
         raise Unreadable("empty", "There is no text in it.")
-    reading = read_code(text, media) if media in LANGUAGES else _READERS.get(media, read_plain)(text)
+    text, reading = _read(text, media)
     notes = tuple(part for part in (note, *reading.notes) if part)
     return Parsed(text, reading.title or _title(path, media, reading.blocks), media, reading.blocks, notes)
+
+
+def _read(text: str, media: str) -> tuple[str, Reading]:
+    """The text that is kept, and its blocks."""
+    if media in _CONVERTERS:
+        return _CONVERTERS[media](text)
+    return text, read_code(text, media) if media in LANGUAGES else _READERS.get(media, read_plain)(text)
 
 
 def _title(path: str, media: str, blocks: Sequence[Block]) -> str:

@@ -1,0 +1,104 @@
+"""HTML: what a reader of the page sees, as Markdown.
+
+lxml reads the page and takes away what is no content; markdownify writes the Markdown.
+
+Invariant: the answer is storable text; time grows with the length of the page, whatever it nests.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, TypeAlias
+
+from bs4 import BeautifulSoup, Tag
+from lxml import html as untyped_html
+from markdownify import MarkdownConverter
+
+from thresher.knowledge.documents.reading.encodings import storable
+from thresher.knowledge.documents.reading.headings import plain
+from thresher.knowledge.documents.reading.lines import Reading
+from thresher.knowledge.documents.reading.markdown import read_markdown
+
+_Element: TypeAlias = Any
+"""An element of lxml, which has no types."""
+_html: Any = untyped_html
+_DEEPEST: Final = 60
+"""Levels of tags; deeper ones are taken away and their text stays, as the converter calls itself for each level."""
+_NO_CONTENT: Final = (
+    "//script | //style | //noscript | //template | //svg | //iframe | //object | //canvas | //nav | //button | "
+    "//input | //select | //dialog | //*[@hidden] | //*[@aria-hidden='true'] | "
+    "//*[@role='navigation' or @role='search' or @role='banner'] | //a[contains(@class, 'headerlink')]"
+)
+_MAIN: Final = "//main | //*[@role='main']"
+_MAIN_SHARE: Final = 0.5
+"""Of the page's text that its main part must hold to be taken for the whole."""
+_LANGUAGE: Final = re.compile(r"(?:language|lang|highlight|brush:)-?\s*([A-Za-z0-9+#]+)")
+_BLANK_LINES: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*){2,}")
+_TRAILING: Final = re.compile(r"(?<=\S)[ \t]+$", re.M)
+
+
+def convert_html(page: str) -> tuple[str, Reading]:
+    """The page as Markdown, and the blocks of that."""
+    parser = _html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    try:
+        root = _html.document_fromstring(page.encode("utf-8", "replace"), parser=parser)
+    except _html.etree.ParserError:
+        return "", Reading(())
+    title = " ".join("".join(str(part) for part in root.xpath("//head/title[1]//text()")).split())
+    main = _content(root)
+    _flatten(main)
+    converter = MarkdownConverter(
+        heading_style="ATX", bullets="-", code_language_callback=_language, escape_misc=False, escape_underscores=False
+    )
+    soup = BeautifulSoup(_html.tostring(main, encoding="unicode"), "lxml")
+    text, _ = storable(converter.convert_soup(soup))
+    text = _BLANK_LINES.sub("\n\n", _TRAILING.sub("", text)).strip("\n") + "\n"
+    reading = read_markdown(text)
+    return text, Reading(reading.blocks, reading.title or plain(title), reading.notes)
+
+
+def _content(root: _Element) -> _Element:
+    """The part of the page that holds its text, without what is no content."""
+    for element in root.xpath(_NO_CONTENT):
+        if element.getparent() is not None:
+            element.drop_tree()
+    for image in root.xpath("//img"):
+        _words_of(image)
+    for link in root.xpath("//a[starts-with(@href, '#') or starts-with(@href, 'javascript:')]"):
+        link.drop_tag()
+    whole = root.find("body")
+    whole = root if whole is None else whole
+    mains = root.xpath(_MAIN)
+    if len(mains) == 1 and len(mains[0].text_content()) > _MAIN_SHARE * len(whole.text_content()):
+        return mains[0]
+    return whole
+
+
+def _words_of(image: _Element) -> None:
+    """An image becomes the words that stand for it."""
+    words = " ".join((image.get("alt") or "").split())
+    image.tail = f"{words} {image.tail or ''}" if words else image.tail
+    image.drop_tag()
+
+
+def _flatten(root: _Element) -> None:
+    """Take away the tags that lie too deep."""
+    depth = 0
+    deep: list[_Element] = []
+    for event, element in _html.etree.iterwalk(root, events=("start", "end")):
+        depth += 1 if event == "start" else -1
+        if event == "start" and depth > _DEEPEST:
+            deep.append(element)
+    for element in reversed(deep):
+        element.drop_tag()
+
+
+def _language(element: Tag) -> str:
+    """The language of a code block, as its class names it."""
+    nodes = [element, element.find("code"), element.parent, element.parent.parent if element.parent else None]
+    for node in nodes:
+        classes = node.get("class") if isinstance(node, Tag) else None
+        match = _LANGUAGE.match(" ".join(classes) if isinstance(classes, list) else classes or "")
+        if match:
+            return match[1]
+    return ""
