@@ -37,15 +37,19 @@ class Plan:
         chosen: int64, ordinals in the order in which they were chosen; the last is given up first.
         spares: int64, ordinals that may still fit when all is counted exactly, best first.
         given: bool (n,), chunks that earlier answers held.
+        table: Whether there is room for a table of what is left out.
+        large: The chunk that fits best, where it is too large for the budget; else -1.
     """
 
     chosen: Column
     spares: Column
     given: Bools
+    table: bool = True
+    large: int = -1
 
     def reads(self, layout: Layout) -> list[int]:
         """Ordinals of all chunks whose texts are needed to write the answer, in order: headers of tables too."""
-        wanted = np.concatenate([self.chosen, self.spares])
+        wanted = np.concatenate([self.chosen, self.spares, np.array([self.large][: self.large + 1], np.int64)])
         heads = wanted[layout.head_ends[wanted] > layout.head_starts[wanted]]
         first = np.searchsorted(layout.starts, layout.head_starts[heads], "right") - 1
         last = np.searchsorted(layout.starts, layout.head_ends[heads], "left") - 1
@@ -68,12 +72,16 @@ def plan(layout: Layout, scores: Floats, budget: int, given: Bools | None = None
     given = np.zeros(len(layout), np.bool_) if given is None else given
     units = units_of(layout)
     seen = among_neighbours(scores, layout.headings)
-    frame = FRAME_TOKENS + count_tokens(path) + budget // _RUN_TOKENS + outline.room(layout, ~given, budget)
-    chosen = select(units, seen, max(budget - frame, 0), given)
+    frame = FRAME_TOKENS + count_tokens(path) + budget // _RUN_TOKENS
+    table = outline.room(layout, ~given, budget)
+    best, cost = _best(units, seen, given)
+    if cost > budget - frame - table:  # what fits best is worth more than the table
+        table = 0
+    chosen = select(units, seen, max(budget - frame - table, 0), given)
     held = given.copy()
     held[chosen] = True
     spares = _spares(layout, seen, ~held, frame + budget // outline.SHARE)
-    return Plan(chosen, spares, given)
+    return Plan(chosen, spares, given, table > 0, best if cost > budget - frame else -1)
 
 
 def units_of(layout: Layout) -> Units:
@@ -84,6 +92,14 @@ def units_of(layout: Layout) -> Units:
     headers = np.ceil(header * (layout.tokens / spans)[holder]).astype(np.int64)
     named = np.where(layout.path_tokens > 0, layout.path_tokens + HEADING_TOKENS, 0)
     return Units(layout.tokens, MARK_TOKENS + headers, layout.headings, named, layout.twins)
+
+
+def _best(units: Units, scores: Floats, given: Bools) -> tuple[int, int]:
+    """The chunk that fits best of those that were not given, and what it costs alone; -1 and 0 where all were."""
+    if given.all():
+        return -1, 0
+    best = int(np.argmax(np.where(given, -np.inf, scores)))
+    return best, int(units.costs[best] + units.openings[best] + units.label_costs[units.labels[best]])
 
 
 def _spares(layout: Layout, scores: Floats, free: Bools, room: int) -> Column:

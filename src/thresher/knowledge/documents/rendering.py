@@ -1,4 +1,4 @@
-"""Writes what a model reads: passages, verbatim, under marks, and a map of what was left out.
+"""Writes what a model reads: passages, verbatim, under marks, and a table of what was left out.
 
     [manual.md, lines 210-233 | Section > Part]
     text ...
@@ -17,35 +17,16 @@ unchanged.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-import numpy as np
-
-from thresher.embedding import count_tokens
-from thresher.knowledge.documents import cursors, outline
+from thresher.knowledge.documents import outline
 from thresher.knowledge.documents.compression import Plan
-from thresher.knowledge.documents.layout import Column, Layout, written_path
-from thresher.knowledge.documents.models import Document, Omitted, Part
-from thresher.search import Bools
+from thresher.knowledge.documents.excerpts import excerpt
+from thresher.knowledge.documents.layout import Layout
+from thresher.knowledge.documents.models import Document, Part
+from thresher.knowledge.documents.page import Content, Page
+from thresher.search import query_terms
 
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """An answer's text and what is to be said of it.
-
-    Attributes:
-        text: What a model reads.
-        tokens: Of the text, exactly; never above the budget.
-        parts: The stretches that it holds, in order.
-        left_out: What neither it nor an answer before it holds.
-        cursor: Fetches that; empty where nothing is left.
-    """
-
-    text: str
-    tokens: int
-    parts: tuple[Part, ...]
-    left_out: tuple[Omitted, ...] = ()
-    cursor: str = ""
+__all__ = ["Content", "render", "whole"]
 
 
 def whole(document: Document, layout: Layout, text: str) -> Content:
@@ -71,9 +52,14 @@ def render(
         plan: What to hold.
         texts: Texts of the chunks that `plan.reads` names.
         budget: Tokens at most.
-        question: The words that make the question, for the cursor.
+        question: The words that make the question, for the cursor and for cutting a chunk that is too large.
+
+    Returns:
+        The answer; without text where not even the words about the rest fit.
     """
-    page = _Page(document, layout, plan.given, texts, budget, question)
+    page = Page(document, layout, plan.given, texts, question, budget // outline.SHARE if plan.table else 0, plan.large)
+    if plan.large >= 0 and (part := _excerpt(page, plan.large, budget)) is not None:
+        return part
     chosen = plan.chosen.tolist()
     answer = page.written(chosen)
     while answer.tokens > budget and chosen:
@@ -91,80 +77,13 @@ def render(
     return answer if answer.tokens <= budget else Content("", 0, (), answer.left_out, answer.cursor)
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """All that an answer is written from."""
-
-    document: Document
-    layout: Layout
-    given: Bools
-    texts: Mapping[int, str]
-    budget: int
-    question: Sequence[str]
-
-    def written(self, chosen: Sequence[int]) -> Content:
-        """The answer with these chunks, counted."""
-        order = np.sort(np.array(chosen, np.int64))
-        held = self.given.copy()
-        held[order] = True
-        pieces: list[str] = []
-        parts: list[Part] = []
-        above: tuple[str, ...] | None = None
-        for run in np.split(order, np.flatnonzero(np.diff(order) != 1) + 1) if len(order) else []:
-            run_parts = self._parts(run)
-            path = self.layout.paths[int(self.layout.headings[run[0]])]
-            pieces.append(self._mark(run_parts, path if path != above else (), first=above is None))
-            pieces += [self._text(part) for part in run_parts]
-            parts += run_parts
-            above = self.layout.paths[int(self.layout.headings[run[-1]])]
-        cursor = cursors.written(self.document.id, held, self.question)
-        text = "\n".join([*pieces, *self._rest(~held, cursor)])
-        return Content(text, count_tokens(text), tuple(parts), outline.left_out(self.layout, ~held), cursor)
-
-    def _parts(self, run: Column) -> list[Part]:
-        """The stretch of a run, and before it the header of its table where that lies elsewhere."""
-        layout, first, last = self.layout, int(run[0]), int(run[-1])
-        stretches = [(int(layout.starts[first]), int(layout.ends[last]))]
-        if layout.head_ends[first] > layout.head_starts[first]:
-            stretches.insert(0, (int(layout.head_starts[first]), int(layout.head_ends[first])))
-        parts: list[Part] = []
-        for start, end in stretches:
-            text = self._between(start, end)
-            start += len(text) - len(text.lstrip("\r\n"))
-            text = text.strip("\r\n")
-            line = self._line(start)
-            path = layout.paths[int(layout.headings[self._chunk(start)])]
-            lines = line, line + text.rstrip().count("\n")
-            parts.append(Part(self.document.path, path, *lines, start, start + len(text), count_tokens(text)))
-        return parts
-
-    def _text(self, part: Part) -> str:
-        return self._between(part.start, part.end)
-
-    def _between(self, start: int, end: int) -> str:
-        """A stretch of the document, out of the texts of its chunks."""
-        starts = self.layout.starts
-        first, last = self._chunk(start), self._chunk(max(end - 1, start))
-        joined = "".join(self.texts[place] for place in range(first, last + 1))
-        return joined[start - int(starts[first]) : end - int(starts[first])]
-
-    def _chunk(self, character: int) -> int:
-        return int(np.searchsorted(self.layout.starts, character, "right")) - 1
-
-    def _line(self, character: int) -> int:
-        chunk = self._chunk(character)
-        before = self.texts[chunk][: character - int(self.layout.starts[chunk])]
-        return int(self.layout.first_lines[chunk]) + before.count("\n")
-
-    def _mark(self, parts: Sequence[Part], path: tuple[str, ...], *, first: bool) -> str:
-        lines = ", ".join(f"{part.first_line}-{part.last_line}" for part in parts)
-        where = f"{self.document.path}, lines {lines}" if first else lines
-        return f"[{where} | {written_path(path)}]" if path else f"[{where}]"
-
-    def _rest(self, missing: Bools, cursor: str) -> list[str]:
-        """The words about what is left out, and its map."""
-        if not missing.any():
-            return []
-        tokens = int(self.layout.tokens[missing].sum())
-        entries = outline.written(self.layout, missing, self.budget // outline.SHARE)
-        return [f"[left out: {tokens} tokens; cursor {cursor}]{entries}"]
+def _excerpt(page: Page, chunk: int, budget: int) -> Content | None:
+    """An answer with the sentences of one chunk that fit; None where none does."""
+    text, wanted = page.texts[chunk], query_terms(" ".join(page.question))
+    room = budget - page.cut(chunk, 0, 0).tokens
+    while room > 0 and (bounds := excerpt(text, page.layout.kind(chunk), wanted, room)) is not None:
+        answer = page.cut(chunk, *bounds)
+        if answer.tokens <= budget:
+            return answer
+        room -= answer.tokens - budget
+    return None
