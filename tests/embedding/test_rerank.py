@@ -22,6 +22,20 @@ async def test_the_fitting_text_scores_highest_whatever_stands_beside_it() -> No
     assert np.array_equal(together, np.concatenate(alone))
 
 
+async def test_of_a_long_text_the_beginning_is_read_and_of_a_query_all() -> None:
+    """So that one long passage does not hold up the others."""
+    encoder = open_cross_encoder(load_settings())
+    start = "It will rain in Paris tomorrow. " * 40
+    query = "tell me about the weather of the city in the days to come " * 8
+
+    scores = await encoder.rerank(query, [start, start + "Send a mail."])
+    asked = await encoder.rerank(query + "and send a mail", [start])
+    await encoder.close()
+
+    assert scores[0] == scores[1]
+    assert asked[0] != scores[0]
+
+
 async def test_a_closed_cross_encoder_says_so() -> None:
     """No texts give no scores before that."""
     encoder = open_cross_encoder(load_settings())

@@ -106,7 +106,7 @@ class CrossEncoder(Protocol):
     """Scores how well texts answer a query by reading both together."""
 
     async def rerank(self, query: str, texts: Sequence[str]) -> Scores:
-        """Score each text against the query.
+        """Score each text against the query; of a long one its beginning is read.
 
         Returns:
             Shape (len(texts),): the model's logits, higher fits better; comparable within one query.
