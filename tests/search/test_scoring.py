@@ -174,6 +174,21 @@ async def test_statistics_hold_after_puts_without_vectors(
     assert await disagreements(database, tenant, KIND) == []
 
 
+@pytest.mark.parametrize("others", [0, 40])
+async def test_coverage_means_the_same_in_every_size(
+    index: SearchIndex, tenant: Tenant, caller: Caller, others: int
+) -> None:
+    """All words are 1, a rare word says more than a common one, and what nobody holds is missed."""
+    await fill(index, tenant, embed=False)
+    await index.put(tenant, KIND, [entry(n, f"something else {n}") for n in range(20, 20 + others)], embed=False)
+
+    whole = await index.score(caller, KIND, "slow svd", search_type="text")
+    half = await index.score(caller, KIND, "slow spaceships", search_type="text")
+
+    assert whole.coverage[:4] == pytest.approx([0, 1, 0, 0])
+    assert half.coverage[1] == pytest.approx(0.47, abs=0.03)
+
+
 async def test_synonyms_are_found_in_both_directions(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
     """An acronym finds its words, all of them together, and they find it."""
     await fill(index, tenant)

@@ -119,6 +119,7 @@ def _scoring(
         reading.ids,
         None if dense is None else dense[0],
         lexical,
+        own.coverage,
         own.tiers,
         None if dense is None or not context else dense[1],
         context[0].scores if context else None,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -67,4 +68,4 @@ def quoted(words: ByWords, found: Mapping[str, Sequence[int]]) -> ByWords:
         scores[places] += np.float32(_WEIGHT * inverse_frequency(size, len(places)))
         held[places] += 1
     tiers[(held == len(found)) & (held > 0)] = QUOTED
-    return ByWords(scores, tiers, words.cells)
+    return replace(words, scores=scores, tiers=tiers)

@@ -151,6 +151,9 @@ class Scoring:
         dense: float32 (n,), the inner product of the query with each item's best vector; NaN for an item that is not
             embedded yet; None where the arm did not run.
         lexical: float32 (n,), BM25; 0 where no word matches. In a semantic search only of items not embedded yet.
+        coverage: float32 (n,), 0 to 1, the share of the query's words that an item holds, each by how rare it is. A
+            small collection is taken for a larger one, so that it means the same in every size; a word that nobody
+            holds counts as a rare one.
         tiers: int8 (n,), how completely the query's words are there: 3 every quotation word for word, 2 all words,
             1 some, 0 none.
         context_dense: float32 (n,), as `dense`, for the context; None without context.
@@ -170,6 +173,7 @@ class Scoring:
     ids: Ids
     dense: Floats | None
     lexical: Floats
+    coverage: Floats
     tiers: NDArray[np.int8]
     context_dense: Floats | None = None
     context_lexical: Floats | None = None

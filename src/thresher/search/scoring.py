@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.search.arrays import Floats, Ids
+from thresher.search.background import REFERENCE
 from thresher.search.bm25 import Postings, inverse_frequency, rows_of
 from thresher.search.wanted import Wanted, Way
 
@@ -32,11 +33,13 @@ class ByWords:
 
     Attributes:
         scores: float32 (n,), BM25.
+        coverage: float32 (n,), 0 to 1, the share of the query's words, each by how rare it is.
         tiers: int8 (n,): `QUOTED` holds every quotation, `ALL_WORDS` every word, 1 some, 0 none.
         cells: Of the terms that some item holds.
     """
 
     scores: Floats
+    coverage: Floats
     tiers: NDArray[np.int8]
     cells: Cells
 
@@ -52,15 +55,19 @@ def by_words(wanted: Wanted, postings: Mapping[str, Postings], universe: Ids) ->
     cells = {term: found for term, entry in postings.items() if len((found := _cells(entry, universe))[0])}
     size = len(universe)
     scores = _sum(wanted.terms, cells, size)
-    held = np.zeros(size, np.int32)
+    held, covered, total = np.zeros(size, np.int32), np.zeros(size, np.float32), 0.0
     for term in wanted.terms:
-        held[_holding(term, wanted.ways, cells)] += 1
+        rows = _holding(term, wanted.ways, cells)
+        rarity = inverse_frequency(max(size, REFERENCE), len(rows))
+        held[rows] += 1
+        covered[rows] += rarity
+        total += rarity
     for way in wanted.ways:
         scores += np.maximum(_other(way, cells, size) - _sum(way.said, cells, size), 0)
     tiers = (held > 0).astype(np.int8)
     if wanted.terms:
         tiers[held == len(wanted.terms)] = ALL_WORDS
-    return ByWords(scores, tiers, cells)
+    return ByWords(scores, covered / np.float32(total or 1.0), tiers, cells)
 
 
 def _cells(entry: Postings, universe: Ids) -> tuple[Ids, Floats]:
