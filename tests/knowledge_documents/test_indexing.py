@@ -249,19 +249,31 @@ async def test_answers_are_whole_while_documents_are_replaced(
     documents: DocumentService, caller: Caller, manual: Path
 ) -> None:
     """Each rests on one version of the text, whatever a run does meanwhile."""
+    versions = [machines(6), machines(6).replace("kilograms", "pounds")]
+    (manual / "machines.md").write_text(versions[0])
     await indexed(documents, caller, manual, "manual")
-    versions = [machines(), machines().replace("kilograms", "pounds")]
 
     async def replace() -> None:
-        for version in (1, 0, 1):
+        for version in (1, 0):
             (manual / "machines.md").write_text(versions[version])
             await indexed(documents, caller, manual, "manual")
 
     running = asyncio.create_task(replace())
     answers = 0
     while not running.done():
-        answer = await documents.retrieve_document(caller, "how heavy is machine 7", "manual", budget=600)
-        texts = [text for text in versions if all(text[one.start : one.end] in answer.content for one in answer.sources)]
+        answer = await documents.retrieve_document(
+            caller, "how heavy is machine 3", "manual", budget=300, document="machines.md"
+        )
+        texts = [
+            text for text in versions if all(text[one.start : one.end] in answer.content for one in answer.sources)
+        ]
+        if not texts:
+            print(answer, answers)
+            [
+                print(repr(v[one.start : one.end][:80]), v[one.start : one.end] in answer.content)
+                for v in versions
+                for one in answer.sources
+            ]
         assert texts
         assert answer.sources
         answers += 1
