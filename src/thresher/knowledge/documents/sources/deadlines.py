@@ -19,6 +19,7 @@ class Deadline:
     """
 
     def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
         self._lock = threading.Lock()
         self._ends: list[Callable[[], None]] = []
         self._passed = False

@@ -11,6 +11,7 @@ from typing import Final
 from dulwich.client import HTTPProxyUnauthorized, HTTPUnauthorized
 from dulwich.errors import GitProtocolError, HangupException, NotGitRepository
 from urllib3.exceptions import HTTPError, MaxRetryError
+from urllib3.exceptions import TimeoutError as UrllibTimeout
 
 from thresher.core import NotAllowed, NotFound, SourceUnavailable, ThresherError, mask_text, shortened
 
@@ -40,7 +41,7 @@ def failure_of(error: BaseException, location: str, said: str = "", *, late: boo
     """
     words = _words(error, said)
     lowered = words.lower()
-    if late:
+    if late or _is_timeout(error):
         return SourceUnavailable(
             f"{location} takes too long.",
             hint="Try again, raise THRESHER_SOURCE_SECONDS, or clone it and index the clone.",
@@ -61,6 +62,14 @@ def failure_of(error: BaseException, location: str, said: str = "", *, late: boo
     return SourceUnavailable(
         f"{location} cannot be fetched: {words or type(error).__name__}.", hint="Check the address and the network."
     )
+
+
+def _is_timeout(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, TimeoutError | UrllibTimeout):
+            return True
+        error = error.__cause__
+    return False
 
 
 def _is_forbidden(error: BaseException) -> bool:

@@ -18,6 +18,8 @@ PASSED_OVER: Final = frozenset(
     }
 )  # fmt: skip
 """Folders that tools fill."""
+_ESCAPED: Final = 0xDC00
+"""Where Python keeps a byte that is no UTF-8."""
 _LONGEST: Final = 1_000
 _DEEPEST: Final = 64
 _BINARY: Final = frozenset(
@@ -60,10 +62,17 @@ def path_of(name: bytes) -> str | None:
 
 def odd(name: bytes) -> Skipped:
     """The record of a file whose path is not taken."""
-    shown = name[:_LONGEST].decode("utf-8", "backslashreplace").encode("unicode_escape").decode("ascii")
+    shown = "".join(map(_shown, name[:_LONGEST].decode("utf-8", "surrogateescape")))
     if path_of(name[:_LONGEST]) is not None or name.count(b"/") >= _DEEPEST:
         return Skipped(shown, "unreadable", f"Its path has more than {_LONGEST} bytes or {_DEEPEST} folders.")
     return Skipped(shown, "unreadable", "Its name is not UTF-8, or cannot be shown on one line.")
+
+
+def _shown(character: str) -> str:
+    if character.isprintable():
+        return character
+    byte = ord(character) - _ESCAPED
+    return f"\\x{byte:02x}" if 0 <= byte <= 0xFF else character.encode("unicode_escape").decode("ascii")
 
 
 def judged_by_name(path: str) -> Skipped | None:

@@ -7,6 +7,7 @@ bounded in bytes and in time.
 from __future__ import annotations
 
 import shutil
+import struct
 import tempfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -38,7 +39,7 @@ _MOST_PACKS: Final = 25
 """Each fetch that brings something adds one; beyond it, the copy is made anew and leaves behind what nobody needs."""
 _DAMAGE: Final = (
     KeyError, ValueError, AssertionError, zlib.error, FileLocked, FileFormatException, ObjectFormatException,
-    ApplyDeltaError, ChecksumMismatch,
+    ApplyDeltaError, ChecksumMismatch, struct.error, EOFError,
 )  # fmt: skip
 _PACK_FACTOR: Final = 2
 """What is sent may hold pictures and the like, which are not indexed, and may be this much more than what is."""
@@ -140,13 +141,14 @@ def _fetch(repo: Repo, origin: Origin, asked: _Asked, limits: Limits, deadline: 
     Raises:
         ThresherError: It does not.
     """
+    walker = repo.get_graph_walker()
     client, path, talk = client_of(origin.location, deadline)
     with tempfile.TemporaryFile(dir=repo.path) as pack:
         try:
             result = client.fetch_pack(
                 path.encode(),
                 asked.wants,
-                repo.get_graph_walker(),
+                walker,
                 _bounded(pack, limits, deadline),
                 depth=None if asked.every else 1,
                 ref_prefix=_PREFIXES,

@@ -124,8 +124,9 @@ def client_of(url: str, deadline: Deadline) -> tuple[GitClient, str, SshTalk | N
         )
         return client, unquote(parts.path), talk
     user, password = next(get_credentials_from_store(parts.scheme, parts.hostname or ""), (None, None))
+    silent = min(_SILENT_SECONDS, deadline.seconds)
     manager = default_urllib3_manager(
-        config, pool_manager_cls=_Pool, proxy_manager_cls=_Proxy, base_url=url, timeout=_SILENT_SECONDS
+        config, pool_manager_cls=_Pool, proxy_manager_cls=_Proxy, base_url=url, timeout=silent
     )
     if isinstance(manager, _Pool | _Proxy):
         manager.watch = _watch(url, deadline)
