@@ -82,3 +82,10 @@ def test_nothing_of_a_text_is_lost_but_its_citations(text: str) -> None:
 def test_every_sentence_of_a_text_stands_in_it(text: str) -> None:
     """Nothing that is copied is called an invention."""
     assert [unit for unit in Sources([text]).units(text) if unit.unsupported] == []
+
+
+def test_a_number_alone_is_not_taken_for_the_mark_of_a_list() -> None:
+    """It may be the whole answer."""
+    (unit,) = judged("7.")
+
+    assert unit.unsupported

@@ -90,8 +90,12 @@ class Sources:
 def plain(text: str) -> str:
     """What has to be equal for two sentences to say the same in the same words."""
     text = _CITED.sub("", text.translate(_SHAPES))
-    text = _IGNORED.sub("", _LEAD.sub("", text))
-    return " ".join(text.casefold().split()).strip(" .,:;!|")
+    said = _plain(_LEAD.sub("", text))
+    return said or _plain(text)  # a number alone is no mark of a list
+
+
+def _plain(text: str) -> str:
+    return " ".join(_IGNORED.sub("", text).casefold().split()).strip(" .,:;!|")
 
 
 def _sentences_of(source: str) -> Iterator[str]:
