@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
+import sys
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
@@ -13,13 +16,13 @@ import psutil
 import pytest
 
 from tests.jobs.workshop import COUNT, DIE, HELD_AT, STEPS, steps
-from tests.support import eventually
+from tests.support import Databases, eventually
 from thresher.core import Caller, Settings, Tenant
 from thresher.jobs import Job, Jobs, Supervisor
+from thresher.jobs.queries import LOCK_CLASS
 from thresher.store import Database
 
 ROOT = Path(__file__).parents[2]
-Supervise = Callable[..., asyncio.Task[None]]
 
 
 @pytest.fixture
@@ -30,10 +33,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @asynccontextmanager
-async def supervised(database: Database, folder: Path, workers: int = 1) -> AsyncIterator[Supervisor]:
+async def supervised(
+    database: Database, folder: Path, *, workers: int = 1, module: str = "tests.jobs.workshop", idle_seconds: float = 30
+) -> AsyncIterator[Supervisor]:
     """A supervisor at work, as a daemon has one."""
     settings = Settings(data_dir=folder, workers=workers)
-    supervisor = Supervisor(database, settings, [COUNT, DIE], module="tests.jobs.workshop")
+    supervisor = Supervisor(database, settings, [COUNT, DIE], module=module, idle_seconds=idle_seconds)
     running = asyncio.create_task(supervisor.run())
     try:
         yield supervisor
@@ -167,3 +172,77 @@ async def test_a_daemon_told_to_have_no_workers_has_none(database: Database, ten
 
         assert supervisor.pids == []
         assert (await Jobs(database).cancel(Caller(tenant), job.id)).state == "cancelled"
+
+
+async def test_no_worker_outlives_a_daemon_that_was_killed(database: Database, tenant: Tenant, folder: Path) -> None:
+    """What it did is put back, and another daemon takes it up at once; no address stands on a command line."""
+    (folder / "hold").touch()
+    job = await defer(database, tenant)
+    parent = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.jobs.parent", str(folder)), stdin=PIPE, stdout=PIPE
+    )
+    assert parent.stdin is not None
+    assert parent.stdout is not None
+    parent.stdin.write(database.address.encode() + b"\n")
+    worker = psutil.Process(int(await parent.stdout.readline()))
+    await eventually(lambda: len(steps(folder, 1)) == HELD_AT)
+    shown = worker.cmdline()
+    parent.kill()
+    await parent.wait()
+    await eventually(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE)
+    (folder / "hold").unlink()
+
+    async with supervised(database, folder):
+        ended = await Jobs(database).follow(Caller(tenant), job.id)
+
+    assert not [word for word in shown if "postgres" in word]
+    assert (ended.state, ended.attempts, ended.deaths) == ("done", 2, 0)
+    assert [step for step, _, _ in steps(folder, 1)] == list(range(STEPS))
+
+
+async def test_a_worker_that_loses_its_lock_ends_and_its_job_goes_on(
+    database: Database, databases: Databases, tenant: Tenant, folder: Path
+) -> None:
+    """The database's end of its connection was closed; nobody is blamed for that."""
+    (folder / "hold").touch()
+    async with supervised(database, folder) as supervisor:
+        job = await defer(database, tenant)
+        await eventually(lambda: len(steps(folder, 1)) == HELD_AT)
+        first = supervisor.pids[0]
+        await databases.admin(f"select pg_terminate_backend(pid) from pg_locks where classid = {LOCK_CLASS}")
+        await eventually(lambda: first not in supervisor.pids)
+        (folder / "hold").unlink()
+
+        ended = await Jobs(database).follow(Caller(tenant), job.id)
+
+    assert (ended.state, ended.attempts, ended.deaths) == ("done", 2, 0)
+
+
+async def test_a_worker_leaves_when_there_is_nothing_to_do(database: Database, tenant: Tenant, folder: Path) -> None:
+    """And the next job brings another."""
+    async with supervised(database, folder, idle_seconds=0.05) as supervisor:
+        for subject in (1, 2):
+            job = await defer(database, tenant, subject=subject)
+            ended = await Jobs(database).follow(Caller(tenant), job.id)
+            await asyncio.wait_for(supervisor.idle.wait(), 20)
+
+            assert ended.state == "done"
+            assert supervisor.pids == []
+
+
+async def test_workers_that_cannot_start_are_not_started_without_end(
+    database: Database, tenant: Tenant, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Pauses grow, what they said is in the log, and the job waits."""
+    async with supervised(database, folder, module="tests.jobs.nothing_of_this_name"):
+        caplog.set_level(logging.INFO, "thresher.jobs")
+        job = await defer(database, tenant)
+        ended = await eventually(lambda: [r.created for r in caplog.records if r.getMessage() == "worker ended"][1:])
+        standing = await Jobs(database).cancel(Caller(tenant), job.id)
+
+    started = [record.created for record in caplog.records if record.getMessage() == "worker started"]
+    said = [record.fields["text"].value for record in caplog.records if record.getMessage() == "worker says"]  # type: ignore[attr-defined]
+    assert started[1] - started[0] >= 0.5
+    assert ended
+    assert any("nothing_of_this_name" in text for text in said)
+    assert (standing.state, standing.attempts) == ("cancelled", 0)

@@ -19,15 +19,21 @@ _WATCHED = "set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set 
 
 
 class Life:
-    """One connection that holds the worker's lock."""
+    """One connection that holds the worker's lock.
+
+    Attributes:
+        worker: The worker's number in the queue; 0 before it has one.
+    """
 
     def __init__(self, connection: psycopg.AsyncConnection) -> None:
         self._connection = connection
         self._held = asyncio.Event()
+        self.worker = 0
 
     async def hold(self, worker: int) -> None:
         """Be the living worker of this number."""
         await self._connection.execute("select pg_advisory_lock(%s::int, %s::int)", (LOCK_CLASS, worker))
+        self.worker = worker
         self._held.set()
 
     async def lost(self) -> None:

@@ -80,14 +80,16 @@ class WorkerProcess:
                 self.worker = int(line)
         code = await self._process.wait()
         with suppress(TimeoutError):  # a child of its own may hold its standard error open
-            await asyncio.wait_for(relaying, LAST_WORDS_SECONDS)
+            async with asyncio.timeout(LAST_WORDS_SECONDS):
+                await relaying
         return code
 
     async def end(self) -> None:
         """Have it put back what it does and end, within a bounded time."""
         cast("asyncio.StreamWriter", self._process.stdin).close()
         try:
-            await asyncio.wait_for(self._process.wait(), END_SECONDS)
+            async with asyncio.timeout(END_SECONDS):
+                await self._process.wait()
         except TimeoutError:
             with suppress(ProcessLookupError):
                 self._process.kill()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Final
 
 from thresher.core import StoreUnavailable, event
@@ -50,8 +50,7 @@ class Progress:
             yield
         finally:
             writer.cancel()
-            with suppress(asyncio.CancelledError):
-                await writer
+            await asyncio.wait([writer])
             await self._write()
 
     async def _keep_writing(self) -> None:

@@ -85,7 +85,9 @@ _READY = text("""
     select count(*) from jobs.procrastinate_jobs
     where status = 'todo' and queue_name = any(:tasks) and (scheduled_at is null or scheduled_at <= now())""")
 _WAITING = text("""
-    select exists (select from jobs.procrastinate_jobs where status = 'todo' and queue_name = any(:tasks))""")
+    select exists (
+      select from jobs.procrastinate_jobs
+      where status = 'todo' and queue_name = any(:tasks) or status = 'doing' and worker_id = :worker)""")
 _NAME = text("select name from known_tenants() where id = :tenant")
 
 
@@ -221,9 +223,9 @@ async def ready(connection: AsyncConnection, tasks: list[str]) -> int:
     return (await connection.execute(_READY, {"tasks": tasks})).scalar_one()
 
 
-async def waiting(connection: AsyncConnection, tasks: list[str]) -> bool:
-    """Whether there is any job of some tasks that has not begun, even if its time is still to come."""
-    return (await connection.execute(_WAITING, {"tasks": tasks})).scalar_one()
+async def waiting(connection: AsyncConnection, tasks: list[str], worker: int) -> bool:
+    """Whether there is any job of some tasks that has not begun, even if its time is to come, or one in hand."""
+    return (await connection.execute(_WAITING, {"tasks": tasks, "worker": worker})).scalar_one()
 
 
 async def tenant_name(connection: AsyncConnection, tenant: int) -> str:

@@ -117,7 +117,7 @@ async def run_jobs(
                     stop.wait(),
                     _until_lost(life, lost),
                     broken.wait(),
-                    _idle(database, names, activity, idle_seconds),
+                    _idle(database, names, activity, life, idle_seconds),
                 )
         except (ConnectorException, psycopg.OperationalError) as error:
             raise StoreUnavailable(f"The queue cannot be reached: {error}") from error
@@ -157,13 +157,13 @@ async def _work(app: App, names: Sequence[str]) -> None:
     )
 
 
-async def _idle(database: Database, names: list[str], activity: _Activity, seconds: float) -> None:
+async def _idle(database: Database, names: list[str], activity: _Activity, life: Life, seconds: float) -> None:
     """Wait until nothing has been done for so long, and nothing waits for its time."""
     while True:
         quiet = time.monotonic() - activity.since
         if not activity.running and quiet >= seconds:
             async with database.transaction(queries.NOBODY) as connection:
-                if not await queries.waiting(connection, names):
+                if not await queries.waiting(connection, names, life.worker):
                     return
         await asyncio.sleep(min(max(seconds - quiet, 0.05), POLL_SECONDS))
 

@@ -30,6 +30,8 @@ IDLE_SECONDS: Final = 30.0
 """How long a worker stays for a next job."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 """Seconds before the next worker after one that died; twice as long after each further one."""
+RELEASE_LOOKS, RELEASE_SECONDS = 50, 0.1
+"""How often, and how far apart, it is looked whether the database has noticed that a worker is gone."""
 STEADY_SECONDS: Final = 60.0
 """A worker that lived so long did not die of its start."""
 _CHANNEL: Final = "procrastinate_any_queue_v1"
@@ -87,7 +89,8 @@ class Supervisor:
                 self._wake.clear()
                 await self._look(most)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), self._until_next_look())
+                    async with asyncio.timeout(self._until_next_look()):
+                        await self._wake.wait()
         finally:
             listening.cancel()
             await asyncio.shield(self._end())
@@ -141,6 +144,17 @@ class Supervisor:
         self._not_before = time.monotonic() + self._pause
         if code != DATABASE_LOST and process.worker is not None:
             await self._count_deaths(process.worker)
+        if process.worker is not None:
+            await self._release(process.worker)
+
+    async def _release(self, worker: int) -> None:
+        """Have what an ended worker had in hand wait again; its connection may outlive it by a moment."""
+        for _ in range(RELEASE_LOOKS):
+            async with self._database.transaction(NOBODY) as connection:
+                await queries.take_up(connection)
+                if not await queries.of_worker(connection, worker):
+                    return
+            await asyncio.sleep(RELEASE_SECONDS)
 
     async def _count_deaths(self, worker: int) -> None:
         """Blame what a worker had in hand when it died; what has killed enough of them is given up."""

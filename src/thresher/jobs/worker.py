@@ -78,7 +78,8 @@ async def _work(build: Build, start: Start, sink: BinaryIO) -> None:
 
 def _watch(stop: Callable[[], object]) -> None:
     """Wait for the end of the input; then end in order, or without it."""
-    sys.stdin.buffer.read()
+    while os.read(0, 1024):  # not through the buffer, whose lock the interpreter wants at its end
+        pass
     end = threading.Timer(PUT_BACK_SECONDS, os._exit, (0,))
     end.daemon = True
     end.start()

@@ -1,0 +1,134 @@
+"""The queue: whose tables they are, who may touch them, and what becomes of the jobs of workers that are gone."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import ProgrammingError
+
+from tests.support import Databases, assert_sealed_off, eventually, fill, without_tenant_conditions
+from thresher.core import Caller, Tenant
+from thresher.jobs import Job, Jobs, queries
+from thresher.jobs.queries import LOCK_CLASS, NOBODY
+from thresher.store import Database
+from thresher.store.migrations.versions.r0005_jobs import LAST_SCRIPT, scripts
+
+TASK = "documents.index"
+
+
+async def defer(database: Database, tenant: Tenant, subject: int = 1) -> Job:
+    """Ask for work."""
+    async with database.transaction(tenant) as connection:
+        return await Jobs(database).defer(connection, tenant, TASK, subject)
+
+
+async def taken(database: Database, worker: int) -> int:
+    """Take the next job as a worker does; returns its place in the queue."""
+    async with database.transaction(NOBODY) as connection:
+        found = await connection.execute(
+            text("select id from jobs.procrastinate_fetch_job_v2(null, :worker)"), {"worker": worker}
+        )
+        return found.scalar_one()
+
+
+async def registered(database: Database) -> int:
+    """Be a worker in the list."""
+    async with database.transaction(NOBODY) as connection:
+        return (await connection.execute(text("select * from jobs.procrastinate_register_worker_v1()"))).scalar_one()
+
+
+def test_the_library_brings_no_script_that_no_revision_runs() -> None:
+    """With a newer release of procrastinate, write a revision that runs what is new, and name its last script there."""
+    folder = scripts()[0].parent
+
+    assert sorted(path.name for path in folder.glob("*.sql"))[-1] == LAST_SCRIPT
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "insert into jobs.procrastinate_jobs (queue_name, task_name) values ('a', 'b')",
+        "update jobs.procrastinate_jobs set args = '{}'",
+        "delete from jobs.procrastinate_jobs",
+        "select * from jobs.procrastinate_events",
+        "create table jobs.mine (a int)",
+    ],
+)
+async def test_the_application_changes_the_queue_by_its_functions_alone(
+    database: Database, tenant: Tenant, statement: str
+) -> None:
+    """A statement that was let in by mistake is refused."""
+    with pytest.raises(ProgrammingError, match="permission denied"):
+        async with database.transaction(tenant) as connection:
+            await connection.exec_driver_sql(statement)
+
+
+async def test_functions_of_the_queue_find_their_own_tables_alone(databases: Databases, database: Database) -> None:
+    """Whatever the search path of the session; nobody but the application may call them."""
+    rows = await databases.admin(
+        "select proname, prosecdef, proconfig, has_function_privilege('public', oid, 'execute') "
+        "from pg_proc where pronamespace = 'jobs'::regnamespace",
+        (psycopg.conninfo.conninfo_to_dict(database.address))["dbname"],  # type: ignore[arg-type]
+    )
+
+    assert len(rows) > 10
+    for name, definer, configuration, public in rows:
+        assert (definer, configuration, public) == (True, ["search_path=pg_catalog, jobs, pg_temp"], False), name
+
+
+async def test_a_job_in_hand_waits_again_as_soon_as_its_worker_holds_no_lock(
+    database: Database, tenant: Tenant
+) -> None:
+    """Not before, however long it says nothing."""
+    await defer(database, tenant)
+    worker = await registered(database)
+    place = await taken(database, worker)
+    async with await psycopg.AsyncConnection.connect(database.address, autocommit=True) as life:
+        await life.execute("select pg_advisory_lock(%s::int, %s::int)", (LOCK_CLASS, worker))
+        async with database.transaction(NOBODY) as connection:
+            while_alive = await queries.take_up(connection)
+
+    async def taken_up() -> int:
+        async with database.transaction(NOBODY) as connection:
+            return await queries.take_up(connection)
+
+    assert while_alive == 0
+    assert await eventually(taken_up) == 1
+    assert await taken(database, worker) == place
+
+
+async def test_a_tenant_reaches_no_job_of_another_even_by_a_query_that_forgot_to_ask(
+    database: Database, tenant: Tenant, other_tenant: Tenant
+) -> None:
+    """Row-level security holds what the conditions would."""
+    mine, _ = await defer(database, tenant), await defer(database, other_tenant)
+    jobs = Jobs(database)
+    async with without_tenant_conditions(database) as rewritten:
+        listed = await jobs.list(Caller(tenant))
+        async with database.transaction(tenant) as connection:
+            withdrawn = await jobs.withdraw(connection, tenant, TASK, 1)
+
+    assert [job.id for job in listed] == [job.id for job in withdrawn] == [mine.id]
+    assert rewritten.statements
+    assert [job.state for job in await jobs.list(Caller(other_tenant))] == ["waiting"]
+
+
+async def test_bare_sql_is_sealed_off_too(database: Database, tenant: Tenant, other_tenant: Tenant) -> None:
+    """Every tenant table, that of jobs included."""
+    for one in (tenant, other_tenant):
+        await fill(database, one)
+
+    await assert_sealed_off(database, tenant, other_tenant)
+
+
+async def test_old_jobs_are_purged_with_the_logs_and_open_ones_never(database: Database, tenant: Tenant) -> None:
+    """By the time at which they ended."""
+    jobs = Jobs(database)
+    ended, waiting = await defer(database, tenant, 1), await defer(database, tenant, 2)
+    await jobs.cancel(Caller(tenant), ended.id)
+    async with database.transaction(tenant) as connection:
+        await connection.execute(text("update job set created_at = created_at - interval '1 year'"))
+        await connection.execute(text("select purge_logs(now() + interval '1 second')"))
+
+    assert [job.id for job in await jobs.list(Caller(tenant))] == [waiting.id]
