@@ -45,17 +45,16 @@ def passages_text(found: Passages) -> str:
 
 def page_text(page: Page) -> str:
     """Where a page lies, and how to go on; the page itself is a text of its own."""
-    more = f"; next: cursor {page.cursor}" if page.cursor else "; end"
-    return f"{place(page.part)[:-1]} of {page.total_lines}{more}]"
+    where = place(page.part, of=page.total_lines)
+    return f"{where[:-1]}; next: cursor {page.cursor}]" if page.cursor else where
 
 
-def place(part: Part, repository: str = "") -> str:
-    """Where a stretch lies: `[handbook: leave.md, lines 3-9 | Leave > Parents]`."""
+def place(part: Part, repository: str = "", *, of: int = 0) -> str:
+    """Where a stretch lies: `[handbook: leave.md, lines 3-9 | Leave > Parents]`; `of` how many lines, where known."""
     heading = f" | {' > '.join(part.heading_path)}" if part.heading_path else ""
-    lines = (
-        f"lines {part.first_line}-{part.last_line}" if part.last_line > part.first_line else f"line {part.first_line}"
-    )
-    return f"[{f'{repository}: ' if repository else ''}{part.path}, {lines}{heading}]"
+    whole = f" of {of}" if of else ""
+    whose = f"{repository}: " if repository else ""
+    return f"[{whose}{part.path}, lines {part.first_line}-{part.last_line}{whole}{heading}]"
 
 
 def repositories_text(repositories: Sequence[Repository]) -> str:

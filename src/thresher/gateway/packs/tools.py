@@ -104,11 +104,12 @@ class PackTools:
         return packs
 
     def in_use(self, caller: Caller, packs: Packs) -> Packs:
-        """The packs without those that were of no use to the caller when it was last looked."""
+        """The packs without those that were of no use to the caller when it was last looked, or did not say yet."""
         taken = self._taken.get(caller.place)
-        if taken is None or not taken.unready:
+        if taken is None or (not taken.unready and len(taken.loaded) == len(taken.coded)):
             return packs
-        return replace(packs, active=tuple(pack for pack in packs.active if pack.name not in taken.unready))
+        told = {pack.name for pack, _ in taken.loaded} - taken.unready
+        return replace(packs, active=tuple(pack for pack in packs.active if pack.code is None or pack.name in told))
 
     def listed(self, caller: Caller) -> Mapping[str, frozenset[str]]:
         """The tools that packs in use want to see in `tools/list`: their own names, by server."""

@@ -1,0 +1,173 @@
+"""Documents over a real port: repositories, answers, problems."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from tests.api.serving import Served, assert_problem, served
+from tests.support import Databases
+from thresher.core import Settings
+from thresher.embedding import count_tokens
+from thresher.knowledge.documents import origin_of
+
+LEAVE = "# Leave\n\nEverybody has thirty days of holiday.\n\n## Parents\n\nParents have twelve weeks of paid leave.\n"
+RULES = "# Rules\n\n" + "".join(
+    f"## Rule {number}\n\nTrains of class {number} may be booked.\n\n" for number in range(80)
+)
+
+
+@pytest.fixture(scope="module")
+def handbook(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of documents."""
+    folder = tmp_path_factory.mktemp("handbook")
+    (folder / "leave.md").write_text(LEAVE, encoding="utf-8")
+    (folder / "rules.md").write_text(RULES, encoding="utf-8")
+    (folder / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    return folder
+
+
+@pytest.fixture(scope="module")
+async def product(databases: Databases, open_folder: Path, handbook: Path) -> AsyncIterator[Served]:
+    """The product with one repository, shared by all tests of this module; nothing is indexed in the background."""
+    folder, name = open_folder / secrets.token_hex(4), await databases.create()
+    folder.mkdir()
+    settings = Settings(
+        data_dir=folder, allow_root=True, database_url=SecretStr(databases.url(name)), home_packs="off", workers=0
+    )
+    async with served(settings) as product:
+        services = product.app.services
+        await services.documents.index_here(services.caller, "handbook", origin_of(str(handbook)))
+        yield product
+    await databases.drop(name)
+
+
+async def post(product: Served, verb: str, **body: Any) -> Any:
+    """The answer's body."""
+    answer = await product.web.post(f"/v1/{verb}", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def test_a_repository_is_shown_with_counts_and_what_was_not_read(product: Served, handbook: Path) -> None:
+    """In the list and by itself."""
+    listed = (await product.web.get("/v1/repositories")).json()["repositories"]
+    shown = (await product.web.get("/v1/repositories/handbook")).json()
+    skipped = (await product.web.get("/v1/repositories/handbook/skipped")).json()["files"]
+
+    assert listed[0] == shown
+    assert (shown["documents"], shown["state"], shown["skipped"]) == (2, "ready", {"binary": 1})
+    assert shown["origin"]["location"] == str(handbook.resolve())
+    assert [(file["path"], file["reason"]) for file in skipped] == [("logo.png", "binary")]
+
+
+async def test_an_answer_keeps_its_budget_and_says_where_it_stands(product: Served) -> None:
+    """Whole where it fits; else the passages that answer, with a map of the rest."""
+    whole = await post(product, "retrieve_document", query="paid leave of parents", repository="handbook")
+    part = await post(product, "retrieve_document", query="trains of class 7", repository="handbook", budget=300)
+
+    assert (whole["document"], whole["was_compressed"], whole["found"]) == ("leave.md", False, True)
+    assert part["token_count"] == count_tokens(part["content"]) <= 300
+    assert part["was_compressed"]
+    assert part["left_out"]
+    assert part["cursor"]
+    assert {source["path"] for source in part["sources"]} == {"rules.md"}
+
+
+async def test_passages_and_pages_come_with_their_places(product: Served) -> None:
+    """Verbatim, with lines that can be read again."""
+    found = await post(product, "search_documents", query="twelve weeks", limit=1)
+    place = found["passages"][0]["part"]
+    lines = f"{place['first_line']}-{place['last_line']}"
+    page = await post(product, "read_document", repository="handbook", path=place["path"], lines=lines)
+
+    assert "Parents have twelve weeks of paid leave." in found["passages"][0]["text"]
+    assert page["content"].strip() == found["passages"][0]["text"].strip()
+    assert page["total_lines"] == LEAVE.count("\n")
+
+
+async def test_a_guide_is_written_by_hand_and_made_again(product: Served) -> None:
+    """Null gives the one of the structure back."""
+    written = (await product.web.post("/v1/repositories/handbook/guide", json={"text": "Ours."})).json()
+    made = (await product.web.post("/v1/repositories/handbook/guide", json={"text": None})).json()
+    empty = await product.web.post("/v1/repositories/handbook/guide", json={"text": " "})
+
+    assert (written["guide"], written["guide_by"]) == ("Ours.", "person")
+    assert made["guide_by"] == "structure"
+    assert_problem(empty, 422, "invalid_input")
+
+
+async def test_indexing_begins_a_job_and_removal_ends_it(product: Served, tmp_path: Path) -> None:
+    """Whoever asks is not kept waiting; what is gone is gone."""
+    (tmp_path / "a.md").write_text("# A\n\nText.\n", encoding="utf-8")
+    body = {"name": "notes", "source": str(tmp_path)}
+    begun = await product.web.post("/v1/repositories", json=body)
+    again = await product.web.post("/v1/repositories/notes/refresh")
+    other = await product.web.post("/v1/repositories", json={**body, "source": str(tmp_path / "a.md")})
+    job = await product.web.get(f"/v1/jobs/{begun.json()['job']}")
+    removed = await product.web.delete("/v1/repositories/notes")
+    gone = await product.web.get("/v1/repositories/notes")
+
+    assert (begun.status_code, again.status_code, removed.status_code) == (202, 202, 204)
+    assert begun.json()["state"] == "waiting"
+    assert job.json()["task"] == "documents.index"
+    assert_problem(other, 409, "conflict")
+    assert_problem(gone, 404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("verb", "body", "status", "kind"),
+    [
+        ("retrieve_document", {"query": " ", "repository": "handbook"}, 422, "invalid_input"),
+        ("retrieve_document", {"query": "leave", "repository": "handbook", "budget": 0}, 422, "invalid_input"),
+        ("retrieve_document", {"query": "leave", "repository": "handbook", "budget": "many"}, 422, "invalid_input"),
+        ("retrieve_document", {"query": "leave", "repository": "handbook", "cursor": "1"}, 422, "invalid_input"),
+        ("retrieve_document", {"query": "leave", "repository": "handbook", "search_type": "x"}, 422, "invalid_input"),
+        ("retrieve_document", {"query": "leave", "repository": "hanbook"}, 404, "not_found"),
+        ("search_documents", {"query": "leave", "repository": "hanbook"}, 404, "not_found"),
+        ("search_documents", {"query": "leave", "limit": 51}, 422, "invalid_input"),
+        ("read_document", {"repository": "handbook", "path": "../leave.md"}, 404, "not_found"),
+        ("read_document", {"repository": "handbook", "path": "leave.md", "lines": "9-2"}, 422, "invalid_input"),
+        ("repositories", {"name": "a b", "source": "/tmp"}, 422, "invalid_input"),
+        ("repositories", {"name": "a", "source": "here"}, 422, "invalid_input"),
+        ("repositories", {"name": "a", "source": "/nowhere/at/all"}, 404, "not_found"),
+        ("repositories", {"name": "a", "source": "https://u:p@example.com/r.git"}, 422, "invalid_input"),
+    ],
+)
+async def test_wrong_requests_are_problems(
+    product: Served, verb: str, body: dict[str, Any], status: int, kind: str
+) -> None:
+    """With what to do about it."""
+    answer = await product.web.post(f"/v1/{verb}", json=body)
+
+    assert assert_problem(answer, status, kind)["hint"]
+
+
+async def test_a_key_indexes_only_what_was_named_for_it(
+    databases: Databases, settings: Settings, handbook: Path, tmp_path: Path
+) -> None:
+    """And learns nothing of what else lies on the machine; another tenant's repositories are not there for it."""
+    settings.data_dir.mkdir(parents=True)
+    name = await databases.create()
+    more = {"database_url": SecretStr(databases.url(name)), "index_sources": (str(handbook),), "workers": 0}
+    async with served(settings.model_copy(update=more)) as product:
+        services = product.app.services
+        await services.documents.index_here(services.caller, "mine", origin_of(str(handbook)))
+        _, header = await product.key("acme", "ann")
+        asked = {"allowed": handbook, "elsewhere": tmp_path, "nowhere": tmp_path / "nothing"}
+        answers = {
+            name: await product.web.post("/v1/repositories", json={"name": name, "source": str(source)}, headers=header)
+            for name, source in asked.items()
+        }
+        listed = (await product.web.get("/v1/repositories", headers=header)).json()["repositories"]
+    await databases.drop(name)
+
+    assert answers["allowed"].status_code == 202
+    assert_problem(answers["elsewhere"], 403, "not_allowed")
+    assert_problem(answers["nowhere"], 403, "not_allowed")
+    assert [(one["name"], one["owner"]) for one in listed] == [("allowed", "ann")]

@@ -1,0 +1,105 @@
+"""Answers of documents as a model reads them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from thresher.embedding import count_tokens
+from thresher.knowledge.documents import Origin, Page, Part, Passage, Passages, Repository, Retrieval
+from thresher.packs.answers import (
+    ONE_LINE,
+    page_text,
+    passages_text,
+    repositories_line,
+    repositories_text,
+    retrieval_text,
+)
+
+PART = Part("leave.md", ("Leave", "Parents"), 3, 9, 20, 400, 90)
+GUIDE = "# Handbook\n\n- How we work, from the first day to the last.\n\n## Folders\n"
+
+
+def repository(name: str, guide: str = GUIDE) -> Repository:
+    """A repository that is ready."""
+    when = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
+    origin = Origin("folder", "/srv/handbook")
+    return Repository(
+        1, name, None, origin, "4b825dc642cb6eb9a060e54", guide, documents=1200, state="ready", indexed_at=when
+    )
+
+
+def missed(hint: str, guide: str) -> Retrieval:
+    """An answer of a repository that has nothing on the question."""
+    return Retrieval(guide, (), count_tokens(guide), False, count_tokens(guide), found=False, hint=hint)
+
+
+def test_what_was_retrieved_is_read_as_it_is() -> None:
+    """Not a word is added: it is counted already."""
+    answer = Retrieval("[leave.md, lines 3-9]\nParents have leave.", (PART,), 12, True, 500)
+
+    assert retrieval_text(answer, 12) == answer.content
+
+
+def test_where_nothing_fits_the_way_out_goes_before_the_guide() -> None:
+    """The guide gives way, line by line, so that both keep the budget together."""
+    guide = "\n".join(f"- folder {number} of the handbook" for number in range(100))
+
+    texts = {budget: retrieval_text(missed("Try other words.", guide), budget) for budget in (20, 60, 200, 2000)}
+
+    assert all(count_tokens(text) <= budget for budget, text in texts.items())
+    assert all(text.startswith("Try other words.") for text in texts.values())
+    assert "folder 0 of" in texts[60]
+    assert "folder 99" in texts[2000]
+
+
+def test_a_hint_that_is_itself_too_long_leaves_the_guide_alone() -> None:
+    """A tiny budget holds what was counted for it."""
+    assert retrieval_text(missed("Try some other words, please.", "Cats."), 2) == "Cats."
+
+
+def test_passages_stand_under_their_places() -> None:
+    """Repository, path, lines and headings; then what is weaker, and how to go on."""
+    found = Passages(
+        (Passage("handbook", PART, "Leave", "\nTwelve weeks.\n", 9.0),), 3, 10, "12.3", degraded="words alone"
+    )
+
+    assert passages_text(found) == (
+        "(limited search: words alone)\n\n"
+        "[handbook: leave.md, lines 3-9 | Leave > Parents]\nTwelve weeks.\n\n"
+        "More: the same call with cursor 12.3"
+    )
+    assert passages_text(Passages((), 0, 10, hint="Try other words.")) == "Try other words."
+    assert passages_text(Passages((), 0, 0)) == "Nothing fits."
+
+
+def test_a_page_says_where_it_lies_and_how_to_go_on() -> None:
+    """The last one has no cursor."""
+    assert page_text(Page("x", PART, 1, 40, "9.1")) == "[leave.md, lines 3-9 of 40 | Leave > Parents; next: cursor 9.1]"
+    assert page_text(Page("x", PART, 1, 9)) == "[leave.md, lines 3-9 of 9 | Leave > Parents]"
+
+
+def test_repositories_come_with_their_guides() -> None:
+    """Name, counts, state, version, date."""
+    text = repositories_text([repository("handbook"), repository("specs", "")])
+
+    assert text.splitlines()[:3] == [
+        "# Repository handbook",
+        "1,200 documents, 0 tokens, ready, version 4b825dc642cb, indexed 2026-03-01 12:30",
+        "# Handbook",
+    ]
+    assert "# Repository specs" in text
+    assert repositories_text([]) == "There is no repository of documents."
+
+
+def test_all_repositories_fit_one_line() -> None:
+    """With the first words of their guides for as long as there is room, and by name alone after that."""
+    few = repositories_line([repository("handbook"), repository("specs", "# Specs only\n")])
+    many = repositories_line([repository(f"team-{number:02}") for number in range(12)])
+    more = repositories_line([repository(f"team-{number:02}") for number in range(40)])
+
+    assert few == "handbook (How we work, from the first day to the last.); specs"
+    assert many is not None
+    assert len(many) <= ONE_LINE
+    assert "team-00 (How we work" in many
+    assert more == ", ".join(f"team-{number:02}" for number in range(40))
+    assert repositories_line([]) is None
