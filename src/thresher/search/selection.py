@@ -22,9 +22,10 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 FULL: Final = 0.95
 """Share of a budget that is full enough; an exchange costs a unit that was chosen for its score."""
+_KEPT: Final = 5
 _GIVEN_UP: Final = 2
 _TRIED: Final = 64
-"""The last units that may make way, and the next ones that are tried in the place of each."""
+"""The first units never make way, the last ones may; so many of the next ones are tried in the place of each."""
 _POOL: Final = 4
 """Times the units that fill a budget on average: so many of the best are ordered first."""
 _LEAST_POOL: Final = 512
@@ -79,7 +80,7 @@ def select(units: Units, scores: Floats, budget: int, taken: Bools | None = None
             break
     for unit in twins:
         selection.take(unit)
-    if passed and selection.room > (1 - FULL) * budget:
+    if len(selection.chosen) > _KEPT and selection.room > (1 - FULL) * budget:
         _exchange(selection, passed, int((1 - FULL) * budget))
     return np.array(selection.chosen, np.int64)
 
@@ -137,23 +138,14 @@ class _Selection:
 
 
 def _exchange(selection: _Selection, passed: list[int], slack: int) -> None:
-    """Give up one of the last units for one that fills the room, the better the first that does; else leave all."""
-    best: tuple[int, int, int] | None = None
-    for unit in selection.chosen[: -_GIVEN_UP - 1 : -1]:
+    """Give up one of the last units for the best one that fills the room; where none does, all stays."""
+    for unit in selection.chosen[: max(-_GIVEN_UP, _KEPT - len(selection.chosen)) - 1 : -1]:
         selection.give_up(unit)
-        least = selection.room - selection.price(unit)
         for other in passed[:_TRIED]:
-            left = selection.room - selection.price(other)
-            if 0 <= left < least and (best is None or left < best[0]):
-                best = left, unit, other
-                if left <= slack:
-                    break
+            if 0 <= selection.room - selection.price(other) <= slack:
+                selection.take(other)
+                return
         selection.take(unit)
-        if best is not None and best[0] <= slack:
-            break
-    if best is not None:
-        selection.give_up(best[1])
-        selection.take(best[2])
 
 
 def _in_order(scores: Floats, units: Units, free: Bools, budget: int) -> list[int]:
