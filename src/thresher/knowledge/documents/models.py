@@ -25,6 +25,11 @@ def chunk_id(document: int, ordinal: int) -> int:
     return document << CHUNK_BITS | ordinal
 
 
+def key_of(chunk: int) -> tuple[int, int]:
+    """The document and the place in it of a chunk, by its id in the index."""
+    return chunk >> CHUNK_BITS, chunk & (1 << CHUNK_BITS) - 1
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """A part of a text that its format sets apart; blocks follow one another and never overlap.

@@ -22,14 +22,13 @@ from thresher.knowledge.documents.condensing import Condenser
 from thresher.knowledge.documents.cursors import Given
 from thresher.knowledge.documents.guides import fitted
 from thresher.knowledge.documents.layout import Layout
-from thresher.knowledge.documents.models import CHUNK_BITS, Document, Part, Retrieval
+from thresher.knowledge.documents.models import Document, Part, Retrieval, key_of
 from thresher.knowledge.documents.question import Question
 from thresher.knowledge.documents.rendering import Content
 from thresher.knowledge.documents.scoring import Scored, Scorer
 from thresher.knowledge.documents.shelf import Holdings, Shelf, gone
 
 _logger = logging.getLogger("thresher.knowledge")
-_ORDINAL: Final = (1 << CHUNK_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ class Retriever:
     async def _reranked(self, caller: Caller, question: Question, scored: Scored) -> tuple[Scored, str]:
         """The scores with the judgement of the cross-encoder on the best; the same, with a note, where it is away."""
         best = scored.best(ranking.PAIRS)
-        keys = [(int(number >> CHUNK_BITS), int(number & _ORDINAL)) for number in scored.ids[best]]
+        keys = [key_of(number) for number in scored.ids[best].tolist()]
         texts = await self._shelf.texts_of(caller.tenant, keys)
         read = np.array([key in texts for key in keys], np.bool_)
         try:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
 
-from thresher.core import Caller, NotFound, did_you_mean, nearest
+from thresher.core import Caller, NotFound, Tenant, did_you_mean, nearest
 from thresher.knowledge.documents import ranking
 from thresher.knowledge.documents.entries import KIND, facets_of
 from thresher.knowledge.documents.layout import Column
-from thresher.knowledge.documents.models import CHUNK_BITS, Document
+from thresher.knowledge.documents.models import CHUNK_BITS, Document, chunk_id, key_of
 from thresher.knowledge.documents.queries import Head
 from thresher.knowledge.documents.question import Question
 from thresher.knowledge.documents.shelf import Holdings, Shelf, places_of
@@ -162,15 +163,21 @@ class Scorer:
             search_type=question.search_type,
             context=question.context,
             synonyms=self._shelf.acronyms(caller.tenant, heads),
+            texts_of=partial(self._texts, caller.tenant),
         )
+
+    async def _texts(self, tenant: Tenant, ids: Sequence[int]) -> dict[int, str]:
+        texts = await self._shelf.texts_of(tenant, [key_of(number) for number in ids])
+        return {chunk_id(*key): text for key, text in texts.items()}
 
     async def _scored(self, caller: Caller, heads: Sequence[Head], scoring: Scoring) -> Scored:
         holdings = {head.id: await self._shelf.holdings(caller.tenant, head) for head in heads}
         documents = np.sort(np.concatenate([np.empty(0, np.int64), *(one.ids for one in holdings.values())]))
         places = places_of(scoring.ids, documents)
         own = _Arms(scoring.dense, scoring.lexical).at(places)
+        ranked = _Arms(scoring.dense, scoring.by_words).at(places) if scoring.search_type == "text" else own
         ids = scoring.ids if places is None else scoring.ids[places]
-        scores = ranking.fuse(own.dense, own.lexical, scoring.model) if len(ids) else np.empty(0, np.float32)
+        scores = ranking.fuse(ranked.dense, ranked.lexical, scoring.model) if len(ids) else np.empty(0, np.float32)
         if scoring.context_lexical is not None and len(ids):
             context = _Arms(scoring.context_dense, scoring.context_lexical).at(places)
             scores = ranking.with_context(scores, ranking.fuse(context.dense, context.lexical, scoring.model))

@@ -15,7 +15,7 @@ import numpy as np
 
 from thresher.core import Caller, InvalidInput, Said, event, traced
 from thresher.knowledge.documents.layout import Layout
-from thresher.knowledge.documents.models import CHUNK_BITS, Document, Part, Passage, Passages
+from thresher.knowledge.documents.models import Document, Part, Passage, Passages, key_of
 from thresher.knowledge.documents.question import Question
 from thresher.knowledge.documents.scoring import Scored, Scorer
 from thresher.knowledge.documents.shelf import Shelf
@@ -23,7 +23,6 @@ from thresher.knowledge.documents.shelf import Shelf
 _logger = logging.getLogger("thresher.knowledge")
 MOST_PASSAGES: Final = 50
 _DEEPEST: Final = 10_000
-_ORDINAL: Final = (1 << CHUNK_BITS) - 1
 _CURSOR: Final = re.compile(r"([0-9a-f]{8})\.([0-9]{1,6})")
 _TERMS: Final = 5
 
@@ -78,7 +77,7 @@ class Searcher:
         return answer
 
     async def _passages(self, caller: Caller, scored: Scored, places: list[int]) -> tuple[Passage, ...]:
-        keys = [(number >> CHUNK_BITS, number & _ORDINAL) for number in scored.ids[places].tolist()]
+        keys = [key_of(number) for number in scored.ids[places].tolist()]
         layouts = await self._shelf.layouts(caller.tenant, [document for document, _ in keys])
         texts = await self._shelf.texts_of(caller.tenant, keys)
         found: list[Passage] = []

@@ -13,12 +13,11 @@ from thresher.core import Tenant
 from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.entries import Holder, entries_of
 from thresher.knowledge.documents.layout import Layout
-from thresher.knowledge.documents.models import CHUNK_BITS
+from thresher.knowledge.documents.models import key_of
 from thresher.search import Entry
 from thresher.store import Database
 
 _HOLDERS: Final = 512
-_ORDINAL: Final = (1 << CHUNK_BITS) - 1
 
 
 class StoredEntries:
@@ -36,7 +35,7 @@ class StoredEntries:
 
     async def of(self, ids: Sequence[int]) -> list[Entry]:
         """The entries of these chunks; those that are gone are left out."""
-        keys = [(number >> CHUNK_BITS, number & _ORDINAL) for number in ids]
+        keys = [key_of(number) for number in ids]
         holders = await self._described({document for document, _ in keys})
         texts = await queries.read_texts(self._database, self._tenant, keys)
         places: dict[int, dict[int, str]] = {}
