@@ -26,8 +26,8 @@ class Constants:
     Attributes:
         dense: Weight of the inner product.
         lexical: Weight of BM25.
-        near: Inner product at which a chunk fits without a common word; infinite where nothing is known of the model.
-        words: Lowers that by so much for each point of BM25.
+        near: Inner product at which a chunk fits that has no word in common with the question.
+        words: Lowers that by so much for a chunk that holds all of its words.
     """
 
     dense: float
@@ -36,7 +36,7 @@ class Constants:
     words: float
 
 
-BGE_SMALL: Final = Constants(dense=28.0, lexical=0.7, near=0.62, words=0.01)
+BGE_SMALL: Final = Constants(dense=28.0, lexical=0.7, near=0.63, words=0.25)
 """bge-small-en-v1.5, int8, questions with its prefix; fitted on three corpora of chunking_evaluation: see
 docs/decisions/0014-choosing-passages.md."""
 UNKNOWN: Final = Constants(dense=20.0, lexical=0.7, near=-1.0, words=0.0)
@@ -55,10 +55,14 @@ SECTION: Final = 0.5
 """Part of that weight which is left to a neighbour under another heading."""
 BETWEEN: Final = 0.75
 """Part of the way by which a chunk is lifted to the lower of the two around it, where it lies below both."""
-LEAST_WORDS: Final = 3.5
-"""BM25 of the best chunk below which nothing fits, where no vector has a say."""
+LEAST_WORDS: Final = 0.18
+"""Share of the question's words in the best chunk below which nothing fits, where no vector has a say."""
 PAIRS: Final = 40
 """Chunks that the cross-encoder reads."""
+CROSSING: Final = 0.1
+"""What each point of its logit adds to a score; more hurt, since it knows nothing of labels and of neighbours."""
+LOGITS: Final = (-12.0, 6.0)
+"""Range of its logits; a chunk that it did not read counts as the lowest."""
 
 
 def constants_for(model: str) -> Constants:
@@ -134,12 +138,8 @@ def reranked(scores: Floats, best: Column, logits: Floats) -> Floats:
         logits: float32 (k,), its judgement of each, higher is better.
     """
     judged = scores.copy()
-    judged[best] += (CROSSING * (1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0))))).astype(np.float32)
+    judged[best] += (CROSSING * (np.clip(logits, *LOGITS) - LOGITS[0])).astype(np.float32)
     return judged
-
-
-CROSSING: Final = 3.0
-"""What the cross-encoder may add to a score; the sum keeps BM25's say in questions that are mere labels."""
 
 
 def best_documents(ids: Column, scores: Floats, limit: int = 5) -> list[int]:
@@ -161,16 +161,16 @@ def best_documents(ids: Column, scores: Floats, limit: int = 5) -> list[int]:
     return names[np.argsort(-values, kind="stable")[:limit]].tolist()
 
 
-def nothing_fits(dense: Floats | None, lexical: Floats, model: str = "") -> bool:
+def nothing_fits(dense: Floats | None, coverage: Floats, model: str = "") -> bool:
     """Whether no chunk has anything to do with the question.
 
     Args:
         dense: float32 (n,), as for `fuse`.
-        lexical: float32 (n,), BM25.
+        coverage: float32 (n,), 0 to 1, the share of the question's words that a chunk holds, by how rare each is.
         model: Whose vectors they are.
     """
     constants = constants_for(model)
-    best_words = float(lexical.max(initial=0.0))
+    best_words = float(coverage.max(initial=0.0))
     if dense is None or np.isnan(dense).all():
         return best_words < LEAST_WORDS
     return float(np.nanmax(dense)) + constants.words * best_words < constants.near

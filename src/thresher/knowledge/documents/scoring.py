@@ -181,7 +181,8 @@ class Scorer:
         if scoring.context_lexical is not None and len(ids):
             context = _Arms(scoring.context_dense, scoring.context_lexical).at(places)
             scores = ranking.with_context(scores, ranking.fuse(context.dense, context.lexical, scoring.model))
-        fits = bool(len(ids)) and not ranking.nothing_fits(own.dense, own.lexical, scoring.model)
+        coverage = scoring.coverage if places is None else scoring.coverage[places]
+        fits = bool(len(ids)) and not ranking.nothing_fits(own.dense, coverage, scoring.model)
         return Scored({head.id: head for head in heads}, holdings, ids, scores, fits, scoring)
 
 
