@@ -31,7 +31,7 @@ _LONG_LINE: Final = 200
 _CLOSING: Final = "\"'\u201d\u2019)\\]*_`"
 _OPENING: Final = "\"'\u201c\u2018(\\[*_`\u00bf\u00a1"
 _ENDS: Final = re.compile(
-    r"(?P<line>[ \t]*\n\s*)"
+    r"(?P<line>(?<![ \t])[ \t]*\n\s*)"
     r"|(?P<written>(?:\\n)+)"
     r"|(?P<wide>[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019)\]]*\s*)"
     rf"|(?P<sentence>(?<=[.!?\u2026])[{_CLOSING}]*[ \t\u00a0]+(?=[{_OPENING}]*[^\W a-z]))"

@@ -13,10 +13,10 @@ from typing import Final
 
 from thresher.knowledge.documents.models import Block, Parsed
 from thresher.knowledge.documents.reading.code import read_code
+from thresher.knowledge.documents.reading.conversion import convert
 from thresher.knowledge.documents.reading.encodings import decoded
 from thresher.knowledge.documents.reading.failures import Unreadable
 from thresher.knowledge.documents.reading.formats import media_of
-from thresher.knowledge.documents.reading.hypertext import convert_html
 from thresher.knowledge.documents.reading.languages import LANGUAGES
 from thresher.knowledge.documents.reading.lines import Reading
 from thresher.knowledge.documents.reading.markdown import read_markdown
@@ -30,10 +30,7 @@ _READERS: Final[Mapping[str, Callable[[str], Reading]]] = {
     "markdown": read_markdown,
     "rst": read_restructured,
 }
-_CONVERTERS: Final[Mapping[str, Callable[[str], tuple[str, Reading]]]] = {
-    "html": convert_html,
-    "notebook": convert_notebook,
-}
+_CONVERTED: Final = {"html", "pdf", "docx"}
 _PROSE: Final = {"markdown", "rst", "html", "pdf", "docx", "notebook"}
 _SPEECHLESS: Final = {"readme", "index", "main", "overview", "_index"}
 _WORDS: Final = re.compile(r"[^\s_-]+")
@@ -50,19 +47,22 @@ def parse(path: str, data: bytes) -> Parsed:
         Unreadable: It is empty, no text, broken, or too large when unpacked.
     """
     media = media_of(path, data)
-    text, note = decoded(data)
+    text, reading = convert(media, data) if media in _CONVERTED else _read(media, data)
     if not text.strip():
         raise Unreadable("empty", "There is no text in it.")
-    text, reading = _read(text, media)
-    notes = tuple(part for part in (note, *reading.notes) if part)
-    return Parsed(text, reading.title or _title(path, media, reading.blocks), media, reading.blocks, notes)
+    return Parsed(text, reading.title or _title(path, media, reading.blocks), media, reading.blocks, reading.notes)
 
 
-def _read(text: str, media: str) -> tuple[str, Reading]:
-    """The text that is kept, and its blocks."""
-    if media in _CONVERTERS:
-        return _CONVERTERS[media](text)
-    return text, read_code(text, media) if media in LANGUAGES else _READERS.get(media, read_plain)(text)
+def _read(media: str, data: bytes) -> tuple[str, Reading]:
+    """The text that a file holds, and its blocks."""
+    text, note = decoded(data)
+    if media == "notebook":
+        text, reading = convert_notebook(text)
+    elif media in LANGUAGES:
+        reading = read_code(text, media)
+    else:
+        reading = _READERS.get(media, read_plain)(text)
+    return text, Reading(reading.blocks, reading.title, tuple(part for part in (note, *reading.notes) if part))
 
 
 def _title(path: str, media: str, blocks: Sequence[Block]) -> str:

@@ -31,6 +31,8 @@ _FEW: Final = 8
 """Controls that any text may hold."""
 _BROKEN_SHARE: Final = 0.1
 """Up to this much of what is not ASCII may be wrong in a file that is UTF-8 with a few bad octets."""
+_DECLARED: Final = re.compile(rb"(?:charset|encoding|coding)[ \t]*[:=][ \t]*[\"']?([A-Za-z][\w.-]{1,30})", re.I)
+_DECLARED_WITHIN: Final = 2_048
 _UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 
@@ -75,9 +77,21 @@ def _guessed(octets: bytes) -> tuple[str, str]:
     if broken <= _BROKEN_SHARE * sum(1 for _ in re.finditer(r"[^\0-\x7f]", text)):
         return text, f"{broken} places are no UTF-8 and were replaced by U+FFFD."
     first = next(place for place, octet in enumerate(octets) if octet > 127)
-    best = from_bytes(octets[max(0, first - _LOOKED_AT // 8) : first + _LOOKED_AT // 8]).best()
-    encoding = best.encoding if best is not None else "cp1252"
+    encoding = _declared(octets)
+    if not encoding:
+        best = from_bytes(octets[max(0, first - _LOOKED_AT // 8) : first + _LOOKED_AT // 8]).best()
+        encoding = best.encoding if best is not None else "cp1252"
     return octets.decode(encoding, "replace"), _guess(encoding)
+
+
+def _declared(octets: bytes) -> str:
+    """The encoding that an HTML page, an XML document or a source file says it has."""
+    match = _DECLARED.search(octets[:_DECLARED_WITHIN])
+    try:
+        name = codecs.lookup(match[1].decode()).name if match else ""
+    except LookupError:
+        return ""
+    return "" if name == "utf-8" else name
 
 
 def _guess(encoding: str) -> str:

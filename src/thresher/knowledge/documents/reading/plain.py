@@ -6,6 +6,7 @@ Invariant: blocks are whole lines, in order, and do not overlap; one pass over t
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from thresher.knowledge.documents.models import Block
@@ -18,17 +19,28 @@ _ITEM: Final = re.compile(r"^[ \t]*(?:[-*+\u2022\u00b7\u2013]|\(?\d{1,3}[.)]|\(?
 _LEVELS: Final = {"=": 1, "#": 1, "*": 1, "-": 2, "~": 3}
 
 
-def read_plain(text: str) -> Reading:
-    """The blocks of a text in no format."""
-    blocks = [block for match in _PARAGRAPH.finditer(text) for block in _paragraph(text, match.start(), match.end())]
-    return Reading(with_matter(text, blocks), title_of(blocks[:3]))
+def read_plain(text: str, headings: Sequence[Block] = ()) -> Reading:
+    """The blocks of a text in no format.
+
+    Args:
+        text: With Unix line ends.
+        headings: Known already, in order; others are looked for where there are none.
+    """
+    blocks: list[Block] = []
+    place = 0
+    for heading in (*headings, Block("heading", len(text), len(text))):
+        for match in _PARAGRAPH.finditer(text, place, heading.start):
+            blocks.extend(_paragraph(text, match.start(), match.end(), known=bool(headings)))
+        blocks.append(heading)
+        place = heading.end
+    return Reading(with_matter(text, blocks[:-1]), title_of(blocks[:3]))
 
 
-def _paragraph(text: str, start: int, end: int) -> list[Block]:
+def _paragraph(text: str, start: int, end: int, *, known: bool) -> list[Block]:
     """A paragraph with the headings and list items that are part of it set apart."""
     blocks: list[Block] = []
     place = start
-    for heading in _headings(text, start, end):
+    for heading in () if known else _headings(text, start, end):
         blocks.extend(_items(text, place, heading.start))
         blocks.append(heading)
         place = heading.end

@@ -2,7 +2,7 @@
 
 lxml reads the page and takes away what is no content; markdownify writes the Markdown.
 
-Invariant: the answer is storable text; time grows with the length of the page, whatever it nests.
+Invariant: whatever the page nests, the converter, which calls itself for each level, comes to its end.
 """
 
 from __future__ import annotations
@@ -13,11 +13,6 @@ from typing import Any, Final, TypeAlias
 from bs4 import BeautifulSoup, Tag
 from lxml import html as untyped_html
 from markdownify import MarkdownConverter
-
-from thresher.knowledge.documents.reading.encodings import storable
-from thresher.knowledge.documents.reading.headings import plain
-from thresher.knowledge.documents.reading.lines import Reading
-from thresher.knowledge.documents.reading.markdown import read_markdown
 
 _Element: TypeAlias = Any
 """An element of lxml, which has no types."""
@@ -37,13 +32,17 @@ _BLANK_LINES: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*){2,}")
 _TRAILING: Final = re.compile(r"(?<=\S)[ \t]+$", re.M)
 
 
-def convert_html(page: str) -> tuple[str, Reading]:
-    """The page as Markdown, and the blocks of that."""
+def convert(octets: bytes) -> dict[str, Any]:
+    """The page's text as Markdown, and its title.
+
+    Args:
+        octets: The page in UTF-8, whatever encoding it declares.
+    """
     parser = _html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     try:
-        root = _html.document_fromstring(page.encode("utf-8", "replace"), parser=parser)
+        root = _html.document_fromstring(octets, parser=parser)
     except _html.etree.ParserError:
-        return "", Reading(())
+        return {"text": "", "title": ""}
     title = " ".join("".join(str(part) for part in root.xpath("//head/title[1]//text()")).split())
     main = _content(root)
     _flatten(main)
@@ -51,10 +50,8 @@ def convert_html(page: str) -> tuple[str, Reading]:
         heading_style="ATX", bullets="-", code_language_callback=_language, escape_misc=False, escape_underscores=False
     )
     soup = BeautifulSoup(_html.tostring(main, encoding="unicode"), "lxml")
-    text, _ = storable(converter.convert_soup(soup))
-    text = _BLANK_LINES.sub("\n\n", _TRAILING.sub("", text)).strip("\n") + "\n"
-    reading = read_markdown(text)
-    return text, Reading(reading.blocks, reading.title or plain(title), reading.notes)
+    text = _TRAILING.sub("", converter.convert_soup(soup))
+    return {"text": _BLANK_LINES.sub("\n\n", text).strip("\n") + "\n", "title": title}
 
 
 def _content(root: _Element) -> _Element:
@@ -64,6 +61,8 @@ def _content(root: _Element) -> _Element:
             element.drop_tree()
     for image in root.xpath("//img"):
         _words_of(image)
+    for words in root.xpath("//td//text()[contains(., '|')] | //th//text()[contains(., '|')]"):
+        _escape(words)
     for link in root.xpath("//a[starts-with(@href, '#') or starts-with(@href, 'javascript:')]"):
         link.drop_tag()
     whole = root.find("body")
@@ -79,6 +78,15 @@ def _words_of(image: _Element) -> None:
     words = " ".join((image.get("alt") or "").split())
     image.tail = f"{words} {image.tail or ''}" if words else image.tail
     image.drop_tag()
+
+
+def _escape(words: Any) -> None:
+    """A bar inside a cell is no border of it."""
+    escaped = words.replace("|", "\\|")
+    if words.is_tail:
+        words.getparent().tail = escaped
+    else:
+        words.getparent().text = escaped
 
 
 def _flatten(root: _Element) -> None:
