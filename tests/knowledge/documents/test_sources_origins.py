@@ -135,8 +135,22 @@ def test_a_key_opens_what_lies_below_a_prefix(tmp_path: Path) -> None:
         f"{tmp_path}/opened", f"{tmp_path}/open/out", f"{tmp_path}/open/../secret", "https://github.com/acmes/a.git",
         "https://github.com.evil.example/acme/a", "ssh://root@example.com/team/a", "https://example.com/team/a",
     ):  # fmt: skip
-        with pytest.raises(NotAllowed, match="below"):
+        with pytest.raises(NotAllowed, match="THRESHER_INDEX_SOURCES"):
             may_index(KEYED, origin_of(refused), settings)
+
+
+def test_a_key_does_not_tell_what_lies_on_the_machine(tmp_path: Path) -> None:
+    """Nothing, a folder and a part of a repository are refused with the same words."""
+    bare(tmp_path / "work" / ".git")
+    (tmp_path / "work" / "docs").mkdir()
+    errors = set[str]()
+
+    for text, ref in ((f"{tmp_path}/gone", ""), (f"{tmp_path}/work", ""), (f"{tmp_path}/work/docs", "main")):
+        with pytest.raises(NotAllowed) as caught:
+            may_index(KEYED, origin_of(text, ref=ref, caller=KEYED), load_settings())
+        errors.add(str(caught.value))
+
+    assert len(errors) == 1
 
 
 def test_without_a_key_anything_may_be_indexed(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class _Documents:
     async def index_documents(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         given = dict(arguments)
         name, source = str(given.pop("name")), str(given.pop("source"))
-        origin = await asyncio.to_thread(lambda: origin_of(source, **given))
+        origin = await asyncio.to_thread(lambda: origin_of(source, **given, caller=self._caller))
         repository = await self._documents.index(self._caller, name, origin)
         self._readiness.look_again()
         return plain(repository)

@@ -144,7 +144,7 @@ async def index_documents(
 ) -> ToolResult:
     """Make a folder, file or git repository searchable; goes on in the background."""
     request = current()
-    origin = origin_of(source, ref=ref, include=include, exclude=exclude)
+    origin = origin_of(source, ref=ref, include=include, exclude=exclude, caller=request.caller)
     return _begun(await request.services.documents.index(request.caller, name, origin))
 
 

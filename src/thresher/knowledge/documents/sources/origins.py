@@ -37,6 +37,7 @@ def origin_of(
     include: Iterable[str] = (),
     exclude: Iterable[str] = (),
     folder: Path | None = None,
+    caller: Caller | None = None,
 ) -> Origin:
     """Read what a person names as a source.
 
@@ -46,10 +47,12 @@ def origin_of(
         include: Patterns of the files to take.
         exclude: Patterns of files to leave out.
         folder: What a relative path is meant from; without one it is refused.
+        caller: Who asks; one with a key is not told what lies on this machine and what does not.
 
     Raises:
         InvalidInput: It is no source, or holds credentials; a pattern is broken.
         NotFound: There is nothing at this path.
+        NotAllowed: There is nothing at this path, for a caller with a key.
     """
     include, exclude = tuple(include), tuple(exclude)
     Selection(include, exclude)
@@ -58,7 +61,12 @@ def origin_of(
         raise InvalidInput("A source is needed.", hint="Give a folder, a file, or the address of a git repository.")
     if ref and (not _REF.fullmatch(ref) or ref.startswith("-") or ".." in ref):
         raise InvalidInput(f"{ref!r} is no branch, tag or commit.", hint="Give a name such as main, v1.2 or 4b825dc.")
-    kind, location = _located(text, ref, folder)
+    try:
+        kind, location = _located(text, ref, folder)
+    except (NotFound, InvalidInput):
+        if caller is not None and caller.keyed and not _is_elsewhere(text):
+            raise _refusal() from None
+        raise
     if ref and kind == "file":
         raise InvalidInput("A single file has no branches.", hint=f"Index its repository with --include {text}.")
     return Origin(kind, location, ref, include, exclude)
@@ -72,18 +80,24 @@ def may_index(caller: Caller, origin: Origin, settings: Settings) -> None:
     """
     if not caller.keyed or any(_is_below(origin.location, prefix) for prefix in settings.index_sources):
         return
-    allowed = ", ".join(settings.index_sources)
-    raise NotAllowed(
-        f"With a key, {origin.location} may not be indexed.",
-        hint=f"What lies below {allowed} may be."
-        if allowed
-        else "Who runs the server names sources in THRESHER_INDEX_SOURCES.",
-    )
+    raise _refusal()
 
 
 def is_remote(location: str) -> bool:
     """Whether a location is an address."""
     return "://" in location
+
+
+def _refusal() -> NotAllowed:
+    """The same whether there is nothing or nothing to be had."""
+    return NotAllowed(
+        "With a key, this may not be indexed, or there is nothing.",
+        hint="Who runs the server names what may be in THRESHER_INDEX_SOURCES.",
+    )
+
+
+def _is_elsewhere(text: str) -> bool:
+    return "://" in text and not text.startswith("file://")
 
 
 def _is_below(location: str, prefix: str) -> bool:
@@ -98,7 +112,7 @@ def _is_below(location: str, prefix: str) -> bool:
 def _located(text: str, ref: str, folder: Path | None) -> tuple[SourceKind, str]:
     if text.startswith("file://"):
         return "git", str(_existing(_path_of(text)))
-    if "://" in text:
+    if _is_elsewhere(text):
         return "git", _address(text)
     short = _SHORT.fullmatch(text)
     if short and not text.startswith(("/", ".", "~")) and not (folder and (folder / text).exists()):
