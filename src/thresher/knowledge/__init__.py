@@ -2,5 +2,5 @@
 
 Invariant: the kinds never import each other; each has its own door (`thresher.knowledge.tools`).
 
-Uses: core, embedding, llm, scanner, search, store, upstream.
+Uses: core, embedding, jobs, llm, scanner, search, store, upstream.
 """

@@ -13,8 +13,20 @@ from hypothesis import strategies as st
 from tests.fakes.chat_server import ChatServer
 from thresher.core import ModelError, ModelTimeout
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents.abstracting import Excerpt, abstract, checked, extract_budget, request
+from thresher.knowledge.documents.abstracting import (
+    EXCERPT_TOKENS,
+    Excerpt,
+    abstract,
+    checked,
+    chunks_of,
+    excerpts_of,
+    extract_budget,
+    request,
+)
+from thresher.knowledge.documents.chunking import chunk
+from thresher.knowledge.documents.layout import layout_of
 from thresher.knowledge.documents.models import Omitted, Part, Retrieval
+from thresher.knowledge.documents.reading import parse
 from thresher.llm import Completion, OpenAIChat
 
 TEXTS = (
@@ -189,3 +201,25 @@ def test_no_answer_is_ever_one_token_over_the_budget(parts: list[str], budget: i
 def test_the_model_reads_more_than_it_writes(budget: int, extract: int) -> None:
     """Up to what can be read in time."""
     assert extract_budget(budget) == extract
+
+
+def test_long_passages_are_cut_at_headings_and_where_enough_has_come_together() -> None:
+    """Each part knows its characters, lines and headings."""
+    sections = [f"## Part {n}\n\n" + f"Sentence {n} of many in this part.\n" * 60 for n in range(3)]
+    parsed = parse("manual.md", "\n\n".join(["# Manual", *sections]).encode())
+    layout = layout_of(chunked := chunk(parsed), parsed.text)
+    texts = {place: parsed.text[one.start : one.end] for place, one in enumerate(chunked.chunks)}
+    end = len(parsed.text.rstrip("\n"))
+    whole = Part("manual.md", ("Manual",), 1, parsed.text.count("\n", 0, end) + 1, 0, end, 9_999)
+
+    excerpts = excerpts_of([whole], layout, texts)
+
+    assert chunks_of([whole], layout) == list(range(len(layout)))
+    assert "".join(one.text for one in excerpts).replace("\n", "") == parsed.text.replace("\n", "")
+    assert {one.part.heading_path[-1] for one in excerpts} >= {"Part 0", "Part 1", "Part 2"}
+    for one in excerpts:
+        part = one.part
+        assert (part.tokens, parsed.text[part.start : part.end]) == (count_tokens(one.text), one.text)
+        assert part.tokens <= EXCERPT_TOKENS
+        assert part.first_line == parsed.text.count("\n", 0, part.start) + 1
+        assert part.last_line == parsed.text.count("\n", 0, part.end) + 1
