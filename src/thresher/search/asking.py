@@ -51,41 +51,39 @@ async def score(arms: Arms, question: Question) -> Scoring:
     plan, request = question.plan, question.request
     wanted = [wanted_of(text, question.synonyms) for text in plan.phrases]
     embed = arms.embed(plan) if question.search_type != "text" else _not_embedded()
-    (reading, lost), embedded = await asyncio.gather(_read(arms, request, wanted), embed)
+    (reading, words, lost), embedded = await asyncio.gather(_words(arms, request, wanted), embed)
     if lost and question.search_type == "text":
         embedded = await arms.embed(plan)
     if lost or question.search_type != "text":
         embedded = await arms.matching(plan, reading, embedded, lost)
     dense, bare = await arms.dense(request, reading, embedded)
-    if dense is None and not lost:
-        wanted[0], reading = await _guessed(arms, request, wanted, reading)
-    words = [by_words(one, reading.postings, reading.ids) for one in wanted]
+    if dense is None and not lost and (guesses := await _guesses(arms, request, wanted[0], reading)):
+        wanted[0] = replace(wanted[0], ways=(*wanted[0].ways, *guesses))
+        reading, words, _ = await _words(arms, request, wanted)
     words[0], unquoted = await _with_quotations(question, reading, words[0])
     made = _scoring(question.search_type, reading, wanted[0], words, dense)
     notes = (*plan.notes, lost, embedded.note, bare, _partly(made.dense), unquoted)
     return replace(made, degraded=" ".join(filter(None, notes)), embedding_ms=embedded.milliseconds)
 
 
-async def _read(arms: Arms, request: Request, wanted: Sequence[Wanted]) -> tuple[Reading, str]:
-    return await arms.read(request, list(dict.fromkeys(term for one in wanted for term in one.all_terms)), narrow=True)
+async def _words(arms: Arms, request: Request, wanted: Sequence[Wanted]) -> tuple[Reading, list[ByWords], str]:
+    """The collection, what the words of each text say, and what was not as it should be; all beside the embedding."""
+    terms = list(dict.fromkeys(term for one in wanted for term in one.all_terms))
+    reading, lost = await arms.read(request, terms, narrow=True)
+    return reading, [by_words(one, reading.postings, reading.ids) for one in wanted], lost
 
 
 async def _not_embedded() -> Embedded:
     return Embedded(None, (), "", 0.0)
 
 
-async def _guessed(arms: Arms, request: Request, wanted: Sequence[Wanted], reading: Reading) -> tuple[Wanted, Reading]:
-    """The question with guesses for words that no item holds, and the collection with their postings."""
-    asked = wanted[0]
+async def _guesses(arms: Arms, request: Request, asked: Wanted, reading: Reading) -> list[Way]:
+    """What may be meant by words that no item holds."""
     said = {term for way in asked.ways for term in way.said}
     unknown = [term for term in asked.terms if term not in reading.postings and term not in said]
     unknown = sorted(unknown, key=lambda term: -len(term))[:MOST_UNKNOWN]
     guesses = {term: await arms.near_terms(request, asked.written[term], term) for term in unknown}
-    ways = [Way((term,), (guess,)) for term, found in guesses.items() for guess in found]
-    if not ways:
-        return asked, reading
-    asked = replace(asked, ways=(*asked.ways, *ways))
-    return asked, (await _read(arms, request, [asked, *wanted[1:]]))[0]
+    return [Way((term,), (guess,)) for term, found in guesses.items() for guess in found]
 
 
 async def _with_quotations(question: Question, reading: Reading, words: ByWords) -> tuple[ByWords, str]:
