@@ -9,6 +9,7 @@ from benchmarks import (
     conformance,
     gateway,
     hook,
+    indexing_load,
     intents,
     leaks,
     multi_intent,
@@ -37,6 +38,7 @@ BENCHMARKS = {
     "leaks": leaks.run,
     "starts": starts.run,
     "hook": hook.run,
+    "indexing_load": indexing_load.run,
     "conformance": conformance.run,
     "page": page.run,
 }
