@@ -26,7 +26,8 @@ _DOCUMENT_ORDER: Final = 8
 _BLOCK_BITS: Final = 93
 _BLOCK_DIGITS: Final = 28
 """2**93 < 10**28: blocks of so many bits are written as so many digits, however long the cursor."""
-_LONGEST: Final = 60_000
+LONGEST: Final = 60_000
+"""Digits of a cursor that is read."""
 _DIGITS: Final = re.compile(r"[0-9]+")
 
 
@@ -132,7 +133,7 @@ def _digits(bits: str) -> str:
 
 
 def _bits(cursor: str) -> str:
-    if not _DIGITS.fullmatch(cursor) or len(cursor) > _LONGEST:
+    if not _DIGITS.fullmatch(cursor) or len(cursor) > LONGEST:
         raise _wrong("That is no cursor of a document.")
     head = len(cursor) % _BLOCK_DIGITS
     numbers = [int(cursor[at : at + _BLOCK_DIGITS]) for at in range(head, len(cursor), _BLOCK_DIGITS)]

@@ -5,6 +5,7 @@ Invariant: pure; entries follow the document's order and cover every chunk that 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -21,6 +22,8 @@ SHARE: Final = 16
 MOST_ENTRIES: Final = 40
 _DEEPEST: Final = 6
 _ENTRY_TOKENS: Final = 9
+_COARSE: Final = 3
+"""Headings of one depth that fill less than such a part of the room say less than joined ones of the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,10 @@ def written(layout: Layout, missing: Bools, tokens: int) -> str:
     Empty for a document without headings, and where not even two entries fit.
     """
     most = tokens // _ENTRY_TOKENS
-    while most > 1 and len(layout.paths) > 1:
-        text = "".join(_line(layout, one) for one in _stretches(layout, missing, most))
+    while most > 1 and len(layout.paths) > 1 and missing.any():
+        stretches = _stretches(layout, missing, most)
+        above = len(functools.reduce(_shared, [one.path[:-1] for one in stretches]))
+        text = "".join(_line(layout, one, above) for one in stretches)
         if (cost := count_tokens(text)) <= tokens:
             return text
         most = min(most - 1, most * tokens // cost)
@@ -80,14 +85,13 @@ def room(layout: Layout, missing: Bools, budget: int) -> int:
     return count_tokens(written(layout, missing, budget // SHARE))
 
 
-def _line(layout: Layout, one: _Stretch) -> str:
+def _line(layout: Layout, one: _Stretch, above: int) -> str:
+    """A line of the table, without the headings above all of its entries."""
     lines = f"{layout.first_lines[one.first_chunk]}-{layout.last_lines[one.last_chunk]}"
     if not one.last:
-        return f"\n{lines} {written_path(one.path)}".rstrip()
-    shared = len(_shared(one.path, one.last))
-    return f"\n{lines} {written_path(one.path)} … {brief(one.last[shared]) if len(one.last) > shared else ''}".rstrip(
-        " …"
-    )
+        return f"\n{lines} {written_path(one.path[above:])}".rstrip()
+    other = one.last[len(_shared(one.path, one.last)) :]
+    return f"\n{lines} {written_path(one.path[above:])} … {brief(other[0]) if other else ''}".rstrip(" …")
 
 
 def _stretches(layout: Layout, missing: Bools, most: int) -> list[_Stretch]:
@@ -99,7 +103,8 @@ def _stretches(layout: Layout, missing: Bools, most: int) -> list[_Stretch]:
     for depth in range(1, min(max(map(len, layout.paths), default=0), _DEEPEST) + 1):
         found = _under_headings(layout, places, depth)
         if len(found) > most:
-            chosen = chosen or _merged(found, most)
+            if chosen is None or len(chosen) < max(2, most // _COARSE):
+                chosen = _merged(found, most)
             break
         chosen = found
     return chosen or _under_headings(layout, places, 0)

@@ -1,0 +1,89 @@
+"""From the figures of both arms to an order of chunks and documents."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from thresher.knowledge.documents import ranking
+from thresher.knowledge.documents.models import chunk_id
+from thresher.search import Floats
+
+
+def floats(*values: float) -> Floats:
+    """A column."""
+    return np.array(values, np.float32)
+
+
+def test_both_arms_have_a_say() -> None:
+    """The sum of weighted figures; without vectors the words alone."""
+    assert np.argmax(ranking.fuse(floats(0.7, 0.8), floats(0.0, 0.0))) == 1
+    assert np.argmax(ranking.fuse(floats(0.8, 0.7), floats(0.0, 9.0))) == 1
+    assert np.argmax(ranking.fuse(None, floats(1.0, 2.0))) == 1
+    assert np.argmax(ranking.fuse(floats(np.nan, np.nan), floats(1.0, 2.0))) == 1
+
+
+def test_a_chunk_without_vector_is_judged_by_its_words() -> None:
+    """It stands where a chunk of middling nearness would stand."""
+    scores = ranking.fuse(floats(0.2, np.nan, 0.8), floats(0.0, 0.0, 0.0))
+
+    assert np.isfinite(scores).all()
+    assert scores[0] < scores[1] < scores[2]
+
+
+def test_neighbours_of_what_fits_come_sooner() -> None:
+    """More so under the same heading, and never what must not be chosen."""
+    scores = floats(0, 0, 9, 0, 0, 0, -np.inf)
+
+    seen = ranking.among_neighbours(scores, np.array([0, 0, 0, 1, 1, 1, 1]))
+
+    assert seen[2] > seen[1] > seen[3] > seen[5]
+    assert seen[6] == -np.inf
+
+
+def test_a_hole_between_two_good_chunks_is_filled() -> None:
+    """It is lifted towards the lower of both."""
+    scores = floats(0, 0, 9, 0, 9, 0, 0, 4, 0)
+
+    seen = ranking.among_neighbours(scores, np.zeros(9, np.int64))
+
+    assert seen[3] > seen[7]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_short_documents_have_few_neighbours(count: int) -> None:
+    """Equal scores stay equal, however short the document."""
+    seen = ranking.among_neighbours(np.full(count, 3.0, np.float32), np.zeros(count, np.int64))
+
+    assert seen.tolist() == pytest.approx([3.0] * count)
+
+
+def test_a_document_is_chosen_by_its_best_chunks() -> None:
+    """Neither by how many it has nor by their mean."""
+    ids = np.array([chunk_id(1, 0), chunk_id(1, 1), *(chunk_id(2, place) for place in range(50))], np.int64)
+    scores = np.array([9.0, 0.0, *([3.0] * 50)], np.float32)
+
+    assert ranking.best_documents(ids, scores) == [1, 2]
+    assert ranking.best_documents(ids[:0], scores[:0]) == []
+
+
+def test_nothing_fits_where_neither_meaning_nor_words_do() -> None:
+    """Nearness, or a good part of the words, or both a little."""
+    assert ranking.nothing_fits(floats(0.5, 0.4), floats(0.1, 0.0))
+    assert not ranking.nothing_fits(floats(0.7, 0.4), floats(0.0, 0.0))
+    assert not ranking.nothing_fits(floats(0.5, 0.4), floats(0.9, 0.0))
+    assert ranking.nothing_fits(None, floats(0.1))
+    assert not ranking.nothing_fits(None, floats(0.5))
+    assert ranking.nothing_fits(None, floats())
+
+
+def test_an_unknown_model_refuses_nothing() -> None:
+    """What its figures mean is not known."""
+    assert not ranking.nothing_fits(floats(0.1), floats(0.0), "some-model@1")
+
+
+def test_the_cross_encoder_moves_what_it_read() -> None:
+    """A chunk that it finds fitting rises above its equals, and above those that it did not read."""
+    judged = ranking.reranked(floats(5, 5, 5), np.array([0, 2]), floats(-11.0, 4.0))
+
+    assert judged[2] > judged[0] >= judged[1]
