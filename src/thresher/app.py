@@ -83,6 +83,7 @@ async def open_app(
         stack.push_async_callback(work.end)
         indexing = work.begin(_index(services, servers))
         work.begin(_prepare(services, services.caller))
+        work.begin(_catch_up(services, services.caller))
         work.begin(services.keys.patrol())
         workers = Supervisor(services.database, settings, TASKS)
         work.begin(workers.run())
@@ -173,6 +174,7 @@ class _Work:
             self._welcomed.add(caller)
             self.begin(_refresh(self._services, caller))
             self.begin(_prepare(self._services, caller))
+            self.begin(_catch_up(self._services, caller))
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -216,6 +218,17 @@ async def _prepare(services: Services, caller: Caller) -> None:
         await services.intents.prepare(caller)
     except ThresherError as error:
         event(logger, "router not ready", level=logging.WARNING, reason=str(error), tenant=caller.tenant.id)
+
+
+async def _catch_up(services: Services, caller: Caller) -> None:
+    """Have documents embedded that lack vectors of the running model, such as after a change of it."""
+    try:
+        if await services.documents.sees_any(caller):
+            await services.encoder.warm()
+            behind = await services.documents.catch_up(caller)
+            event(logger, "documents caught up", tenant=caller.tenant.id, repositories=behind)
+    except ThresherError as error:
+        event(logger, "documents not caught up", level=logging.WARNING, reason=str(error), tenant=caller.tenant.id)
 
 
 async def _sweep(services: Services, indexing: asyncio.Task[None]) -> None:

@@ -6,7 +6,6 @@ Uses: core, embedding, jobs, search, store.
 """
 
 from thresher.knowledge.documents.entries import KIND
-from thresher.knowledge.documents.indexing import Report
 from thresher.knowledge.documents.models import (
     Document,
     Mode,
@@ -22,6 +21,7 @@ from thresher.knowledge.documents.models import (
     Skipped,
 )
 from thresher.knowledge.documents.retrieving import GUIDE
+from thresher.knowledge.documents.run import Report
 from thresher.knowledge.documents.service import DocumentService
 from thresher.knowledge.documents.sources import origin_of
 from thresher.knowledge.documents.task import TASK, IndexTask

@@ -19,14 +19,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings
 from thresher.jobs import Jobs
 from thresher.knowledge.documents import queries
-from thresher.knowledge.documents.indexing import Indexing, Report, cache_of, remove
+from thresher.knowledge.documents.entries import KIND, facets_of
+from thresher.knowledge.documents.indexing import Indexing, remove
 from thresher.knowledge.documents.models import Origin, Repository, Skipped
+from thresher.knowledge.documents.run import Report, cache_of
 from thresher.knowledge.documents.scoring import unknown
 from thresher.knowledge.documents.shelf import Shelf
 from thresher.knowledge.documents.sources import may_index
 from thresher.knowledge.documents.task import TASK
 from thresher.llm import Chat
-from thresher.search import SearchIndex
+from thresher.search import Filter, SearchIndex
 from thresher.store import Database, clean, run_retrying
 
 _NAME: Final = re.compile(r"[^\W_][\w.-]{0,62}")
@@ -79,9 +81,26 @@ class Repositories:
         """Index a repository again."""
 
         async def write(connection: AsyncConnection) -> Repository:
-            return await self._deferred(connection, caller, (await self._own(connection, caller, name)).id)
+            found = await self._own(connection, caller, name)
+            may_index(caller, found.origin, self._settings)
+            return await self._deferred(connection, caller, found.id)
 
         return await run_retrying(self._database, caller.tenant, write)
+
+    async def catch_up(self, caller: Caller) -> list[str]:
+        """Index those again that lack vectors of the running model; returns their names."""
+        if not self._index.edition(KIND):
+            return []
+        behind: list[str] = []
+        for head in (await self._shelf.directory(caller)).values():
+            if head.owner != caller.user or not head.chunks or head.state in ("waiting", "indexing"):
+                continue
+            if await self._index.embedded(caller.tenant, KIND, Filter(facets_of([head.id]))) < head.chunks:
+                await run_retrying(
+                    self._database, caller.tenant, lambda run, key=head.id: self._deferred(run, caller, key)
+                )
+                behind.append(head.name)
+        return behind
 
     async def index_here(self, caller: Caller, name: str, origin: Origin, report: Report) -> Repository:
         """The same as `index`, in this process and at once."""

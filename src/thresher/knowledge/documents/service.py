@@ -101,6 +101,17 @@ class DocumentService:
         """
         return await self._repositories.refresh(caller, name)
 
+    async def catch_up(self, caller: Caller) -> list[str]:
+        """Have those of the caller's repositories embedded, in the background, that lack vectors of the running model.
+
+        Returns:
+            Their names.
+
+        Raises:
+            StoreUnavailable: The database cannot be reached.
+        """
+        return await self._repositories.catch_up(caller)
+
     async def list_repositories(self, caller: Caller) -> tuple[Repository, ...]:
         """The repositories that the caller sees, by name."""
         return await self._repositories.listed(caller)
