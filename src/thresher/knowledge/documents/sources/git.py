@@ -5,14 +5,18 @@ Invariant: what is listed and given out is what the commit holds, whatever happe
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
+from dulwich.errors import ApplyDeltaError, ObjectFormatException
 from dulwich.objects import Blob, ObjectID
 from dulwich.repo import Repo
 
 from thresher.knowledge.documents.models import Origin, SourceFile
 from thresher.knowledge.documents.sources.listing import Listing, Unfit
+from thresher.knowledge.documents.sources.measuring import too_large
 from thresher.knowledge.documents.sources.memory import Memory
+from thresher.knowledge.documents.sources.packs import size_of
 from thresher.knowledge.documents.sources.records import Limits
 from thresher.knowledge.documents.sources.selecting import Selection
 from thresher.knowledge.documents.sources.trees import TreeWalk, commit_of
@@ -64,6 +68,8 @@ class GitSource(Listing):
         memory.save()
 
     def _bytes(self, file: SourceFile) -> bytes:
+        if (size := size_of(self._repo.object_store, file.blob)) > self._limits.document_bytes:
+            raise Unfit(too_large(file.path, size, self._limits).detail, "too large")
         try:
             kind, data = self._repo.object_store.get_raw(ObjectID(file.blob.encode()))
         except KeyError:
@@ -71,6 +77,8 @@ class GitSource(Listing):
                 allowed = self._limits.document_bytes >> 20
                 raise Unfit(f"It has more than THRESHER_DOCUMENT_MB allows, {allowed} MiB.", "too large") from None
             raise Unfit("This clone does not hold it.") from None
+        except (ValueError, AssertionError, zlib.error, ObjectFormatException, ApplyDeltaError) as error:
+            raise Unfit("Git's copy of it is damaged.") from error
         if kind != Blob.type_num:
             raise Unfit("It is no file.")
         return data

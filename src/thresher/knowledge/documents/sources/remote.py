@@ -25,6 +25,7 @@ from thresher.core import InvalidInput, ThresherError
 from thresher.knowledge.documents.models import Origin
 from thresher.knowledge.documents.sources.deadlines import Deadline
 from thresher.knowledge.documents.sources.failures import BREAKS, failure_of
+from thresher.knowledge.documents.sources.packs import check
 from thresher.knowledge.documents.sources.records import Limits
 from thresher.knowledge.documents.sources.references import HEADS, TAGS, is_commit, target, unknown
 from thresher.knowledge.documents.sources.transports import client_of
@@ -161,6 +162,7 @@ def _fetch(repo: Repo, origin: Origin, asked: _Asked, limits: Limits, deadline: 
             if talk:
                 talk.close()
         if pack.tell():
+            check(pack)
             pack.seek(0)
             repo.object_store.add_thin_pack(pack.read, None)
     repo.update_shallow(result.new_shallow, result.new_unshallow)

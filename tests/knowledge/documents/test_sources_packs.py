@@ -1,0 +1,98 @@
+"""Objects are measured before they are unpacked."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import zlib
+from pathlib import Path
+from typing import IO
+
+import pytest
+from dulwich.objects import Blob
+from dulwich.repo import Repo
+
+from tests.knowledge.documents.gits import bare
+from thresher.core import InvalidInput
+from thresher.knowledge.documents.sources.packs import check, size_of
+
+
+def entry(kind: int, size: int, content: bytes, base: bytes = b"") -> bytes:
+    """An entry of a pack, whatever size it announces."""
+    head, left = bytearray([kind << 4 | size & 15]), size >> 4
+    while left:
+        head[-1] |= 0x80
+        head.append(left & 0x7F)
+        left >>= 7
+    return bytes(head) + base + zlib.compress(content)
+
+
+def delta(before: int, after: int) -> bytes:
+    """The beginning of a delta between texts of these sizes."""
+    made = bytearray()
+    for size in (before, after):
+        while size > 0x7F:
+            made.append(size & 0x7F | 0x80)
+            size >>= 7
+        made.append(size)
+    return bytes(made)
+
+
+def pack(*entries: bytes) -> IO[bytes]:
+    """A pack of some entries, as a file."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with its last reference
+    file.write(b"PACK" + (2).to_bytes(4, "big") + len(entries).to_bytes(4, "big") + b"".join(entries) + b"\0" * 20)
+    return file
+
+
+def test_a_sound_pack_passes() -> None:
+    """Of whole objects and of deltas, small and large."""
+    text = b"word " * 100_000
+
+    check(pack(entry(3, len(text), text), entry(3, 0, b""), entry(7, 5, delta(500_000, 9)[:5], b"x" * 20)))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        entry(3, 1 << 40, b"small"),
+        entry(7, len(delta(5, 1 << 40)), delta(5, 1 << 40), b"x" * 20),
+        entry(6, len(delta(5, 1 << 40)), delta(5, 1 << 40), b"\x81\x01"),
+    ],
+)
+def test_what_unfolds_to_too_much_is_refused(bad: bytes) -> None:
+    """By what it announces, before anything is unpacked."""
+    with pytest.raises(InvalidInput, match="too large"):
+        check(pack(entry(3, 1, b"a"), bad))
+
+
+def test_what_is_no_pack_is_damaged() -> None:
+    """More than announced, cut off, or something else."""
+    bomb = pack(entry(3, 10, bytes(50_000_000)))
+    cut = tempfile.TemporaryFile()  # noqa: SIM115 - closed with its last reference
+    cut.write(
+        b"PACK" + (2).to_bytes(4, "big") + (1).to_bytes(4, "big") + entry(3, 400, random.Random(1).randbytes(400))[:99]
+    )
+    other = tempfile.TemporaryFile()  # noqa: SIM115 - closed with its last reference
+    other.write(b"<html>" * 10)
+
+    for file in (bomb, cut, other):
+        with pytest.raises(ValueError, match=r"more|cut|no pack"):
+            check(file)
+
+
+def test_a_packed_object_is_measured(tmp_path: Path) -> None:
+    """Whole objects and deltas alike; what lies by itself is bounded when it is read."""
+    with bare(tmp_path / "a.git") as repo:
+        text = random.Random(1).randbytes(50_000)
+        blobs = [Blob.from_string(text + bytes([number]) * number) for number in range(10)]
+        repo.object_store.add_objects([(blob, None) for blob in blobs])
+        loose = Blob.from_string(b"by itself")
+        repo.object_store.add_object(loose)
+
+    with Repo(str(tmp_path / "a.git")) as repo:
+        sizes = [size_of(repo.object_store, blob.id.decode()) for blob in blobs]
+
+        assert sizes == [len(blob.data) for blob in blobs]
+        assert size_of(repo.object_store, loose.id.decode()) == 0
+        assert size_of(repo.object_store, "0" * 40) == 0
