@@ -21,12 +21,16 @@ FENCE_WHOLE: Final = 8_000
 """Tokens; a code block inside a document is never cut, unless no answer of the usual size could hold it."""
 CODE_UNIT: Final = 120
 """Tokens; a longer stretch of code that its reader did not take apart is cut between lines."""
-SMALLEST: Final = 6
-"""Tokens; shorter pieces join the one before, so that a row of them stays cheap to partition."""
+SMALLEST: Final = 8
+"""Tokens; shorter pieces join their neighbours, so that a row of them stays cheap to partition."""
 NESTED: Final = 0.08
 """Price of a cut for each level of a list or of code that it lies within."""
 INTRODUCED: Final = 0.3
 """Price of a cut after a colon: what follows is what was announced."""
+_SHORT: Final = 60
+"""Characters that may hold fewer tokens than `SMALLEST`; a unit of so many takes no more."""
+_HEADINGS: Final = 1_000
+"""Characters of headings, one after another, that stay together with what follows."""
 _CODE_LINES: Final = 120
 """Characters that lines of code are joined up to before they are weighed."""
 _LINE_END: Final = re.compile(r"\n(?:[ \t]*\n)*")
@@ -65,7 +69,8 @@ def units(parsed: Parsed) -> list[Unit]:
     found = list(_all_units(text, parsed.blocks)) or [Unit(0, len(text), 0, "paragraph", ())]
     starts = [0, *(unit.start for unit in found[1:]), len(text)]
     closed = [replace(unit, start=first, end=last) for unit, (first, last) in zip(found, pairwise(starts), strict=True)]
-    return [replace(unit, tokens=max(1, count_tokens(text[unit.start : unit.end]))) for unit in _glued(closed)]
+    counted = [replace(unit, tokens=max(1, count_tokens(text[unit.start : unit.end]))) for unit in _glued(closed)]
+    return list(_gathered(counted))
 
 
 def _all_units(text: str, blocks: Sequence[Block]) -> Iterator[Unit]:
@@ -89,7 +94,9 @@ def _block_units(text: str, block: Block, first: Unit, place: int) -> Iterator[U
     match block.kind:
         case "table" if block.rows and count_tokens(text[block.start : block.end]) > TABLE_WHOLE:
             yield from _rows(block, replace(first, group=place))
-        case "heading" | "table":
+        case "table":
+            yield first
+        case "heading" if block.end - block.start <= WHOLE:
             yield first
         case "fence" if count_tokens(text[block.start : block.end]) <= FENCE_WHOLE:
             yield first
@@ -132,7 +139,7 @@ def _joined(text: str, row: Iterator[Piece]) -> Iterator[tuple[int, int, float]]
     for piece in row:
         if start < 0:
             start, price = piece.start, piece.price
-        elif not _tiny(text, piece):
+        elif end - start > _SHORT or not _tiny(text, piece):
             yield start, end, price
             start, price = piece.start, piece.price
         end = piece.end
@@ -141,18 +148,41 @@ def _joined(text: str, row: Iterator[Piece]) -> Iterator[tuple[int, int, float]]
 
 
 def _tiny(text: str, piece: Piece) -> bool:
-    return piece.end - piece.start <= 8 * SMALLEST and count_tokens(text[piece.start : piece.end]) < SMALLEST
+    return piece.end - piece.start <= _SHORT and count_tokens(text[piece.start : piece.end]) < SMALLEST
 
 
 def _glued(row: Sequence[Unit]) -> Iterator[Unit]:
-    """Each heading joined to what follows it."""
+    """Each heading joined to what follows it; but a text of headings alone is a list."""
     waiting: Unit | None = None
     for unit in row:
         start = unit.start if waiting is None else waiting.start
-        if unit.kind == "heading":
+        if unit.kind == "heading" and unit.end - start <= _HEADINGS:
             waiting = replace(unit, start=start)
             continue
         yield replace(unit, start=start, price=0.0 if waiting is not None else unit.price)
         waiting = None
     if waiting is not None:
         yield waiting
+
+
+def _gathered(row: Sequence[Unit]) -> Iterator[Unit]:
+    """Neighbours of a few tokens as one unit: rows of a table of numbers, items of one word."""
+    last: Unit | None = None
+    for unit in row:
+        if last is not None and last.tokens + unit.tokens <= SMALLEST and _alike(last, unit):
+            last = replace(last, end=unit.end, tokens=last.tokens + unit.tokens)
+            continue
+        if last is not None:
+            yield last
+        last = unit
+    if last is not None:
+        yield last
+
+
+def _alike(first: Unit, second: Unit) -> bool:
+    return (first.kind, first.path, first.group, first.head_end) == (
+        second.kind,
+        second.path,
+        second.group,
+        second.head_end,
+    )

@@ -32,7 +32,7 @@ def html_tables(text: str) -> list[Block]:
     for opening in openings:
         if tables and opening < tables[-1].end:
             continue
-        while tags[place].start() < opening:
+        while place < len(tags) and tags[place].start() < opening:
             place += 1
         last = _close(tags, place)
         if last is None:
