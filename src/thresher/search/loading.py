@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.search import queries
 from thresher.search.arrays import Floats, Ids, Row, run, vectors_of
+from thresher.search.growth import grown
 from thresher.search.profiles import profile_of
 from thresher.search.snapshot import Rows, Snapshot, merged, snapshot_of
 
@@ -52,9 +53,12 @@ async def refresh(connection: AsyncConnection, kind: str, head: Head, old: Snaps
     changed = await _changed(connection, kind, head.model, old.version)
     news = len(changed.ids) - np.count_nonzero(np.isin(changed.ids, old.rows.ids))
     living = None
+    profile = profile_of(kind)
     if len(old.rows.ids) + news != head.items:
         living = (await run(connection, queries.ALL_IDS, {"kind": kind}))[0][0]
-    return await asyncio.to_thread(merged, old, head.version, changed, living, profile_of(kind))
+    elif (larger := await asyncio.to_thread(grown, old, head.version, changed, profile)) is not None:
+        return larger
+    return await asyncio.to_thread(merged, old, head.version, changed, living, profile)
 
 
 async def _changed(connection: AsyncConnection, kind: str, model: str, since: int) -> Rows:

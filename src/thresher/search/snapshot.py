@@ -24,6 +24,19 @@ _BLOCK = 80
 """Vectors a matrix product: few enough that BLAS keeps it on one thread for any number of queries that we allow."""
 
 
+@dataclass(slots=True, eq=False)
+class Room:
+    """Memory for more vectors than there are.
+
+    Attributes:
+        vectors: float32 (capacity, dimension).
+        used: How many are taken, by whichever snapshot has most of them.
+    """
+
+    vectors: Floats
+    used: int
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """Items as they were read: the changed ones, or all.
@@ -35,6 +48,7 @@ class Rows:
         slots: What each item wants to be given, packed.
         vector_ids: int64 (m,), sorted: which item each vector belongs to.
         vectors: float32 (m, dimension).
+        room: Where the vectors lie, if there is room behind them.
     """
 
     ids: Ids
@@ -43,6 +57,7 @@ class Rows:
     slots: Sequence[str]
     vector_ids: Ids
     vectors: Floats
+    room: Room | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +89,8 @@ class Snapshot:
     @property
     def nbytes(self) -> int:
         """Memory of the vectors and keys, in bytes (labels are shared strings and not counted)."""
-        return self.rows.vectors.nbytes + self.rows.vector_ids.nbytes + self.rows.ids.nbytes
+        vectors = self.rows.vectors if self.rows.room is None else self.rows.room.vectors
+        return vectors.nbytes + self.rows.vector_ids.nbytes + self.rows.ids.nbytes
 
     def allowed(self, user: str | None, facets: frozenset[str] | None) -> Ids | None:
         """Rows that a caller with this filter may see, sorted; None for all."""
