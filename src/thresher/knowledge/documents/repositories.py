@@ -169,12 +169,8 @@ class Repositories:
 
     async def _deferred(self, connection: AsyncConnection, caller: Caller, repository: int) -> Repository:
         job = await self._jobs.defer(connection, caller.tenant, TASK, repository, owner=caller.user)
-        await queries.set_repository(connection, caller.tenant, repository, job=job.id)
-        found = await _read(connection, caller, repository)
-        if found.state == "failed":
-            await queries.set_repository(connection, caller.tenant, repository, state="waiting", problem="")
-            found = replace(found, state="waiting", problem="")
-        return found
+        await queries.set_repository(connection, caller.tenant, repository, job=job.id, state="waiting", problem="")
+        return await _read(connection, caller, repository)
 
     async def _settled(self, caller: Caller, found: Repository) -> Repository:
         """The repository; where its job was given up while it was at work, that is what is wrong."""

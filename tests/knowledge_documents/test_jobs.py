@@ -1,0 +1,64 @@
+"""The job of indexing in a worker process of its own: it is killed, and goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import delete
+
+from tests.knowledge_documents.conftest import machines
+from thresher.core import Caller, Settings
+from thresher.jobs import Jobs, Supervisor
+from thresher.knowledge.documents import KIND, TASK, DocumentService, origin_of
+from thresher.services import Services
+from thresher.store import Database
+from thresher.store.tables import item_vector
+
+
+@pytest.fixture
+async def workers(database: Database, settings: Settings) -> AsyncIterator[Supervisor]:
+    """Workers for the jobs of this database."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    supervisor = Supervisor(database, settings, [TASK])
+    running = asyncio.create_task(supervisor.run())
+    yield supervisor
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_worker_that_is_killed_leaves_work_that_the_next_one_ends(
+    documents: DocumentService, caller: Caller, manual: Path, services: Services, workers: Supervisor
+) -> None:
+    """Questions are answered while it embeds, and after the kill; in the end everything is embedded."""
+    (manual / "machines.md").write_text(machines(12))
+    found = await documents.index(caller, "manual", origin_of(str(manual)))
+
+    early = await documents.retrieve_document(caller, "spare part number of machine 11", "manual", budget=400)
+    os.kill(workers.pids[0], signal.SIGKILL)
+    ended = await services.jobs.follow(caller, found.job)
+
+    assert "SP-0011" in early.content
+    assert ended.state == "done"
+    after = await documents.repository(caller, "manual")
+    assert (after.state, after.embedded) == ("ready", after.chunks)
+
+
+async def test_documents_without_vectors_of_the_running_model_are_caught_up(
+    documents: DocumentService, caller: Caller, handbook: Path, services: Services
+) -> None:
+    """As after a change of the model; what has them is left alone."""
+    await documents.index_here(caller, "handbook", origin_of(str(handbook)))
+    before = await documents.catch_up(caller)
+    async with services.database.transaction(caller.tenant) as connection:
+        await connection.execute(delete(item_vector).where(item_vector.c.kind == KIND))
+
+    behind = await documents.catch_up(caller)
+
+    assert (before, behind) == ([], ["handbook"])
+    assert [job.task for job in await Jobs(services.database).list(caller)] == [TASK]
+    assert await documents.catch_up(caller) == []
