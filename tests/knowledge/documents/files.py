@@ -14,7 +14,7 @@ def pdf(pages: Sequence[Sequence[str]], *, password: str = "", chapters: Sequenc
     """A PDF with these lines on its pages, and an outline of titles and the pages (from 0) that they start on."""
     writer = PdfWriter(io.BytesIO(_plain_pdf(pages)), full=True)
     for title, page in chapters:
-        writer.add_outline_item(title, page)
+        writer.add_outline_item(title=title, page_number=page)
     if password:
         writer.encrypt(password)
     out = io.BytesIO()

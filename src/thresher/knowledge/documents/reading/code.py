@@ -165,7 +165,7 @@ def _name(node: Node) -> str:
         inner = inner.child_by_field_name("declarator") or _first_declarator(inner)
         if inner is None:
             break
-        named = inner.child_by_field_name("name") or (inner if _IDENTIFIERS.fullmatch(inner.type) else None)
+        named = inner if _IDENTIFIERS.fullmatch(inner.type) else inner.child_by_field_name("name")
     if named is None:
         named = next((child for child in node.named_children if _IDENTIFIERS.fullmatch(child.type)), None)
     name = _words(named)

@@ -126,9 +126,11 @@ def _joined(
         wanted = {_squeezed(title): (level, title) for level, title in outline.get(number, ()) if title}
         heads = [(_PAGE_LEVEL, f"Page {number + 1}", f"Page {number + 1}")] if lines else []
         for level, title, line in [*heads, *((*wanted.pop(_squeezed(line), (0, "")), line) for line in lines)]:
-            shown = f"\n{'#' * level} {line}\n\n" if level else f"{line}\n"
+            shown = f"{'#' * level} {line}\n\n" if level else f"{line}\n"
             if level:
-                headings.append((place + 1, place + len(shown) - 2, level, title))
+                gap = "\n" if parts and not parts[-1].endswith("\n\n") else ""
+                headings.append((place + len(gap), place + len(gap + shown) - 2, level, title))
+                shown = gap + shown
             parts.append(shown)
             place += len(shown)
     return "".join(parts), headings
