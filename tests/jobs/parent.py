@@ -18,7 +18,7 @@ from thresher.store import Database
 async def main(folder: Path) -> None:
     """Supervise until killed."""
     database = await Database.open(sys.stdin.readline().strip())
-    supervisor = Supervisor(database, Settings(data_dir=folder), [COUNT], module="tests.jobs.workshop")
+    supervisor = Supervisor(database, Settings(data_dir=folder), [COUNT], module="tests.jobs.workshop", niceness=0)
     running = asyncio.create_task(supervisor.run())
     await supervisor.busy.wait()
     print(supervisor.pids[0], flush=True)

@@ -10,19 +10,24 @@ import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.jobs.workshop import COUNT, DIE, HELD_AT, STEPS, steps
-from tests.support import Databases, eventually
+from tests.support import Databases
+from tests.support import eventually as soon
 from thresher.core import Caller, Settings, Tenant
 from thresher.jobs import Job, Jobs, Supervisor
+from thresher.jobs.process import NICENESS
 from thresher.jobs.queries import LOCK_CLASS
 from thresher.store import Database
 
 ROOT = Path(__file__).parents[2]
+eventually = partial(soon, seconds=60.0)
+"""A process begins within a second where the machine is idle, and much later where it is not."""
 
 
 @pytest.fixture
@@ -34,11 +39,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @asynccontextmanager
 async def supervised(
-    database: Database, folder: Path, *, workers: int = 1, module: str = "tests.jobs.workshop", idle_seconds: float = 30
+    database: Database,
+    folder: Path,
+    *,
+    workers: int = 1,
+    module: str = "tests.jobs.workshop",
+    idle_seconds: float = 30,
+    niceness: int = 0,
 ) -> AsyncIterator[Supervisor]:
-    """A supervisor at work, as a daemon has one."""
+    """A supervisor at work, as a daemon has one; its workers are not niced, or a busy machine would starve them."""
     settings = Settings(data_dir=folder, workers=workers)
-    supervisor = Supervisor(database, settings, [COUNT, DIE], module=module, idle_seconds=idle_seconds)
+    supervisor = Supervisor(
+        database, settings, [COUNT, DIE], module=module, idle_seconds=idle_seconds, niceness=niceness
+    )
     running = asyncio.create_task(supervisor.run())
     try:
         yield supervisor
@@ -60,7 +73,7 @@ async def test_a_job_is_done_by_a_niced_process_that_the_asking_starts(
     """Progress is told on the way."""
     (folder / "hold").touch()
     told: list[Job] = []
-    async with supervised(database, folder) as supervisor:
+    async with supervised(database, folder, niceness=NICENESS) as supervisor:
         job = await defer(database, tenant)
         follow = asyncio.create_task(Jobs(database).follow(Caller(tenant), job.id, told.append))
         await eventually(lambda: [one for one in told if one.done == HELD_AT])
@@ -70,7 +83,7 @@ async def test_a_job_is_done_by_a_niced_process_that_the_asking_starts(
         ended = await follow
 
     assert (ended.state, ended.phase, ended.done, ended.total) == ("done", "counting", STEPS, STEPS)
-    assert niceness == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
+    assert niceness == min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS)
     assert "running" in {one.state for one in told}
     assert [step for step, _, _ in steps(folder, 1)] == list(range(STEPS))
 
@@ -219,15 +232,14 @@ async def test_a_worker_that_loses_its_lock_ends_and_its_job_goes_on(
 
 
 async def test_a_worker_leaves_when_there_is_nothing_to_do(database: Database, tenant: Tenant, folder: Path) -> None:
-    """And the next job brings another."""
+    """Not before, however short it may idle."""
     async with supervised(database, folder, idle_seconds=0.05) as supervisor:
-        for subject in (1, 2):
-            job = await defer(database, tenant, subject=subject)
-            ended = await Jobs(database).follow(Caller(tenant), job.id)
-            await asyncio.wait_for(supervisor.idle.wait(), 20)
+        job = await defer(database, tenant)
+        ended = await Jobs(database).follow(Caller(tenant), job.id)
+        await asyncio.wait_for(supervisor.idle.wait(), 60)
 
-            assert ended.state == "done"
-            assert supervisor.pids == []
+        assert (ended.state, ended.attempts) == ("done", 1)
+        assert supervisor.pids == []
 
 
 async def test_workers_that_cannot_start_are_not_started_without_end(

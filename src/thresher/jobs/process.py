@@ -39,7 +39,7 @@ class WorkerProcess:
         self.worker: int | None = None
 
     @classmethod
-    async def start(cls, module: str, start: Start) -> WorkerProcess:
+    async def start(cls, module: str, start: Start, niceness: int = NICENESS) -> WorkerProcess:
         """Start one, niced, and tell it what it must know.
 
         It gets a process group of its own, so that Ctrl-C in a terminal is ours alone, but stays in our session: Linux
@@ -49,6 +49,7 @@ class WorkerProcess:
         Args:
             module: What it runs.
             start: What it is told.
+            niceness: How much lower its priority is than ours.
         """
         lower = getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0)
         process = await asyncio.create_subprocess_exec(
@@ -60,7 +61,7 @@ class WorkerProcess:
             process_group=0,
             creationflags=lower,
         )
-        _lower(process.pid)
+        _lower(process.pid, niceness)
         stdin = cast("asyncio.StreamWriter", process.stdin)
         with suppress(ConnectionError):  # it has ended already: its exit says so
             stdin.write(start.packed())
@@ -96,10 +97,10 @@ class WorkerProcess:
             await self._process.wait()
 
 
-def _lower(pid: int) -> None:
+def _lower(pid: int, niceness: int) -> None:
     if sys.platform == "win32":
         return
     with suppress(ProcessLookupError):
-        os.setpriority(os.PRIO_PROCESS, pid, min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS))
+        os.setpriority(os.PRIO_PROCESS, pid, min(19, os.getpriority(os.PRIO_PROCESS, 0) + niceness))
     with suppress(OSError):  # Linux alone has it
         Path(f"/proc/{pid}/oom_score_adj").write_text(_OUT_OF_MEMORY_SCORE)

@@ -17,7 +17,7 @@ import psycopg
 from thresher.core import Settings, Tenant, ThresherError, event
 from thresher.jobs import queries
 from thresher.jobs.models import MOST_DEATHS
-from thresher.jobs.process import WorkerProcess
+from thresher.jobs.process import NICENESS, WorkerProcess
 from thresher.jobs.queries import NOBODY, Ending
 from thresher.jobs.start import DATABASE_LOST, Start
 from thresher.store import Database
@@ -46,6 +46,7 @@ class Supervisor:
         tasks: Names of the tasks that they can do.
         module: What a worker process runs.
         idle_seconds: How long a worker stays for a next job.
+        niceness: How much lower the priority of workers is than ours.
 
     Attributes:
         busy: Set while a worker runs.
@@ -60,11 +61,13 @@ class Supervisor:
         *,
         module: str = "thresher.worker",
         idle_seconds: float = IDLE_SECONDS,
+        niceness: int = NICENESS,
     ) -> None:
         self._database = database
         self._start = Start(database.address, settings, idle_seconds)
         self._tasks = list(tasks)
         self._module = module
+        self._niceness = niceness
         self._workers: dict[asyncio.Task[None], WorkerProcess] = {}
         self._wake = asyncio.Event()
         self._pause = 0.0
@@ -115,7 +118,7 @@ class Supervisor:
             await self._begin()
 
     async def _begin(self) -> None:
-        process = await WorkerProcess.start(self._module, self._start)
+        process = await WorkerProcess.start(self._module, self._start, self._niceness)
         event(_logger, "worker started", pid=process.pid)
         attended = asyncio.create_task(self._attend(process))
         self._workers[attended] = process
