@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -79,3 +80,67 @@ def test_a_code_block_is_never_cut() -> None:
     chunked = chunk(parsed)
 
     assert sum(fence in one for one in texts(parsed, chunked)) == 1
+
+
+def test_small_sections_share_a_chunk_under_their_common_heading() -> None:
+    """A section of one line is not looked for alone."""
+    parsed = read("# Book\n\n## A\n\nOne.\n\n## B\n\nTwo.\n")
+
+    chunked = chunk(parsed)
+
+    assert [chunked.headings[one.heading] for one in chunked.chunks] == [("Book",)]
+
+
+def test_sentences_are_not_cut() -> None:
+    """Chunks of prose end where sentences end, and abbreviations end none."""
+    sentence = f"As Dr. Smith et al. found in Fig. 3, the value (i.e. 1.5) holds for {'more ' * 30}runs. "
+    parsed = read(sentence * 30, "notes.txt")
+
+    chunked = chunk(parsed)
+
+    assert len(chunked.chunks) > 10
+    assert all(parsed.text[one.start :].startswith("As Dr. Smith") for one in chunked.chunks)
+
+
+def test_what_nobody_asks_for_stays_apart() -> None:
+    """Front matter is a chunk of its own kind."""
+    chunked = chunk(read("---\ntitle: A\n---\n\n# A\n\nWords.\n"))
+
+    assert [one.kind for one in chunked.chunks] == ["matter", "paragraph"]
+
+
+def test_an_empty_text_has_no_chunks() -> None:
+    """The empty heading path stands first in any case."""
+    assert chunk(Parsed("", "", "text", ())) == Chunked((), ((),))
+
+
+HOSTILE = {
+    "blanks.md": "a" + " " * 100_000 + "b",
+    "letters.txt": "a" * 200_000,
+    "lines.txt": "a\n" * 20_000,
+    "headings.md": "# a\n" * 5_000,
+    "items.md": "- a\n" * 5_000,
+    "quotes.md": ">" * 100_000,
+    "brackets.md": "[" * 100_000,
+    "fence.md": "```\n" + "x y" * 50_000,
+    "tags.md": "<table>\n<tr>\n" * 5_000,
+    "ideographs.txt": "\u6f22\u5b57\u3002" * 20_000,
+    "records.txt": "}, {" * 30_000,
+    "directives.rst": ".. x::\n" * 5_000,
+    "items.rst": "- a\n" * 5_000,
+    "deep.py": "(" * 100_000,
+    "deep.js": "{" * 100_000,
+    "deep.html": "<div>" * 1_500 + "words",
+    "heading.md": "# " + "_ " * 50_000,
+}
+
+
+@pytest.mark.parametrize("path", HOSTILE)
+def test_texts_that_nobody_writes_are_cut_all_the_same(path: str) -> None:
+    """Time grows with length alone, and no chunk is larger than a few sentences."""
+    parsed = read(HOSTILE[path], path)
+
+    chunked = chunk(parsed)
+
+    assert "".join(texts(parsed, chunked)) == parsed.text
+    assert max(one.tokens for one in chunked.chunks) < 1_000 or path in ("fence.md", "tags.md")
