@@ -61,7 +61,6 @@ class Indexing:
         run = Run(self._database, self._index, self._settings, tenant, found, report)
         try:
             await run.run(self.guide)
-            await self._describer.describe(tenant, repository_id)
         except Removed:
             await remove(self._database, self._index, tenant, repository_id)
         except asyncio.CancelledError:
@@ -74,6 +73,7 @@ class Indexing:
         except ThresherError as error:
             await self._fail(tenant, repository_id, str(error))
             raise
+        await self._describer.describe(tenant, repository_id)  # everything is found and answered from by now
 
     async def guide(self, connection: AsyncConnection, tenant: Tenant, repository_id: int) -> None:
         """Build the guide of a repository and its glossary anew; a guide that a person wrote stays."""
