@@ -7,8 +7,9 @@ from typing import Any
 from thresher.context import Prompt
 from thresher.core import Arm, Rule, Scored, Tool, Why
 from thresher.demo.messages import LocalCall, Message
-from thresher.demo.report import Answer, Called, Guided, Indexing, LiveServer, Report
+from thresher.demo.report import Answer, Called, Consulted, Guided, Indexing, LiveServer, Report
 from thresher.demo.servers import LeftOut
+from thresher.knowledge.documents import Retrieval
 from thresher.knowledge.intents import Decision, IntentScore
 from thresher.knowledge.tools import FindResult, FoundTool
 
@@ -56,6 +57,14 @@ def guided(*packs: str, **changes: Any) -> Guided:
     return Guided(Message("commit it", "rules", ("git",)), Prompt("commit it", **(values | changes)), 1_200)
 
 
+def consulted(text: str = "Never stage a secret.", *, found: bool = True) -> Consulted:
+    """A question with its passage."""
+    answer = Retrieval(
+        text, (), 20, was_compressed=True, original_token_count=1_800, document="git/SKILL.md", found=found
+    )
+    return Consulted(Message("May a secret be staged?", "a passage", ("Never stage",)), answer, 300)
+
+
 def report(**changes: Any) -> Report:
     """A whole run."""
     values: dict[str, Any] = {
@@ -70,6 +79,7 @@ def report(**changes: Any) -> Report:
         "answers": (answer(found("time_convert_time")), answer(abstained=True, tokens_sent=0, duration_ms=9.5)),
         "guided": (guided("git"),),
         "calls": (Called(LocalCall("time", "convert_time", {"time": "09:30"}), "16:30", failed=False, ms=8.2),),
+        "consulted": (consulted(), consulted(found=False)),
         "encoder": "bge-small-en-v1.5",
         "meta_tokens": 1_800,
         "start_seconds": 1.0,

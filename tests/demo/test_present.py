@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import pytest
 from rich.console import Console, RenderableType
 
-from tests.demo.answers import answer, found, guided, report, result
+from tests.demo.answers import answer, consulted, found, guided, report, result
 from thresher.core import dumps
 from thresher.demo import present
 from thresher.demo.clients import clients
@@ -44,6 +44,8 @@ def everything() -> Iterable[RenderableType]:
     yield present.call(
         Called(LocalCall("git", "git_log", {"repo_path": "/x" * 80}), "a\n" + "b" * 200, failed=False, ms=3)
     )
+    yield present.consulted(1, consulted("[a/very/long/path.md, lines 1-2 | One > Two]\n" + "word " * 60))
+    yield present.consulted(2, consulted(found=False))
     yield present.summary(report())
 
 
@@ -121,6 +123,24 @@ def test_rules_show_their_pack_and_nearest_line() -> None:
 def test_rules_are_right_when_they_are_just_the_wanted_ones() -> None:
     """One pack too many is as wrong as one too few."""
     assert [guided(*packs).right for packs in ((), ("git",), ("git", "tools"))] == [False, True, False]
+
+
+def test_a_passage_stands_under_its_question_with_its_cost() -> None:
+    """And where nothing fits, it says so."""
+    fits = printed(present.consulted(1, consulted()))
+    nothing = printed(present.consulted(2, consulted("# rules", found=False)))
+
+    assert "✓  git/SKILL.md, verbatim:" in fits
+    assert "Never stage a secret." in fits
+    assert "20 of at most 300; the document has 1,800" in fits
+    assert "Nothing fits: a model gets the guide" in nothing
+
+
+def test_a_passage_is_right_when_it_holds_what_is_wanted() -> None:
+    """Another passage, or none, is a miss."""
+    answers = (consulted(), consulted("Stage it."), consulted(found=False))
+
+    assert [entry.right for entry in answers] == [True, False, False]
 
 
 def test_core_tools_show_no_probability() -> None:

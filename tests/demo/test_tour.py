@@ -72,6 +72,8 @@ def test_the_demo_shows_and_calls_real_servers_and_embeds_nothing_twice(
         or "16:30" in document["calls"][0]["text"]
         or "Tokyo" in document["calls"][0]["text"]
     )
+    assert [asked["right"] for asked in document["documents"]] == [True, True, True]
+    assert all(asked["tokens"] <= asked["budget"] for asked in document["documents"])
     assert 0.5 < document["summary"]["tokens_saved"] < 1
     assert [path.name for path in place_of(settings).root.iterdir() if path.name == "world"] == []
 

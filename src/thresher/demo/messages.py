@@ -18,8 +18,8 @@ class Message:
     Attributes:
         text: What a person writes.
         shows: Why it is part of the demo.
-        wants: The tools that a person would take, by the names that clients see, or the packs; all of them are needed.
-            Told after the search, never before.
+        wants: The tools that a person would take, by the names that clients see, the packs, or words of the text that
+            answers; all of them are needed. Told after the search, never before.
     """
 
     text: str
@@ -76,6 +76,22 @@ PROMPTS = (
     Message("How do I boil an egg?", "no rules fit, so the message passes as it is"),
 )
 """Messages for `process_prompt`; `wants` names the packs whose rules a person would give."""
+
+
+QUESTIONS = (
+    Message(
+        "May a file with passwords be staged?",
+        "asked in other words than the text's",
+        ("Never stage what looks like a secret",),
+    ),
+    Message(
+        "How is a branch made without going to it?",
+        "rows of a table, with the header that makes them readable",
+        ("| tool | required | optional |", "create without switching"),
+    ),
+    Message("At what temperature does tungsten melt?", "nothing in these documents fits, and the answer says so"),
+)
+"""Questions for `retrieve_document` over the rules of the built-in packs; `wants` is what the passage has to hold."""
 
 
 def local_calls(repository: Path) -> tuple[LocalCall, ...]:

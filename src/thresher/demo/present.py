@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from thresher.demo.clients import Client
-from thresher.demo.report import Answer, Called, Guided, Indexing, LiveServer, Report
+from thresher.demo.report import Answer, Called, Consulted, Guided, Indexing, LiveServer, Report
 from thresher.demo.servers import LeftOut
 from thresher.knowledge.tools import FindResult, FoundTool
 
@@ -193,6 +193,26 @@ def call(called: Called) -> RenderableType:
     return Group(head, given, Padding(Text(called.text, style=style), (0, 0, 0, 4)))
 
 
+def consulted(number: int, entry: Consulted) -> RenderableType:
+    """One question: the passages that answer it, of which document, what they cost."""
+    answer = entry.answer
+    parts: list[RenderableType] = [
+        Text(f" {number}  “{entry.message.text}”", style="bold"),
+        Text(f"    {entry.message.shows}", style="dim"),
+    ]
+    if not answer.found:
+        parts.append(Text.assemble(("    Nothing fits", "green"), ": a model gets the guide of what is there."))
+    else:
+        mark = "✓" if entry.right else " "
+        parts.append(Text.assemble((f"    {mark}  ", "green"), (answer.document, "cyan"), ", verbatim:"))
+        parts.append(Padding(Text(answer.content), (0, 0, 0, 7)))
+    cost = f"{answer.token_count:,} of at most {entry.budget:,}"
+    whole = f"; the document has {answer.original_token_count:,}" if answer.found else ""
+    parts.append(Text.assemble(("    tokens  ", "dim"), cost + whole))
+    parts.append(Text.assemble(("    time    ", "dim"), f"{answer.timings.get('total', 0.0):.1f} ms"))
+    return Group(*parts)
+
+
 def summary(report: Report) -> RenderableType:
     """The run in a few lines."""
     indexing = report.indexing
@@ -207,6 +227,8 @@ def summary(report: Report) -> RenderableType:
     table.add_row("answers", f"{right} got the tools that a person would take, or rightly none")
     advised = f"{sum(entry.right for entry in report.guided)} of {len(report.guided)} messages"
     table.add_row("rules", f"{advised} got the rules that a person would give, or rightly none")
+    consulted = f"{sum(entry.right for entry in report.consulted)} of {len(report.consulted)} questions"
+    table.add_row("documents", f"{consulted} got the passage that answers, or rightly none")
     table.add_row("time", f"{report.median_ms:.1f} ms for a median message")
     table.add_row("indexing", f"{rate} ({model_name(report.encoder)})")
     table.add_row("run", f"{report.total_seconds:.1f} s in all; the database stays in {report.folder}")
@@ -237,6 +259,7 @@ def next_steps() -> RenderableType:
     """What a reader can do now."""
     return Text(
         "\n  Then bring your own servers: thresher serve --config ~/.cursor/mcp.json (or any mcpServers file),"
-        "\n  or one at a time: thresher servers add. More: docs/howto/connect-clients.md",
+        "\n  or one at a time: thresher servers add. And your own documents: thresher index docs NAME FOLDER."
+        "\n  More: docs/howto/connect-clients.md, docs/howto/index-documents.md",
         style="dim",
     )

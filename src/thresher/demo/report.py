@@ -15,6 +15,7 @@ from thresher.context import Prompt
 from thresher.core import Scored
 from thresher.demo.messages import LocalCall, Message
 from thresher.demo.servers import LeftOut
+from thresher.knowledge.documents import Retrieval
 from thresher.knowledge.tools import FindResult, FoundTool
 
 
@@ -113,6 +114,27 @@ class Guided:
 
 
 @dataclass(frozen=True, slots=True)
+class Consulted:
+    """A question, and the passages that answer it.
+
+    Attributes:
+        message: The question.
+        answer: What `retrieve_document` gave.
+        budget: Tokens that it could have.
+    """
+
+    message: Message
+    answer: Retrieval
+    budget: int
+
+    @property
+    def right(self) -> bool:
+        """It holds what answers the question, or says rightly that nothing does."""
+        held = all(words in self.answer.content for words in self.message.wants)
+        return self.answer.found == bool(self.message.wants) and held
+
+
+@dataclass(frozen=True, slots=True)
 class Called:
     """A call that was made.
 
@@ -146,6 +168,7 @@ class Report:
         answers: The messages with their results.
         guided: The messages with their rules.
         calls: The calls that were made.
+        consulted: The questions with their passages.
         encoder: The embedding model's id.
         meta_tokens: Tokens of the definitions that a client always carries instead of all tools.
         folder: Where the database stays.
@@ -161,6 +184,7 @@ class Report:
     answers: tuple[Answer, ...]
     guided: tuple[Guided, ...]
     calls: tuple[Called, ...]
+    consulted: tuple[Consulted, ...]
     encoder: str
     meta_tokens: int
     folder: str
@@ -220,6 +244,7 @@ def report_json(report: Report) -> Mapping[str, Any]:
             }
             for called in report.calls
         ],
+        "documents": [_consulted_json(consulted) for consulted in report.consulted],
         "summary": {
             "encoder": report.encoder,
             "tokens_all": report.tokens_all,
@@ -232,6 +257,21 @@ def report_json(report: Report) -> Mapping[str, Any]:
             "total_seconds": round(report.total_seconds, 2),
             "folder": report.folder,
         },
+    }
+
+
+def _consulted_json(consulted: Consulted) -> Mapping[str, Any]:
+    answer = consulted.answer
+    return {
+        "question": consulted.message.text,
+        "right": consulted.right,
+        "found": answer.found,
+        "document": answer.document,
+        "content": answer.content,
+        "budget": consulted.budget,
+        "tokens": answer.token_count,
+        "tokens_all": answer.original_token_count,
+        "ms": round(answer.timings.get("total", 0.0), 1),
     }
 
 

@@ -18,7 +18,7 @@ from thresher.demo import present
 from thresher.demo.catalogue import Catalogue, read_catalogue
 from thresher.demo.clients import clients, own_command
 from thresher.demo.place import place_of
-from thresher.demo.report import Answer, Called, Guided, Indexing, LiveServer, Report, report_json
+from thresher.demo.report import Answer, Called, Consulted, Guided, Indexing, LiveServer, Report, report_json
 from thresher.demo.servers import LeftOut
 from thresher.demo.tour import tour
 
@@ -33,6 +33,7 @@ class Screen:
         self._number = 0
         self._called = False
         self._guided = 0
+        self._consulted = 0
         self._progress = Progress(
             TextColumn("  indexing"),
             BarColumn(bar_width=40),
@@ -96,6 +97,14 @@ class Screen:
             self._console.print(present.heading("Calls"))
             self._called = True
         self._console.print(present.call(called))
+
+    def consulted(self, consulted: Consulted) -> None:
+        """Passages were found for a question, or rightly none."""
+        if not self._consulted:
+            self._console.print(present.heading("Documents"))
+        self._consulted += 1
+        spaced = [""] if self._consulted > 1 else []
+        self._console.print(*spaced, present.consulted(self._consulted, consulted), sep="\n")
 
     def close(self) -> None:
         """Give the terminal back, whatever happened."""

@@ -21,14 +21,19 @@ from thresher.app import App, open_app
 from thresher.core import Caller, Settings, UpstreamError
 from thresher.demo.calls import call_tool, definition_tokens
 from thresher.demo.catalogue import Catalogue
-from thresher.demo.messages import MESSAGES, PROMPTS, LocalCall, local_calls
+from thresher.demo.messages import MESSAGES, PROMPTS, QUESTIONS, LocalCall, local_calls
 from thresher.demo.place import Place, demo_settings
-from thresher.demo.report import Answer, Called, Guided, Indexing, LiveServer, Report
+from thresher.demo.report import Answer, Called, Consulted, Guided, Indexing, LiveServer, Report
 from thresher.demo.servers import LeftOut, choose_servers, prepare_folder
 from thresher.embedding import count_tokens
 from thresher.gateway import build_gateway
+from thresher.knowledge.documents import Origin
 from thresher.knowledge.tools import Refreshed
+from thresher.packs import BUILT_IN
 from thresher.upstream import ServerConfig
+
+REPOSITORY = "rules"
+PASSAGE_TOKENS = 300
 
 
 class Show(Protocol):
@@ -62,6 +67,10 @@ class Show(Protocol):
         """A tool was called."""
         ...
 
+    def consulted(self, consulted: Consulted) -> None:
+        """Passages were found for a question, or rightly none."""
+        ...
+
 
 async def tour(settings: Settings, place: Place, catalogue: Catalogue, show: Show) -> Report:
     """Run the whole demo.
@@ -92,6 +101,7 @@ async def _lead(guide: _Guide, place: Place, catalogue: Catalogue) -> Report:
     answers = await guide.ask()
     guided = await guide.advise()
     calls, meta_tokens = await guide.call(local_calls(place.world / "repository"), [config.name for config in configs])
+    consulted = await guide.consult()
     return Report(
         servers=tuple(server for _, server in live),
         left_out=tuple(left_out),
@@ -101,6 +111,7 @@ async def _lead(guide: _Guide, place: Place, catalogue: Catalogue) -> Report:
         answers=answers,
         guided=guided,
         calls=calls,
+        consulted=consulted,
         encoder=guide.encoder,
         meta_tokens=meta_tokens,
         folder=str(place.root),
@@ -222,3 +233,16 @@ class _Guide:
                     made.append(await call_tool(client, call))
                     self._show.called(made[-1])
         return tuple(made), sum(definition_tokens(tool) for tool in tools)
+
+    async def consult(self) -> tuple[Consulted, ...]:
+        """Take documents in, ask them, and forget them again: a client of the next run carries no tools for them."""
+        documents = self._app.services.documents
+        origin = Origin("folder", str(BUILT_IN), include=("*/SKILL.md",))
+        await documents.index_here(self._caller, REPOSITORY, origin)
+        consulted: list[Consulted] = []
+        for message in QUESTIONS:
+            answer = await documents.retrieve_document(self._caller, message.text, REPOSITORY, budget=PASSAGE_TOKENS)
+            consulted.append(Consulted(message, answer, PASSAGE_TOKENS))
+            self._show.consulted(consulted[-1])
+        await documents.remove_repository(self._caller, REPOSITORY)
+        return tuple(consulted)
