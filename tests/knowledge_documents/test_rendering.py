@@ -18,9 +18,12 @@ TABLE = "| Name | Use |\n| --- | --- |\n"
 ROWS = "".join(f"| part-{number} | holds the lid of machine {number} in its place |\n" for number in range(120))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=100)
 @given(
-    st.text(st.sampled_from("ab c.\n#|`日é [1]"), min_size=1, max_size=1_500),
+    st.one_of(
+        st.text(st.sampled_from("ab c.\r\n#|`/\t日é [1]'"), min_size=1, max_size=1_500),
+        st.text(st.characters(), min_size=1, max_size=300),
+    ),
     st.integers(1, 60),
     st.integers(0, 400),
     st.randoms(use_true_random=False),

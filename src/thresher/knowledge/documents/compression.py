@@ -25,8 +25,9 @@ FRAME_TOKENS: Final = 19
 _RUN_TOKENS: Final = 300
 """Budget for each run of adjacent chunks, about; a run lengthens the cursor by a token."""
 _SPARES: Final = 8
+_LOOKED_AT: Final = 256
 _SMALLER: Final = 0.8
-"""Each spare is at most so large, compared with the one before it."""
+"""How many chunks are looked at for spares; each is at most so large, compared with the one before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ def _spares(layout: Layout, scores: Floats, free: Bools, room: int) -> Column:
     """Chunks for the room that estimates leave: the best one, the best of those that are smaller, and so on."""
     small = np.flatnonzero(free & (layout.tokens <= room))
     spares: list[int] = []
-    for chunk in small[np.argsort(-scores[small], kind="stable")].tolist():
+    for chunk in small[np.argsort(-scores[small], kind="stable")[:_LOOKED_AT]].tolist():
         if layout.tokens[chunk] <= room:
             spares.append(chunk)
             room = int(_SMALLER * layout.tokens[chunk])

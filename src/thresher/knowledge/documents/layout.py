@@ -12,6 +12,7 @@ import json
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, TypeAlias, get_args
 
 import numpy as np
@@ -24,6 +25,8 @@ from thresher.knowledge.documents.twins import twins_of
 Column: TypeAlias = NDArray[np.int64]
 
 _KINDS: Final[tuple[BlockKind, ...]] = get_args(BlockKind)
+DEEPEST: Final = 6
+"""Levels of headings that a table of contents may show."""
 _FORM: Final = 1
 _HEAD: Final = struct.Struct("<BIII")
 _COLUMNS: Final = (
@@ -40,7 +43,7 @@ _COLUMNS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
     """A document's chunks as int64 columns of equal length n, and its heading paths.
 
@@ -75,6 +78,11 @@ class Layout:
     def __len__(self) -> int:
         """How many chunks."""
         return len(self.starts)
+
+    @cached_property
+    def sections(self) -> tuple[tuple[tuple[tuple[str, ...], ...], Column], ...]:
+        """For each depth of headings from 0 on: the distinct paths cut to it, and the place of each path among them."""
+        return tuple(_cut(self.paths, depth) for depth in range(min(max(map(len, self.paths), default=0), DEEPEST) + 1))
 
     def kind(self, ordinal: int) -> BlockKind:
         """The kind of a chunk."""
@@ -128,6 +136,12 @@ def layout_of(chunked: Chunked, text: str) -> Layout:
         paths=chunked.headings,
         path_tokens=_column([count_tokens(written_path(path)) for path in chunked.headings]),
     )
+
+
+def _cut(paths: Sequence[tuple[str, ...]], depth: int) -> tuple[tuple[tuple[str, ...], ...], Column]:
+    numbers: dict[tuple[str, ...], int] = {}
+    places = [numbers.setdefault(path[:depth], len(numbers)) for path in paths]
+    return tuple(numbers), _column(places)
 
 
 HEADING_CHARACTERS: Final = 80

@@ -20,7 +20,6 @@ from thresher.search import Bools
 SHARE: Final = 16
 """The written table may take this part of a budget."""
 MOST_ENTRIES: Final = 40
-_DEEPEST: Final = 6
 _ENTRY_TOKENS: Final = 9
 _COARSE: Final = 3
 """Headings of one depth that fill less than such a part of the room say less than joined ones of the next."""
@@ -99,31 +98,29 @@ def _stretches(layout: Layout, missing: Bools, most: int) -> list[_Stretch]:
     places = np.flatnonzero(missing)
     if not len(places):
         return []
-    chosen: list[_Stretch] | None = None
-    for depth in range(1, min(max(map(len, layout.paths), default=0), _DEEPEST) + 1):
-        found = _under_headings(layout, places, depth)
-        if len(found) > most:
-            if chosen is None or len(chosen) < max(2, most // _COARSE):
-                chosen = _merged(found, most)
-            break
-        chosen = found
-    return chosen or _under_headings(layout, places, 0)
+    headings = layout.headings[places]
+    firsts = [_borders(cut[headings]) for _, cut in layout.sections]
+    deepest = max((depth for depth, found in enumerate(firsts) if len(found) <= most), default=0)
+    if deepest + 1 < len(firsts) and (deepest == 0 or len(firsts[deepest]) < max(2, most // _COARSE)):
+        return _merged(_under_headings(layout, places, deepest + 1, firsts[deepest + 1]), most)
+    return _under_headings(layout, places, deepest, firsts[deepest])
 
 
-def _under_headings(layout: Layout, places: Column, depth: int) -> list[_Stretch]:
+def _borders(labels: Column) -> Column:
+    """Where a row of labels changes: the place of the first of each stretch of equal ones."""
+    return np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
+
+
+def _under_headings(layout: Layout, places: Column, depth: int, firsts: Column) -> list[_Stretch]:
     """The missing chunks under each heading down to a depth; a heading's chunks make one stretch, whatever it lacks."""
-    numbers: dict[tuple[str, ...], int] = {}
-    cut = np.array([numbers.setdefault(path[:depth], len(numbers)) for path in layout.paths], np.int64)
-    labels = cut[layout.headings[places]]
-    firsts = np.flatnonzero(np.r_[True, np.diff(labels) != 0])
+    names, cut = layout.sections[depth]
+    labels: list[int] = cut[layout.headings[places[firsts]]].tolist()
     ends = np.r_[firsts[1:], len(places)]
     sums = np.add.reduceat(layout.tokens[places], firsts)
-    names = list(numbers)
-    labels_of: list[int] = labels[firsts].tolist()
     return [
         _Stretch(names[label], (), first, last, tokens)
         for label, first, last, tokens in zip(
-            labels_of, places[firsts].tolist(), places[ends - 1].tolist(), sums.tolist(), strict=True
+            labels, places[firsts].tolist(), places[ends - 1].tolist(), sums.tolist(), strict=True
         )
     ]
 

@@ -6,7 +6,8 @@ Invariant: pure; each part is a stretch of the document, unchanged, and the toke
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from thresher.knowledge.documents import cursors, outline
 from thresher.knowledge.documents.layout import Column, Layout, written_path
 from thresher.knowledge.documents.models import Document, Omitted, Part
 from thresher.search import Bools
+
+_JOINING: Final = ("", "/", "\n", "\r")
+"""First letters of a text that share a token with a line break before them; no other does, so that marks and texts can
+be counted one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,48 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """A stretch of the document, as it is written.
+
+    Attributes:
+        start: First character.
+        end: Character after the last.
+        first_line: Its first line.
+        last_line: Its last line.
+        path: Its heading path.
+        text: Verbatim.
+        tokens: Of the text alone.
+    """
+
+    start: int
+    end: int
+    first_line: int
+    last_line: int
+    path: tuple[str, ...]
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An answer whose passages are not settled yet.
+
+    Attributes:
+        segments: Each begins with a bracket; joined by line breaks they are the text.
+        tokens: Of the text, exactly.
+        stretches: What it holds.
+        missing: bool (n,), chunks that neither it nor an answer before it holds.
+        cursor: Fetches them.
+    """
+
+    segments: tuple[str, ...]
+    tokens: int
+    stretches: tuple[Stretch, ...]
+    missing: Bools
+    cursor: str
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """All that an answer is written from.
 
@@ -48,6 +95,7 @@ class Page:
         question: The words that make the question, for the cursor.
         table: Tokens that the table of what is left out may take.
         large: A chunk that fits best and is too large; -1 for none.
+        written_before: Stretches of earlier drafts.
     """
 
     document: Document
@@ -57,17 +105,18 @@ class Page:
     question: Sequence[str]
     table: int
     large: int = -1
+    written_before: dict[tuple[int, int], Stretch] = field(default_factory=dict[tuple[int, int], Stretch])
 
-    def written(self, chosen: Sequence[int]) -> Content:
-        """The answer with these chunks, counted."""
+    def written(self, chosen: Sequence[int]) -> Draft:
+        """The answer with these chunks."""
         order = np.sort(np.array(chosen, np.int64))
         held = self.given.copy()
         held[order] = True
         runs = np.split(order, np.flatnonzero(np.diff(order) != 1) + 1) if len(order) else []
         stretches = [(self._stretches(run), int(run[0]), int(run[-1])) for run in runs]
-        return self._content(stretches, ~held, held)
+        return self._draft(stretches, ~held, held)
 
-    def cut(self, chunk: int, start: int, end: int) -> Content:
+    def cut(self, chunk: int, start: int, end: int) -> Draft:
         """The answer with a part of one chunk, from and to a place in its text.
 
         The chunk is still among what is left out, but its rest is not fetched by the cursor, which would give the same
@@ -76,22 +125,39 @@ class Page:
         at = int(self.layout.starts[chunk])
         held = self.given.copy()
         held[chunk] = True
-        return self._content([([(at + start, at + end)], chunk, chunk)], ~self.given, held)
+        return self._draft([([(at + start, at + end)], chunk, chunk)], ~self.given, held)
 
-    def _content(self, runs: Sequence[tuple[list[tuple[int, int]], int, int]], missing: Bools, held: Bools) -> Content:
-        pieces: list[str] = []
-        parts: list[Part] = []
+    def finished(self, draft: Draft) -> Content:
+        """The answer with all that is to be said of it."""
+        parts = tuple(
+            Part(self.document.path, one.path, one.first_line, one.last_line, one.start, one.end, one.tokens)
+            for one in draft.stretches
+        )
+        left_out = outline.left_out(self.layout, draft.missing)
+        return Content("\n".join(draft.segments), draft.tokens, parts, left_out, draft.cursor)
+
+    def _draft(self, runs: Sequence[tuple[list[tuple[int, int]], int, int]], missing: Bools, held: Bools) -> Draft:
+        segments: list[str] = []
+        tokens = 0
+        written: list[Stretch] = []
         above: tuple[str, ...] | None = None
         for stretches, first, last in runs:
-            run_parts = [self._part(start, end) for start, end in stretches]
+            trimmed = [self._trimmed(start, end) for start, end in stretches]
             path = self._path(first)
-            pieces.append(self._mark(run_parts, path if path != above else (), first=above is None))
-            pieces += [self._between(part.start, part.end) for part in run_parts]
-            parts += run_parts
+            mark = self._mark(trimmed, path if path != above else (), first=above is None)
+            segments.append("\n".join([mark, *(one.text for one in trimmed)]))
+            tokens += count_tokens(f"{mark}\n") + sum(_with_break(one) for one in trimmed)
+            written += trimmed
             above = self._path(last)
         cursor = cursors.written(self.document.id, held, self.question)
-        text = "\n".join([*pieces, *self._rest(missing, cursor)])
-        return Content(text, count_tokens(text), tuple(parts), outline.left_out(self.layout, missing), cursor)
+        if rest := self._rest(missing, cursor):
+            segments.append(rest)
+            tokens += count_tokens(rest)
+        elif written:
+            tokens += written[-1].tokens - _with_break(written[-1])
+        if any(one.text[:1] in _JOINING for one in written):
+            tokens = count_tokens("\n".join(segments))
+        return Draft(tuple(segments), tokens, tuple(written), missing, cursor)
 
     def _stretches(self, run: Column) -> list[tuple[int, int]]:
         """The stretch of a run, and before it the header of its table where that lies elsewhere."""
@@ -100,15 +166,20 @@ class Page:
         header = int(layout.head_starts[first]), int(layout.head_ends[first])
         return [header, stretch] if header[1] > header[0] else [stretch]
 
-    def _part(self, start: int, end: int) -> Part:
-        """A stretch without the line breaks around it."""
+    def _trimmed(self, start: int, end: int) -> Stretch:
+        """A stretch without the line breaks around it; drafts of one answer have most of theirs in common."""
+        if (known := self.written_before.get((start, end))) is None:
+            known = self.written_before[start, end] = self._read(start, end)
+        return known
+
+    def _read(self, start: int, end: int) -> Stretch:
         text = self._between(start, end)
         start += len(text) - len(text.lstrip("\r\n"))
         text = text.strip("\r\n")
         line = self._line(start)
-        lines = line, line + text.rstrip().count("\n")
+        last = line + text.rstrip().count("\n")
         path = self._path(self._chunk(start))
-        return Part(self.document.path, path, *lines, start, start + len(text), count_tokens(text))
+        return Stretch(start, start + len(text), line, last, path, text, count_tokens(text))
 
     def _between(self, start: int, end: int) -> str:
         """A stretch of the document, out of the texts of its chunks."""
@@ -128,18 +199,31 @@ class Page:
         before = self.texts[chunk][: character - int(self.layout.starts[chunk])]
         return int(self.layout.first_lines[chunk]) + before.count("\n")
 
-    def _mark(self, parts: Sequence[Part], path: tuple[str, ...], *, first: bool) -> str:
+    def _mark(self, parts: Sequence[Stretch], path: tuple[str, ...], *, first: bool) -> str:
         lines = ", ".join(f"{part.first_line}-{part.last_line}" for part in parts)
         where = f"{self.document.path}, lines {lines}" if first else lines
         return f"[{where} | {written_path(path)}]" if path else f"[{where}]"
 
-    def _rest(self, missing: Bools, cursor: str) -> list[str]:
-        """The words about what is left out, and its table."""
+    def _rest(self, missing: Bools, cursor: str) -> str:
+        """The words about what is left out, and its table; empty where nothing is."""
         if not missing.any():
-            return []
+            return ""
         said = [f"left out: {self.layout.tokens[missing].sum()} tokens"]
         if self.large >= 0:
             lines = f"{self.layout.first_lines[self.large]}-{self.layout.last_lines[self.large]}"
             said.append(f"too large for this budget: lines {lines}, {self.layout.tokens[self.large]} tokens")
         said += [f"cursor {cursor}"] if cursor else []
-        return [f"[{'; '.join(said)}]{outline.written(self.layout, missing, self.table)}"]
+        return f"[{'; '.join(said)}]{outline.written(self.layout, missing, self.table)}"
+
+
+def _with_break(stretch: Stretch) -> int:
+    """Tokens of a stretch and the line break after it, without counting all of it again.
+
+    A token never reaches from one word into the blank before the next one, so the last word alone is counted twice.
+    """
+    text = stretch.text
+    blank = text.rfind(" ")
+    if blank > 0 and text[blank + 1 : blank + 2].isalpha() and not text[blank - 1].isspace():
+        tail = text[blank:]
+        return stretch.tokens - count_tokens(tail) + count_tokens(f"{tail}\n")
+    return count_tokens(f"{text}\n")

@@ -23,7 +23,7 @@ from thresher.knowledge.documents.compression import Plan
 from thresher.knowledge.documents.excerpts import excerpt
 from thresher.knowledge.documents.layout import Layout
 from thresher.knowledge.documents.models import Document, Part
-from thresher.knowledge.documents.page import Content, Page
+from thresher.knowledge.documents.page import Content, Draft, Page
 from thresher.search import query_terms
 
 __all__ = ["Content", "render", "whole"]
@@ -59,7 +59,7 @@ def render(
     """
     page = Page(document, layout, plan.given, texts, question, budget // outline.SHARE if plan.table else 0, plan.large)
     if plan.large >= 0 and (part := _excerpt(page, plan.large, budget)) is not None:
-        return part
+        return page.finished(part)
     chosen = plan.chosen.tolist()
     answer = page.written(chosen)
     while answer.tokens > budget and chosen:
@@ -74,10 +74,11 @@ def render(
         more = page.written([*chosen, spare])
         if more.tokens <= budget:
             chosen, answer = [*chosen, spare], more
-    return answer if answer.tokens <= budget else Content("", 0, (), answer.left_out, answer.cursor)
+    content = page.finished(answer)
+    return content if answer.tokens <= budget else Content("", 0, (), content.left_out, content.cursor)
 
 
-def _excerpt(page: Page, chunk: int, budget: int) -> Content | None:
+def _excerpt(page: Page, chunk: int, budget: int) -> Draft | None:
     """An answer with the sentences of one chunk that fit; None where none does."""
     text, wanted = page.texts[chunk], query_terms(" ".join(page.question))
     room = budget - page.cut(chunk, 0, 0).tokens
