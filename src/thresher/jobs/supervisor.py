@@ -114,11 +114,17 @@ class Supervisor:
             return
         if time.monotonic() < self._not_before:
             return
-        for _ in range(min(ready, most - len(self._workers))):
+        starting = sum(process.worker is None for process in self._workers.values())
+        for _ in range(min(ready - starting, most - len(self._workers))):
             await self._begin()
 
     async def _begin(self) -> None:
-        process = await WorkerProcess.start(self._module, self._start, self._niceness)
+        try:
+            process = await WorkerProcess.start(self._module, self._start, self._niceness)
+        except OSError as error:  # no memory, or too many processes
+            self._hold_back(FIRST_PAUSE)
+            event(_logger, "worker not started", level=logging.WARNING, reason=str(error))
+            return
         event(_logger, "worker started", pid=process.pid)
         attended = asyncio.create_task(self._attend(process))
         self._workers[attended] = process
@@ -143,12 +149,20 @@ class Supervisor:
             self._pause = 0.0
             return
         steady = time.monotonic() - started >= STEADY_SECONDS
-        self._pause = FIRST_PAUSE if steady or not self._pause else min(self._pause * 2, LONGEST_PAUSE)
-        self._not_before = time.monotonic() + self._pause
-        if code != DATABASE_LOST and process.worker is not None:
-            await self._count_deaths(process.worker)
-        if process.worker is not None:
+        self._hold_back(0.0 if steady else self._pause)
+        if process.worker is None:
+            return
+        try:
+            if code != DATABASE_LOST:
+                await self._count_deaths(process.worker)
             await self._release(process.worker)
+        except ThresherError as error:  # the next look takes up what it held
+            event(_logger, "worker not released", level=logging.WARNING, reason=error.message)
+
+    def _hold_back(self, pause: float) -> None:
+        """Start no worker for a moment; twice as long as the last one."""
+        self._pause = min(pause * 2, LONGEST_PAUSE) or FIRST_PAUSE
+        self._not_before = time.monotonic() + self._pause
 
     async def _release(self, worker: int) -> None:
         """Have what an ended worker had in hand wait again; its connection may outlive it by a moment."""
