@@ -21,10 +21,11 @@ from mdit_py_plugins.front_matter import front_matter_plugin
 from thresher.knowledge.documents.models import Block, BlockKind
 from thresher.knowledge.documents.reading.headings import plain, title_of, wiki_headings
 from thresher.knowledge.documents.reading.lines import Reading, line_starts, stretch, trimmed, with_matter
+from thresher.knowledge.documents.reading.plain import read_plain
 from thresher.knowledge.documents.reading.tables import html_tables
 
 _MOST_LINES: Final = 400_000
-"""Of more lines the rest stays one stretch: a parser in Python takes 10 µs a line and 2 kB."""
+"""A text of more lines is read as plain text: the parser takes 10 µs and 2 kB a line."""
 _CONTENTS: Final = 5
 """Links into the document itself, one after another, that make a table of contents."""
 _CONTENTS_ITEM: Final = re.compile(r"[\s>]*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[^\[\]]{0,300}\]\(#[^()]{0,300}\)\s*)+")
@@ -36,12 +37,13 @@ _VERBATIM: Final = re.compile(r"\s*<(?:pre|textarea)\b", re.I)
 def read_markdown(text: str) -> Reading:
     """The blocks of a Markdown text with Unix line ends."""
     starts = line_starts(text)
-    seen = text if len(starts) <= _MOST_LINES else text[: starts[_MOST_LINES]]
-    found = [block for leaf in _leaves(_parser().parse(seen)) if (block := leaf.block(text, starts)).end > block.start]
+    if len(starts) > _MOST_LINES:
+        return read_plain(text)
+    found = [block for leaf in _leaves(_parser().parse(text)) if (block := leaf.block(text, starts)).end > block.start]
     fences = [block for block in found if block.kind == "fence"]
     tables = [table for table in html_tables(text) if not _inside(table.start, fences)]
     blocks = _contents_apart(text, _wiki_apart(text, list(_clipped(text, found, tables))))
-    front = _FRONT_TITLE.search(text, 0, blocks[0].end) if seen.startswith("---") and blocks else None
+    front = _FRONT_TITLE.search(text, 0, blocks[0].end) if text.startswith("---") and blocks else None
     return Reading(with_matter(text, blocks), plain(front[2]) if front else title_of(blocks))
 
 

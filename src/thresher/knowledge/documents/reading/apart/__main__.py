@@ -7,6 +7,7 @@ Invariant: ends by itself, at the latest when it has used up its seconds of proc
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import logging
@@ -45,7 +46,8 @@ def _limit(seconds: int) -> None:
         return
     for kind, most in ((resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, _MEMORY), (resource.RLIMIT_FSIZE, 0)):
         hard = resource.getrlimit(kind)[1]
-        resource.setrlimit(kind, (most if hard < 0 else min(most, hard), hard))
+        with contextlib.suppress(ValueError, OSError):  # macOS bounds no address space
+            resource.setrlimit(kind, (most if hard < 0 else min(most, hard), hard))
 
 
 if __name__ == "__main__":
