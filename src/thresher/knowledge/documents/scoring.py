@@ -113,21 +113,21 @@ class Scorer:
             NotFound: The caller sees no repository of this name.
             StoreUnavailable: The database cannot be reached.
         """
-        heads = chosen(self._shelf.known(caller), name)
-        if not heads:
-            heads = await self._ready(caller, name)
+        heads = chosen(self._shelf.known(caller), name) or await self._ready(caller, name)
+        found = NOTHING
         for _ in range(_ATTEMPTS):
             directory, scoring = await asyncio.gather(
                 self._shelf.directory(caller), self._scoring(caller, heads, question)
             )
-            now = chosen(directory, name)
-            if not any(head.documents for head in now):
-                now = await self._ready(caller, name)
-            same = [one.id for one in now] == [one.id for one in heads]
-            heads = now
-            if same and (len(scoring.ids) or not any(head.chunks for head in now)):
-                return await self._scored(caller, heads, scoring)
-        return await self._scored(caller, heads, await self._scoring(caller, heads, question))
+            asked = {head.id for head in heads}
+            heads = chosen(directory, name)
+            if not any(head.documents for head in heads):
+                heads = await self._ready(caller, name)
+            found = await self._scored(caller, heads, scoring)
+            # Documents that came into use meanwhile are in the index and not yet among what was scored.
+            if asked == set(found.heads) and len(found.ids) >= sum(one.chunks for one in found.holdings.values()):
+                break
+        return found
 
     async def head(self, caller: Caller, name: str) -> Head:
         """A repository by name.
@@ -141,7 +141,7 @@ class Scorer:
         return found
 
     async def _ready(self, caller: Caller, name: str | None) -> list[Head]:
-        """The repositories, once they hold something, or for long enough do not."""
+        """The repositories; one that is asked by name once it holds something, or for long enough does not."""
         loop = asyncio.get_running_loop()
         until = loop.time() + _PATIENCE_SECONDS
         while True:
@@ -149,12 +149,14 @@ class Scorer:
             if name is not None and name not in directory:
                 raise unknown(name, directory)
             heads = chosen(directory, name)
-            coming = any(head.state in ("waiting", "indexing") for head in heads)
+            coming = name is not None and any(head.state in ("waiting", "indexing") for head in heads)
             if any(head.documents for head in heads) or not coming or loop.time() >= until:
                 return heads
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _scoring(self, caller: Caller, heads: Sequence[Head], question: Question) -> Scoring:
+        if not heads:
+            return NOTHING.scoring
         return await self._index.score(
             caller,
             KIND,
@@ -184,6 +186,19 @@ class Scorer:
         coverage = scoring.coverage if places is None else scoring.coverage[places]
         fits = bool(len(ids)) and not ranking.nothing_fits(own.dense, coverage, scoring.model)
         return Scored({head.id: head for head in heads}, holdings, ids, scores, fits, scoring)
+
+
+NOTHING: Final = Scored(
+    {},
+    {},
+    np.empty(0, np.int64),
+    np.empty(0, np.float32),
+    fits=False,
+    scoring=Scoring(
+        np.empty(0, np.int64), None, np.empty(0, np.float32), np.empty(0, np.float32), np.empty(0, np.int8)
+    ),
+)
+"""What there is to say where there is no repository."""
 
 
 def chosen(directory: Mapping[str, Head] | None, name: str | None) -> list[Head]:

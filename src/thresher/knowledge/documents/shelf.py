@@ -72,6 +72,7 @@ class Holdings:
         ids: int64 (n,), keys of the documents, sorted.
         by_id: The documents by key.
         by_path: The same by path.
+        chunks: How many all of them have.
         acronyms: Short forms that the repository explains, each with its long forms.
     """
 
@@ -80,6 +81,7 @@ class Holdings:
     ids: Column
     by_id: Mapping[int, Document]
     by_path: Mapping[str, Document]
+    chunks: int
     acronyms: Mapping[str, Sequence[str]]
 
     def document(self, path: str) -> Document:
@@ -170,6 +172,7 @@ class Shelf:
             np.array([one.id for one in documents], np.int64),
             {one.id: one for one in documents},
             {one.path: one for one in documents},
+            sum(one.chunks for one in documents),
             {short: [long] for short, long in acronyms.items()},
         )
         self._holdings.put(key, found)
