@@ -177,7 +177,7 @@ def test_status_and_doctor_describe_the_daemon(command: Command, home: Home) -> 
 
     assert checks.code == 0, checks.out
     assert names >= {"data folder", "database programs", "encoder files", "languages", "daemon", "database", "encoder"}
-    assert names >= {"port", "git", "node", "servers"}
+    assert names >= {"port", "git", "node", "servers", "packs", "documents"}
     assert all(check["fix"] for check in checks.json if check["state"] != "ok")
     assert (status["running"], status["pid"], status["data_dir"]) == (True, home.pid, str(home.folder))
     assert str(home.pid) in command("status").out

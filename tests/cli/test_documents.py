@@ -93,10 +93,12 @@ def test_a_source_that_is_gone_ends_with_an_error(command: Command, handbook: Pa
     handbook.rename(tmp_path / "elsewhere")
     ended = command("docs", "refresh", "handbook", "--json")
     asked = command("docs", "retrieve", "handbook", "leave of parents")
+    doctor = command("doctor")
 
     assert ended.code == 1
     assert ended.json["state"] == "failed"
     assert ended.json["problem"]
+    assert "not indexed: handbook" in doctor.out
     assert "weeks of paid leave" in asked.out
 
 

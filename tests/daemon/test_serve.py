@@ -39,10 +39,14 @@ async def served(home: Home, *arguments: str) -> AsyncIterator[tuple[subprocess.
 
 
 async def test_a_real_client_finds_and_calls_over_http(light: Home, tmp_path: Path) -> None:
-    """Servers of a config file are listed in the background; a broken entry is named and the rest is used."""
+    """Servers of a config file are listed in the background; a broken entry is named and the rest is used.
+
+    Documents can be managed where that was asked for.
+    """
     config = tmp_path / "mcp.json"
     config.write_text(json.dumps({"mcpServers": fake_server(tmp_path) | {"broken": {"command": 7}}}))
-    async with served(light, "--config", str(config)) as (process, ready), Client(ready["url"]) as client:
+    options = ("--config", str(config), "--admin-tools")
+    async with served(light, *options) as (process, ready), Client(ready["url"]) as client:
         await eventually(lambda: any(s["tools"] for s in light.json("servers", "list")), seconds=40)
         names = {tool.name for tool in await client.list_tools()}
         answer = await client.call_tool("call_tool", {"name": "fake_echo", "arguments": {}})
@@ -59,7 +63,7 @@ async def test_a_real_client_finds_and_calls_over_http(light: Home, tmp_path: Pa
         process.send_signal(signal.SIGINT)
         _, errors = await asyncio.to_thread(process.communicate)
 
-    assert names >= {"find_tools", "describe_tools", "call_tool"}
+    assert names >= {"find_tools", "describe_tools", "call_tool", "index_documents"}
     assert not answer.is_error
     assert (health.status_code, health.text, nowhere.status_code) == (200, "ok\n", 404)
     assert (foreign.status_code, stranger.status_code) == (421, 403)

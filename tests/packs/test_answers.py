@@ -40,6 +40,14 @@ def test_what_was_retrieved_is_read_as_it_is() -> None:
     assert retrieval_text(answer, 12) == answer.content
 
 
+def test_a_weaker_answer_says_so_where_there_is_room() -> None:
+    """The budget goes before the note; the record has it all the same."""
+    answer = Retrieval("Parents have leave.", (PART,), 4, True, 500, degraded="Searched by words alone.")
+
+    assert retrieval_text(answer, 100) == "(Searched by words alone.)\nParents have leave."
+    assert retrieval_text(answer, 5) == answer.content
+
+
 def test_where_nothing_fits_the_way_out_goes_before_the_guide() -> None:
     """The guide gives way, line by line, so that both keep the budget together."""
     guide = "\n".join(f"- folder {number} of the handbook" for number in range(100))

@@ -119,6 +119,7 @@ def _running(settings: Settings, place: Place) -> Iterator[Check]:
     yield _measured(lambda: ask("measure_encoder"))
     yield _servers(ask("list_servers"))
     yield _packs(ask("list_packs"))
+    yield _documents(ask("list_repositories"), settings.workers)
 
 
 def _measured(measure: Callable[[], dict[str, Any]]) -> Check:
@@ -153,6 +154,24 @@ def _packs(packs: dict[str, Any]) -> Check:
     hints = [entry["hint"] for entry in (*packs["problems"], *held) if entry["hint"]]
     detail = "; ".join([f"{len(packs['active'])} in use{where}", *broken, *unused])
     return Check("packs", "warning", detail, " ".join(dict.fromkeys([*hints, "All of them: thresher packs list."])))
+
+
+def _documents(repositories: list[dict[str, Any]], workers: int) -> Check:
+    """Repositories that could not be indexed, that are not searched by meaning in full, or that wait for nobody."""
+    bad = [f"{one['name']} ({one['problem'] or one['state']})" for one in repositories if one["state"] == "failed"]
+    if bad:
+        fix = "Mend the cause, then: thresher docs refresh NAME; thresher docs show NAME tells more."
+        return Check("documents", "warning", "not indexed: " + "; ".join(bad), fix)
+    waiting = [one["name"] for one in repositories if one["state"] == "waiting"]
+    if waiting and not workers:
+        fix = "Set THRESHER_WORKERS to 1 or more here, or run another daemon on this database."
+        return Check("documents", "warning", f"{', '.join(waiting)}: waiting, and no worker runs here", fix)
+    partly = [one["name"] for one in repositories if one["state"] == "ready" and one["embedded"] < one["chunks"]]
+    if partly:
+        fix = "Embed the rest: thresher docs refresh NAME."
+        return Check("documents", "warning", f"found by words alone, in part: {', '.join(partly)}", fix)
+    documents = sum(one["documents"] for one in repositories)
+    return Check("documents", "ok", f"{len(repositories)} repositories, {documents:,} documents")
 
 
 def _port(settings: Settings, place: Place) -> Check:

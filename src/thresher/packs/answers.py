@@ -21,7 +21,13 @@ _LONGEST_GUIDE: Final = 120
 
 
 def retrieval_text(answer: Retrieval, budget: int) -> str:
-    """What was retrieved; where nothing fits, what to try instead, and as much of the guide as the budget leaves."""
+    """What was retrieved; where nothing fits, what to try instead, and as much of the guide as the budget leaves.
+
+    What is weaker than asked for is said where there is room for it; the record says it always.
+    """
+    if answer.found and answer.degraded:
+        noted = f"({answer.degraded})\n{answer.content}"
+        return noted if count_tokens(noted) <= budget else answer.content
     if answer.found or not answer.hint:
         return answer.content
     lines = [answer.hint, "", *answer.content.splitlines()]
