@@ -53,6 +53,7 @@ class Stretch:
         path: Its heading path.
         text: Verbatim.
         tokens: Of the text alone.
+        closed: Of the text and a line break after it.
     """
 
     start: int
@@ -62,6 +63,7 @@ class Stretch:
     path: tuple[str, ...]
     text: str
     tokens: int
+    closed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ class Page:
 
     def _draft(self, runs: Sequence[tuple[list[tuple[int, int]], int, int]], missing: Bools, held: Bools) -> Draft:
         segments: list[str] = []
-        tokens = 0
+        marks: list[str] = []
         written: list[Stretch] = []
         above: tuple[str, ...] | None = None
         for stretches, first, last in runs:
@@ -146,15 +148,15 @@ class Page:
             path = self._path(first)
             mark = self._mark(trimmed, path if path != above else (), first=above is None)
             segments.append("\n".join([mark, *(one.text for one in trimmed)]))
-            tokens += count_tokens(f"{mark}\n") + sum(_with_break(one) for one in trimmed)
+            marks.append(f"{mark}\n")
             written += trimmed
             above = self._path(last)
         cursor = cursors.written(self.document.id, held, self.question)
         if rest := self._rest(missing, cursor):
             segments.append(rest)
-            tokens += count_tokens(rest)
-        elif written:
-            tokens += written[-1].tokens - _with_break(written[-1])
+        tokens = count_tokens("".join([*marks, rest])) + sum(one.closed for one in written)
+        if written and not rest:
+            tokens += written[-1].tokens - written[-1].closed
         if any(one.text[:1] in _JOINING for one in written):
             tokens = count_tokens("\n".join(segments))
         return Draft(tuple(segments), tokens, tuple(written), missing, cursor)
@@ -179,7 +181,8 @@ class Page:
         line = self._line(start)
         last = line + text.rstrip().count("\n")
         path = self._path(self._chunk(start))
-        return Stretch(start, start + len(text), line, last, path, text, count_tokens(text))
+        tokens = count_tokens(text)
+        return Stretch(start, start + len(text), line, last, path, text, tokens, _closed(text, tokens))
 
     def _between(self, start: int, end: int) -> str:
         """A stretch of the document, out of the texts of its chunks."""
@@ -216,14 +219,13 @@ class Page:
         return f"[{'; '.join(said)}]{outline.written(self.layout, missing, self.table)}"
 
 
-def _with_break(stretch: Stretch) -> int:
-    """Tokens of a stretch and the line break after it, without counting all of it again.
+def _closed(text: str, tokens: int) -> int:
+    """Tokens of a text and a line break after it, without counting all of it again.
 
     A token never reaches from one word into the blank before the next one, so the last word alone is counted twice.
     """
-    text = stretch.text
     blank = text.rfind(" ")
     if blank > 0 and text[blank + 1 : blank + 2].isalpha() and not text[blank - 1].isspace():
         tail = text[blank:]
-        return stretch.tokens - count_tokens(tail) + count_tokens(f"{tail}\n")
+        return tokens - count_tokens(tail) + count_tokens(f"{tail}\n")
     return count_tokens(f"{text}\n")
