@@ -1,19 +1,29 @@
-"""`thresher eval`: how well the search and the router do on your own tools, intents and messages."""
+"""`thresher eval`: how well search, router and passages do on your own tools, intents, documents and questions."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from thresher.cli.document_trials import document_trial
 from thresher.cli.output import AsJson, progress_bar, show
 from thresher.cli.rendering import figures
 from thresher.cli.trials import trial
 from thresher.daemon import ask
 
+
+class DocumentMode(StrEnum):
+    """How answers from documents are made."""
+
+    extractive = "extractive"
+    abstractive = "abstractive"
+
+
 commands = typer.Typer(
-    help="Measure the search and the router on your own data.", no_args_is_help=True, rich_markup_mode=None
+    help="Measure search, router and passages on your own data.", no_args_is_help=True, rich_markup_mode=None
 )
 
 
@@ -56,3 +66,23 @@ def evaluate_intents(
     with progress_bar("Evaluating", as_json) as follow:
         answer = ask("evaluate_intents", given | {"cv": cv}, progress=follow)
     show(answer, as_json, trial)
+
+
+@commands.command("documents")
+def evaluate_documents(
+    corpus: Annotated[Path, typer.Option(help="The folder of the documents.")],
+    questions: Annotated[Path, typer.Option(help='JSON lines {"document", "question", "spans": [{"start", "end"}]}.')],
+    budget: Annotated[int, typer.Option(min=1, help="Tokens of an answer at most.")] = 8000,
+    mode: Annotated[DocumentMode, typer.Option(help="How answers are made.")] = DocumentMode.extractive,
+    rerank: Annotated[bool, typer.Option("--rerank", help="With the cross-encoder.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Index a folder in a throw-away tenant, ask every question, print the figures beside those of plain rules.
+
+    Your repositories are left alone; docs/reference/evaluation.md defines each figure.
+    """
+    paths = {"corpus": str(corpus.absolute()), "questions": str(questions.absolute())}
+    with progress_bar("Evaluating", as_json) as follow:
+        arguments = paths | {"budget": budget, "mode": mode.value, "rerank": rerank}
+        answer = ask("evaluate_documents", arguments, progress=follow)
+    show(answer, as_json, document_trial)

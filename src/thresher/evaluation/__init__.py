@@ -1,11 +1,13 @@
-"""Evaluation on a user's own data: of the search for tools, and of the router of intents.
+"""Evaluation on a user's own data: of the search for tools, of the router of intents, of passages from documents.
 
-Invariant: nothing of anybody's catalogue or packs is touched: tools are indexed in a throw-away tenant, removed at the
-end however it ends, and routers are fitted for the evaluation alone.
+Invariant: nothing of anybody's catalogue, packs or repositories is touched: tools and documents are indexed in a
+throw-away tenant, removed at the end however it ends, and routers are fitted for the evaluation alone.
 
 Uses: core, embedding, knowledge, search, store.
 """
 
+from thresher.evaluation.documents_reader import DocumentQuestion, read_document_questions
+from thresher.evaluation.documents_service import DocumentResult, DocumentTrial, evaluate_documents
 from thresher.evaluation.figures import Figures
 from thresher.evaluation.intents_figures import IntentFigures
 from thresher.evaluation.intents_reader import IntentLine, read_tests, read_training
@@ -14,13 +16,18 @@ from thresher.evaluation.reader import Question, read_pool, read_questions
 from thresher.evaluation.service import evaluate
 
 __all__ = [
+    "DocumentQuestion",
+    "DocumentResult",
+    "DocumentTrial",
     "Figures",
     "IntentFigures",
     "IntentLine",
     "IntentResult",
     "Question",
     "evaluate",
+    "evaluate_documents",
     "evaluate_intents",
+    "read_document_questions",
     "read_pool",
     "read_questions",
     "read_tests",

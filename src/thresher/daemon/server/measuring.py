@@ -1,10 +1,11 @@
-"""The verb that evaluates the router on a user's lines, with the encoder in use and with another one beside it.
+"""The verbs that evaluate the router on a user's lines and the passages on a user's questions.
 
 Invariant: what is opened for it is closed with it, however it ends.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict
@@ -15,11 +16,20 @@ from thresher.app import App
 from thresher.core import Caller, InvalidInput, Settings
 from thresher.daemon.server.control import Progress, Verb
 from thresher.embedding import Encoder, open_encoder
-from thresher.evaluation import IntentResult, evaluate_intents, read_tests, read_training
+from thresher.evaluation import (
+    DocumentResult,
+    DocumentTrial,
+    IntentResult,
+    evaluate_documents,
+    evaluate_intents,
+    read_document_questions,
+    read_tests,
+    read_training,
+)
 
 
 def measuring_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
-    """The verb by its name.
+    """The verbs by their names.
 
     Args:
         app: The running product.
@@ -45,7 +55,19 @@ def measuring_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
         first, *rest = [_row(result) for result in results]
         return first | {"compared_with": rest[0] if rest else None}
 
-    return {"evaluate_intents": evaluate}
+    async def documents(arguments: Mapping[str, Any], tell: Progress) -> Any:
+        corpus = Path(arguments["corpus"])
+        questions, texts = await asyncio.to_thread(read_document_questions, corpus, Path(arguments["questions"]))
+        budget, mode = int(arguments["budget"]), arguments["mode"]
+        trial = DocumentTrial(corpus, texts, questions, (budget,), mode, bool(arguments["rerank"]))
+
+        def follow(stage: str, done: int, total: int) -> None:
+            tell({"stage": stage, "done": done, "total": total})
+
+        (result,) = await evaluate_documents(services.database, services.encoder, services.documents, trial, follow)
+        return {"mode": mode} | _document_row(result)
+
+    return {"evaluate_intents": evaluate, "evaluate_documents": documents}
 
 
 def _other(settings: Settings, folder: str | None) -> Encoder | None:
@@ -55,6 +77,12 @@ def _other(settings: Settings, folder: str | None) -> Encoder | None:
     packaged = {name: Settings.model_fields[name].default for name in ("model", "model_dir", "encoder_url")}
     other = settings.model_copy(update=packaged)
     return None if other == settings else open_encoder(other)
+
+
+def _document_row(result: DocumentResult) -> dict[str, Any]:
+    """The product's figures at the top, those of the plain rules below."""
+    row = asdict(result)
+    return {"budget": row.pop("budget")} | row.pop("figures") | row
 
 
 def _row(result: IntentResult) -> dict[str, Any]:
