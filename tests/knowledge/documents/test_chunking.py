@@ -82,6 +82,16 @@ def test_a_code_block_is_never_cut() -> None:
     assert sum(fence in one for one in texts(parsed, chunked)) == 1
 
 
+def test_a_caption_stays_with_its_table() -> None:
+    """The table without it would be found by nobody, and it without the table answers nothing."""
+    rows = "".join(f"| key{row} | {'what it means ' * 5}|\n" for row in range(60))
+    parsed = read(f"{'Words of prose. ' * 60}\n\nTable 3.1. All keys.\n\n| key | meaning |\n|---|---|\n{rows}")
+
+    chunked = chunk(parsed)
+
+    assert sum(one.startswith("Table 3.1. All keys.\n\n| key |") for one in texts(parsed, chunked)) == 1
+
+
 def test_small_sections_share_a_chunk_under_their_common_heading() -> None:
     """A section of one line is not looked for alone."""
     parsed = read("# Book\n\n## A\n\nOne.\n\n## B\n\nTwo.\n")

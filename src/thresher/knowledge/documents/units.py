@@ -31,6 +31,7 @@ _SHORT: Final = 60
 """Characters that may hold fewer tokens than `SMALLEST`; a unit of so many takes no more."""
 _HEADINGS: Final = 1_000
 """Characters of headings, one after another, that stay together with what follows."""
+_CAPTION: Final = re.compile(r"\s*[*_]*(?:Table|Figure|Fig\.|Listing|Example)\s+[\w.-]+[^\n]{0,300}\s*$")
 _CODE_LINES: Final = 120
 """Characters that lines of code are joined up to before they are weighed."""
 _LINE_END: Final = re.compile(r"\n(?:[ \t]*\n)*")
@@ -69,7 +70,7 @@ def units(parsed: Parsed) -> list[Unit]:
     found = list(_all_units(text, parsed.blocks)) or [Unit(0, len(text), 0, "paragraph", ())]
     starts = [0, *(unit.start for unit in found[1:]), len(text)]
     closed = [replace(unit, start=first, end=last) for unit, (first, last) in zip(found, pairwise(starts), strict=True)]
-    counted = [replace(unit, tokens=max(1, count_tokens(text[unit.start : unit.end]))) for unit in _glued(closed)]
+    counted = [replace(unit, tokens=max(1, count_tokens(text[unit.start : unit.end]))) for unit in _glued(text, closed)]
     return list(_gathered(counted))
 
 
@@ -151,18 +152,27 @@ def _tiny(text: str, piece: Piece) -> bool:
     return piece.end - piece.start <= _SHORT and count_tokens(text[piece.start : piece.end]) < SMALLEST
 
 
-def _glued(row: Sequence[Unit]) -> Iterator[Unit]:
-    """Each heading joined to what follows it; but a text of headings alone is a list."""
+def _glued(text: str, row: Sequence[Unit]) -> Iterator[Unit]:
+    """Each heading joined to what follows it, and each caption; but a text of headings alone is a list."""
     waiting: Unit | None = None
-    for unit in row:
+    for unit, after in zip(row, (*row[1:], None), strict=True):
         start = unit.start if waiting is None else waiting.start
-        if unit.kind == "heading" and unit.end - start <= _HEADINGS:
+        if _leads(text, unit, after) and unit.end - start <= _HEADINGS:
             waiting = replace(unit, start=start)
             continue
         yield replace(unit, start=start, price=0.0 if waiting is not None else unit.price)
         waiting = None
     if waiting is not None:
         yield waiting
+
+
+def _leads(text: str, unit: Unit, after: Unit | None) -> bool:
+    """Whether a unit says what the next one is."""
+    if unit.kind == "heading":
+        return True
+    if unit.kind != "paragraph" or after is None or after.kind not in ("table", "fence"):
+        return False
+    return _CAPTION.match(text, unit.start, unit.end) is not None
 
 
 def _gathered(row: Sequence[Unit]) -> Iterator[Unit]:
