@@ -101,7 +101,7 @@ def test_some_items_score_as_they_do_among_all(seed: int) -> None:
 
 
 @pytest.mark.parametrize("queries", [1, 2, 3, 16])
-@pytest.mark.parametrize("vectors", [0, 1, 79, 80, 81, 1000])
+@pytest.mark.parametrize("vectors", [0, 1, 79, 80, 81, 1000, 40_001])
 def test_products_equal_the_plain_matrix_product(queries: int, vectors: int) -> None:
     """For any number of queries and vectors."""
     generator = np.random.default_rng(0)
