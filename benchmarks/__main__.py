@@ -6,7 +6,10 @@ import asyncio
 import sys
 
 from benchmarks import (
+    chunks,
     conformance,
+    document_speed,
+    documents,
     gateway,
     hook,
     indexing_load,
@@ -38,6 +41,9 @@ BENCHMARKS = {
     "leaks": leaks.run,
     "starts": starts.run,
     "hook": hook.run,
+    "documents": documents.run,
+    "document_speed": document_speed.run,
+    "chunks": chunks.run,
     "indexing_load": indexing_load.run,
     "conformance": conformance.run,
     "page": page.run,
