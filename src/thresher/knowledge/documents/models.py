@@ -40,7 +40,7 @@ class Block:
             (front matter, link definitions and what else no reader asks for).
         start: First character.
         end: Character after the last.
-        level: Of a heading 1 to 6, of code its depth; else 0.
+        level: Of a heading 1 to 6; of code, items, quotes and fences how deep they are nested; else 0.
         title: Of a heading its words; of code the qualified name that it defines; else empty.
         head: Of a table: where its header rows end; else 0.
         rows: Of a table: where each row after the header starts; else empty.

@@ -1,7 +1,7 @@
 """reStructuredText: its blocks, by indentation, adornment and the marks at the start of a line.
 
-docutils parses it too, but its nodes do not say where they start and end in the source, it gives the inside of
-directives that it does not know (all of Sphinx) as one text, and it reads some 200 kB a second.
+docutils parses it too, but its nodes do not say where they start and end in the source, and it gives the inside of
+directives that it does not know (all of Sphinx) as one text.
 
 Invariant: blocks are whole lines, in order, and do not overlap; each line is looked at a bounded number of times.
 """
