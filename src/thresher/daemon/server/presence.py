@@ -48,6 +48,19 @@ class Presence:
             self._present[kind] -= 1
             self._arm()
 
+    async def follow(self, kind: str, busy: asyncio.Event, idle: asyncio.Event) -> None:
+        """Count one of a kind whenever something is busy, until cancelled.
+
+        Args:
+            kind: Of which kind.
+            busy: Set while it is busy.
+            idle: Set while it is not.
+        """
+        while True:
+            await busy.wait()
+            with self.entered(kind):
+                await idle.wait()
+
     def end(self) -> None:
         """Stop the clock."""
         if self._timer is not None:

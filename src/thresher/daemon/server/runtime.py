@@ -34,7 +34,6 @@ from thresher.daemon.server.listener import Identity, Listener
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.verbs import Facts, build_verbs
 from thresher.gateway import Expose
-from thresher.jobs import Supervisor
 from thresher.upstream import ServerConfig
 
 logger = logging.getLogger("thresher.daemon")
@@ -223,7 +222,7 @@ async def _open_doors(
         stack.callback(place.erase, os.getpid())
         stack.callback(presence.end)
         presence.begin()
-        for staying in (_stay_for(presence, app.indexing), _stay_while_working(presence, app.workers)):
+        for staying in (_stay_for(presence, app.indexing), presence.follow("job", app.workers.busy, app.workers.idle)):
             stack.callback(asyncio.create_task(staying).cancel)
         yield Ready(os.getpid(), address, url)
 
@@ -240,10 +239,3 @@ async def _check_reach(app: App, host: str) -> None:
 async def _stay_for(presence: Presence, job: asyncio.Task[None]) -> None:
     with presence.entered("job"):
         await asyncio.wait([job])
-
-
-async def _stay_while_working(presence: Presence, workers: Supervisor) -> None:
-    while True:
-        await workers.busy.wait()
-        with presence.entered("job"):
-            await workers.idle.wait()
