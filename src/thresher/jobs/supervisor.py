@@ -72,6 +72,7 @@ class Supervisor:
         self._wake = asyncio.Event()
         self._pause = 0.0
         self._not_before = 0.0
+        self._ending = False
         self.busy = asyncio.Event()
         self.idle = asyncio.Event()
         self.idle.set()
@@ -95,6 +96,7 @@ class Supervisor:
                     async with asyncio.timeout(self._until_next_look()):
                         await self._wake.wait()
         finally:
+            self._ending = True
             listening.cancel()
             await asyncio.shield(self._end())
 
@@ -145,7 +147,7 @@ class Supervisor:
         started = time.monotonic()
         code = await process.ended()
         event(_logger, "worker ended", pid=process.pid, code=code)
-        if code == 0:
+        if code == 0 or self._ending:  # a job that does not give way in time is not to blame for our end
             self._pause = 0.0
             return
         steady = time.monotonic() - started >= STEADY_SECONDS
