@@ -32,7 +32,7 @@ from thresher.embedding.registry import ModelFiles
 logger = logging.getLogger("thresher.embedding")
 
 NICENESS = 10
-"""How much lower the worker's priority is than ours."""
+"""The worker's niceness at least: where we are niced ourselves it has ours, since at 19 a busy machine starves it."""
 TRIES = 2
 """How often a batch is tried when its worker dies; a batch that kills two would kill the third."""
 STALL_SECONDS = 600.0
@@ -195,7 +195,7 @@ def _spawn() -> subprocess.Popen[bytes]:
     )
     if sys.platform != "win32":
         own = os.getpriority(os.PRIO_PROCESS, 0)
-        os.setpriority(os.PRIO_PROCESS, process.pid, min(19, own + NICENESS))
+        os.setpriority(os.PRIO_PROCESS, process.pid, max(own, NICENESS))
     return process
 
 
