@@ -100,7 +100,7 @@ async def test_one_document_can_be_asked_alone(asked: DocumentService, caller: C
         await asked.retrieve_document(caller, "error 809", "handbook", document="guide/leave.md")
 
 
-@pytest.mark.parametrize("search_type", ["hybrid", "semantic"])
+@pytest.mark.parametrize("search_type", ["hybrid", "text", "semantic"])
 async def test_each_way_of_searching_finds_it(asked: DocumentService, caller: Caller, search_type: str) -> None:
     """And says which it was."""
     answer = await asked.retrieve_document(caller, "paid holidays for employees", "handbook", search_type=search_type)
