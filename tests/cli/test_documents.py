@@ -71,10 +71,12 @@ def test_a_guide_is_printed_written_and_made_again(command: Command, handbook: P
     written = command("docs", "guide", "handbook", "--set", str(tmp_path / "guide.md"))
     again = command("docs", "guide", "handbook", "--rebuild", "--json").json
     both = command("docs", "guide", "handbook", "--rebuild", "--set", "x")
+    absent = command("docs", "guide", "handbook", "--set", str(tmp_path / "absent.md"))
 
     assert made["guide_by"] == again["guide_by"] == "structure"
     assert "[bold]How we work.[/bold]" in written.out
-    assert both.code == 2
+    assert both.code == absent.code == 2
+    assert "absent.md cannot be read" in absent.err
 
 
 def test_one_may_go_on_at_once(command: Command, handbook: Path) -> None:

@@ -217,6 +217,20 @@ async def test_a_name_stands_for_one_source(documents: DocumentService, caller: 
     assert again.id == first.id != other.id
 
 
+async def test_another_choice_of_files_is_taken_from_then_on(
+    documents: DocumentService, caller: Caller, handbook: Path
+) -> None:
+    """A mistyped branch or pattern is put right by the same command; what is not chosen any more goes."""
+    whole = await documents.index_here(caller, "handbook", origin_of(str(handbook)))
+
+    part = await documents.index_here(caller, "handbook", origin_of(str(handbook), include=("guides/",)))
+    again = await documents.index_here(caller, "handbook", origin_of(str(handbook)))
+
+    assert (part.id, part.origin.include) == (whole.id, ("guides/",))
+    assert 0 < part.documents < whole.documents
+    assert again.documents == whole.documents
+
+
 @pytest.mark.parametrize("name", ["", " ", "a b", "../x", "-x", "x" * 64, "a\nb"])
 async def test_a_name_is_one_that_people_can_type(documents: DocumentService, caller: Caller, name: str) -> None:
     """Others are refused before anything is looked at."""

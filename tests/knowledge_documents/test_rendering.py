@@ -124,7 +124,7 @@ def test_a_code_block_is_never_cut() -> None:
 
 @pytest.mark.parametrize("budget", [0, 1, 5, 20])
 def test_a_budget_for_nothing_gives_nothing(budget: int) -> None:
-    """No text, and still what there is, with a cursor."""
+    """No passage, and still what there is; no cursor, which would lead to the same answer for ever."""
     document = Text(sections(4))
 
     answer = document.answer(document.favouring("Fact 2"), budget)
@@ -132,6 +132,8 @@ def test_a_budget_for_nothing_gives_nothing(budget: int) -> None:
     assert answer.tokens <= budget
     assert answer.parts == ()
     assert answer.left_out
+    assert answer.cursor == ""
+    assert "cursor" not in answer.text
 
 
 def test_a_whole_document_is_given_as_it_is() -> None:

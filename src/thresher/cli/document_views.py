@@ -62,7 +62,7 @@ def guide_text(answer: Row) -> RenderableType:
 def retrieved(answer: Row) -> RenderableType:
     """What a model would read, then what it cost."""
     parts = [Text(_seen(answer["content"]))]
-    if not answer["found"] and answer["hint"]:
+    if answer["hint"]:
         parts.insert(0, Text(_seen(answer["hint"]), "yellow"))
     of = f" of {answer['original_token_count']:,}" if answer["was_compressed"] else ""
     where = f" of {answer['document']}" if answer["document"] else ""

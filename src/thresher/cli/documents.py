@@ -20,7 +20,7 @@ from thresher.cli.document_views import (
     retrieved,
 )
 from thresher.cli.output import AsJson, progress_bar, show
-from thresher.daemon import ask
+from thresher.daemon import DaemonFailure, ask
 
 commands = typer.Typer(help="Ask and manage repositories of documents.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -179,7 +179,12 @@ def _placed(source: str) -> str:
 
 
 def _text(file: Path) -> str:
-    return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    try:
+        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DaemonFailure(
+            f"{file} cannot be read: {error}.", hint="Correct the path.", code="invalid_input", exit_code=2
+        ) from None
 
 
 def _given(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -288,11 +288,11 @@ class Retrieval:
         original_token_count: Tokens of the whole document.
         tokenizer: `o200k`.
         left_out: What is missing, in document order.
-        cursor: Fetches it, the most fitting first; empty where nothing is missing.
+        cursor: Fetches it, the most fitting first; empty where nothing is missing, or none of it fits into the budget.
         document: Path of the document; empty where nothing was found.
         repository: Its repository.
         found: Whether anything fits; else `content` is the repository's guide.
-        hint: What to try instead, where nothing fits.
+        hint: What to try instead, where nothing fits the question or the budget.
         mode: `extractive` or `abstractive`: how `content` came about.
         unsupported: Sentences of a model's that stand in no passage word for word; each is marked.
         search_type: As it was carried out.

@@ -31,7 +31,7 @@ class Content:
         tokens: Of the text, exactly; never above the budget.
         parts: The stretches that it holds, in order.
         left_out: What neither it nor an answer before it holds.
-        cursor: Fetches that; empty where nothing is left.
+        cursor: Fetches that; empty where nothing is left, and where none of it fits into the budget.
     """
 
     text: str
@@ -151,7 +151,8 @@ class Page:
             marks.append(f"{mark}\n")
             written += trimmed
             above = self._path(last)
-        cursor = cursors.written(self.document.id, held, self.question)
+        # Without anything given, a cursor would lead back here for ever.
+        cursor = cursors.written(self.document.id, held, self.question) if runs else ""
         if rest := self._rest(missing, cursor):
             segments.append(rest)
         tokens = count_tokens("".join([*marks, rest])) + sum(one.closed for one in written)

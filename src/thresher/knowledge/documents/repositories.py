@@ -65,7 +65,7 @@ class Repositories:
         self.indexing = Indexing(database, index, settings, chat)
 
     async def index(self, caller: Caller, name: str, origin: Origin, *, defer: bool = True) -> Repository:
-        """Add a repository, or index the one of this name again where it has this origin."""
+        """Add a repository, or index the one of this name again where it has this location, as is said now."""
         checked_name(name)
         may_index(caller, origin, self._settings)
 
@@ -73,6 +73,7 @@ class Repositories:
             known = await queries.add_repository(connection, caller, name, origin)
             if known is None:
                 known = self._same(await self._own(connection, caller, name), origin)
+                await queries.set_origin(connection, caller.tenant, known, origin)
             return await self._deferred(connection, caller, known) if defer else await _read(connection, caller, known)
 
         return await run_retrying(self._database, caller.tenant, write)
@@ -186,7 +187,7 @@ class Repositories:
         return replace(found, state="failed", problem=problem)
 
     def _same(self, found: Repository, origin: Origin) -> int:
-        if found.origin == origin:
+        if found.origin.location == origin.location:
             return found.id
         raise Conflict(
             f"There is a repository '{found.name}' already, of {found.origin.location}.",
@@ -204,7 +205,7 @@ class Repositories:
         found: Sequence[Repository] = await queries.repositories(connection, caller)
         named = [one for one in found if one.name == name]
         if not named:
-            raise unknown(name, [one.name for one in found])
+            raise unknown(name, sorted({one.name for one in found}))
         return named[-1]
 
 

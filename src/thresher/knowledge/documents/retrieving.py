@@ -170,6 +170,7 @@ class Retriever:
         )
 
 
+_TOO_LITTLE: Final = "None of what is left fits into this budget: give more tokens, or read_document with its lines."
 GUIDE: Final = "(guide)"
 """Stands for a path where the guide of a repository is the answer."""
 
@@ -199,6 +200,7 @@ def _retrieval(document: Document, content: Content, *, compressed: bool) -> Ret
         left_out=content.left_out,
         cursor=content.cursor,
         document=document.path,
+        hint=_TOO_LITTLE if content.left_out and not content.cursor else "",
     )
 
 

@@ -33,6 +33,7 @@ from thresher.knowledge.documents.queries.repositories import (
     removing,
     repositories,
     repository_by_id,
+    set_origin,
     set_refused,
     set_repository,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "repository_by_id",
     "retire",
     "sections",
+    "set_origin",
     "set_refused",
     "set_repository",
     "standing",

@@ -106,11 +106,7 @@ async def add_repository(connection: AsyncConnection, caller: Caller, name: str,
         tenant_id=caller.tenant.id,
         owner=caller.user,
         name=name,
-        kind=origin.kind,
-        location=origin.location,
-        ref=origin.ref,
-        include=list(origin.include),
-        exclude=list(origin.exclude),
+        **_origin(origin),
     )
     found = await connection.execute(row.on_conflict_do_nothing().returning(repository.c.id))
     return found.scalar()
@@ -120,6 +116,21 @@ async def set_repository(connection: AsyncConnection, tenant: Tenant, repository
     """Change columns of one repository that is not being removed; False where there is none."""
     query = update(repository).where(_of(tenant, repository_id), repository.c.state != REMOVING).values(**values)
     return (await connection.execute(query.returning(repository.c.id))).first() is not None
+
+
+async def set_origin(connection: AsyncConnection, tenant: Tenant, repository_id: int, origin: Origin) -> None:
+    """Have the next run read this."""
+    await set_repository(connection, tenant, repository_id, **_origin(origin))
+
+
+def _origin(origin: Origin) -> dict[str, Any]:
+    return {
+        "kind": origin.kind,
+        "location": origin.location,
+        "ref": origin.ref,
+        "include": list(origin.include),
+        "exclude": list(origin.exclude),
+    }
 
 
 async def set_refused(
