@@ -48,6 +48,21 @@ def test_a_weaker_answer_says_so_where_there_is_room() -> None:
     assert retrieval_text(answer, 5) == answer.content
 
 
+def test_a_note_is_said_once() -> None:
+    """Where an answer begins with it, it is counted there."""
+    answer = Retrieval("[Extractive: no model.]\nParents.", (PART,), 9, True, 500, degraded="Extractive: no model.")
+
+    assert retrieval_text(answer, 100) == answer.content
+
+
+def test_a_budget_for_nothing_says_so_where_there_is_room() -> None:
+    """An empty answer helps nobody."""
+    answer = Retrieval("", (), 0, True, 500, hint="Give more tokens.")
+
+    assert retrieval_text(answer, 20) == "(Give more tokens.)"
+    assert retrieval_text(answer, 2) == ""
+
+
 def test_where_nothing_fits_the_way_out_goes_before_the_guide() -> None:
     """The guide gives way, line by line, so that both keep the budget together."""
     guide = "\n".join(f"- folder {number} of the handbook" for number in range(100))
@@ -82,8 +97,21 @@ def test_passages_stand_under_their_places() -> None:
 
 def test_a_page_says_where_it_lies_and_how_to_go_on() -> None:
     """The last one has no cursor."""
-    assert page_text(Page("x", PART, 1, 40, "9.1")) == "[leave.md, lines 3-9 of 40 | Leave > Parents; next: cursor 9.1]"
-    assert page_text(Page("x", PART, 1, 9)) == "[leave.md, lines 3-9 of 9 | Leave > Parents]"
+    assert page_text(Page("x", PART, 1, 40, "9.1"), 96) == (
+        "[leave.md, lines 3-9 of 40 | Leave > Parents; next: cursor 9.1]"
+    )
+    assert page_text(Page("x", PART, 1, 9), 96) == "[leave.md, lines 3-9 of 9 | Leave > Parents]"
+
+
+def test_a_page_says_less_where_there_is_little_room() -> None:
+    """How to go on is said last of all given up; headings may be longer than any page."""
+    deep = Part("leave.md", ("Leave " * 200,), 3, 9, 20, 400, 90)
+    texts = {room: page_text(Page("x", deep, 1, 40, "9.1"), room) for room in (2000, 96, 10, 2)}
+
+    assert all(count_tokens(text) <= room for room, text in texts.items())
+    assert texts[96] == "[lines 3-9 of 40; next: cursor 9.1]"
+    assert texts[10] == "[next: cursor 9.1]"
+    assert texts[2] == page_text(Page("x", deep, 1, 9), 2) == ""
 
 
 def test_repositories_come_with_their_guides() -> None:

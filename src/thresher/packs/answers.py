@@ -25,10 +25,13 @@ def retrieval_text(answer: Retrieval, budget: int) -> str:
 
     What is weaker than asked for is said where there is room for it; the record says it always.
     """
-    if answer.found and answer.degraded:
-        noted = f"({answer.degraded})\n{answer.content}"
+    if answer.found:
+        said = f"[{answer.degraded}]\n"  # an answer that a model should have written begins with it
+        note = f"({answer.degraded})\n" if answer.degraded and not answer.content.startswith(said) else ""
+        advice = f"\n({answer.hint})" if answer.hint else ""
+        noted = f"{note}{answer.content}{advice}".strip() if note or advice else answer.content
         return noted if count_tokens(noted) <= budget else answer.content
-    if answer.found or not answer.hint:
+    if not answer.hint:
         return answer.content
     lines = [answer.hint, "", *answer.content.splitlines()]
     while len(lines) > 1 and count_tokens("\n".join(lines)) > budget:
@@ -49,10 +52,13 @@ def passages_text(found: Passages) -> str:
     return "\n\n".join(parts) or "Nothing fits."
 
 
-def page_text(page: Page) -> str:
-    """Where a page lies, and how to go on; the page itself is a text of its own."""
+def page_text(page: Page, room: int) -> str:
+    """Where a page lies, and how to go on, in so many tokens; the page itself is a text of its own."""
     where = place(page.part, of=page.total_lines)
-    return f"{where[:-1]}; next: cursor {page.cursor}]" if page.cursor else where
+    after = f"; next: cursor {page.cursor}]" if page.cursor else "]"
+    lines = f"[lines {page.part.first_line}-{page.part.last_line} of {page.total_lines}{after}"
+    forms = (f"{where[:-1]}{after}", lines, f"[{after[2:]}" if page.cursor else "")
+    return next((form for form in forms if count_tokens(form) <= room), "")
 
 
 def place(part: Part, repository: str = "", *, of: int = 0) -> str:

@@ -123,7 +123,7 @@ async def read_document(
         cursor=cursor or None,
         budget=max(budget - PAGE_MARK, budget // 2, 1),
     )
-    return _result(page, page.content, page_text(page))
+    return _result(page, *filter(None, (page.content, page_text(page, budget - page.token_count))))
 
 
 @tool(annotations=_READS)
