@@ -67,6 +67,9 @@ class NoisedEncoder:
         vectors = vectors + NOISE * noise.astype(np.float32)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
+    async def prepare(self) -> None:
+        """Nothing is needed."""
+
     def windows(self, text: str, *, tokens: int | None = None, most: int = 8) -> Windows:
         """The real encoder's windows."""
         return self._real.windows(text, tokens=tokens, most=most)

@@ -77,6 +77,30 @@ async def test_many_documents_go_to_a_niced_process_and_few_do_not(open_local: O
     assert np.array_equal(many[:30], many[30:])
 
 
+def test_a_worker_can_be_started_before_its_first_batch(worker: Worker) -> None:
+    """The batch then finds it running; a second asking starts no second one."""
+    worker.prepare()
+    first = worker.pid
+    worker.prepare()
+    worker.embed(["a"])
+
+    assert first is not None
+    assert worker.pid == first
+
+
+def test_a_worker_that_cannot_start_says_so_at_the_first_batch_alone() -> None:
+    """Preparing promises nothing."""
+
+    def missing() -> ModelFiles:
+        raise EncoderError("There is no model.")
+
+    worker = Worker(missing, threads=1)
+    worker.prepare()
+
+    with pytest.raises(EncoderError, match="There is no model"):
+        worker.embed(["a"])
+
+
 def test_a_killed_worker_is_started_again(worker: Worker) -> None:
     """The batch goes to the new one and the caller notices nothing."""
     worker.embed(["a"])

@@ -59,6 +59,9 @@ class WordEncoder:
         self.documents += texts
         return matrix
 
+    async def prepare(self) -> None:
+        """Nothing is needed."""
+
     def windows(self, text: str, *, tokens: int | None = None, most: int = 8) -> Windows:
         """Pieces of `most_words` words; of too many the middle is left out, as the protocol asks."""
         words = text.split()

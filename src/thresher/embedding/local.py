@@ -98,6 +98,11 @@ class LocalEncoder:
             vectors = await self._in_worker(different, model)
         return _stacked([vectors[place[text]] for text in texts], model.dimension)
 
+    async def prepare(self) -> None:
+        """See `Encoder.prepare`; returns at once, and the first batch waits for the process if it must."""
+        self._check()
+        asyncio.get_running_loop().run_in_executor(self._bulk, self.worker.prepare)
+
     def windows(self, text: str, *, tokens: int | None = None, most: int = 8) -> Windows:
         """See `Encoder.windows`; reads the tokenizer (40 ms, once) for a text that may be too long."""
         size = min(tokens or self.model.max_tokens, self.model.max_tokens)

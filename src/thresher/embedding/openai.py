@@ -114,6 +114,9 @@ class OpenAIEncoder:
         vectors = await self._embed(list(place))
         return await self._stacked([vectors[place[text]] for text in texts])
 
+    async def prepare(self) -> None:
+        """See `Encoder.prepare`; a service is ready by itself."""
+
     def windows(self, text: str, *, tokens: int | None = None, most: int = 8) -> Windows:
         """See `Encoder.windows`; tokens are o200k's, an estimate for other tokenizers."""
         size = min(tokens or self._max_tokens, self._max_tokens)

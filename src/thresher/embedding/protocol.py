@@ -87,6 +87,10 @@ class Encoder(Protocol):
         """
         ...
 
+    async def prepare(self) -> None:
+        """Begin to make ready what large batches need, such as a process of its own; a failure shows at the first."""
+        ...
+
     def windows(self, text: str, *, tokens: int | None = None, most: int = 8) -> Windows:
         """Cut a text into overlapping pieces that the encoder reads whole.
 

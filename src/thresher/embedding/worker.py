@@ -95,6 +95,15 @@ class Worker:
             self._cancel_timer()
         self._discard()
 
+    def prepare(self) -> None:
+        """Start the process, unless it runs; a failure is left to the first batch."""
+        with contextlib.suppress(EncoderError, _WorkerDied, OSError):
+            self._hold()
+            try:
+                self._running()
+            finally:
+                self._release()
+
     def _embed_retrying(self, texts: Sequence[str]) -> Matrix:
         for attempt in range(1, TRIES + 1):
             try:

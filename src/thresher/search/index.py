@@ -10,9 +10,10 @@ import asyncio
 import logging
 import time
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
-from thresher.core import Caller, InvalidInput, Settings, Tenant, event
+from thresher.core import Caller, EncoderError, InvalidInput, Settings, Tenant, event
 from thresher.embedding import Encoder
 from thresher.search import answering, writing
 from thresher.search.ahead import Ahead
@@ -98,6 +99,11 @@ class SearchIndex:
             milliseconds = round((time.perf_counter() - started) * 1000, 1)
             event(_logger, "put", kind=kind, embedded=counts.embedded, kept=counts.kept, ms=milliseconds)
         return counts
+
+    async def prepare(self) -> None:
+        """Have the encoder get ready for large batches while what they hold is still being read."""
+        with suppress(EncoderError):  # it shows at the first batch
+            await self._encoder.prepare()
 
     def edition(self, kind: str) -> str:
         """Names the running model and the form of what is written: what a put wrote under one name, the next would too.

@@ -127,6 +127,8 @@ class Run:
         for one in todo.finish:
             await self._finish(one)
         done, total = todo.kept + len(todo.finish), len(files)
+        if todo.read:
+            await self._index.prepare()
         for batch in batches(todo.read):
             self._report("reading", done, total)
             await self._take([made for made in await asyncio.to_thread(self._prepare, source, batch) if made])
