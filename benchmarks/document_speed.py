@@ -160,6 +160,8 @@ async def run() -> dict[str, Any]:
         text = big.read_text(encoding="utf-8")
         small.write_text("".join(text.splitlines(keepends=True)[:SMALL_LINES]), encoding="utf-8")
         async with product.running(query_cache_seconds=REMEMBERED_SECONDS) as services:
+            await services.intents.prepare(services.caller)  # the packs' lines are embedded at a first start
+            await services.intents.settle()
             figures |= await _index_rate(services, big, text, questions[0])
             await services.documents.index(services.caller, "small", Origin("file", str(small)))
             await _ready(services, "small")
