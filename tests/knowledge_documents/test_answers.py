@@ -68,6 +68,20 @@ async def test_a_cursor_belongs_to_its_question(asked: DocumentService, caller: 
         await asked.retrieve_document(caller, "which machine is the oldest", "manual", budget=300, cursor="x")
 
 
+async def test_a_cursor_belongs_to_its_document(asked: DocumentService, caller: Caller, manual: Path) -> None:
+    """Whoever names another document than that of the cursor is told; the same one is no contradiction."""
+    (manual / "other.md").write_text("# Other\n\nA page about nothing.\n")
+    await asked.index_here(caller, "manual", origin_of(str(manual)))
+    question = "which machine is the oldest", "manual"
+    first = await asked.retrieve_document(caller, *question, budget=300)
+
+    again = await asked.retrieve_document(caller, *question, budget=300, cursor=first.cursor, document="machines.md")
+    with pytest.raises(InvalidInput, match="another document"):
+        await asked.retrieve_document(caller, *question, budget=300, cursor=first.cursor, document="other.md")
+
+    assert again.sources
+
+
 async def test_a_cursor_of_a_document_that_has_changed_says_so(
     asked: DocumentService, caller: Caller, manual: Path
 ) -> None:
@@ -186,6 +200,19 @@ async def test_passages_go_on_by_cursor(asked: DocumentService, caller: Caller) 
     assert len(starts) == len(set(starts)) == 8
     with pytest.raises(InvalidInput):
         await asked.search_documents(caller, "other words", "manual", cursor=first.cursor)
+
+
+async def test_words_find_only_what_holds_some_of_them(asked: DocumentService, caller: Caller) -> None:
+    """Page after page, each passage once, however many score alike."""
+    starts: list[int] = []
+    cursor = None
+    while cursor != "":
+        found = await asked.search_documents(caller, "oiled", "manual", search_type="text", limit=3, cursor=cursor)
+        starts += [one.part.start for one in found.passages]
+        assert all("oiled" in one.text for one in found.passages)
+        cursor = found.cursor
+
+    assert len(starts) == len(set(starts)) > 3
 
 
 async def test_without_any_repository_there_is_nothing_to_search(documents: DocumentService, caller: Caller) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from thresher.core import Caller, EncoderError, NotFound, Said, event, traced
+from thresher.core import Caller, EncoderError, InvalidInput, NotFound, Said, event, traced
 from thresher.embedding import CrossEncoder, count_tokens
 from thresher.knowledge.documents import compression, cursors, ranking, rendering
 from thresher.knowledge.documents.abstracting import Excerpt, chunks_of, excerpts_of
@@ -179,11 +179,16 @@ def _key(scored: Scored, holdings: Holdings, named: Document | None, given: Give
     """The document to answer from; None where nothing fits.
 
     Raises:
+        InvalidInput: The cursor is of another document than the one that is named.
         NotFound: That of the cursor is not current any more.
     """
     if given is not None:
         if given.document not in holdings.by_id:
             raise NotFound("The document has changed since that answer.", hint="Ask again without the cursor.")
+        if named is not None and named.id != given.document:
+            raise InvalidInput(
+                f"The cursor belongs to another document than '{named.path}'.", hint="Ask again without the cursor."
+            )
         return given.document
     if named is not None:
         return named.id

@@ -66,11 +66,12 @@ class Scored:
         return scores
 
     def best(self, limit: int) -> Column:
-        """Places of the best chunks, best first: int64."""
+        """Places of the best chunks, best first: int64; the first of them are the same whatever the limit."""
         if limit >= len(self.scores):
             return np.argsort(-self.scores, kind="stable")
-        top = np.argpartition(-self.scores, limit)[:limit]
-        return top[np.argsort(-self.scores[top], kind="stable")]
+        least = np.partition(self.scores, -limit)[-limit]
+        top = np.flatnonzero(self.scores >= least)
+        return top[np.argsort(-self.scores[top], kind="stable")][:limit]
 
     def best_documents(self, limit: int = 5) -> list[int]:
         """Keys of the documents that hold the best chunks, best first."""

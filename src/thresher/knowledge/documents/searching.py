@@ -55,6 +55,8 @@ class Searcher:
             first = _offset(question.cursor, words)
             scored = await self._scorer.score(caller, repository, question)
             places = scored.best(first + limit + 1) if scored.fits else np.empty(0, np.int64)
+            if scored.scoring.search_type == "text":
+                places = places[scored.scores[places] > 0]  # the others share no word with the question
             taken = places[first : first + limit]
             passages = await self._passages(caller, scored, taken.tolist())
             more = len(places) > first + limit and first + limit < _DEEPEST
