@@ -11,6 +11,7 @@ import pytest
 from fastmcp import Client
 
 from tests.gateway.packing import call, text, with_packs, write_pack
+from tests.support import eventually
 from thresher.context import Situation
 from thresher.core import Caller, ConfigurationError, Settings, Tenant
 from thresher.embedding import Encoder
@@ -212,3 +213,23 @@ def test_there_is_no_request_outside_of_one() -> None:
     """Code of a pack that asks while it is imported is told what to do."""
     with pytest.raises(ConfigurationError, match="inside the function"):
         current()
+
+
+async def test_a_prompt_without_a_session_brings_the_tools_of_a_pack_that_has_come_to_be_of_use(
+    services: Services, stock: Path
+) -> None:
+    """A hook and the command line have no session; what they find out is heeded all the same."""
+    async with Client(build_gateway(services)) as client:
+        await client.list_tools()
+        before = await services.tools.server_names(services.caller)
+        stock.write_text("nails")
+
+        async def offered() -> bool:
+            prompt = await services.context.process_prompt(
+                services.caller, "look nails up in the store of our warehouse"
+            )
+            return "look_up" in {offer.tool.name for offer in prompt.tools}
+
+        await eventually(offered)
+
+    assert "store" not in before

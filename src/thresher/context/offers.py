@@ -38,7 +38,7 @@ class ToolOffers:
         return self._tools.read_ahead(caller, **_searched(asked))
 
     async def within_reach(self, caller: Caller, packs: Sequence[Pack]) -> tuple[tuple[Pack, ...], tuple[Note, ...]]:
-        """The packs whose tools can be called, or that need none, and a note on each of the others.
+        """The packs whose tools can be called, who bring their own or need none; and a note on each of the others.
 
         Rules for tools that are not there would cost tokens and lead a model to names that nobody knows.
         """
@@ -47,7 +47,8 @@ class ToolOffers:
         notes: list[Note] = []
         for pack in packs:
             own = _servers(pack)
-            if not own or EVERY_SERVER in own or known.intersection(own) or await self._names_one(caller, pack):
+            there = pack.code is not None or EVERY_SERVER in own or bool(known.intersection(own))
+            if not own or there or await self._names_one(caller, pack):
                 reached.append(pack)
             else:
                 missing = f"{pack.name} fits, and is not given, since no server of its is connected"

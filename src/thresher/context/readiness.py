@@ -34,6 +34,7 @@ class Readiness:
     def __init__(self) -> None:
         self._conditions: dict[str, Condition] = {}
         self._answers: dict[_Key, tuple[bool, float]] = {}
+        self._followers: list[Callable[[Caller], None]] = []
 
     def register(self, pack: str, condition: Condition) -> None:
         """Have a pack, named by its digest, used where its condition holds."""
@@ -46,6 +47,11 @@ class Readiness:
     def look_again(self) -> None:
         """Something was changed that conditions may hang on: each is asked anew."""
         self._answers.clear()
+
+    def follow(self, told: Callable[[Caller], None]) -> Callable[[], None]:
+        """Be told for whom a pack has come to be, or is no longer, of use; returns what ends that."""
+        self._followers.append(told)
+        return lambda: self._followers.remove(told)
 
     async def unready(self, caller: Caller, packs: Iterable[Pack]) -> frozenset[str]:
         """Names of those packs that are of no use to a caller now; their conditions are asked side by side."""
@@ -66,6 +72,9 @@ class Readiness:
         if len(self._answers) >= _KEPT:
             self._answers.clear()
         self._answers[key] = (answer, time.monotonic())
+        if known is None or known[0] != answer:
+            for told in tuple(self._followers):
+                told(caller)
         return answer
 
     async def _asked(self, situation: Situation, pack: Pack) -> bool | None:

@@ -86,6 +86,7 @@ class PackTools:
         self._taken: dict[Place, _Taken] = {}
         self._codes: dict[tuple[str, str], asyncio.Task[Code]] = {}
         self._unfollow = services.intents.follow(self.begin)
+        self._unheed = services.context.readiness.follow(self._heed)
 
     async def ready(self, caller: Caller, *, wait: bool = True) -> Packs:
         """The caller's packs, with their tools in the catalogue.
@@ -160,7 +161,8 @@ class PackTools:
     async def close(self) -> None:
         """Stop loading, and forget what was loaded."""
         self._unfollow()
-        self._unfollow = lambda: None
+        self._unheed()
+        self._unfollow = self._unheed = lambda: None
         begun = [task for one in self._taken.values() for task in (one.work, one.aligning)]
         work: list[asyncio.Task[Any]] = [*self._codes.values(), *(task for task in begun if task is not None)]
         for task in work:
@@ -224,9 +226,18 @@ class PackTools:
         """Offer anew where other packs are of use than before; waits no longer for that than `PATIENCE`."""
         if not taken.shown.is_set() or await self._unready(caller, taken) == taken.unready:
             return
+        await asyncio.wait([self._aligning(caller, taken)], timeout=PATIENCE)
+
+    def _aligning(self, caller: Caller, taken: _Taken) -> asyncio.Task[None]:
         if taken.aligning is None or taken.aligning.done():
             taken.aligning = asyncio.create_task(self._offer_again(caller, taken))
-        await asyncio.wait([taken.aligning], timeout=PATIENCE)
+        return taken.aligning
+
+    def _heed(self, caller: Caller) -> None:
+        """Another pack is of use to a caller than before, whoever found that out: a prompt has no session to ask in."""
+        taken = self._taken.get(caller.place)
+        if taken is not None and taken.shown.is_set():
+            self._aligning(caller, taken)
 
     async def _offer_again(self, caller: Caller, taken: _Taken) -> None:
         try:
