@@ -214,8 +214,8 @@ def _advice(repository: str, question: Question, scored: Scored) -> str:
     head = next(iter(scored.heads.values()))
     if not head.documents:
         coming = head.state in ("waiting", "indexing")
-        told = "is being indexed; ask again in a moment." if coming else "holds no documents: thresher docs show."
-        return f"'{repository}' {told}"
+        empty = f"holds no documents; why, says: thresher docs show {repository}"
+        return f"'{repository}' {'is being indexed; ask again in a moment.' if coming else empty}"
     other = "other words" if question.search_type == "hybrid" else "other words, or search_type=hybrid"
     return f"Nothing in '{repository}' fits. Try {other}; its guide stands in content; read_document reads a path."
 

@@ -29,6 +29,8 @@ _PATIENCE_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 0.05
 _ATTEMPTS: Final = 3
 """How often the index is asked while other repositories come to be seen."""
+_NAMED: Final = 10
+"""Repositories that an error names."""
 _MANY: Final = 4_096
 """Chunks above which documents are chosen by the best of all chunks."""
 
@@ -218,6 +220,7 @@ def unknown(name: str, directory: Collection[str]) -> NotFound:
         return NotFound(
             f"There is no repository '{name}'.", hint="None is indexed yet: thresher index docs NAME SOURCE"
         )
+    more = " and more: list_repositories" if len(directory) > _NAMED else ""
     return NotFound(
-        f"There is no repository '{name}'.", hint=near or f"There are: {', '.join(sorted(directory)[:10])}."
+        f"There is no repository '{name}'.", hint=near or f"There are: {', '.join(sorted(directory)[:_NAMED])}{more}."
     )
