@@ -22,6 +22,13 @@ async def encoder() -> AsyncIterator[Encoder]:
     await encoder.close()
 
 
+@pytest.fixture(autouse=True)
+def _a_busy_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What people are not kept waiting for, tests wait for: the code of packs, and what it says of its use."""
+    monkeypatch.setattr("thresher.gateway.packs.tools.PATIENCE", 20.0)
+    monkeypatch.setattr("thresher.context.readiness.ASKED_SECONDS", 20.0)
+
+
 @pytest.fixture
 async def services(database: Database, tenant: Tenant, settings: Settings, encoder: Encoder) -> AsyncIterator[Services]:
     """Services of a fresh tenant."""
