@@ -219,6 +219,12 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         ("post", "/v1/process_prompt", {"prompt": "which tool can send an email?"}),
         ("post", "/v1/context", {"message": "which tool can send an email?"}),
         ("get", "/readyz", None),
+        ("get", "/v1/repositories", None),
+        ("post", "/v1/repositories", {"name": "a/b", "source": "nowhere"}),
+        ("post", "/v1/retrieve_document", {"query": "x", "repository": "nobody"}),
+        ("post", "/v1/search_documents", {"query": "x"}),
+        ("post", "/v1/read_document", {}),
+        ("get", "/v1/jobs", None),
     ]
     for method, path, body in asked:
         answer = await product.web.request(method, path, json=body)
@@ -227,7 +233,11 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         Draft202012Validator(_resolved(schema, document)).validate(answer.json())
 
     posted = {"/v1/tools/find", "/v1/tools/refresh", "/v1/intents/explain", "/v1/process_prompt", "/v1/context"}
-    assert set(document["paths"]) == {*posted, "/v1/intents", "/v1/intents/stats", "/healthz", "/readyz"}
+    documents = {"/v1/retrieve_document", "/v1/search_documents", "/v1/read_document", "/v1/repositories"}
+    documents |= {f"/v1/repositories/{{name}}{verb}" for verb in ("", "/skipped", "/refresh", "/guide")}
+    jobs = {"/v1/jobs", "/v1/jobs/{job}", "/v1/jobs/{job}/cancel"}
+    told = {"/v1/intents", "/v1/intents/stats", "/healthz", "/readyz"}
+    assert set(document["paths"]) == posted | documents | jobs | told
     assert document["openapi"].startswith("3.1")
     for path in posted:
         operation = document["paths"][path]["post"]

@@ -1,7 +1,8 @@
 """Jobs: what was asked for and how far it is; beside it the queue, in a schema of its own.
 
-The queue is procrastinate's and made by its own scripts up to the one named below, which never change once they are
-published. A release of the library with newer scripts needs a revision that runs those.
+The queue is procrastinate's, made by the schema of the release that is pinned, which is what its scripts up to the one
+named below give (they themselves cannot run in one transaction on PostgreSQL 16, where a new value of an enum must be
+committed before it is used). A release with newer scripts needs a revision that runs those where they are missing.
 """
 
 from __future__ import annotations
@@ -157,19 +158,17 @@ def _job() -> None:
 
 
 def _queue(connection: sa.Connection) -> None:
-    """The queue's tables and functions, as the library's scripts make them, then closed to everybody else."""
+    """The queue's tables and functions, as the library's schema makes them, then closed to everybody else."""
     connection.exec_driver_sql("create schema jobs")
     path = connection.exec_driver_sql("select current_setting('search_path')").scalar_one()
     connection.exec_driver_sql("select set_config('search_path', 'jobs, pg_catalog', true)")
-    for script in scripts():
-        connection.exec_driver_sql(script.read_text(encoding="utf-8").replace("%", "%%"))
+    connection.exec_driver_sql(schema_file().read_text(encoding="utf-8").replace("%", "%%"))
     connection.exec_driver_sql(_TAKE_UP)
     connection.exec_driver_sql(_SEAL.replace("%", "%%"))
     connection.exec_driver_sql("select set_config('search_path', %s, true)", (path,))
 
 
-def scripts() -> list[Path]:
-    """The library's scripts, in order; found without importing it."""
+def schema_file() -> Path:
+    """The library's schema; found without importing it."""
     spec = find_spec("procrastinate")
-    folder = Path(str(spec and spec.origin)).parent / "sql" / "migrations"
-    return sorted(path for path in folder.glob("*.sql") if path.name <= LAST_SCRIPT)
+    return Path(str(spec and spec.origin)).parent / "sql" / "schema.sql"
