@@ -24,7 +24,7 @@ from thresher.search.bm25 import score_texts
 from thresher.search.calibration import constants_for
 from thresher.search.copies import Copies
 from thresher.search.documents import FORMAT, checked
-from thresher.search.pending import EntriesOf, Scope, count_embedded, embed_all, pending
+from thresher.search.pending import EntriesOf, Scope, count_embedded, embed_ahead, embed_all, pending
 from thresher.search.planning import Plan, plan_of
 from thresher.search.profiles import profile_of
 from thresher.search.put import BATCH, complete, model_id, put_entries, told_model
@@ -179,6 +179,15 @@ class SearchIndex:
             if progress is not None:
                 progress(done, done)
         return done
+
+    async def embed_ahead(self, tenant: Tenant, kind: str, entries: Sequence[Entry]) -> None:
+        """Embed the first of some entries while they are put without vectors, so that the encoder does not wait.
+
+        What is not embedded by this, because the encoder fails or there are many, `embed_pending` embeds.
+        """
+        if model := model_id(self._encoder):
+            with suppress(EncoderError):
+                await embed_ahead(self._database, self._encoder, Scope(tenant, kind, model), entries)
 
     async def embed_pending(
         self,

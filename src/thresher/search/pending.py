@@ -99,6 +99,19 @@ async def embed_all(
     return job.done
 
 
+async def embed_ahead(database: Database, encoder: Encoder, scope: Scope, entries: Sequence[Entry]) -> None:
+    """Have the first batch of some entries in the cache, while they are being put without vectors.
+
+    Raises:
+        EncoderError: It cannot answer.
+        StoreError: The database does not answer.
+    """
+    documents = await documents_of(scope.kind, checked(entries[:BATCH]))
+    missing = await missing_parts(database, scope.tenant, scope.model, documents)
+    if missing:
+        await remember(database, scope.tenant, scope.model, missing, await embed_parts(encoder, missing))
+
+
 @dataclass(slots=True)
 class _Job:
     """One run over all batches, three of them in work at a time."""

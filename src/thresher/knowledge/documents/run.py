@@ -75,9 +75,18 @@ class Run:
         self._scope = Filter(facets_of([repository.id]))
         self._refused: list[Refused] = []
         self._unread: list[Skipped] = []
+        self._ahead: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._ahead.set_result(None)
 
     async def run(self, guide: Callable[[AsyncConnection, Tenant, int], Awaitable[None]]) -> bool:
         """Read, then embed; whether documents have changed."""
+        try:
+            return await self._run(guide)
+        finally:
+            self._ahead.cancel()
+            await asyncio.gather(self._ahead, return_exceptions=True)
+
+    async def _run(self, guide: Callable[[AsyncConnection, Tenant, int], Awaitable[None]]) -> bool:
         await self._set(state="indexing", problem="")
         try:
             changed = await self._read()
@@ -168,6 +177,8 @@ class Run:
         ids = await run_retrying(self._database, self._tenant, write)
         entries = (entry for one in made for entry in entries_of(self._holder(ids[one.write.path], one), one.texts))
         while some := list(islice(entries, _PUT)):
+            if self._ahead.done():
+                self._ahead = asyncio.create_task(self._index.embed_ahead(self._tenant, KIND, some))
             await self._put(some)
         await self._make_current(list(ids.values()))
 
@@ -237,6 +248,7 @@ class Run:
         """Give vectors to what has none yet, and tell now and then how many have."""
         telling = asyncio.create_task(self._tell())
         try:
+            await asyncio.gather(self._ahead, return_exceptions=True)  # so that nothing is embedded twice
             return await self._index.embed_pending(
                 self._tenant, KIND, self._entries.of, filter=self._scope, progress=self._embedding
             )
