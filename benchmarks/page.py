@@ -99,11 +99,36 @@ def _lost(found: Results, era: str) -> str:
     return f"**{len(names)}**" + (f" ({', '.join(names)})" if names else "")
 
 
+def _retention(found: Results, place: str) -> str:
+    """The cells of one set of questions under one budget."""
+    name, _, budget = place.partition(" ")
+    row = value(found, f"documents.{name}.{budget}")
+    plain = [f"{row['baselines'][rule]['full_retention']:.3f}" for rule in ("head", "bm25_chunks", "bge_chunks")]
+    return " | ".join([f"**{row['full_retention']:.3f}**", *plain, f"{row['ahead_of_best_baseline']:+.3f}"])
+
+
+def _answers(found: Results, figure: str) -> list[float]:
+    """One figure of every set of questions and budget that has it."""
+    sets = [budgets for name, budgets in found["documents"].items() if name != "machine"]
+    return [row[figure] for budgets in sets for row in budgets.values() if row[figure] is not None]
+
+
+def _total(found: Results, figure: str) -> str:
+    return str(sum(_answers(found, figure)))
+
+
+def _least(found: Results, figure: str) -> str:
+    return f"{min(_answers(found, figure)):.3f}"
+
+
 PIECES: Mapping[str, Callable[[Results, str], str]] = {
     "recall": _recall,
     "growth": _growth,
     "eras": _eras,
     "lost": _lost,
+    "retention": _retention,
+    "total": _total,
+    "least": _least,
 }
 
 
