@@ -141,11 +141,11 @@ def test_a_key_opens_what_lies_below_a_prefix(tmp_path: Path) -> None:
 
 def test_a_key_does_not_tell_what_lies_on_the_machine(tmp_path: Path) -> None:
     """Nothing, a folder and a part of a repository are refused with the same words."""
-    bare(tmp_path / "work" / ".git")
-    (tmp_path / "work" / "docs").mkdir()
+    bare(tmp_path / "tree" / ".git")
+    (tmp_path / "tree" / "docs").mkdir()
     errors = set[str]()
 
-    for text, ref in ((f"{tmp_path}/gone", ""), (f"{tmp_path}/work", ""), (f"{tmp_path}/work/docs", "main")):
+    for text, ref in ((f"{tmp_path}/gone", ""), (f"{tmp_path}/tree", ""), (f"{tmp_path}/tree/docs", "main")):
         with pytest.raises(NotAllowed) as caught:
             may_index(KEYED, origin_of(text, ref=ref, caller=KEYED), load_settings())
         errors.add(str(caught.value))

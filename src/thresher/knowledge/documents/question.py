@@ -16,7 +16,7 @@ LEAST_BUDGET: Final = 1
 MOST_BUDGET: Final = 200_000
 """Tokens; more than that is what models cannot read."""
 _LONGEST: Final = 20_000
-"""Characters of a question or its context that are read: far more than the encoder takes."""
+"""Characters of a question or its context: far more than the encoder reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +65,30 @@ def ask(
     """Check what is asked.
 
     Raises:
-        InvalidInput: The query is blank, the budget out of bounds, or a word is none of those that are allowed.
+        InvalidInput: The query is blank, it or the context too long, the budget out of bounds, or a word is none of
+            those that are allowed.
     """
     if not query.strip():
         raise InvalidInput("The query is empty.", hint="Ask a question, or give some words.")
     return Question(
-        query[:_LONGEST],
+        _bounded(query, "query"),
         search_type_of(search_type),
         checked_budget(budget),
-        (context or "")[:_LONGEST],
+        _bounded(context or "", "context"),
         cursor or "",
         rerank,
         document or "",
         cast("Mode", _one_of(mode, get_args(Mode), "mode")),
         chat,
     )
+
+
+def _bounded(text: str, what: str) -> str:
+    if len(text) > _LONGEST:
+        raise InvalidInput(
+            f"The {what} has {len(text):,} characters.", hint=f"Give up to {_LONGEST:,}: the question, not a document."
+        )
+    return text
 
 
 def checked_budget(budget: int) -> int:
