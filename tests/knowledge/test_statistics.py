@@ -188,6 +188,20 @@ async def test_the_sweep_removes_old_rows_of_every_tenant(
     assert await counted(database, tenant) == await counted(database, other_tenant) == (1, 1)
 
 
+async def test_a_sweep_that_has_long_found_nothing_is_still_quick_when_there_is_much(
+    database: Database, tenant: Tenant
+) -> None:
+    """What a session learnt of empty logs must not decide how it removes full ones: that took minutes, not a second."""
+    for _ in range(8):
+        await purge_logs(database, 90)
+    await insert(database, tenant, days=120, count=30_000)
+
+    async with asyncio.timeout(30):
+        swept = await purge_logs(database, 90)
+
+    assert swept.rows >= 60_000
+
+
 async def test_sweeps_at_once_share_the_work(
     database: Database, tenant: Tenant, other_tenant: Tenant, services: Services
 ) -> None:

@@ -12,6 +12,8 @@ import os
 import sys
 from pathlib import Path
 
+import alembic.command  # noqa: F401 - a migration loads it when it runs: too late for a user who cannot reach it
+
 from thresher.core import Settings, ThresherError
 from thresher.store import EmbeddedServer, migrate
 

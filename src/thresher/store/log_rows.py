@@ -64,7 +64,8 @@ async def _purge_some(connection: AsyncConnection, caller: Caller, tables: Seque
 
 
 _PURGE: Final = f"""
-    delete from {{0}} where (tenant_id, id) in (
-      select tenant_id, id from {{0}}
+    delete from {{0}} where ctid = any(array(
+      select ctid from {{0}}
       where tenant_id = :tenant and at <= :before and (cast(:owner as text) is null or owner = :owner)
-      limit {PURGED_AT_ONCE})"""  # noqa: S608 - tables are named by our own code, all values are bound
+      limit {PURGED_AT_ONCE} for update skip locked))"""  # noqa: S608 - our own code names tables, all values are bound
+"""By place: planned by key while the server believes a log empty, it would compare each row to each."""
