@@ -1,0 +1,6 @@
+"""The audit log: who had which statement run where, what was decided, and what came of it.
+
+Invariant: append-only and chained by hashes; the decision is on disk before its statement runs.
+
+Uses: core.
+"""

@@ -1,0 +1,198 @@
+"""The records of the databases kind.
+
+Invariant: frozen; no credential is in any of them. Names, comments and cells are other people's text: data, never
+instruction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from thresher.connectors import Column, ForeignKey, ResultColumn, Table
+from thresher.sqlguard import Dialect, Verdict
+
+State: TypeAlias = Literal["new", "ready", "stale", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A named connection to a database.
+
+    Attributes:
+        id: Its row's.
+        name: What every tool takes as `connection`.
+        dialect: Of its engine.
+        location: The address without user, password and options, such as `postgresql://db.example.org:5432/shop`.
+        user: Whom it signs in as; empty where the engine knows no users.
+        owner: None: the whole tenant's; else one user's.
+        samples: Whether potential relations may look at values.
+        description: What it holds, in its owner's words; may be empty.
+        state: Of the schema that is known: `new` was never read, `stale` could not be read again.
+        problem: Why, without credentials.
+        version: Of the engine; empty when unknown.
+        tables: How many the schema has.
+        schema_at: When it was last read and found so.
+        writable: What its role could change, in words: a warning. Empty when nothing.
+    """
+
+    id: int
+    name: str
+    dialect: Dialect
+    location: str
+    user: str
+    owner: str | None
+    samples: bool
+    description: str
+    state: State
+    problem: str
+    version: str
+    tables: int
+    schema_at: datetime | None
+    writable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One reason for a potential relation.
+
+    Attributes:
+        kind: What was looked at: `name`, `type`, `key`, `coverage`, `range`, `cardinality`, `direction`.
+        text: What was seen, in words.
+        weight: What it added to the score, or took from it.
+    """
+
+    kind: str
+    text: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class PotentialRelation:
+    """Columns that look like an undeclared foreign key.
+
+    Attributes:
+        schema: Of the child table.
+        table: The child: the one that would hold the key.
+        columns: There.
+        target_schema: Of the parent.
+        target_table: The parent.
+        target_columns: There, in the order of `columns`.
+        score: 0 to 1: how probable the finder holds it.
+        evidence: Why, strongest first.
+    """
+
+    schema: str
+    table: str
+    columns: tuple[str, ...]
+    target_schema: str
+    target_table: str
+    target_columns: tuple[str, ...]
+    score: float
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingKey:
+    """A declared key of another table that points here."""
+
+    schema: str
+    table: str
+    columns: tuple[str, ...]
+    target_columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaAnswer:
+    """What `query_database_schema` says.
+
+    Attributes:
+        connection: Its name.
+        dialect: Of the engine.
+        content: For the model: never above the budget, exactly counted.
+        token_count: Of `content`.
+        budget: That was asked for.
+        tables: How many the schema has.
+        shown: Names in `content`, `schema.table` outside the default schema.
+        foreign_keys: Declared ones among what is shown.
+        potential: Undeclared ones, best first.
+        table: The one that was asked for, in full; else None.
+        incoming: Keys that point to it.
+        left_out: What is not in `content`, in words; empty when nothing.
+        cursor: Fetches what was left out; None when nothing was.
+        notes: What must be known: a stale schema, tables beyond the limit.
+    """
+
+    connection: str
+    dialect: Dialect
+    content: str
+    token_count: int
+    budget: int
+    tables: int
+    shown: tuple[str, ...]
+    foreign_keys: tuple[tuple[str, ForeignKey], ...]
+    potential: tuple[PotentialRelation, ...]
+    table: Table | None = None
+    incoming: tuple[IncomingKey, ...] = ()
+    left_out: str = ""
+    cursor: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """What `get_table_columns` and `sql_table_info` say: one implementation."""
+
+    connection: str
+    schema: str
+    table: str
+    columns: tuple[Column, ...]
+    primary_key: tuple[str, ...]
+    foreign_keys: tuple[ForeignKey, ...]
+    comment: str
+    rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryAnswer:
+    """What `sql_query` and `sql_explain` say.
+
+    Attributes:
+        connection: Its name.
+        dialect: Of the engine.
+        sql: As it was given.
+        columns: Names and types, in order.
+        rows: JSON values in that order.
+        row_count: How many rows are here.
+        first_row: The number of the first of them, counted from 0 over the whole answer.
+        truncated: Whether the answer goes on, or values were clipped.
+        reason: Why, in words; empty when not truncated.
+        cursor: Fetches the next rows; None when there are none.
+        audit_id: Of the decision.
+        ms: On the server and on the way.
+        notes: What must be known.
+    """
+
+    connection: str
+    dialect: Dialect
+    sql: str
+    columns: tuple[ResultColumn, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    row_count: int
+    first_row: int
+    truncated: bool
+    reason: str
+    cursor: str | None
+    audit_id: int
+    ms: float
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A statement that the guard did not let through, as it is told to the one who asked."""
+
+    connection: str
+    verdict: Verdict
+    audit_id: int

@@ -1,0 +1,11 @@
+"""The guard: reads a SQL statement as its engine would, and says whether it can only read.
+
+Invariant: pure functions of the text and of what is known of the database: nothing is run. What is not on a list of
+what may be is refused.
+
+Uses: core.
+"""
+
+from thresher.sqlguard.records import DIALECTS, Dialect, Functions, Knowledge, Limits, Place, Rule, Verdict
+
+__all__ = ["DIALECTS", "Dialect", "Functions", "Knowledge", "Limits", "Place", "Rule", "Verdict"]
