@@ -5,6 +5,7 @@ Uses: nothing.
 
 from thresher.store.tables.access import access_key, credential
 from thresher.store.tables.catalogue import component, discovery, invocation, server, tool
+from thresher.store.tables.databases import connection, schema_snapshot
 from thresher.store.tables.documents import chunk, document, repository
 from thresher.store.tables.index import collection, embedding, item, item_vector, posting, term_stat
 from thresher.store.tables.intents import (
@@ -24,6 +25,7 @@ __all__ = [
     "chunk",
     "collection",
     "component",
+    "connection",
     "credential",
     "decision",
     "discovery",
@@ -41,6 +43,7 @@ __all__ = [
     "posting",
     "repository",
     "rules_given",
+    "schema_snapshot",
     "server",
     "tenant",
     "term_stat",
