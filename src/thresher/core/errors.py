@@ -16,6 +16,9 @@
     |-- ModelError            the chat model cannot answer
     |   `-- ModelTimeout      it did not answer in time
     |-- SourceUnavailable     a source of documents cannot be reached (worth a retry)
+    |-- DatabaseUnavailable   the database of a connection cannot be reached (worth a retry)
+    |-- QueryFailed           the database of a connection answered a statement with an error
+    |   `-- QueryTimeout      it did not answer in time, and the statement was cancelled there
     |-- UpstreamError         another MCP server failed
     |   |-- UpstreamTimeout   it did not answer in time
     |   `-- UpstreamRefused   it answered with a protocol error
@@ -147,6 +150,26 @@ class SourceUnavailable(ThresherError):
 
     code = "source_unavailable"
     exit_code = 12
+
+
+class DatabaseUnavailable(ThresherError):
+    """The database of a connection cannot be reached, or is locked by others; a retry may help."""
+
+    code = "database_unavailable"
+    exit_code = 13
+
+
+class QueryFailed(ThresherError):
+    """The database of a connection answered a statement with an error: its own message, without credentials."""
+
+    code = "query_failed"
+    exit_code = 14
+
+
+class QueryTimeout(QueryFailed):
+    """A statement was cancelled on the server: it took longer than its caller allows."""
+
+    code = "query_timeout"
 
 
 class UpstreamError(ThresherError):
