@@ -17,6 +17,7 @@
     |   `-- ModelTimeout      it did not answer in time
     |-- SourceUnavailable     a source of documents cannot be reached (worth a retry)
     |-- DatabaseUnavailable   the database of a connection cannot be reached (worth a retry)
+    |-- StatementRefused      the guard does not let a statement run
     |-- QueryFailed           the database of a connection answered a statement with an error
     |   `-- QueryTimeout      it did not answer in time, and the statement was cancelled there
     |-- UpstreamError         another MCP server failed
@@ -157,6 +158,41 @@ class DatabaseUnavailable(ThresherError):
 
     code = "database_unavailable"
     exit_code = 13
+
+
+class StatementRefused(ThresherError):
+    """The guard does not let a statement run: it is not known to only read.
+
+    Args:
+        message: What it broke, and where, in one sentence.
+        hint: What to write instead; empty when nothing can be done.
+        rule: Stable name of what it broke.
+        line: Where in the SQL, counted from 1; 0 where the whole statement is meant.
+        column: In characters, counted from 1; 0 likewise.
+        text: What stands there.
+        audit_id: Of the decision in the audit log.
+    """
+
+    code = "statement_refused"
+    exit_code = 15
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        rule: str = "",
+        line: int = 0,
+        column: int = 0,
+        text: str = "",
+        audit_id: int = 0,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.rule = rule
+        self.line = line
+        self.column = column
+        self.text = text
+        self.audit_id = audit_id
 
 
 class QueryFailed(ThresherError):
