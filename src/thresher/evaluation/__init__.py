@@ -1,9 +1,10 @@
-"""Evaluation on a user's own data: of the search for tools, of the router of intents, of passages from documents.
+"""Evaluation on a user's own data: of the search for tools, of the router of intents, of passages from documents, of
+the guard over SQL.
 
 Invariant: nothing of anybody's catalogue, packs or repositories is touched: tools and documents are indexed in a
 throw-away tenant, removed at the end however it ends, and routers are fitted for the evaluation alone.
 
-Uses: core, embedding, knowledge, search, store.
+Uses: core, embedding, knowledge, search, sqlguard, store.
 """
 
 from thresher.evaluation.documents_reader import DocumentQuestion, read_document_questions
@@ -14,6 +15,7 @@ from thresher.evaluation.intents_reader import IntentLine, read_tests, read_trai
 from thresher.evaluation.intents_service import IntentResult, evaluate_intents
 from thresher.evaluation.reader import Question, read_pool, read_questions
 from thresher.evaluation.service import evaluate
+from thresher.evaluation.sql import SqlFigures, dialect_of, judge_statements, read_statements, sql_figures
 
 __all__ = [
     "DocumentQuestion",
@@ -24,12 +26,17 @@ __all__ = [
     "IntentLine",
     "IntentResult",
     "Question",
+    "SqlFigures",
+    "dialect_of",
     "evaluate",
     "evaluate_documents",
     "evaluate_intents",
+    "judge_statements",
     "read_document_questions",
     "read_pool",
     "read_questions",
+    "read_statements",
     "read_tests",
     "read_training",
+    "sql_figures",
 ]

@@ -1,0 +1,161 @@
+"""Asks the guard about statements whose verdict is known.
+
+Invariant: nothing is run; every statement is judged once, by its text alone, as for a database that nobody has asked.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, cast, get_args
+
+from thresher.core import InvalidInput, did_you_mean, nearest
+from thresher.evaluation.lines import read_text, wrong
+from thresher.evaluation.metrics import mean, percentile
+from thresher.sqlguard import DIALECTS, Dialect, Verdict
+
+Expected: TypeAlias = Literal["allow", "deny"]
+Judge: TypeAlias = Callable[[str], Verdict]
+"""A statement to what the guard says of it."""
+
+_HINT = "Lines are allow|deny, a tab, the SQL, and if you like another tab and why; # begins a comment."
+_TABLES = {"{{T}}": "orders", "{{T2}}": "customers"}
+"""What stands in place of the tables that a line leaves open."""
+_NAMES: dict[str, Dialect] = {
+    "postgres": "postgresql", "pg": "postgresql", "sqlserver": "mssql", "tsql": "mssql", "sqlite3": "sqlite",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One line of a file of statements.
+
+    Attributes:
+        sql: The statement, its open tables filled in.
+        expected: What the guard should say.
+        why: The author's reason; may be empty.
+        line: Where it stands in its file, from 1.
+    """
+
+    sql: str
+    expected: Expected
+    why: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class WrongStatement:
+    """A statement that was judged otherwise than expected.
+
+    Attributes:
+        line: Where it stands in its file.
+        expected: What the file says.
+        sql: The statement.
+        why: The file's reason.
+        rule: What the guard says it broke; empty where it was allowed.
+        reason: The guard's; empty where it was allowed.
+    """
+
+    line: int
+    expected: Expected
+    sql: str
+    why: str
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SqlFigures:
+    """The figures; `docs/reference/evaluation.md` defines each."""
+
+    dialect: Dialect
+    reads_accepted: float | None
+    hostile_accepted: int
+    p50_ms: float | None
+    p99_ms: float | None
+    statements: int
+    reads: int
+    hostile: int
+    wrong: tuple[WrongStatement, ...]
+
+
+def dialect_of(name: str) -> Dialect:
+    """The dialect that a name means.
+
+    Raises:
+        InvalidInput: None has it.
+    """
+    plain = name.strip().lower()
+    if plain in DIALECTS:
+        return plain
+    if plain in _NAMES:
+        return _NAMES[plain]
+    near = did_you_mean(nearest(plain, DIALECTS))
+    raise InvalidInput(f"There is no dialect '{name}'.", hint=near or f"Known: {', '.join(DIALECTS)}.")
+
+
+def read_statements(path: Path) -> list[Statement]:
+    """Read statements and what the guard should say of them; blank lines and comments are skipped.
+
+    Raises:
+        InvalidInput: The file cannot be read or a line is wrong; the message names it.
+    """
+    lines = enumerate(read_text(path).split("\n"), 1)
+    statements = [_statement(path, number, line) for number, line in lines if line.strip() and not _comment(line)]
+    if not statements:
+        raise InvalidInput(f"{path} holds no statements.", hint=_HINT)
+    return statements
+
+
+def judge_statements(judge: Judge, statements: Sequence[Statement]) -> list[tuple[Statement, Verdict, float]]:
+    """Have statements judged, one after the other; with each the milliseconds that it took."""
+    judged: list[tuple[Statement, Verdict, float]] = []
+    for statement in statements:
+        started = time.perf_counter()
+        verdict = judge(statement.sql)
+        judged.append((statement, verdict, (time.perf_counter() - started) * 1000))
+    return judged
+
+
+def sql_figures(dialect: Dialect, judged: Sequence[tuple[Statement, Verdict, float]]) -> SqlFigures:
+    """Work the figures out."""
+    reads = [verdict.allowed for statement, verdict, _ in judged if statement.expected == "allow"]
+    hostile = [verdict.allowed for statement, verdict, _ in judged if statement.expected == "deny"]
+    spent = [milliseconds for _, _, milliseconds in judged]
+    wrongly = [_wrong(one, verdict) for one, verdict, _ in judged if verdict.allowed != (one.expected == "allow")]
+    return SqlFigures(
+        dialect=dialect,
+        reads_accepted=mean(reads),
+        hostile_accepted=sum(hostile),
+        p50_ms=percentile(spent, 0.5),
+        p99_ms=percentile(spent, 0.99),
+        statements=len(judged),
+        reads=len(reads),
+        hostile=len(hostile),
+        wrong=tuple(wrongly),
+    )
+
+
+def _comment(line: str) -> bool:
+    return line.startswith("#")
+
+
+def _statement(path: Path, number: int, line: str) -> Statement:
+    """A line; where the SQL itself holds tabs, what follows the last one is the reason."""
+    expected, _, rest = line.rstrip("\r").partition("\t")
+    if expected.strip().lower() not in get_args(Expected):
+        raise wrong(path, number, "it must begin with allow or deny and a tab", _HINT)
+    sql, _, why = rest.rpartition("\t") if "\t" in rest else (rest, "", "")
+    if not sql.strip():
+        raise wrong(path, number, "there is no SQL", _HINT)
+    for place, table in _TABLES.items():
+        sql = sql.replace(place, table)
+    return Statement(sql, cast("Expected", expected.strip().lower()), why.strip(), number)
+
+
+def _wrong(statement: Statement, verdict: Verdict) -> WrongStatement:
+    return WrongStatement(
+        statement.line, statement.expected, statement.sql, statement.why, verdict.rule or "", verdict.reason
+    )
