@@ -1,5 +1,4 @@
-"""Evaluation on a user's own data: of the search for tools, of the router of intents, of passages from documents, of
-the guard over SQL.
+"""Evaluation on a user's own data: of the search for tools, the router of intents, passages, the guard of SQL.
 
 Invariant: nothing of anybody's catalogue, packs or repositories is touched: tools and documents are indexed in a
 throw-away tenant, removed at the end however it ends, and routers are fitted for the evaluation alone.
