@@ -3,9 +3,12 @@
 Invariant: a statement runs in a transaction that is read-only as far as the engine knows such a thing, with time-outs,
 and is rolled back always; no credential leaves in an error, a log line or a record.
 
-Uses: core.
+Uses: core, sqlguard.
 """
 
+from thresher.connectors.addresses import Address, read_address
+from thresher.connectors.connector import Connector, ConnectorOptions
+from thresher.connectors.opening import open_connector
 from thresher.connectors.records import (
     Caps,
     Column,
@@ -14,6 +17,7 @@ from thresher.connectors.records import (
     Health,
     Profile,
     Profiles,
+    RelationKind,
     ResultColumn,
     Rows,
     Schema,
@@ -22,16 +26,22 @@ from thresher.connectors.records import (
 )
 
 __all__ = [
+    "Address",
     "Caps",
     "Column",
+    "Connector",
+    "ConnectorOptions",
     "Family",
     "ForeignKey",
     "Health",
     "Profile",
     "Profiles",
+    "RelationKind",
     "ResultColumn",
     "Rows",
     "Schema",
     "Table",
     "Tag",
+    "open_connector",
+    "read_address",
 ]

@@ -1,0 +1,215 @@
+"""Turns what a driver hands over into JSON, exactly, and clips what is too long.
+
+Invariant: no digit is lost and nothing is rounded: what JSON or its usual readers cannot hold becomes a string. What
+was clipped says so itself and is counted. `docs/reference/sql-values.md` is the same for readers.
+"""
+
+from __future__ import annotations
+
+import array
+import datetime as dt
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from typing import Any, Final, cast
+from uuid import UUID
+
+EXACT: Final = 2**53 - 1
+"""Readers that hold numbers in 64-bit floats lose digits beyond."""
+_DEPTH: Final = 60
+_LONG_EXPONENT: Final = 400
+_DIGITS_OF_INT: Final = 2_000
+_SECONDS_OF_DAY: Final = 86_400
+
+
+class _Room:
+    """How much of one cell may still be used, and whether anything was left out."""
+
+    __slots__ = ("clipped", "left")
+
+    def __init__(self, cell: int) -> None:
+        self.left = cell
+        self.clipped = False
+
+
+def to_json(value: Any, cell: int) -> tuple[Any, bool]:
+    """A JSON value for one of a driver's, and whether it was clipped.
+
+    Args:
+        value: As the driver gives it.
+        cell: Most characters of it; more is clipped, with a mark that tells how much there was.
+    """
+    if value is None or value is True or value is False:
+        return value, False
+    if type(value) is str:
+        return _text(value, cell)
+    if isinstance(value, Mapping | list | tuple | set | frozenset | array.array):
+        return _nested(cast("Any", value), cell)
+    plain = _scalar(value)
+    return _text(plain, cell) if type(plain) is str else (plain, False)
+
+
+def clip(text: str, cell: int) -> tuple[str, bool]:
+    """The text, or its beginning and how long it is; and whether it was clipped."""
+    if len(text) <= cell:
+        return text, False
+    return f"{text[:cell]}… [clipped: {len(text):,} characters]", True
+
+
+def digest(value: bytes | bytearray | memoryview) -> dict[str, Any]:
+    """What is told of bytes: how many, and their SHA-256."""
+    return {"bytes": len(memoryview(value).cast("B")), "sha256": hashlib.sha256(value).hexdigest()}
+
+
+def duration(months: int, days: int, seconds: Decimal | int) -> str:
+    """An interval in ISO 8601: months, days and seconds stay apart, since none is a fixed number of the other."""
+    years, months = divmod(abs(months), 12) if months >= 0 else tuple(-part for part in divmod(-months, 12))
+    sign, rest = ("-", -seconds) if seconds < 0 else ("", seconds)
+    hours, rest = divmod(rest, 3600)
+    minutes, rest = divmod(rest, 60)
+    date = "".join(f"{count}{unit}" for count, unit in ((years, "Y"), (months, "M"), (days, "D")) if count)
+    fraction = f"{Decimal(rest):f}"
+    fraction = fraction.rstrip("0").rstrip(".") if "." in fraction else fraction
+    pairs = ((int(hours), "H"), (int(minutes), "M"), (fraction if rest else 0, "S"))
+    time = "".join(f"{sign}{count}{unit}" for count, unit in pairs if count)
+    return f"P{date}{'T' if time else ''}{time}" if date or time else "PT0S"
+
+
+def clock(value: dt.timedelta) -> str:
+    """A time of day, or a span of hours as MySQL's `TIME` holds it: `-25:10:00.5`."""
+    sign, whole = ("-", -value) if value < dt.timedelta(0) else ("", value)
+    minutes, seconds = divmod(whole.days * _SECONDS_OF_DAY + whole.seconds, 60)
+    fraction = f".{whole.microseconds:06d}" if whole.microseconds else ""
+    return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}{fraction}"
+
+
+def read_json(text: str | bytes) -> Any:
+    """A JSON document of the database: numbers that would lose digits become strings, what is broken stays text."""
+    try:
+        return json.loads(text, parse_float=_number, parse_constant=str)
+    except (ValueError, RecursionError):
+        return text if isinstance(text, str) else text.decode("utf-8", "replace")
+
+
+def comparable(value: Any) -> str | None:
+    """A string that is equal for values that a join would take as equal, whatever the types; None for NULL.
+
+    1, 1.0 and `1.00` give `1`; blanks at the end of a text count for nothing, as in `CHAR(n)`.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        return str(int(value))
+    if isinstance(value, Decimal) and value.is_finite():
+        return f"{value.normalize():f}" if abs(value.adjusted()) < _LONG_EXPONENT else str(value)
+    plain, _ = to_json(value, _DIGITS_OF_INT)
+    return plain.rstrip() if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False, sort_keys=True)
+
+
+def _text(text: str, cell: int) -> tuple[str, bool]:
+    short, clipped = clip(text, cell)
+    return (short if short.isascii() else _clean(short)), clipped
+
+
+def _clean(text: str) -> str:
+    """Half of a surrogate pair is no character, and no encoder takes it."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _scalar(value: Any) -> Any:
+    for kind, convert in _SCALARS:
+        if isinstance(value, kind):
+            return convert(value)
+    item = getattr(value, "item", None)  # numbers of numpy
+    if callable(item) and getattr(value, "shape", None) == ():
+        return _scalar(item())
+    return str(value)
+
+
+def _integer(value: int) -> int | str:
+    if -EXACT <= value <= EXACT:
+        return int(value)
+    return str(value) if value.bit_length() < _DIGITS_OF_INT else str(Decimal(value))
+
+
+def _float(value: float) -> float | str:
+    if math.isfinite(value):
+        return float(value)
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _decimal(value: Decimal) -> str:
+    if not value.is_finite():
+        return "NaN" if value.is_nan() else "Infinity" if value > 0 else "-Infinity"
+    return f"{value:f}" if abs(value.adjusted()) < _LONG_EXPONENT else str(value)
+
+
+def _span(value: dt.timedelta) -> str:
+    micro = (value.days * _SECONDS_OF_DAY + value.seconds) * 1_000_000 + value.microseconds
+    seconds, sign = Decimal(abs(micro)) / 1_000_000, -1 if micro < 0 else 1
+    days, rest = divmod(seconds, _SECONDS_OF_DAY)
+    return duration(0, sign * int(days), sign * rest)
+
+
+def _iso(value: dt.date | dt.time) -> str:
+    return value.isoformat()
+
+
+_SCALARS: Final[tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...]] = (
+    (bool, bool),
+    (int, _integer),
+    (float, _float),
+    (Decimal, _decimal),
+    ((dt.date, dt.time), _iso),
+    (dt.timedelta, _span),
+    (UUID, str),
+    ((bytes, bytearray, memoryview), digest),
+    (str, str),
+)
+
+
+def _nested(value: Any, cell: int) -> tuple[Any, bool]:
+    room = _Room(cell)
+    plain = _inner(value, room, 0)
+    written = json.dumps(plain, ensure_ascii=False)
+    if not room.clipped and len(written) <= cell:
+        return plain, False
+    size = f"{len(value):,} {'entries' if isinstance(value, Mapping) else 'values'}"
+    return f"{_clean(written[:cell])}… [clipped: {size}]", True
+
+
+def _inner(value: Any, room: _Room, depth: int) -> Any:
+    """A value inside of another: counted against the room of its cell, so that a huge one is not turned over whole."""
+    if room.left < 0 or depth > _DEPTH:
+        room.clipped = True
+        return None
+    room.left -= 1
+    if isinstance(value, Mapping):
+        items = cast("Mapping[Any, Any]", value).items()
+        return {_key(key): _inner(item, room, depth + 1) for key, item in items if room.left >= 0 or _leave_out(room)}
+    if isinstance(value, list | tuple | set | frozenset | array.array):
+        elements = cast("Iterable[Any]", value)
+        return [_inner(item, room, depth + 1) for item in elements if room.left >= 0 or _leave_out(room)]
+    plain, clipped = to_json(value, max(room.left, 0))
+    room.clipped = room.clipped or clipped
+    room.left -= len(plain) if isinstance(plain, str) else 0
+    return plain
+
+
+def _leave_out(room: _Room) -> bool:
+    room.clipped = True
+    return False
+
+
+def _key(key: Any) -> str:
+    plain, _ = to_json(key, _DIGITS_OF_INT)
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+
+
+def _number(text: str) -> float | str:
+    value = float(text)
+    return value if math.isfinite(value) and Decimal(repr(value)) == Decimal(text) else text
