@@ -2,5 +2,43 @@
 
 Invariant: nothing reaches a database that the guard has not read and the audit log has not noted.
 
-Uses: core.
+Uses: connectors, core, jobs, search, sqlguard, store.
 """
+
+from thresher.knowledge.databases.models import (
+    Asker,
+    Connection,
+    Evidence,
+    FoundTable,
+    FoundTables,
+    IncomingKey,
+    PotentialRelation,
+    QueryAnswer,
+    Refused,
+    Relations,
+    SchemaAnswer,
+    SessionInfo,
+    TableBrief,
+    TableColumns,
+    TableList,
+)
+from thresher.knowledge.databases.service import DatabaseService
+
+__all__ = [
+    "Asker",
+    "Connection",
+    "DatabaseService",
+    "Evidence",
+    "FoundTable",
+    "FoundTables",
+    "IncomingKey",
+    "PotentialRelation",
+    "QueryAnswer",
+    "Refused",
+    "Relations",
+    "SchemaAnswer",
+    "SessionInfo",
+    "TableBrief",
+    "TableColumns",
+    "TableList",
+]

@@ -6,11 +6,12 @@ instruction.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from thresher.connectors import Column, ForeignKey, ResultColumn, Table
+from thresher.connectors import Column, ForeignKey, RelationKind, ResultColumn, Table
 from thresher.sqlguard import Dialect, Verdict
 
 State: TypeAlias = Literal["new", "ready", "stale", "failed"]
@@ -196,3 +197,121 @@ class Refused:
     connection: str
     verdict: Verdict
     audit_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who has a statement run, beside the caller: what the audit log notes and the server's own view shows.
+
+    Attributes:
+        client: The client's name and version; empty where unknown.
+        model: Where known.
+        thread: The conversation or session; empty where unknown.
+        tool: Which tool or command was called.
+    """
+
+    client: str = ""
+    model: str = ""
+    thread: str = ""
+    tool: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableBrief:
+    """A table, as lists show it."""
+
+    schema: str
+    name: str
+    kind: RelationKind
+    columns: int
+    rows: int | None
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableList:
+    """What `sql_list_tables` says.
+
+    Attributes:
+        connection: Its name.
+        dialect: Of the engine.
+        tables: Some of those that match, by schema and name; with a search the nearest first.
+        total: How many match.
+        cursor: Fetches the next ones; None when there are none.
+        notes: What must be known.
+    """
+
+    connection: str
+    dialect: Dialect
+    tables: tuple[TableBrief, ...]
+    total: int
+    cursor: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTable:
+    """A table that fits some words.
+
+    Attributes:
+        connection: Where it is.
+        table: What it is.
+        columns: Names of its columns, those that the words meet first.
+        score: Probability, 0 to 1, that it fits.
+        why: The reason, in a few words.
+    """
+
+    connection: str
+    table: TableBrief
+    columns: tuple[str, ...]
+    score: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTables:
+    """What a search of schemas found.
+
+    Attributes:
+        query: The words.
+        tables: Best first.
+        degraded: What was weaker than it should be, in words; empty when all was well.
+    """
+
+    query: str
+    tables: tuple[FoundTable, ...]
+    degraded: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """What is known to relate in a database.
+
+    Attributes:
+        connection: Its name.
+        foreign_keys: Declared ones, each with the table that holds it, `schema.table` outside the default schema.
+        potential: Undeclared ones, best first.
+        sampled: Whether values were looked at for these.
+        notes: What must be known.
+    """
+
+    connection: str
+    foreign_keys: tuple[tuple[str, ForeignKey], ...]
+    potential: tuple[PotentialRelation, ...]
+    sampled: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """What a database says of a session of ours, as its own view of sessions has it.
+
+    Attributes:
+        connection: Its name.
+        dialect: Of the engine.
+        session: Name to value, as JSON: user, database, tag, whether it is read-only, time-outs.
+    """
+
+    connection: str
+    dialect: Dialect
+    session: Mapping[str, Any]

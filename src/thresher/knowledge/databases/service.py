@@ -1,0 +1,284 @@
+"""The verbs of the databases kind; every face calls these, with the same names and arguments.
+
+Invariant: nothing reaches a database that the guard has not read and the audit log has not noted; a caller sees the
+connections of its tenant and its own, and no others; no answer or error holds a credential.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from thresher.connectors import Health
+from thresher.core import Caller, Settings
+from thresher.jobs import Jobs
+from thresher.knowledge.databases.models import (
+    Asker,
+    Connection,
+    FoundTables,
+    QueryAnswer,
+    Relations,
+    SchemaAnswer,
+    SessionInfo,
+    TableColumns,
+    TableList,
+)
+from thresher.search import SearchIndex
+from thresher.store import Database, SecretBox
+
+NOBODY = Asker()
+
+
+class DatabaseService:
+    """Connections to databases, and answers out of them. One per process.
+
+    Args:
+        database: Where connections are kept.
+        index: Where tables are found.
+        jobs: Embeds large schemas.
+        secrets: Seals addresses.
+        audit: Notes every statement.
+        settings: Who may connect to what.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        index: SearchIndex,
+        jobs: Jobs,
+        secrets: SecretBox,
+        audit: object,
+        settings: Settings,
+    ) -> None:
+        raise NotImplementedError
+
+    async def add_connection(
+        self,
+        caller: Caller,
+        name: str,
+        url: str,
+        *,
+        samples: bool = True,
+        description: str = "",
+        allow_functions: Sequence[str] = (),
+        replace: bool = False,
+    ) -> Connection:
+        """Keep a connection under a name; its schema is read in the background.
+
+        Args:
+            caller: Whose connection it will be: the tenant's where it has no user.
+            name: Letters, digits, hyphens, dots, underscores.
+            url: A SQLAlchemy URL, such as `postgresql://user:password@host:5432/shop` or `sqlite:////data/shop.db`.
+            samples: Whether potential relations may look at values.
+            description: What it holds, in words.
+            allow_functions: Functions of that database's users that statements may call, as `schema.name`.
+            replace: Whether one of this name takes this address.
+
+        Raises:
+            InvalidInput: The name or the URL is none, or its driver is not installed.
+            Conflict: The name is taken.
+            NotAllowed: The caller may not connect to this place.
+        """
+        raise NotImplementedError
+
+    async def list_connections(self, caller: Caller) -> tuple[Connection, ...]:
+        """The connections that the caller sees, by name; a user's own hides the tenant's of the same name."""
+        raise NotImplementedError
+
+    async def connection(self, caller: Caller, name: str) -> Connection:
+        """One of them.
+
+        Raises:
+            NotFound: There is none of this name; the hint offers near ones.
+        """
+        raise NotImplementedError
+
+    async def sees_any(self, caller: Caller) -> bool:
+        """Whether the caller sees a connection; one round trip at most."""
+        raise NotImplementedError
+
+    async def remove_connection(self, caller: Caller, name: str) -> None:
+        """Forget a connection, its address and what was read of its schema; the database is left alone.
+
+        Raises:
+            NotFound: There is no such connection.
+            NotAllowed: It is the tenant's and the caller a user, or it comes from the configuration.
+        """
+        raise NotImplementedError
+
+    async def test_connection(self, caller: Caller, name: str) -> Health:
+        """Connect and ask something harmless; what fails is in the answer, and no error.
+
+        Raises:
+            NotFound: There is no such connection.
+        """
+        raise NotImplementedError
+
+    async def refresh_schema(self, caller: Caller, name: str) -> Connection:
+        """Read a connection's schema again now, and wait for it.
+
+        Raises:
+            NotFound: There is no such connection.
+            DatabaseUnavailable: It cannot be reached; what was known before is kept.
+            QueryFailed: Its catalog cannot be read.
+        """
+        raise NotImplementedError
+
+    async def query_database_schema(
+        self,
+        caller: Caller,
+        connection: str,
+        table: str | None = None,
+        *,
+        question: str | None = None,
+        budget: int = 4000,
+        cursor: str | None = None,
+    ) -> SchemaAnswer:
+        """What is in a database and what relates to what, inside a token budget.
+
+        Args:
+            caller: Who asks.
+            connection: Name of the connection.
+            table: `table` or `schema.table`: this one in full, with the keys that point to it.
+            question: What shall be found out: the tables that it needs, and those between them.
+            budget: Tokens at most, 200 to 100,000.
+            cursor: Of an answer to the same: what it left out.
+
+        Raises:
+            InvalidInput: An argument is out of bounds, or the cursor belongs to another question.
+            NotFound: There is no such connection or table; the hint offers near ones.
+            DatabaseUnavailable: Its schema was never read, and it cannot be reached.
+        """
+        raise NotImplementedError
+
+    async def get_table_columns(self, caller: Caller, connection: str, table: str) -> TableColumns:
+        """The columns of a table: name, type, nullable, default, comment, and the keys that it holds.
+
+        Args:
+            caller: Who asks.
+            connection: Name of the connection.
+            table: `table` or `schema.table`.
+
+        Raises:
+            NotFound: There is no such connection or table; the hint offers near ones.
+            DatabaseUnavailable: Its schema was never read, and it cannot be reached.
+        """
+        raise NotImplementedError
+
+    async def list_tables(
+        self,
+        caller: Caller,
+        connection: str,
+        search: str | None = None,
+        schema: str | None = None,
+        *,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> TableList:
+        """Tables and views by name.
+
+        Args:
+            caller: Who asks.
+            connection: Name of the connection.
+            search: Words of names or comments; all of them must be there.
+            schema: Only of this one.
+            limit: Tables at most, 1 to 1,000.
+            cursor: Of an answer to the same: the next ones.
+
+        Raises:
+            InvalidInput: An argument is out of bounds, or the cursor belongs to another list.
+            NotFound: There is no such connection or schema.
+            DatabaseUnavailable: Its schema was never read, and it cannot be reached.
+        """
+        raise NotImplementedError
+
+    async def search_schema(
+        self, caller: Caller, query: str, connection: str | None = None, *, limit: int = 10
+    ) -> FoundTables:
+        """Tables that hold what is asked for, in any words.
+
+        Args:
+            caller: Who asks.
+            query: Such as `which table holds invoices`.
+            connection: The only one that is asked; None: all that the caller sees.
+            limit: Tables at most, 1 to 50.
+
+        Raises:
+            InvalidInput: There are no words, or the limit is out of bounds.
+            NotFound: There is no such connection.
+        """
+        raise NotImplementedError
+
+    async def query(
+        self,
+        caller: Caller,
+        connection: str,
+        sql: str,
+        *,
+        max_rows: int = 200,
+        cursor: str | None = None,
+        who: Asker = NOBODY,
+    ) -> QueryAnswer:
+        """Run one statement that only reads.
+
+        Args:
+            caller: Who asks.
+            connection: Name of the connection.
+            sql: In the dialect of its engine.
+            max_rows: Rows at most, 1 to 10,000.
+            cursor: Of an answer to the same statement: the next rows. The statement runs again.
+            who: For the audit log and the server's own view of sessions.
+
+        Raises:
+            InvalidInput: An argument is out of bounds, or the cursor belongs to another statement.
+            NotFound: There is no such connection.
+            StatementRefused: The guard does not let it run.
+            QueryFailed: The database answered with an error, or not in time (`QueryTimeout`).
+            DatabaseUnavailable: It cannot be reached.
+        """
+        raise NotImplementedError
+
+    async def explain(self, caller: Caller, connection: str, sql: str, *, who: Asker = NOBODY) -> QueryAnswer:
+        """How the database would run a statement; it is not run.
+
+        Args:
+            caller: Who asks.
+            connection: Name of the connection.
+            sql: The statement, without EXPLAIN.
+            who: As for `query`.
+
+        Raises:
+            As `query` does.
+        """
+        raise NotImplementedError
+
+    async def session_info(self, caller: Caller, connection: str) -> SessionInfo:
+        """What the database itself says of a session of ours.
+
+        Raises:
+            NotFound: There is no such connection.
+            DatabaseUnavailable: It cannot be reached.
+        """
+        raise NotImplementedError
+
+    async def find_relations(self, caller: Caller, connection: str) -> Relations:
+        """Declared keys, and columns that look like undeclared ones.
+
+        Raises:
+            NotFound: There is no such connection.
+            DatabaseUnavailable: Its schema was never read, and it cannot be reached.
+        """
+        raise NotImplementedError
+
+    async def connector_url(self, caller: Caller, name: str) -> str:
+        """The whole address of a connection, with its password, to hand over to an upstream server.
+
+        It goes neither into an answer nor into a log.
+
+        Raises:
+            NotFound: There is no such connection.
+        """
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """End background work and close all sessions."""
+        raise NotImplementedError
