@@ -3,9 +3,10 @@
 Invariant: pure functions of the text and of what is known of the database: nothing is run. What is not on a list of
 what may be is refused.
 
-Uses: core.
+Uses: nothing.
 """
 
+from thresher.sqlguard.door import judge
 from thresher.sqlguard.records import DIALECTS, Dialect, Functions, Knowledge, Limits, Place, Rule, Verdict
 
-__all__ = ["DIALECTS", "Dialect", "Functions", "Knowledge", "Limits", "Place", "Rule", "Verdict"]
+__all__ = ["DIALECTS", "Dialect", "Functions", "Knowledge", "Limits", "Place", "Rule", "Verdict", "judge"]
