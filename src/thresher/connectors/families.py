@@ -11,30 +11,26 @@ from typing import Final
 
 from thresher.connectors.records import Family
 
-_COMMON: Final[Mapping[str, Family]] = {
-    name: family
-    for family, names in {
-        "integer": "int integer bigint smallint tinyint mediumint hugeint uhugeint ubigint uinteger usmallint utinyint "
-        "int2 int4 int8 int1 int16 int32 int64 int128 long short signed serial bigserial smallserial serial4 serial8 "
-        "serial2 bignum varint oid year rowid uint8 uint16 uint32 uint64 uint128",
-        "decimal": "decimal numeric number dec fixed money smallmoney",
-        "float": "real float float4 float8 double binary_float binary_double double_precision",
-        "text": "text char character varchar varchar2 nvarchar nvarchar2 nchar bpchar clob nclob tinytext mediumtext "
-        "longtext citext name string ntext enum set sysname character_varying char_varying national_character "
-        "national_char national_varchar native_character varying_character varyingcharacter",
-        "boolean": "bool boolean logical",
-        "date": "date",
-        "time": "time timetz time_with_time_zone time_without_time_zone",
-        "datetime": "datetime datetime2 smalldatetime datetimeoffset timestamp timestamptz timestamp_s timestamp_ms "
-        "timestamp_ns timestamp_us timestamp_with_time_zone timestamp_without_time_zone timestamp_with_local_time_zone",
-        "interval": "interval interval_year_to_month interval_day_to_second",
-        "uuid": "uuid uniqueidentifier guid",
-        "json": "json jsonb variant struct map",
-        "binary": "blob bytea binary varbinary tinyblob mediumblob longblob raw long_raw image rowversion bytes bfile",
-        "array": "array list int2vector oidvector",
-    }.items()
-    for name in names.split()
-}  # pyright: ignore[reportAssignmentType] - the literal keys widen to str inside a comprehension
+_NAMES: Final[Mapping[Family, str]] = {
+    "integer": "int integer bigint smallint tinyint mediumint hugeint uhugeint ubigint uinteger usmallint utinyint "
+    "int2 int4 int8 int1 int16 int32 int64 int128 long short signed serial bigserial smallserial serial2 serial4 "
+    "serial8 bignum varint oid year rowid uint8 uint16 uint32 uint64 uint128",
+    "decimal": "decimal numeric number dec fixed money smallmoney",
+    "float": "real float float4 float8 double binary_float binary_double double_precision",
+    "text": "text char character varchar varchar2 nvarchar nvarchar2 nchar bpchar clob nclob tinytext mediumtext "
+    "longtext citext name string ntext enum set sysname",
+    "boolean": "bool boolean logical",
+    "date": "date",
+    "time": "time timetz",
+    "datetime": "datetime datetime2 smalldatetime datetimeoffset timestamp timestamptz timestamp_s timestamp_ms "
+    "timestamp_ns timestamp_us",
+    "interval": "interval",
+    "uuid": "uuid uniqueidentifier guid",
+    "json": "json jsonb variant struct map",
+    "binary": "blob bytea binary varbinary tinyblob mediumblob longblob raw long_raw image rowversion bytes bfile",
+    "array": "array list int2vector oidvector",
+}
+_COMMON: Final[Mapping[str, Family]] = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 _OF_DIALECT: Final[Mapping[str, Mapping[str, Family]]] = {
     "oracle": {"date": "datetime", "long": "text", "float": "float", "rowid": "other"},
     "mssql": {"timestamp": "binary", "bit": "boolean"},
@@ -42,6 +38,7 @@ _OF_DIALECT: Final[Mapping[str, Mapping[str, Family]]] = {
     "duckdb": {"bit": "other", "union": "other"},
 }
 _ARGUMENTS: Final = re.compile(r"\(([^()]*)\)")
+_NUMBER: Final = re.compile(r"-?\d{1,18}")
 _WORDS: Final = re.compile(r"[a-z_][a-z0-9_]*")
 _QUALIFIERS: Final = frozenset({"unsigned", "zerofill", "signed", "auto_increment", "varying", "precision", "national"})
 _SQLITE: Final[tuple[tuple[str, Family], ...]] = (
@@ -52,7 +49,7 @@ _SQLITE: Final[tuple[tuple[str, Family], ...]] = (
 )  # fmt: skip
 
 
-def family_of(dialect: str, type_name: str) -> Family:
+def family(dialect: str, type_name: str) -> Family:
     """The family of a type as its database writes it.
 
     MySQL's `tinyint(1)` and `bit(1)` are boolean; Oracle's `NUMBER(p)` and `NUMBER(p,0)` hold integers; a SQLite type
@@ -66,10 +63,10 @@ def family_of(dialect: str, type_name: str) -> Family:
     words = _words(text)
     if special := _special(dialect, words, _numbers(text)):
         return special
-    known = {**_COMMON, **_OF_DIALECT.get(dialect, {})}
+    known: dict[str, Family] = {**_COMMON, **_OF_DIALECT.get(dialect, {})}
     for count in range(len(words), 0, -1):
-        if family := known.get("_".join(words[:count])):
-            return family
+        if found := known.get("_".join(words[:count])):
+            return found
     bare = [word for word in words if word not in _QUALIFIERS]
     return known.get(bare[0], "other") if bare else "other"
 
@@ -87,9 +84,7 @@ def _words(text: str) -> list[str]:
 def _numbers(text: str) -> tuple[int, ...]:
     found = _ARGUMENTS.search(text)
     parts = [part.strip().split(" ")[0] for part in found.group(1).split(",")] if found else []
-    return (
-        tuple(int(part) for part in parts) if parts and all(re.fullmatch(r"\d{1,18}", part) for part in parts) else ()
-    )
+    return tuple(int(part) for part in parts) if all(_NUMBER.fullmatch(part) for part in parts) else ()
 
 
 def _special(dialect: str, words: list[str], numbers: tuple[int, ...]) -> Family | None:
@@ -104,7 +99,7 @@ def _special(dialect: str, words: list[str], numbers: tuple[int, ...]) -> Family
 
 
 def _of_sqlite(text: str) -> Family:
-    for part, family in _SQLITE:
+    for part, found in _SQLITE:
         if part in text:
-            return family
+            return found
     return "other"

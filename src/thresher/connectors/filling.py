@@ -7,58 +7,39 @@ one, so that the next question gets further.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from thresher.connectors.records import Caps
+from thresher.connectors.records import Caps, ResultColumn, Rows
 from thresher.connectors.values import to_json
 
 _SMALLEST_CELL: Final = 8
 _SEPARATOR: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """What was read: `Rows` without columns and time.
-
-    Attributes:
-        rows: JSON values.
-        truncated: Empty, `rows` or `bytes`.
-        clipped: How many values were clipped.
-        more: Whether further rows exist.
-    """
-
-    rows: tuple[tuple[Any, ...], ...]
-    truncated: str = ""
-    clipped: int = 0
-    more: bool = False
-
-
-def fill(source: Iterable[Sequence[Any]], caps: Caps) -> Filled:
-    """Take rows from a source that streams them, up to the caps.
+def fill(columns: Sequence[ResultColumn], source: Iterable[Sequence[Any]], caps: Caps) -> Rows:
+    """Take rows from a source that streams them, up to the caps; the time is for the caller to fill in.
 
     One row more than `caps.rows` is asked for, to know whether there are more. What the source raises is passed on.
     """
     rows: list[tuple[Any, ...]] = []
     used = clipped = 0
-    for raw in _after(source, caps.skip):
+    truncated = ""
+    for raw in islice(source, caps.skip, None):
         if len(rows) >= caps.rows:
-            return Filled(tuple(rows), "rows", clipped, more=True)
+            truncated = "rows"
+            break
         row, cut, size = _row(raw, caps.cell)
         if used + size > caps.bytes:
             if rows:
-                return Filled(tuple(rows), "bytes", clipped, more=True)
+                truncated = "bytes"
+                break
             row, cut, size = _squeezed(raw, caps)
         rows.append(row)
         used += size
         clipped += cut
-    return Filled(tuple(rows), "", clipped)
-
-
-def _after(source: Iterable[Sequence[Any]], skip: int) -> Iterator[Sequence[Any]]:
-    return islice(source, skip, None)
+    return Rows(tuple(columns), tuple(rows), truncated, clipped, more=bool(truncated))
 
 
 def _row(raw: Sequence[Any], cell: int) -> tuple[tuple[Any, ...], int, int]:

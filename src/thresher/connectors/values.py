@@ -102,7 +102,7 @@ def comparable(value: Any) -> str | None:
         return None
     if isinstance(value, bool):
         return str(int(value))
-    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+    if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, Decimal) and value.is_finite():
         return f"{value.normalize():f}" if abs(value.adjusted()) < _LONG_EXPONENT else str(value)
