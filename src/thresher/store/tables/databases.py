@@ -60,8 +60,10 @@ schema_snapshot = tenant_table(
     Column("digest", Text, nullable=False),
     Column("document", LargeBinary, nullable=False),
     Column("relations", LargeBinary, nullable=False),
+    Column("indexed", Text, nullable=False, server_default=""),
     Column("read_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     ForeignKeyConstraint(["tenant_id", "connection_id"], ["connection.tenant_id", "connection.id"], ondelete="CASCADE"),
 )
 """The schema of a connection. `edition`: the connection's, when it was written; `digest`: of the schema; `document`: it
-and the number of each table in the index, `relations`: the potential ones, both as compressed JSON."""
+and the number of each table in the index, `relations`: the potential ones, both as compressed JSON. `indexed`: the
+digest that was put into the index wholly, and in which form."""

@@ -80,6 +80,7 @@ def _snapshots() -> None:
         sa.Column("digest", sa.Text(), nullable=False),
         sa.Column("document", sa.LargeBinary(), nullable=False),
         sa.Column("relations", sa.LargeBinary(), nullable=False),
+        sa.Column("indexed", sa.Text(), server_default="", nullable=False),
         sa.Column("read_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.ForeignKeyConstraint(
             ["tenant_id"], ["tenant.id"], name="schema_snapshot_tenant_id_fkey", ondelete="CASCADE"
