@@ -13,7 +13,7 @@ from uuid import UUID
 
 import pytest
 
-from thresher.connectors.values import clock, comparable, digest, duration, read_json, to_json
+from thresher.connectors.values import clock, comparable, digest, duration, iso_text, read_json, to_json
 
 CELL = 2_000
 UTC = dt.UTC
@@ -133,6 +133,20 @@ def test_a_span_of_hours_reads_like_the_engine_writes_it() -> None:
     spans = [dt.timedelta(hours=25, minutes=1), -dt.timedelta(minutes=61), dt.timedelta(microseconds=5)]
 
     assert [clock(span) for span in spans] == ["25:01:00", "-01:01:00", "00:00:00.000005"]
+
+
+def test_times_that_the_database_wrote_read_as_iso() -> None:
+    """Times beyond what Python holds come as text; what ISO cannot say stays as it is."""
+    written = ["2024-01-02 03:04:05.123456789+00", "290000-01-01 00:00:00", "10:00:00+02:30", "2024-01-02", "-infinity"]
+
+    assert [iso_text(text) for text in written] == [
+        "2024-01-02T03:04:05.123456789+00:00",
+        "290000-01-01T00:00:00",
+        "10:00:00+02:30",
+        "2024-01-02",
+        "-infinity",
+    ]
+    assert iso_text("0044-03-15 00:00:00 (BC)") == "0044-03-15 00:00:00 (BC)"
 
 
 def test_numbers_inside_a_json_document_keep_their_digits() -> None:

@@ -11,6 +11,7 @@ import datetime as dt
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Final, cast
@@ -18,6 +19,10 @@ from uuid import UUID
 
 EXACT: Final = 2**53 - 1
 """Readers that hold numbers in 64-bit floats lose digits beyond."""
+_STAMP: Final = re.compile(
+    r"(?P<date>\d{4,}-\d\d-\d\d)?(?:(?:^|[ T])(?P<time>\d\d:\d\d:\d\d(?:\.\d+)?)(?P<zone>Z|[+-]\d\d(?::?\d\d)*)?)?"
+)
+_SHORT_ZONE: Final = 3
 _DEPTH: Final = 60
 _LONG_EXPONENT: Final = 400
 _DIGITS_OF_INT: Final = 2_000
@@ -83,6 +88,20 @@ def clock(value: dt.timedelta) -> str:
     minutes, seconds = divmod(whole.days * _SECONDS_OF_DAY + whole.seconds, 60)
     fraction = f".{whole.microseconds:06d}" if whole.microseconds else ""
     return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}{fraction}"
+
+
+def iso_text(text: str) -> str:
+    """A date or time of day as databases write it, in ISO 8601: `2024-01-02 03:04:05+00` has a `T` and `+00:00`.
+
+    What ISO 8601 cannot say (`infinity`, years before Christ) stays as the database writes it.
+    """
+    found = _STAMP.fullmatch(text)
+    if found is None:
+        return text
+    date, time, zone = found["date"] or "", found["time"] or "", found["zone"] or ""
+    if zone and zone != "Z" and ":" not in zone:
+        zone = f"{zone}:00" if len(zone) == _SHORT_ZONE else f"{zone[:3]}:{zone[3:]}"
+    return f"{date}{'T' if date and time else ''}{time}{zone}"
 
 
 def read_json(text: str | bytes) -> Any:

@@ -1,0 +1,227 @@
+"""Says what a database answered when it did not give rows, in its own words.
+
+Invariant: pure, and imports no driver: errors are told apart by their numbers. No message holds a credential, the
+address of a host or a traceback; all are one line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from thresher.connectors.codes import MSSQL, MSSQL_LOCK, MYSQL, ORACLE, POSTGRESQL, SQLITE, Sort
+from thresher.core import DatabaseUnavailable, QueryFailed, QueryTimeout, ThresherError, mask_text, shortened
+
+_SHOWN: Final = 600
+_LESS: Final = "Ask for less: filter, aggregate or limit it; sql_explain shows what costs."
+_SAID: Final[Mapping[Sort, tuple[type[ThresherError], str, str]]] = {
+    "timeout": (QueryTimeout, "The statement took too long and was cancelled.", _LESS),
+    "waited": (QueryTimeout, "The statement waited too long for a lock of somebody else.", "Try again later."),
+    "sign-in": (DatabaseUnavailable, "The database refuses the sign-in.", "Check user, password and database."),
+    "full": (DatabaseUnavailable, "The database takes no further sessions.", "Try again later."),
+    "locked": (DatabaseUnavailable, "The database is locked by somebody who writes.", "Try again when it is done."),
+    "away": (DatabaseUnavailable, "The database cannot be reached.", "Check host, port and whether it runs."),
+}
+_PREFIX: Final = re.compile(
+    r"^(?:(?:ORA|DPY)-\d+:|(?:\[[^\]]*\])+|[A-Z]\w+(?: [A-Z]\w+)? Error:|INTERRUPT Error:|Not implemented Error:|"
+    r"Out of (?:Range|Memory) Error:|ERROR:|FATAL:)\s*"
+)
+_TAIL: Final = re.compile(r"\s*(?:Help: https?://\S+|\(SQL\w+\)|;\s*nested exception.*)\s*$", re.S)
+_SQLITE_NAMED: Final = re.compile(r'near "(.+)": |^(?:no such (?:column|table|function)|ambiguous column name): (.+)$')
+_PLACE: Final = re.compile(r"\n\s*LINE (?P<line>\d+): (?P<shown>[^\n]*)\n(?P<blanks> *)\^", re.S)
+_MARKER: Final = "LINE {}: "
+_NEAR: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a driver's error tells: its code, the message, a hint of the database's, and where in the SQL."""
+
+    code: str
+    message: str
+    hint: str = ""
+    offset: int | None = None
+
+
+def failed(dialect: str, error: BaseException, sql: str = "") -> ThresherError:
+    """Our error for one of a driver's.
+
+    Args:
+        dialect: Of the engine.
+        error: What was raised; SQLAlchemy's wrappers are taken off, an error of ours is given back.
+        sql: The statement as it was sent: positions are counted in it.
+
+    Returns:
+        `QueryFailed` with the database's message and the place, `QueryTimeout`, or `DatabaseUnavailable`.
+    """
+    if isinstance(error, ThresherError):
+        return error
+    bare = cast("BaseException", getattr(error, "orig", None) or error)
+    said = _READERS.get(dialect, _read_plain)(bare, sql)
+    sort = _sort(dialect, said, bare)
+    if sort != "failed":
+        kind, message, hint = _SAID[sort]
+        return kind(message, hint=hint)
+    return QueryFailed(
+        f"{_words(said.message) or type(bare).__name__}{_where(sql, said.offset)}", hint=_words(said.hint)
+    )
+
+
+def place_of(sql: str, offset: int) -> tuple[int, int]:
+    """Line and column, counted from 1, of an offset in characters."""
+    before = sql[:offset]
+    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+
+
+def _where(sql: str, offset: int | None) -> str:
+    if offset is None or not 0 <= offset <= len(sql):
+        return ""
+    line, column = place_of(sql, offset)
+    return f" (line {line}, column {column})"
+
+
+def _words(text: str) -> str:
+    """One line without the driver's own trimmings and without credentials."""
+    text = _TAIL.sub("", text.strip())
+    while (bare := _PREFIX.sub("", text, count=1)) != text:
+        text = bare
+    return mask_text(shortened(" ".join(text.split()), _SHOWN))
+
+
+def _sort(dialect: str, said: _Said, error: BaseException) -> Sort:
+    if isinstance(error, ConnectionError | TimeoutError):
+        return "away"
+    match dialect:
+        case "postgresql":
+            return _by_start(said.code, POSTGRESQL) if said.code else _unsaid(said.message)
+        case "mysql" | "mariadb":
+            return MYSQL.get(int(said.code), "failed") if said.code.isdigit() else "failed"
+        case "oracle":
+            return ORACLE.get(said.code, "failed")
+        case "mssql":
+            return "waited" if MSSQL_LOCK in said.message else _by_start(said.code, MSSQL)
+        case "sqlite":
+            return _by_start(said.code, SQLITE)
+        case "duckdb":
+            return _of_duckdb(said)
+        case _:
+            return "failed"
+
+
+def _by_start(code: str, sorts: tuple[tuple[str, Sort], ...]) -> Sort:
+    for start, sort in sorts:
+        if code.startswith(start):
+            return sort
+    return "failed"
+
+
+def _unsaid(message: str) -> Sort:
+    """PostgreSQL's driver gives no code where no session came to be."""
+    lowered = message.lower()
+    if "authentication failed" in lowered or "does not exist" in lowered or "no pg_hba.conf entry" in lowered:
+        return "sign-in"
+    if "too many clients" in lowered or "remaining connection slots" in lowered:
+        return "full"
+    away = ("connection", "could not translate", "server closed", "timeout expired", "consuming input failed", "ssl")
+    return "away" if any(part in lowered for part in away) else "failed"
+
+
+def _of_duckdb(said: _Said) -> Sort:
+    lowered = said.message.lower()
+    if said.code == "InterruptException":
+        return "timeout"
+    if "could not set lock" in lowered or "conflicting lock" in lowered or "different configuration" in lowered:
+        return "locked"
+    gone = (
+        "cannot open",
+        "does not exist",
+        "no such file",
+        "not a valid duckdb",
+        "different duckdb version",
+        "corrupt",
+    )
+    return "away" if said.code == "IOException" and any(part in lowered for part in gone) else "failed"
+
+
+def _read_plain(error: BaseException, sql: str) -> _Said:
+    del sql
+    return _Said("", str(error))
+
+
+def _read_postgresql(error: BaseException, sql: str) -> _Said:
+    del sql
+    diagnosis = getattr(error, "diag", None)
+    code = str(getattr(error, "sqlstate", None) or "")
+    primary = getattr(diagnosis, "message_primary", None)
+    if not primary:
+        return _Said(code, str(error))
+    detail, hint = getattr(diagnosis, "message_detail", None), getattr(diagnosis, "message_hint", None)
+    position = str(getattr(diagnosis, "statement_position", None) or "")
+    offset = int(position) - 1 if position.isdigit() else None
+    return _Said(code, f"{primary}. {detail}" if detail else str(primary), str(hint or ""), offset)
+
+
+def _read_mysql(error: BaseException, sql: str) -> _Said:
+    del sql
+    code, message, *_ = (*error.args, "", "")
+    return _Said(str(code), str(message)) if isinstance(code, int) else _Said("", str(error))
+
+
+def _read_oracle(error: BaseException, sql: str) -> _Said:
+    told: Any = error.args[0] if error.args else error
+    offset = getattr(told, "offset", None)
+    message = str(getattr(told, "message", None) or told).split("\n", 1)[0]
+    return _Said(str(getattr(told, "full_code", "")), message, "", offset if offset and sql else None)
+
+
+def _read_mssql(error: BaseException, sql: str) -> _Said:
+    del sql
+    code, message, *_ = (*error.args, "", "")
+    return _Said(str(code), str(message or code))
+
+
+def _read_sqlite(error: BaseException, sql: str) -> _Said:
+    """SQLite tells no place to this driver: the word that it names is looked for, and counts where it stands once."""
+    message = str(error)
+    named = _SQLITE_NAMED.search(message)
+    word = re.escape(named[named.lastindex or 0]) if named else ""
+    places = [found.start() for found in re.finditer(rf"(?<!\w){word}(?!\w)", sql)] if word else []
+    code = str(getattr(error, "sqlite_errorname", ""))
+    return _Said(code, message, "", places[0] if len(places) == 1 else None)
+
+
+def _read_duckdb(error: BaseException, sql: str) -> _Said:
+    """DuckDB shows the line with a caret below: the words before it are the message."""
+    text = str(error)
+    if (cut := text.find("\nTraceback")) >= 0:
+        text = text[:cut]
+    found = _PLACE.search(text)
+    message = text[: found.start()] if found else text
+    return _Said(type(error).__name__, message, "", _caret(found, sql) if found else None)
+
+
+def _caret(found: re.Match[str], sql: str) -> int | None:
+    """Where the caret points; lines that DuckDB shows cut (`...`) are looked for by what is shown around it."""
+    number, shown = int(found["line"]), found["shown"]
+    column = len(found["blanks"]) - len(_MARKER.format(number))
+    lines = sql.split("\n")
+    if not 0 < number <= len(lines) or column < 0:
+        return None
+    before = sum(len(line) + 1 for line in lines[: number - 1])
+    if not shown.startswith("..."):
+        return before + column
+    inside = lines[number - 1].find(shown.removesuffix("...")[column : column + _NEAR])
+    return before + inside if inside >= 0 else None
+
+
+_READERS: Final[Mapping[str, Callable[[BaseException, str], _Said]]] = {
+    "postgresql": _read_postgresql,
+    "mysql": _read_mysql,
+    "mariadb": _read_mysql,
+    "oracle": _read_oracle,
+    "mssql": _read_mssql,
+    "sqlite": _read_sqlite,
+    "duckdb": _read_duckdb,
+}
