@@ -6,7 +6,7 @@ ifeq ($(shell id -u),0)
 export THRESHER_ALLOW_ROOT := 1
 endif
 
-.PHONY: demo test check lint types contracts bench lock clean
+.PHONY: demo test check lint types contracts bench fuzz lock clean
 
 demo: .venv/.demo
 	$(BIN)/thresher demo
@@ -28,6 +28,10 @@ contracts: .venv/.dev
 
 bench: .venv/.dev
 	$(BIN)/python -m benchmarks
+
+# A hundred thousand statements at random, other ones each time: the guard's verdicts against the engines'.
+fuzz: .venv/.dev
+	FUZZ_ROUNDS=2500 $(BIN)/pytest -q --no-cov --timeout 1800 tests/hostile_sql/test_fuzz.py
 
 # The lock files: every distribution of every platform by its SHA-256, no index named.
 lock: .venv/.dev
