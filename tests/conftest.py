@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import Databases
+from tests.support.mariadb import MariaServer, mariadb_server
 from thresher.core import Settings, Tenant
 from thresher.store import Database, EmbeddedServer
 
@@ -92,6 +93,13 @@ async def server(open_folder: Path) -> AsyncIterator[EmbeddedServer]:
 async def databases(server: EmbeddedServer) -> Databases:
     """Makes clean databases on the shared server."""
     return Databases(server)
+
+
+@pytest.fixture(scope="session")
+async def mariadb(open_folder: Path) -> AsyncIterator[MariaServer]:
+    """A MariaDB server that the tests of this process share; skips where its programs cannot be had."""
+    async with mariadb_server(open_folder / "mariadb") as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
