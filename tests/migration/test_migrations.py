@@ -43,7 +43,7 @@ _FUNCTIONS = """
 select proname, prosecdef, proconfig, has_function_privilege('public', p.oid, 'execute'),
        has_function_privilege('thresher_app', p.oid, 'execute')
 from pg_proc p where pronamespace = 'public'::regnamespace
-  and not exists (select from pg_depend where objid = p.oid and deptype = 'e')
+  and not exists (select from pg_depend where objid = p.oid and deptype = 'e') and prorettype <> 'trigger'::regtype
 """
 _TENANT = "(tenant_id = (current_setting('app.tenant'::text))::integer)"
 
@@ -120,6 +120,7 @@ async def test_functions_of_the_owner_are_closed_to_the_public(databases: Databa
         "known_tenants",
         "purge_logs",
         "prune_embeddings",
+        "prune_audit",
     }
     for function, definer, configuration, public, application in rows:
         assert (definer, public, application) == (True, False, True), function

@@ -21,7 +21,7 @@ from sqlalchemy.exc import ProgrammingError
 from tests.support.rows import sample_row
 from thresher.core import Tenant
 from thresher.store import Database
-from thresher.store.tables import TENANT_TABLES, metadata
+from thresher.store.tables import APPEND_ONLY, TENANT_TABLES, metadata
 
 _CONDITION = re.compile(
     r'((?:"?\w+"?\.)?"?tenant_id"?\s*=\s*(?:%\(\w+\)s|%s|(?:"?\w+"?\.)?"?\w+"?|\d+)(?:::\w+)?)', re.I
@@ -81,12 +81,22 @@ async def assert_sealed_off(database: Database, tenant: Tenant, other: Tenant) -
         async with database.transaction(tenant) as connection:
             seen = (await connection.exec_driver_sql(f"select distinct tenant_id from {table}")).scalars().all()
             assert set(seen) <= {tenant.id}, f"{table}: rows of {seen} are seen"
-            await connection.exec_driver_sql(f"update {table} set tenant_id = tenant_id")
-            await connection.exec_driver_sql(
-                f"delete from {table} where tenant_id = {other.id} or tenant_id <> {tenant.id}"
-            )
+            if table not in APPEND_ONLY:
+                await connection.exec_driver_sql(f"update {table} set tenant_id = tenant_id")
+                await connection.exec_driver_sql(
+                    f"delete from {table} where tenant_id = {other.id} or tenant_id <> {tenant.id}"
+                )
+        if table in APPEND_ONLY:
+            await _assert_no_change(database, tenant, table)
         await _assert_no_insert(database, tenant, other, table)
     assert await fingerprint(database, other) == before
+
+
+async def _assert_no_change(database: Database, tenant: Tenant, table: str) -> None:
+    for statement in (f"update {table} set tenant_id = tenant_id", f"delete from {table}", f"truncate {table}"):
+        with pytest.raises(ProgrammingError, match=r"permission denied|only moves on"):
+            async with database.transaction(tenant) as connection:
+                await connection.exec_driver_sql(statement)
 
 
 async def _assert_no_insert(database: Database, tenant: Tenant, other: Tenant, table: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 from sqlalchemy import Table
@@ -10,7 +11,14 @@ from thresher.core import Tenant
 from thresher.store import Database
 from thresher.store.tables import TENANT_TABLES, metadata
 
-_SAMPLES = {"ARRAY": [], "VECTOR": [1.0], "JSON": {}, "TEXT": "x", "BOOLEAN": True}
+_SAMPLES = {
+    "ARRAY": [],
+    "VECTOR": [1.0],
+    "JSON": {},
+    "TEXT": "x",
+    "BOOLEAN": True,
+    "DATETIME": dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
+}
 
 
 def sample_row(table: Table, tenant: Tenant) -> dict[str, Any]:

@@ -2,5 +2,10 @@
 
 Invariant: append-only and chained by hashes; the decision is on disk before its statement runs.
 
-Uses: core.
+Uses: core, store.
 """
+
+from thresher.audit.log import AuditLog
+from thresher.audit.records import Attempt, Ended, Entries, Entry, Filters, Outcome, Problem, Verification
+
+__all__ = ["Attempt", "AuditLog", "Ended", "Entries", "Entry", "Filters", "Outcome", "Problem", "Verification"]

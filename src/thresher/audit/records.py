@@ -78,12 +78,45 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Filters:
+    """Which entries are wanted; what is empty or None asks for nothing.
+
+    Attributes:
+        since: Decided at this moment or later.
+        connection: Its name, exactly.
+        actor: Exactly.
+        allowed: Whether it was.
+        text: Part of the statement, whatever the case of its letters.
+    """
+
+    since: datetime | None = None
+    connection: str = ""
+    actor: str = ""
+    allowed: bool | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A page of the log.
+
+    Attributes:
+        entries: Newest first.
+        next: The cursor of the next page; empty where there is none.
+    """
+
+    entries: tuple[Entry, ...]
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Something that a check of the log found.
 
     Attributes:
-        kind: `changed`, `gap`, `order`, `cut tail`, `foreign`, `without outcome` ...
-        id: Of the entry; 0 where the chain as a whole is meant.
+        kind: `changed`, `gap`, `order`, `cut tail`, `added`, `head`, `foreign`, `anchor`, `expected`, `outcome`,
+            `without outcome`, `restarted` or `pruned`.
+        id: Of the link; 0 where the chain as a whole is meant.
         text: In one sentence.
         fatal: Whether the log was tampered with; a decision without an outcome is not.
     """
@@ -96,8 +129,24 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a check found: how many entries, the head's hash, and problems."""
+    """What a check found.
 
+    Attributes:
+        links: How many links the chain has: a decision is one, its outcome another.
+        entries: How many of them are decisions.
+        head: The place and hash of the last link, `place:hash`; `0:` where there is none. Kept elsewhere, it proves
+            later that nothing up to here was changed or cut.
+        anchored: The place of the last link that was also noted outside of the database; 0: none was.
+        problems: In the order of the chain, those of the whole first.
+    """
+
+    links: int
     entries: int
     head: str
+    anchored: int
     problems: tuple[Problem, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing was tampered with."""
+        return not any(problem.fatal for problem in self.problems)

@@ -9,6 +9,7 @@ from thresher.core.calling import acting_caller, acting_for, acting_or
 from thresher.core.encoding import dumps, plain
 from thresher.core.errors import (
     AccessDenied,
+    AuditBroken,
     ConfigurationError,
     Conflict,
     DaemonError,
@@ -42,6 +43,7 @@ __all__ = [
     "JSON",
     "AccessDenied",
     "Arm",
+    "AuditBroken",
     "Caller",
     "ConfigurationError",
     "Conflict",

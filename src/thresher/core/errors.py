@@ -11,7 +11,8 @@
     |-- StoreError            the database cannot do what was asked
     |   |-- StoreUnavailable  it cannot be reached (worth a retry)
     |   |-- SchemaMismatch    its schema is older or newer than the code
-    |   `-- UnsafeRole        the application role could bypass row-level security
+    |   |-- UnsafeRole        the application role could bypass row-level security
+    |   `-- AuditBroken       the audit log was tampered with: nothing is added to it
     |-- EncoderError          the embedding model cannot answer
     |-- ModelError            the chat model cannot answer
     |   `-- ModelTimeout      it did not answer in time
@@ -124,6 +125,12 @@ class UnsafeRole(StoreError):
     """The application role could bypass row-level security."""
 
     code = "unsafe_role"
+
+
+class AuditBroken(StoreError):
+    """The audit log was tampered with, or written with another key; nothing is added to it."""
+
+    code = "audit_broken"
 
 
 class EncoderError(ThresherError):

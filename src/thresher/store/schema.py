@@ -20,7 +20,7 @@ from thresher.core import ConfigurationError, SchemaMismatch
 from thresher.store.cluster import APPLICATION
 from thresher.store.failures import translated
 from thresher.store.requirements import check_server
-from thresher.store.tables import TENANT_TABLES
+from thresher.store.tables import APPEND_ONLY, TENANT_TABLES
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK = 7_266_273_710_482  # any number that no other program takes in this database
@@ -30,10 +30,11 @@ do $do$ begin
   execute format('grant usage on schema %%I to {role}', current_schema());
 end $do$;
 grant select, insert, update, delete on {tables} to {role};
+{revoked}
 grant select on alembic_version to {role};
 grant execute on function ensure_tenant(text), drop_tenant(), cached_embeddings, remember_embeddings,
   key_holder(bytea), keys_exist(), purge_logs(timestamptz), prune_embeddings(timestamptz),
-  known_tenants() to {role};
+  known_tenants(), prune_audit() to {role};
 grant usage on schema jobs to {role};
 grant select on jobs.procrastinate_jobs, jobs.procrastinate_workers to {role};
 grant execute on all functions in schema jobs to {role};
@@ -151,7 +152,9 @@ def _ensure_vector(connection: Connection) -> None:
 def _grant(connection: Connection, role: str) -> None:
     quoted = connection.dialect.identifier_preparer.quote(role)
     tables = ", ".join(f'"{table}"' for table in TENANT_TABLES)
-    connection.exec_driver_sql(_GRANTS.format(role=quoted.replace("%", "%%"), tables=tables))
+    role = quoted.replace("%", "%%")
+    revoked = "\n".join(f'revoke {rights} on "{table}" from {role};' for table, rights in APPEND_ONLY.items())
+    connection.exec_driver_sql(_GRANTS.format(role=role, tables=tables, revoked=revoked))
 
 
 @contextmanager

@@ -33,7 +33,8 @@ class SecretBox:
     def __init__(self, key: str | bytes) -> None:
         try:
             self._fernet = Fernet(key.strip())
-            self._hashing = hmac.digest(base64.urlsafe_b64decode(key.strip()), b"thresher: keyed hashes", "sha256")
+            self._key = base64.urlsafe_b64decode(key.strip())
+            self._hashing = hmac.digest(self._key, b"thresher: keyed hashes", "sha256")
         except (ValueError, binascii.Error):
             raise ConfigurationError(
                 "The secret key is not 32 bytes in URL-safe base64.",
@@ -81,6 +82,10 @@ class SecretBox:
         """
         text = f"{scope}\0{value}".encode("utf-8", "replace")
         return hashlib.blake2b(text, key=self._hashing, digest_size=32).digest()
+
+    def signing_key(self, purpose: str) -> bytes:
+        """A key of 32 bytes for one purpose, from which neither the secret key nor that of another purpose follows."""
+        return hmac.digest(self._key, f"thresher: {purpose}".encode(), "sha256")
 
     def __repr__(self) -> str:
         return "SecretBox(***)"

@@ -4,6 +4,7 @@ Uses: nothing.
 """
 
 from thresher.store.tables.access import access_key, credential
+from thresher.store.tables.audit import APPEND_ONLY, audit_head, audit_link
 from thresher.store.tables.catalogue import component, discovery, invocation, server, tool
 from thresher.store.tables.databases import connection, schema_snapshot
 from thresher.store.tables.documents import chunk, document, repository
@@ -20,8 +21,11 @@ from thresher.store.tables.jobs import job
 from thresher.store.tables.metadata import TENANT_TABLES, metadata, tenant
 
 __all__ = [
+    "APPEND_ONLY",
     "TENANT_TABLES",
     "access_key",
+    "audit_head",
+    "audit_link",
     "chunk",
     "collection",
     "component",

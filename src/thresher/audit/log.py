@@ -1,0 +1,104 @@
+"""The audit log of a process: decisions before statements run, outcomes after, questions and checks.
+
+Invariant: `decide` returns when its line is committed. A user sees his own lines, a caller without a user all of the
+tenant's.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any, Final, cast
+
+from thresher.audit import queries
+from thresher.audit.anchors import Anchors
+from thresher.audit.links import Signer, decision_of, outcome_of
+from thresher.audit.records import Attempt, Ended, Entries, Entry, Filters, Outcome
+from thresher.audit.writing import Writer
+from thresher.core import Caller, InvalidInput, current_trace
+from thresher.store import Database, SecretBox
+
+MOST_ENTRIES: Final = 500
+"""Entries of one page."""
+_NO_FILTERS: Final = Filters()
+
+
+class AuditLog:
+    """The log of all tenants; one per process.
+
+    Args:
+        database: Where it is kept.
+        secrets: Whose key its hashes are made with.
+        folder: The data folder, where a note of each chain's end is kept too; None: nowhere.
+    """
+
+    def __init__(self, database: Database, secrets: SecretBox, folder: Path | None = None) -> None:
+        self._database = database
+        self._signer = Signer(secrets)
+        self._anchors = Anchors(folder)
+        self._writer = Writer(database, self._signer, self._anchors)
+
+    async def decide(self, caller: Caller, attempt: Attempt) -> int:
+        """Note what was decided about a statement, before it runs.
+
+        Returns:
+            The entry's id, committed.
+
+        Raises:
+            AuditBroken: The log was tampered with: the statement must not run.
+            StoreUnavailable: The database cannot be reached: the statement must not run.
+        """
+        return await self._writer.append(
+            caller.tenant, decision_of(attempt, caller.user, current_trace(), dt.datetime.now(dt.UTC))
+        )
+
+    async def end(self, caller: Caller, decision: int, ended: Ended) -> None:
+        """Note what came of a statement; it is noted even if the caller is cancelled meanwhile.
+
+        Raises:
+            AuditBroken: The log was tampered with.
+            StoreUnavailable: The database cannot be reached.
+        """
+        await self._writer.append(
+            caller.tenant, outcome_of(decision, ended, caller.user, current_trace(), dt.datetime.now(dt.UTC))
+        )
+
+    async def entries(
+        self, caller: Caller, filters: Filters = _NO_FILTERS, *, limit: int = 50, cursor: str = ""
+    ) -> Entries:
+        """What was asked and what came of it, newest first.
+
+        Args:
+            caller: Whose entries: a user's own, or all of the tenant's.
+            filters: Which of them.
+            limit: 1 to 500.
+            cursor: From the page before; empty: the first one.
+
+        Raises:
+            InvalidInput: The limit is out of bounds, or the cursor is none.
+        """
+        if not 1 <= limit <= MOST_ENTRIES:
+            raise InvalidInput(f"{limit} is no number of entries.", hint=f"Give 1 to {MOST_ENTRIES}.")
+        rows = await queries.read_entries(self._database, caller, filters, _place(cursor), limit + 1)
+        found = tuple(_entry(row) for row in rows[:limit])
+        return Entries(found, str(found[-1].id) if len(rows) > limit else "")
+
+    async def settle(self) -> None:
+        """Wait until every line given so far is written, or could not be."""
+        await self._writer.settle()
+
+
+def _place(cursor: str) -> int | None:
+    if not cursor:
+        return None
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
+        raise InvalidInput("This is no cursor of the audit log.", hint="Give the one of the page before, or none.")
+    return int(cursor)
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    place, at, trace_id, actor, client, model, thread, connection, dialect, sql, allowed, rule, tool, *ended = row
+    attempt = Attempt(actor, client, model, thread, connection, dialect, sql, bool(allowed), rule, tool)
+    outcome, rows, ms, error = ended
+    told = None if outcome is None else Ended(cast("Outcome", outcome), rows or 0, ms or 0.0, error)
+    return Entry(place, at, attempt, told, trace_id)

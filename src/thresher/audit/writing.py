@@ -1,0 +1,169 @@
+"""Adds links to chains: those that wait at once go in together, and other processes may write the same chain.
+
+Invariant: a place is given back only when its link is committed. What follows a head that is not as it was made is not
+written: whoever may not act without a line in the log does not act.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from psycopg.errors import UniqueViolation
+
+from thresher.audit import queries
+from thresher.audit.anchors import Anchors
+from thresher.audit.links import NOTHING, Content, Head, Link, Signer
+from thresher.core import AuditBroken, Tenant
+from thresher.store import Database
+
+_TOGETHER: Final = 50
+"""Links in one statement."""
+_TRIES: Final = 4
+"""How often a head that others have moved is tried again before it is locked."""
+
+
+@dataclass(slots=True)
+class _Queue:
+    """Links of one tenant that wait for their place, and the task that writes them."""
+
+    waiting: list[tuple[Content, asyncio.Future[int]]] = field(
+        default_factory=list[tuple[Content, asyncio.Future[int]]]
+    )
+    task: asyncio.Task[None] | None = None
+
+
+class Writer:
+    """The writer of one process.
+
+    Args:
+        database: Where the chains are.
+        signer: Makes their hashes.
+        anchors: Notes how far they have come.
+    """
+
+    def __init__(self, database: Database, signer: Signer, anchors: Anchors) -> None:
+        self._database = database
+        self._signer = signer
+        self._anchors = anchors
+        self._queues: dict[int, _Queue] = {}
+        self._heads: dict[int, Head] = {}
+
+    async def append(self, tenant: Tenant, content: Content) -> int:
+        """Add a link; it goes in even if the caller is cancelled meanwhile.
+
+        Returns:
+            Its place.
+
+        Raises:
+            AuditBroken: The head is not as it was made.
+            StoreUnavailable: The database cannot be reached; whether the link was written is open.
+        """
+        queue = self._queues.setdefault(tenant.id, _Queue())
+        place = asyncio.get_running_loop().create_future()
+        queue.waiting.append((content, place))
+        if queue.task is None:
+            queue.task = asyncio.create_task(self._empty(tenant, queue))
+        return await place
+
+    async def settle(self) -> None:
+        """Wait until nothing waits."""
+        while tasks := [queue.task for queue in self._queues.values() if queue.task is not None]:
+            await asyncio.wait(tasks)
+
+    def forget(self, tenant: Tenant) -> None:
+        """Read the head anew before the next link."""
+        self._heads.pop(tenant.id, None)
+
+    async def _empty(self, tenant: Tenant, queue: _Queue) -> None:
+        try:
+            while queue.waiting:
+                batch, queue.waiting = queue.waiting[:_TOGETHER], queue.waiting[_TOGETHER:]
+                # Gathered, for an error belongs to those who wait.
+                (written,) = await asyncio.gather(
+                    self._write(tenant, [content for content, _ in batch]), return_exceptions=True
+                )
+                _tell([place for _, place in batch], written)
+        finally:
+            queue.task = None
+            for _, place in queue.waiting:
+                place.cancel()
+            queue.waiting.clear()
+
+    async def _write(self, tenant: Tenant, contents: Sequence[Content]) -> list[int]:
+        try:
+            for _ in range(_TRIES):
+                former = self._heads.get(tenant.id) or await self._read_head(tenant)
+                links, head = self._follow(tenant, former, contents)
+                if await queries.append(self._database, tenant, former, head, links) or await self._is_in(
+                    tenant, former, links[-1]
+                ):
+                    return self._written(tenant, head, links)
+            return await self._write_locked(tenant, contents)
+        except UniqueViolation:
+            self.forget(tenant)
+            raise _broken("has links behind its head") from None
+
+    async def _is_in(self, tenant: Tenant, former: Head, link: Link) -> bool:
+        """Whether a link was written after all: a connection that is lost on the way leaves that open."""
+        self.forget(tenant)
+        head, found = await queries.read_head(self._database, tenant, link.id)
+        if head is None or head.id < former.id:
+            raise _broken("was cut")
+        return found == link.hash
+
+    async def _write_locked(self, tenant: Tenant, contents: Sequence[Content]) -> list[int]:
+        """One writer after the other, where many processes write at once."""
+        async with self._database.transaction(tenant) as connection:
+            former = self._checked(tenant, await queries.lock_head(connection, tenant))
+            links, head = self._follow(tenant, former, contents)
+            await queries.append_locked(connection, tenant, former, head, links)
+        return self._written(tenant, head, links)
+
+    def _follow(self, tenant: Tenant, former: Head, contents: Sequence[Content]) -> tuple[list[Link], Head]:
+        links: list[Link] = []
+        place, previous = former.id, former.hash
+        for content in contents:
+            links.append(self._signer.link(tenant.id, place := place + 1, previous, content))
+            previous = links[-1].hash
+        return links, self._signer.head(tenant.id, place, previous)
+
+    def _written(self, tenant: Tenant, head: Head, links: Sequence[Link]) -> list[int]:
+        self._heads[tenant.id] = head
+        self._anchors.note(tenant, head.id, head.hash)
+        return [link.id for link in links]
+
+    async def _read_head(self, tenant: Tenant) -> Head:
+        head, _ = await queries.read_head(self._database, tenant, 0)
+        if head is None:
+            await queries.begin(self._database, tenant, self._signer.head(tenant.id, 0, NOTHING))
+            head, _ = await queries.read_head(self._database, tenant, 0)
+        return self._checked(tenant, head)
+
+    def _checked(self, tenant: Tenant, head: Head | None) -> Head:
+        if head is None:
+            raise _broken("has lost its head")
+        if not self._signer.seals(tenant.id, head):
+            changed = "has a head that was changed" if head.key == self._signer.key else "was written with another key"
+            raise _broken(changed)
+        return head
+
+
+def _tell(places: Sequence[asyncio.Future[int]], written: list[int] | BaseException) -> None:
+    """Tell those who still wait how it went."""
+    for index, place in enumerate(places):
+        if place.done():
+            continue
+        if isinstance(written, BaseException):
+            place.set_exception(written)
+        else:
+            place.set_result(written[index])
+
+
+def _broken(what: str) -> AuditBroken:
+    return AuditBroken(
+        f"The audit log {what}, so nothing is added to it and no statement runs.",
+        hint="See what happened: thresher audit verify. When that is settled: thresher audit restart.",
+    )
