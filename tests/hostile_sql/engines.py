@@ -76,6 +76,28 @@ _MARIADB: Final = (
     "create function wipe() returns int modifies sql data begin delete from item; return 1; end",
     "create procedure wipe_all() delete from item",
 )
+_OF_THIS: Final = "table_schema = database() order by 1, 2, 3"
+_MARIADB_TRACES: Final = (
+    "select * from item order by id",
+    "select * from part order by id",
+    f"select table_name, table_type, engine, table_comment from information_schema.tables where {_OF_THIS}",
+    f"select table_name, column_name, column_type from information_schema.columns where {_OF_THIS}",
+    f"select table_name, index_name, column_name from information_schema.statistics where {_OF_THIS}",
+    "select routine_name, routine_type, last_altered from information_schema.routines order by 1, 2",
+    "select trigger_name, event_object_table from information_schema.triggers order by 1, 2",
+    "select event_name from information_schema.events order by 1",
+    "select schema_name from information_schema.schemata order by 1",
+    "select user, host, priv from mysql.global_priv order by 1, 2",
+    "select next_not_cached_value, cycle_count from item_seq",
+    "select variable_name, variable_value from information_schema.global_variables"
+    " where variable_name not regexp 'timestamp|gtid|last|rand_seed|error_count|warning_count' order by 1",
+    "select plugin_name from information_schema.plugins order by 1",
+)
+_MARIADB_SESSION: Final = """
+select sha2(group_concat(variable_name, '=', variable_value order by variable_name), 256),
+       is_used_lock('x'), current_user(), database()
+from information_schema.session_variables
+where variable_name not regexp 'timestamp|pseudo|gtid|last|insert_id|rand_seed|error_count|warning_count|identity'"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +196,23 @@ async def live_duckdb(folder: Path) -> AsyncIterator[Live]:
 
 @asynccontextmanager
 async def live_mariadb(server: MariaServer, folder: Path) -> AsyncIterator[Live]:
-    """A database of its own on a server of the tests; the role may do all in it, and more than it should beside."""
-    raise NotImplementedError
+    """A database of its own on the tests' server; the role may do all in it."""
+    name = f"hostile_{secrets.token_hex(4)}"
+    await server.admin(f"create database {name}", f"create user {name}@'127.0.0.1' identified by 'p'")
+    await server.admin(f"grant all privileges on {name}.* to {name}@'127.0.0.1'")
+    await server.admin(*_MARIADB, database=name)
+    url = server.url(name, "p", name)
+
+    async def traces() -> str:
+        found = [await server.admin(query, database=name) for query in _MARIADB_TRACES]
+        return str(found) + _listing(folder)
+
+    connector = open_connector(url, options=OPTIONS)
+    try:
+        yield Live("mariadb", "mariadb", url, connector, traces, _MARIADB_SESSION, server.folder / name / "stolen")
+    finally:
+        await connector.close()
+        await server.admin(f"drop database {name}", f"drop user {name}@'127.0.0.1'")
 
 
 def _files(folder: Path) -> Callable[[], Awaitable[str]]:
