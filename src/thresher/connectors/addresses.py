@@ -1,15 +1,72 @@
 """Reads addresses of databases as people write them, and refuses what an address must not say.
 
-Invariant: the password leaves in no message and no representation.
+Invariant: an address is never shown whole: the password leaves in no message and no representation.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
+from urllib.parse import quote
 
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from thresher.core import InvalidInput, NotFound, did_you_mean, nearest
 from thresher.sqlguard import Dialect
+
+_NAMES: Final[Mapping[str, Dialect]] = {
+    "postgresql": "postgresql",
+    "postgres": "postgresql",
+    "mysql": "mysql",
+    "mariadb": "mariadb",
+    "oracle": "oracle",
+    "mssql": "mssql",
+    "sqlserver": "mssql",
+    "sqlite": "sqlite",
+    "duckdb": "duckdb",
+}
+PORTS: Final[Mapping[Dialect, int]] = {
+    "postgresql": 5432,
+    "mysql": 3306,
+    "mariadb": 3306,
+    "oracle": 1521,
+    "mssql": 1433,
+}
+_MYSQL_OPTIONS: Final = frozenset(
+    {"charset", "ssl_ca", "ssl_cert", "ssl_key", "ssl_verify_cert", "ssl_verify_identity", "unix_socket"}
+)
+_OPTIONS: Final[Mapping[Dialect, frozenset[str]]] = {
+    "postgresql": frozenset(
+        {"host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "sslpassword", "sslcrl", "channel_binding",
+         "gssencmode", "krbsrvname", "target_session_attrs"}
+    ),
+    "mysql": _MYSQL_OPTIONS,
+    "mariadb": _MYSQL_OPTIONS,
+    "oracle": frozenset({"service_name", "protocol", "ssl_server_dn_match"}),
+    "mssql": frozenset({"driver", "Encrypt", "TrustServerCertificate", "MultiSubnetFailover", "HostNameInCertificate"}),
+    "sqlite": frozenset(),
+    "duckdb": frozenset(),
+}  # fmt: skip
+_VALUES: Final[Mapping[str, frozenset[str]]] = {
+    # Other character sets let a quote hide in half of a character.
+    "charset": frozenset({"utf8mb4"}),
+    "protocol": frozenset({"tcp", "tcps"}),
+}
+_FORMS: Final[Mapping[Dialect, str]] = {
+    "postgresql": "postgresql://user:password@host:5432/database",
+    "mysql": "mysql://user:password@host:3306/database",
+    "mariadb": "mariadb://user:password@host:3306/database",
+    "oracle": "oracle://user:password@host:1521/?service_name=NAME",
+    "mssql": "mssql+pyodbc://user:password@host:1433/database",
+    "sqlite": "sqlite:////folder/file.db",
+    "duckdb": "duckdb:////folder/file.duckdb",
+}
+_MOST_CHARACTERS: Final = 4_000
+_HOST: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|[0-9A-Fa-f:.]{2,45}|/[\w./@-]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +78,8 @@ class Address:
         location: The address without user, password and options.
         user: Whom it signs in as; may be empty.
         password: May be empty.
-        hosts: Machines, or folders of sockets, that it reaches; empty for engines that read a file.
-        port: None: the engine's own.
+        hosts: Machines, or folders and files of sockets, that it reaches; empty for engines that read a file.
+        ports: One for each of them.
         database: On the server; empty for engines that read a file, and where the address names none.
         file: That it reads; None for servers.
         query: Options that are allowed.
@@ -33,12 +90,128 @@ class Address:
     user: str
     password: str = field(repr=False)
     hosts: tuple[str, ...]
-    port: int | None
+    ports: tuple[int, ...]
     database: str
     file: Path | None
     query: Mapping[str, str] = field(repr=False)
 
 
 def read_address(url: str) -> Address:
-    """Take an address apart; see `open_connector` for what it raises."""
-    raise NotImplementedError(url)
+    """Take an address apart. Nothing is opened.
+
+    Raises:
+        InvalidInput: It is malformed, of an unknown engine, or says what an address must not.
+    """
+    if len(url) > _MOST_CHARACTERS or any(ord(letter) < 32 or ord(letter) == 127 for letter in url):
+        raise InvalidInput("The address holds control characters or is too long.", hint=_examples())
+    try:
+        parts = make_url(url.strip())
+    except (ArgumentError, ValueError):
+        raise InvalidInput("This is no address of a database.", hint=_examples()) from None
+    dialect = _dialect(parts)
+    query = _query(parts, dialect)
+    return _of_file(parts, dialect) if dialect in ("sqlite", "duckdb") else _of_server(parts, dialect, query)
+
+
+def require_file(address: Address) -> Path:
+    """The file of an address.
+
+    Raises:
+        NotFound: It is not there.
+        InvalidInput: It is no file.
+    """
+    file = address.file
+    if file is None or not file.exists():
+        raise NotFound(f"There is no file {file}.", hint="A connection reads a database that exists; check the path.")
+    if not file.is_file():
+        raise InvalidInput(f"{file} is no file.", hint=f"Name the file of the database: {_FORMS[address.dialect]}")
+    return file
+
+
+def _examples() -> str:
+    return f"Write it like {_FORMS['postgresql']} or {_FORMS['sqlite']}; encode @ : / in a password as %40 %3A %2F."
+
+
+def _dialect(parts: URL) -> Dialect:
+    name = parts.get_backend_name().lower()
+    if name not in _NAMES:
+        near = did_you_mean(nearest(name, _NAMES))
+        raise InvalidInput(
+            "The address is of an unknown kind of database.",
+            hint=f"{near} Known are {', '.join(sorted(set(_NAMES.values())))}.".strip(),
+        )
+    return _NAMES[name]
+
+
+def _query(parts: URL, dialect: Dialect) -> dict[str, str]:
+    known = _OPTIONS[dialect]
+    found: dict[str, str] = {}
+    for name, value in parts.query.items():
+        if name not in known:
+            allowed = f"Allowed are {', '.join(sorted(known))}." if known else "Leave out everything from the '?' on."
+            raise InvalidInput(f"An address must not set the option {name!r}.", hint=allowed)
+        text = value if isinstance(value, str) else ",".join(value)
+        if text not in _VALUES.get(name, (text,)):
+            raise InvalidInput(f"The option {name!r} must be {' or '.join(sorted(_VALUES[name]))}.")
+        found[name] = text
+    return found
+
+
+def _of_file(parts: URL, dialect: Dialect) -> Address:
+    name = parts.database or ""
+    form = f"Write the whole path: {_FORMS[dialect]}"
+    if parts.host or parts.username or parts.password:
+        raise InvalidInput("The address of a file has three slashes and its path.", hint=form)
+    if name in ("", ":memory:") or name.startswith(("file:", "md:", "motherduck:")):
+        raise InvalidInput("The address names no file.", hint=form)
+    file = Path(name).expanduser().absolute()
+    location = f"{dialect}:///{file.as_posix()}"
+    return Address(dialect, location, "", "", (), (), "", file, {})
+
+
+def _of_server(parts: URL, dialect: Dialect, query: dict[str, str]) -> Address:
+    endpoints = _endpoints(parts, query, PORTS[dialect])
+    database = parts.database or ""
+    if dialect == "oracle" and not (database or query.get("service_name")):
+        raise InvalidInput("The address names no service.", hint=f"Write it like {_FORMS[dialect]}")
+    host, port = endpoints[0]
+    shown = f"[{host}]" if ":" in host else quote(host, safe=".-_")
+    path = quote(query.get("service_name", "") or database, safe="._-$#")
+    return Address(
+        dialect,
+        f"{dialect}://{shown}:{port}/{path}",
+        user=parts.username or "",
+        password=str(parts.password or ""),
+        hosts=tuple(name for name, _ in endpoints),
+        ports=tuple(number for _, number in endpoints),
+        database=database,
+        file=None,
+        query=query,
+    )
+
+
+def _endpoints(parts: URL, query: dict[str, str], default: int) -> list[tuple[str, int]]:
+    """All that may be reached: PostgreSQL's `host` option adds to the host or names several, MySQL's a socket."""
+    written = [parts.host or "", *query.pop("host", "").split(","), query.get("unix_socket", "")]
+    names = [name for name in dict.fromkeys(written) if name] or ["localhost"]
+    ports = [_port(port) for port in query.pop("port", "").split(",") if port] or [parts.port or default]
+    if len(ports) not in (1, len(names)):
+        raise InvalidInput("The address names more ports than hosts, or fewer.")
+    pairs = zip(names, ports * (len(names) // len(ports)), strict=True)
+    return [_endpoint(name, port) for name, port in pairs]
+
+
+def _endpoint(name: str, port: int) -> tuple[str, int]:
+    if not name.startswith("/") and name.count(":") == 1:
+        name, _, own = name.partition(":")
+        port = _port(own)
+    if not _HOST.fullmatch(name):
+        # The name may be half of a password with an @ in it, and is not shown.
+        raise InvalidInput("The address has no proper host.", hint=_examples())
+    return name, port
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 65536:
+        raise InvalidInput("The port of a host is no number from 1 to 65535.")
+    return int(text)
