@@ -2,7 +2,7 @@
 
 Invariant: what was opened is closed in the opposite order, however the block ends; no server delays the start.
 
-Uses: api, context, core, embedding, gateway, jobs, knowledge, llm, packs, search, services, store, upstream.
+Uses: api, audit, context, core, embedding, gateway, jobs, knowledge, llm, packs, search, services, store, upstream.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 from starlette.types import ASGIApp
 
 from thresher.api import Door, Origins, http_api, is_loopback
+from thresher.audit import AuditLog
 from thresher.context import ContextService, DocumentSource
 from thresher.core import Caller, InvalidInput, Settings, ThresherError, environment, event
 from thresher.embedding import Encoder, open_cross_encoder, open_encoder
@@ -103,6 +104,8 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
     keys = Keys(database)
     stack.push_async_callback(keys.settle)
     secrets = SecretBox.from_settings(settings)
+    audit = AuditLog(database, secrets, settings.data_dir)
+    stack.push_async_callback(audit.settle)
     encoder = open_encoder(settings)
     stack.push_async_callback(encoder.close)
     previous = _previous(settings)
@@ -143,6 +146,7 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
         keys=keys,
         documents=documents,
         jobs=jobs,
+        audit=audit,
     )
 
 

@@ -2,13 +2,14 @@
 
 Invariant: frozen, and below every face, so that a face can name its type without knowing who built it.
 
-Uses: context, core, embedding, jobs, knowledge, search, store, upstream.
+Uses: audit, context, core, embedding, jobs, knowledge, search, store, upstream.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from thresher.audit import AuditLog
 from thresher.context import ContextService
 from thresher.core import Caller, Settings
 from thresher.embedding import Encoder
@@ -39,6 +40,7 @@ class Services:
         keys: Who else may ask, and for whom.
         documents: The documents kind.
         jobs: Long work, done by other processes.
+        audit: What was decided about statements to databases, and what came of them.
     """
 
     settings: Settings
@@ -54,3 +56,4 @@ class Services:
     keys: Keys
     documents: DocumentService
     jobs: Jobs
+    audit: AuditLog

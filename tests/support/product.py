@@ -12,6 +12,7 @@ from typing import Any
 
 from cryptography.fernet import Fernet
 
+from thresher.audit import AuditLog
 from thresher.context import ContextService, DocumentSource
 from thresher.core import Caller, Settings, Tenant, Tool
 from thresher.embedding import Encoder, open_cross_encoder
@@ -55,6 +56,7 @@ async def opened(
             keys=Keys(database),
             documents=documents,
             jobs=jobs,
+            audit=AuditLog(database, secrets),
         )
     finally:
         await crossing.close()
