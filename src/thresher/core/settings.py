@@ -55,6 +55,18 @@ def _hosts(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def _database_hosts(names: tuple[str, ...]) -> tuple[str, ...]:
+    if wrong := [name for name in names if not re.fullmatch(r"[A-Za-z0-9._-]+(?::\d{1,5})?|[0-9A-Fa-f:]+", name)]:
+        raise ValueError(f"{wrong[0]!r} is no host; write db.example.com or db.example.com:5432, without scheme")
+    return names
+
+
+def _absolute_file(path: Path | None) -> Path | None:
+    if path is not None and not (path := path.expanduser()).is_absolute():
+        raise ValueError(f"{str(path)!r} is no absolute path; the daemon has no folder of its own")
+    return path
+
+
 def _origins(origins: tuple[str, ...]) -> tuple[str, ...]:
     if wrong := [origin for origin in origins if not re.fullmatch(r"https?://[^/?#@\s*]+", origin)]:
         raise ValueError(f"{wrong[0]!r} is no origin; write https://chat.example.com, with a port if it has one")
@@ -155,6 +167,14 @@ class Settings(BaseSettings):
     """Time to list a repository, fetching included."""
     index_sources: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_sources)] = ()
     """Folders and addresses below which callers with a key may index; the machine's user may index anything."""
+    databases: Annotated[Path | None, AfterValidator(_absolute_file)] = None
+    """A JSON or YAML file of connections to databases; they are there while it names them."""
+    database_files: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_paths), AfterValidator(_absolute)] = ()
+    """Folders below which callers with a key may open database files; the machine's user may open any."""
+    database_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_database_hosts)] = ()
+    """Hosts, or host:port, whose databases callers with a key may connect to; the machine's user may to any."""
+    query_seconds: float = Field(default=30.0, gt=0, le=3600)
+    """How long a statement may run on a team's database before it is cancelled there."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
 
