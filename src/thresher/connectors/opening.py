@@ -6,8 +6,26 @@ pays for none.
 
 from __future__ import annotations
 
-from thresher.connectors.addresses import read_address
-from thresher.connectors.connector import Connector, ConnectorOptions
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Final, cast
+
+from thresher.connectors.addresses import Address, read_address
+from thresher.connectors.connector import Connector, ConnectorOptions, Engine
+from thresher.connectors.pool import PooledConnector
+from thresher.core import ConfigurationError
+from thresher.sqlguard import Dialect
+
+_ENGINES: Final[Mapping[Dialect, tuple[str, str]]] = {
+    "postgresql": ("postgresql", "open_postgresql"),
+    "mysql": ("mysql", "open_mysql"),
+    "mariadb": ("mysql", "open_mysql"),
+    "oracle": ("oracle", "open_oracle"),
+    "mssql": ("mssql", "open_mssql"),
+    "sqlite": ("sqlite", "open_sqlite"),
+    "duckdb": ("duckdb_engine", "open_duckdb"),
+}
+"""Module of this package and the function in it that makes the engine."""
 
 
 def open_connector(url: str, *, options: ConnectorOptions | None = None) -> Connector:
@@ -22,4 +40,15 @@ def open_connector(url: str, *, options: ConnectorOptions | None = None) -> Conn
         ConfigurationError: The engine's driver is not installed.
         NotFound: The file does not exist.
     """
-    raise NotImplementedError(read_address(url), options)
+    address = read_address(url)
+    chosen = options or ConnectorOptions()
+    module, name = _ENGINES[address.dialect]
+    try:
+        made = getattr(import_module(f"thresher.connectors.{module}"), name)
+    except ImportError as error:
+        raise ConfigurationError(
+            f"The driver for {address.dialect} is not installed: {error.name} is missing.",
+            hint="Install thresher with the extra that brings it: pip install 'thresher[sqlserver]'.",
+        ) from None
+    engine = cast("Callable[[Address, ConnectorOptions], Engine]", made)(address, chosen)
+    return PooledConnector(address, engine, chosen)
