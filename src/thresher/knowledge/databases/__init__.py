@@ -22,9 +22,11 @@ from thresher.knowledge.databases.models import (
     TableColumns,
     TableList,
 )
+from thresher.knowledge.databases.relations import THRESHOLD, find_relations
 from thresher.knowledge.databases.service import DatabaseService
 
 __all__ = [
+    "THRESHOLD",
     "Asker",
     "Connection",
     "DatabaseService",
@@ -41,4 +43,5 @@ __all__ = [
     "TableBrief",
     "TableColumns",
     "TableList",
+    "find_relations",
 ]

@@ -1,0 +1,220 @@
+"""Finds columns that look like foreign keys which nobody declared.
+
+Invariant: pure: schema records and samples in, relations out, the same for the same input in any order of tables; a
+column has at most one parent, and a declared key is never given as a potential one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from thresher.connectors import Column, Profiles, Table
+from thresher.knowledge.databases.models import Evidence, PotentialRelation
+from thresher.knowledge.databases.relations.composites import find_composites
+from thresher.knowledge.databases.relations.keys import BASE_KINDS, KEYABLE, ParentIndex, build_index
+from thresher.knowledge.databases.relations.lexicon import KeyKind
+from thresher.knowledge.databases.relations.matching import Asked, Matcher
+from thresher.knowledge.databases.relations.naming import column_prefix, read_column, table_words
+from thresher.knowledge.databases.relations.records import ColumnName, NameMatch
+from thresher.knowledge.databases.relations.weighing import score_of, weigh
+from thresher.knowledge.databases.relations.words import loose, shortens, split
+
+THRESHOLD = 0.5
+LIMIT = 20_000
+_AMBIGUOUS = 0.25
+_AMBIGUOUS_LOSS = -0.6
+_STRANGER_LOSS = -1.5
+_MOST_CANDIDATES = 12
+_EVERYWHERE = 4
+_SHORT_OF_OWN = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A parent of one column."""
+
+    key: int
+    total: float
+    evidence: tuple[Evidence, ...]
+
+
+def find_relations(
+    tables: Sequence[Table], profiles: Profiles | None = None, *, limit: int = LIMIT, threshold: float = THRESHOLD
+) -> list[PotentialRelation]:
+    """Find potential relations between tables.
+
+    Args:
+        tables: All tables of a connection, with the keys that are declared.
+        profiles: Samples of their columns; None: names, types and keys alone decide.
+        limit: Most relations that are given.
+        threshold: Scores below it are left out, 0 to 1.
+
+    Returns:
+        Best first; of equal ones by name.
+    """
+    ordered = sorted(tables, key=lambda table: (table.schema, table.name))
+    words = table_words(ordered)
+    composites = find_composites(ordered, words, threshold=threshold)
+    singles = _Singles(ordered, words, profiles).relations(threshold)
+    found = [*composites, *_not_implied(singles, composites, ordered)]
+    found.sort(key=lambda one: (-one.score, one.schema, one.table, one.columns, one.target_table))
+    return found[:limit]
+
+
+class _Singles:
+    """Relations of one column each."""
+
+    def __init__(self, tables: Sequence[Table], words: Sequence[tuple[str, ...]], profiles: Profiles | None) -> None:
+        self._tables = tables
+        self._words = words
+        self._profiles = profiles
+        self._index: ParentIndex = build_index(tables, words, profiles)
+        self._matcher = Matcher(self._index)
+
+    def relations(self, threshold: float) -> list[PotentialRelation]:
+        """All of them, one for each column at most, without mutual ones."""
+        found: dict[tuple[int, str], tuple[PotentialRelation, tuple[int, str]]] = {}
+        for number, table in enumerate(self._tables):
+            for column, best in self._of_table(number, table):
+                relation = self._relation(table, column, best)
+                if relation.score >= threshold:
+                    key = self._index.keys[best.key]
+                    found[number, column.name] = (relation, (key.table, key.column.name))
+        return [
+            relation
+            for place, (relation, target) in found.items()
+            if not self._mutual(place, relation, found.get(target))
+        ]
+
+    def _mutual(
+        self,
+        place: tuple[int, str],
+        relation: PotentialRelation,
+        back: tuple[PotentialRelation, tuple[int, str]] | None,
+    ) -> bool:
+        """Whether the other way is found too and as good: two keys of the same rows point one way only."""
+        if back is None or back[1] != place:
+            return False
+        mine, other = (relation.score, relation.table), (back[0].score, back[0].table)
+        return mine[0] < other[0] or (mine[0] == other[0] and mine[1] < other[1])
+
+    def _of_table(self, number: int, table: Table) -> Iterator[tuple[Column, _Candidate]]:
+        if table.kind not in BASE_KINDS:
+            return
+        prefix = column_prefix(table)
+        declared = {key.columns[0] for key in table.foreign_keys if len(key.columns) == 1}
+        names = {"".join(split(column.name)) for column in table.columns}
+        for column in table.columns:
+            if column.family not in KEYABLE or column.name in declared:
+                continue
+            asked = Asked(number, table.schema, self._words[number], column, read_column(column.name, prefix))
+            candidates = self._candidates(asked, table, names)
+            if candidates:
+                yield column, _chosen(candidates, self._index, self._tables)
+
+    def _candidates(self, asked: Asked, table: Table, names: set[str]) -> list[_Candidate]:
+        own = self._index.of_table.get(asked.table, ())
+        is_key = bool(own) and self._index.keys[own[0]].column.name == asked.column.name
+        if is_key and _is_own(asked):
+            return []
+        matches = sorted(self._matcher.matches(asked).values(), key=lambda match: (-match.weight, match.key))
+        polymorphic = any(f"{name.joined}type" in names for name in asked.names if name.kind == "id")
+        found: list[_Candidate] = []
+        for match in matches[:_MOST_CANDIDATES]:
+            if ((is_key or polymorphic) and not match.whole) or not self._may(asked, match):
+                continue
+            candidate = self._weighed(asked, table, match, is_key=is_key)
+            if candidate is not None:
+                found.append(candidate)
+        return sorted(found, key=lambda one: (-one.total, one.key))
+
+    def _may(self, asked: Asked, match: NameMatch) -> bool:
+        """A column never points to itself, and to its own table only as another row of it."""
+        key = self._index.keys[match.key]
+        return key.table != asked.table or (key.column.name != asked.column.name and not match.whole)
+
+    def _weighed(self, asked: Asked, table: Table, match: NameMatch, *, is_key: bool) -> _Candidate | None:
+        key = self._index.keys[match.key]
+        kinds: list[KeyKind] = [name.kind for name in asked.names if name.kind]
+        kind: KeyKind = kinds[0] if kinds else ""
+        evidence = weigh(match, (table, asked.column, kind), (self._tables[key.table], key), self._profiles)
+        if evidence is None:
+            return None
+        if is_key and not _named_after(key.name, self._words[key.table]):
+            evidence = (*evidence, Evidence("direction", "neither key is called after its table", _STRANGER_LOSS))
+        return _Candidate(match.key, sum(one.weight for one in evidence), evidence)
+
+    def _relation(self, table: Table, column: Column, best: _Candidate) -> PotentialRelation:
+        key = self._index.keys[best.key]
+        target = self._tables[key.table]
+        return PotentialRelation(
+            schema=table.schema,
+            table=table.name,
+            columns=(column.name,),
+            target_schema=target.schema,
+            target_table=target.name,
+            target_columns=(key.column.name,),
+            score=score_of(best.evidence),
+            evidence=tuple(sorted(best.evidence, key=lambda one: -abs(one.weight))),
+        )
+
+
+def _chosen(candidates: Sequence[_Candidate], index: ParentIndex, tables: Sequence[Table]) -> _Candidate:
+    """The best parent; less sure where another table fits as well."""
+    best, *others = candidates
+    near = [one for one in others if best.total - one.total < _AMBIGUOUS]
+    rivals = {index.keys[one.key].table for one in near} - {index.keys[best.key].table}
+    if not rivals:
+        return best
+    text = f"{tables[min(rivals)].name} fits nearly as well"
+    loss = Evidence("name", text, _AMBIGUOUS_LOSS)
+    return replace(best, evidence=(*best.evidence, loss), total=best.total + loss.weight)
+
+
+def _is_own(asked: Asked) -> bool:
+    """Whether a key's name says that it is the key of its own table."""
+    return any(not name.core or _named_after(name, asked.entity) for name in asked.names)
+
+
+def _named_after(name: ColumnName, entity: tuple[str, ...]) -> bool:
+    whole, core = "".join(entity), name.joined
+    if not core or core == whole or loose(core) == loose(whole):
+        return True
+    return any(shortens(core, other) >= _SHORT_OF_OWN for other in (whole, entity[-1]))
+
+
+def _not_implied(
+    singles: Sequence[PotentialRelation], composites: Sequence[PotentialRelation], tables: Sequence[Table]
+) -> Iterator[PotentialRelation]:
+    """Leave out relations of one column that a relation of several says already, by way of its parent."""
+    covering: dict[tuple[str, str, str], list[tuple[PotentialRelation, str]]] = defaultdict(list)
+    for whole in composites:
+        for column, target in zip(whole.columns, whole.target_columns, strict=True):
+            covering[whole.schema, whole.table, column].append((whole, target))
+    towards = _targets(singles, tables)
+    common = Counter(column.name for table in tables for column in table.columns)
+    for single in singles:
+        covered = covering.get((single.schema, single.table, single.columns[0]), ())
+        everywhere = common[single.columns[0]] > max(_EVERYWHERE, len(tables) / 2)
+        target = (single.target_schema, single.target_table)
+        implied = any(
+            target == (whole.target_schema, whole.target_table)
+            or towards.get((whole.target_schema, whole.target_table, member)) == target
+            for whole, member in covered
+        )
+        if not implied or everywhere:
+            yield single
+
+
+def _targets(
+    singles: Sequence[PotentialRelation], tables: Sequence[Table]
+) -> Mapping[tuple[str, str, str], tuple[str, str]]:
+    """Where each column points to, by declared and potential keys."""
+    found = {(one.schema, one.table, one.columns[0]): (one.target_schema, one.target_table) for one in singles}
+    for table in tables:
+        for key in table.foreign_keys:
+            if len(key.columns) == 1:
+                found[table.schema, table.name, key.columns[0]] = (key.schema, key.table)
+    return found

@@ -1,0 +1,186 @@
+"""What may be pointed to: the keys of one column of a schema's tables, found by the names that others use for them.
+
+Invariant: views are never parents; a look-up costs the same however many tables there are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from thresher.connectors import Column, Profiles, Table
+from thresher.knowledge.databases.relations.lexicon import ATTRIBUTES, GENERIC_TAILS, NEUTRAL
+from thresher.knowledge.databases.relations.naming import column_prefix, read_column
+from thresher.knowledge.databases.relations.records import ColumnName, KeyRank, ParentKey
+from thresher.knowledge.databases.relations.words import loose
+
+KEYABLE = frozenset({"integer", "decimal", "text", "uuid", "other"})
+"""Families of columns that keys are made of."""
+BASE_KINDS = frozenset({"table", "foreign table"})
+SAME_SCHEMA = 16
+"""Keys that one name gives at most; the likeliest come first."""
+OTHER_SCHEMAS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A name for the rows of a key's table.
+
+    Attributes:
+        key: The key's number.
+        weight: How plainly it names them, in log odds.
+        own: Whether it is the table's own name or the key's, and not a part of it.
+        words: It, word by word.
+    """
+
+    key: int
+    weight: float
+    own: bool
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ParentIndex:
+    """The keys of a schema and the names for them.
+
+    Attributes:
+        keys: All of them.
+        of_table: Numbers of a table's keys, its primary one first.
+        forms: Names, by schema and glued name.
+        anywhere: The same without the schema.
+        loose: Names by their loose form, by schema.
+        columns: Keys by schema and the key column's whole name.
+        words: Names word by word, by schema and first letter.
+    """
+
+    keys: tuple[ParentKey, ...]
+    of_table: Mapping[int, tuple[int, ...]]
+    forms: Mapping[tuple[str, str], list[Form]]
+    anywhere: Mapping[str, list[Form]]
+    loose: Mapping[tuple[str, str], list[Form]]
+    columns: Mapping[tuple[str, str], list[int]]
+    words: Mapping[tuple[str, str], list[Form]]
+
+    def named(self, schema: str, name: str) -> Sequence[Form]:
+        """The keys that a glued name names: of the schema, or of others where it has none."""
+        return self.forms.get((schema, name), ())[:SAME_SCHEMA] or self.anywhere.get(name, ())[:OTHER_SCHEMAS]
+
+
+def build_index(tables: Sequence[Table], words: Sequence[tuple[str, ...]], profiles: Profiles | None) -> ParentIndex:
+    """Find the keys and their names.
+
+    Args:
+        tables: The schema.
+        words: What `table_words` says of them.
+        profiles: Samples; they tell a key where none is declared.
+    """
+    keys = tuple(key for number in range(len(tables)) for key in _keys_of(tables[number], number, words, profiles))
+    of_table: dict[int, list[int]] = defaultdict(list)
+    forms: dict[tuple[str, str], list[Form]] = defaultdict(list)
+    loosely: dict[tuple[str, str], list[Form]] = defaultdict(list)
+    columns: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, key in enumerate(keys):
+        of_table[key.table].append(number)
+        schema = tables[key.table].schema
+        if key.name.joined or key.name.whole not in ATTRIBUTES:
+            columns[schema, key.name.whole].append(number)
+        for form in _forms(number, key, words[key.table]):
+            forms[schema, "".join(form.words)].append(form)
+            if form.own:
+                loosely[schema, loose("".join(form.words))].append(form)
+    for some in (*forms.values(), *loosely.values()):
+        some.sort(key=lambda form: (-form.weight, len(words[keys[form.key].table]), form.key))
+    return ParentIndex(
+        keys=keys,
+        of_table={table: tuple(numbers) for table, numbers in of_table.items()},
+        forms=forms,
+        anywhere=_merged(forms),
+        loose=loosely,
+        columns=columns,
+        words=_by_letter(forms),
+    )
+
+
+def _merged(forms: Mapping[tuple[str, str], list[Form]]) -> dict[str, list[Form]]:
+    merged: dict[str, list[Form]] = defaultdict(list)
+    for (_, name), some in forms.items():
+        merged[name] += some[:OTHER_SCHEMAS]
+    return merged
+
+
+def _by_letter(forms: Mapping[tuple[str, str], list[Form]]) -> dict[tuple[str, str], list[Form]]:
+    found: dict[tuple[str, str], list[Form]] = defaultdict(list)
+    for (schema, name), some in forms.items():
+        if some[0].own and name:
+            found[schema, name[0]].append(some[0])
+    return found
+
+
+def _keys_of(
+    table: Table, number: int, words: Sequence[tuple[str, ...]], profiles: Profiles | None
+) -> Iterator[ParentKey]:
+    if table.kind not in BASE_KINDS:
+        return
+    columns = {column.name: column for column in table.columns if column.family in KEYABLE}
+    prefix = column_prefix(table)
+    seen: set[str] = set()
+    for names in (table.primary_key, *table.unique):
+        rank: KeyRank = "primary" if names == table.primary_key else "unique"
+        if len(names) == 1 and names[0] in columns and names[0] not in seen:
+            seen.add(names[0])
+            yield ParentKey(number, columns[names[0]], _key_name(names[0], prefix), rank)
+    if not seen and not table.primary_key:
+        likely = _likely_key(table, columns, prefix, "".join(words[number]), profiles)
+        if likely is not None:
+            yield ParentKey(number, likely, _key_name(likely.name, prefix), "likely")
+
+
+def _key_name(name: str, prefix: str) -> ColumnName:
+    """The reading of a key's name that says what it is the key of, where one does."""
+    readings = read_column(name, prefix)
+    plain = [reading for reading in readings if reading.kind]
+    return next((reading for reading in reversed(plain) if reading.core), (plain or readings)[-1])
+
+
+def _likely_key(
+    table: Table, columns: Mapping[str, Column], prefix: str, entity: str, profiles: Profiles | None
+) -> Column | None:
+    """A table without any declared key: the column that is called like one."""
+    for column in columns.values():
+        name = _key_name(column.name, prefix)
+        if name.kind in ("id", "number", "code") and (not name.core or name.joined == entity):
+            profile = profiles.columns.get((table.schema, table.name, column.name)) if profiles else None
+            if profile is None or profile.distinct is None or profile.distinct >= profile.count - (profile.nulls or 0):
+                return column
+    return None
+
+
+OWN_NAME = 4.2
+KEY_NAME = 3.9
+BOTH_NAMES = 4.5
+NEUTRAL_LOSS = 0.7
+TAIL_NAME = 2.1
+
+
+def _forms(number: int, key: ParentKey, table: tuple[str, ...]) -> Iterator[Form]:
+    """Names of a key's rows: its table's, its own, the table's without words that add nothing, the table's end."""
+    if key.rank == "unique" and key.name.kind not in ("id", "number", "code"):
+        return  # a unique attribute is pointed to by its own name alone
+    entity, core = "".join(table), key.name.core
+    agree = core and (key.name.joined == entity or loose(key.name.joined) == loose(entity))
+    yield Form(number, BOTH_NAMES if agree else OWN_NAME, own=True, words=table)
+    if core and not (agree and key.name.joined == entity) and key.name.joined not in ATTRIBUTES:
+        yield Form(number, BOTH_NAMES if agree else KEY_NAME, own=True, words=core)
+    for shorter in _without_neutral(table):
+        yield Form(number, OWN_NAME - NEUTRAL_LOSS, own=True, words=shorter)
+    for start in range(1, len(table)):
+        if table[start:] and not (len(table) - start == 1 and table[-1] in GENERIC_TAILS):
+            yield Form(number, TAIL_NAME - 0.2 * (start - 1), own=False, words=table[start:])
+
+
+def _without_neutral(table: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    if len(table) > 1 and table[-1] in NEUTRAL:
+        yield table[:-1]
+    if len(table) > 1 and table[0] in NEUTRAL:
+        yield table[1:]

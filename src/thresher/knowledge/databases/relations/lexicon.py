@@ -1,0 +1,150 @@
+"""What people call keys, roles and measures: lists of words, in English and German, some Romance ones.
+
+Invariant: general words of the trade; no name of any one schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+KeyKind: TypeAlias = Literal["", "id", "number", "code", "name"]
+
+KEY_WORDS: Mapping[str, KeyKind] = {
+    **dict.fromkeys(
+        ("id", "ids", "key", "uuid", "guid", "oid", "sk", "pk", "fk", "ref", "uid", "gid", "rid", "sid", "pid", "ident",
+         "identifier", "hk", "idx", "rowid", "lnk", "link"),
+        "id",
+    ),
+    **dict.fromkeys(("no", "nr", "num", "number", "nummer", "nbr", "numero"), "number"),
+    **dict.fromkeys(("code", "cd", "kz", "kuerzel", "cod", "codigo", "kennung", "kennzeichen", "iso", "abbr", "symbol",
+                     "slug"), "code"),
+    **dict.fromkeys(("name", "bezeichnung", "title"), "name"),
+}  # fmt: skip
+"""Words at the end, or the beginning, of a column that say what kind of key it is."""
+
+OUTER_MARKS = frozenset({"fk", "pk", "ref", "lnk", "key", "fid", "x", "in"})
+"""Stand around a column's name and its own key word: `fk_customer_id`, `customer_id_fk`."""
+
+LEADING_KEYS = frozenset({"id", "fk", "cod", "cd", "num", "nr", "no", "ref", "idx", "code", "key", "sk", "numero"})
+"""Key words that may stand in front: `id_cliente`, `fk_kunde`."""
+
+GLUED_KEYS = ("uuid", "guid", "number", "nummer", "code", "key", "nbr", "num", "id", "nr", "no", "cd", "sk", "fk")
+"""Key words at the end of a name without any border, longest first: `custid`, `kundennr`."""
+
+NOT_GLUED = frozenset({
+    "paid", "valid", "invalid", "void", "grid", "bid", "aid", "said", "solid", "liquid", "raid", "hybrid", "fluid",
+    "rapid", "acid", "avid", "lid", "mid", "prepaid", "unpaid", "kid", "casino", "piano", "volcano", "domino",
+    "monkey", "turkey", "hockey", "whiskey", "barcode", "zipcode", "postcode",
+})  # fmt: skip
+
+TABLE_MARKS = frozenset({"tbl", "t", "tb", "tab", "table", "dim", "fact", "fct", "mst", "lkp", "lu", "ref", "stg", "d",
+                         "f", "m", "xref", "rel", "mt", "dbo", "vw", "ods", "dwh", "raw"})  # fmt: skip
+"""Words in front of a table's name that say what sort of table it is."""
+
+NEUTRAL = frozenset({"master", "header", "hdr", "table", "tbl", "info", "information", "data", "list", "base", "main",
+                     "record", "file", "stamm", "kopf", "dim", "dimension", "basic", "lookup", "mst", "tab", "core",
+                     "entity", "directory", "catalog", "catalogue", "definition"})  # fmt: skip
+"""Words behind a table's name that add nothing to it: `product_master`, `order_header`."""
+
+MEASURES = frozenset({
+    "count", "cnt", "total", "amount", "amt", "price", "qty", "quantity", "size", "length", "width", "height", "weight",
+    "age", "year", "month", "day", "week", "hour", "minute", "second", "rate", "ratio", "percent", "pct", "level",
+    "rank", "ranking", "position", "pos", "score", "version", "sort", "seq", "sequence", "flag", "value", "cost", "fee",
+    "sum", "balance", "discount", "tax", "points", "point", "duration", "date", "time", "timestamp", "datetime", "at",
+    "on", "description", "comment", "note", "notes", "text", "latitude", "longitude", "lat", "lng", "lon", "max", "min",
+    "avg", "average", "limit", "start", "end", "capacity", "salary", "wage", "income", "revenue", "profit", "budget",
+    "speed", "distance", "area", "population", "phone", "fax", "email", "mail", "url", "street", "zip", "password",
+    "menge", "preis", "betrag", "anzahl", "summe", "datum", "zeit", "jahr", "monat", "tag", "stand", "wert", "prozent",
+    "reihenfolge", "bemerkung", "beschreibung", "telefon", "strasse", "plz", "ort", "title", "name", "gender", "sex",
+    "color", "colour", "is", "has", "active", "enabled", "deleted", "years", "days", "hours", "percentage", "index",
+    "won", "lost", "played", "number", "times", "quantities", "stock", "grade",
+})  # fmt: skip
+"""Last words of columns that hold a measure or a text, not a key, unless a key word follows."""
+
+AMOUNTS = frozenset({"unit", "number", "num", "no", "count", "total", "amount", "quantity", "qty", "max", "min", "avg",
+                     "average", "sum", "anzahl", "is", "has", "can", "percent", "share", "cost", "price"})  # fmt: skip
+AMOUNT_JOINTS = frozenset({"on", "of", "per", "in", "pro"})
+"""Words inside a name that make a measure of it: `units_on_order`, `number_of_guests`."""
+
+ATTRIBUTES = MEASURES | {"type", "status", "state", "code", "key", "kind", "category", "class", "group", "label"}
+"""A name of a key column that says nothing of what it is the key of."""
+
+GENERIC_TAILS = frozenset({"type", "status", "line", "item", "detail", "entry", "history", "log", "link", "map",
+                           "value", "data", "info", "group", "category", "state", "kind", "class", "note", "rel",
+                           "assignment", "relation", "xref", "position", "translation", "text"})  # fmt: skip
+"""Last words of tables that many tables share: alone they name none of them."""
+
+QUALIFIERS = frozenset({"from", "to", "old", "new", "home", "away", "primary", "secondary", "first", "second", "last",
+                        "by", "via", "start", "end", "main", "alt", "source", "target", "src", "dst", "dest",
+                        "destination", "current", "previous", "original", "von", "nach", "bis", "neu", "in",
+                        "out", "for", "at", "of", "a", "b", "one", "two", "default", "other", "origin"})  # fmt: skip
+"""Words behind a name that say which of several: `airport_from`, `address_old_id`."""
+
+PREPOSITIONS = frozenset({"via", "by", "to", "from", "of", "with", "for", "von", "durch", "an", "bei", "in"})
+
+UPWARD = frozenset({
+    "parent", "parents", "reportsto", "reports", "reportto", "superior", "supervisor", "boss", "manager", "mgr",
+    "super", "ancestor", "root", "previous", "prev", "next", "predecessor", "successor", "replaces", "replacedby",
+    "replyto", "reply", "duplicateof", "mergedinto", "original", "copyof", "belongsto", "vorgesetzter", "vorgesetzte",
+    "vater", "eltern", "uebergeordnet", "ueber", "oberkategorie", "vorgaenger", "nachfolger", "padre", "pere", "father",
+    "mother", "spouse", "mentor", "leader", "lead", "head", "chief", "inreplyto", "supersedes", "mutter", "partner",
+    "jefe", "basedon",
+})  # fmt: skip
+"""What a row of a table may call another row of the same table."""
+
+PURELY_UPWARD = frozenset({
+    "parent", "parents", "reportsto", "reports", "reportto", "superior", "super", "ancestor", "predecessor",
+    "successor", "replaces", "replacedby", "replyto", "inreplyto", "duplicateof", "mergedinto", "copyof",
+    "uebergeordnet", "vater", "eltern", "vorgaenger", "nachfolger", "padre", "pere", "prev", "previous", "next",
+    "root", "belongsto", "father", "mother", "supersedes", "basedon",
+})  # fmt: skip
+"""Those that hardly name anything but the same table."""
+
+_STAFF = ("employee", "staff", "mitarbeiter", "angestellter", "personnel", "worker", "empleado", "personal", "emp",
+          "teacher", "lecturer", "instructor", "agent", "user", "benutzer", "person", "people", "account", "member",
+          "contact")  # fmt: skip
+_USERS = ("user", "benutzer", "anwender", "account", "member", "author", "employee", "staff", "mitarbeiter", "person",
+          "profile", "usuario", "login", "contact", "customer")  # fmt: skip
+_BUYERS = ("customer", "client", "kunde", "cliente", "buyer", "account", "company", "user", "person", "member", "party",
+           "contact", "partner")  # fmt: skip
+_PLAYERS = ("player", "team", "club", "contestant", "competitor", "participant", "athlete", "wrestler", "person")
+_PLACES = ("airport", "station", "port", "city", "location", "place", "stop", "ort", "warehouse", "address", "country")
+_PEOPLE = ("person", "people", "user", "employee", "member", "student", "patient", "customer", "staff", "contact")
+_SUPPLIERS = ("supplier", "vendor", "lieferant", "company", "manufacturer", "brand", "producer", "maker", "partner")
+
+ROLES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("manager", "mgr", "rep", "representative", "supervisor", "assignee", "approver", "clerk", "agent", "salesman",
+         "salesperson", "seller", "handler", "technician", "inspector", "engineer", "leader", "lead", "head", "chief",
+         "boss", "operator", "responsible", "consultant", "director", "chair", "cashier", "driver", "sachbearbeiter",
+         "betreuer", "verantwortlicher", "leiter", "vorgesetzter", "bearbeiter", "berater", "vertreter", "verkaeufer",
+         "fahrer", "zustaendig", "assignedto", "assigned", "handledby", "approvedby", "approved", "picker", "packer",
+         "advisor", "adviser", "coach", "soldby", "servedby", "secretary", "dean", "vendedor"),
+        _STAFF,
+    ),
+    **dict.fromkeys(
+        ("author", "owner", "creator", "editor", "reviewer", "createdby", "created", "updatedby", "updated",
+         "modifiedby", "modified", "deletedby", "sender", "recipient", "receiver", "reporter", "uploader", "publisher",
+         "moderator", "follower", "followed", "following", "friend", "organizer", "organiser", "host", "admin",
+         "poster", "requester", "requestor", "watcher", "voter", "ersteller", "erstelltvon", "angelegtvon", "angelegt",
+         "geaendertvon", "geaendert", "besitzer", "absender", "empfaenger", "verfasser", "lastmodifiedby", "changedby",
+         "enteredby", "postedby", "closedby", "submitter", "actor", "inviter", "invitee", "liked", "blocked", "changed",
+         "entered", "posted", "closed", "invitedby", "performer", "usr", "login"),
+        _USERS,
+    ),
+    **dict.fromkeys(
+        ("buyer", "purchaser", "payer", "soldto", "sold", "billto", "shipto", "orderedby", "debtor", "guest", "kaeufer",
+         "besteller", "rechnungsempfaenger", "auftraggeber", "tenant", "renter", "borrower", "debitor", "cust"),
+        _BUYERS,
+    ),
+    **dict.fromkeys(("winner", "loser", "captain", "opponent", "scorer", "champion", "home", "away", "host", "guest",
+                     "visitor", "runnerup", "striker", "batsman", "bowler"), _PLAYERS),
+    **dict.fromkeys(("origin", "destination", "source", "departure", "arrival", "from", "to", "dest", "start", "von",
+                     "nach", "abflug", "ankunft", "birthplace", "src", "dst"), _PLACES),
+    **dict.fromkeys(("husband", "wife", "spouse", "father", "mother", "child", "partner", "beneficiary", "holder",
+                     "witness"), _PEOPLE),
+    **dict.fromkeys(("manufacturer", "producer", "vendor", "maker", "supplier", "hersteller", "brand", "kreditor",
+                     "provider", "distributor", "lieferant"), _SUPPLIERS),
+}  # fmt: skip
+"""Last word (or words, glued) of a column -> the tables that such a one stands in, the likeliest first."""

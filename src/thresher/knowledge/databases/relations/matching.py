@@ -1,0 +1,272 @@
+"""Which keys a column's name points to, and how plainly.
+
+Invariant: a column costs a bounded number of look-ups, whatever the size of the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from thresher.connectors import Column
+from thresher.knowledge.databases.relations.keys import Form, ParentIndex
+from thresher.knowledge.databases.relations.lexicon import (
+    AMOUNT_JOINTS,
+    AMOUNTS,
+    ATTRIBUTES,
+    MEASURES,
+    PREPOSITIONS,
+    PURELY_UPWARD,
+    QUALIFIERS,
+    ROLES,
+    UPWARD,
+)
+from thresher.knowledge.databases.relations.records import ColumnName, NameMatch
+from thresher.knowledge.databases.relations.words import loose, shortens, stem
+
+SAME_NAME = 3.4
+LOOSE_LOSS = 0.6
+CONTEXT = 3.9
+CONTEXT_TAIL_LOSS = 0.4
+ROLE_LOSS = 0.9
+GLUED_ROLE_LOSS = 1.3
+QUALIFIED_LOSS = 1.2
+SHORT = 3.2
+SHORT_ROLE_LOSS = 0.6
+LEXICAL_ROLE = 3.0
+LEXICAL_STEP = 0.12
+UPWARD_PURE = 3.6
+UPWARD_ELSE = 2.9
+VERB = 3.0
+GLUED_LOSS = 0.2
+NO_KEY_WORD_LOSS = 0.9
+_LEAST_GLUED_ROLE = 4
+_LEAST_VERB = 4
+_LONGEST_SHORT = 7
+_MOST_SHORT_WORDS = 4_000
+"""Different words that are compared with all names; beyond them only names that are found by look-up count."""
+_LEAST_QUALITY = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A column whose parent is looked for.
+
+    Attributes:
+        table: Its table's number.
+        schema: Of the table.
+        entity: The table's stems.
+        column: It.
+        names: The ways to read its name.
+    """
+
+    table: int
+    schema: str
+    entity: tuple[str, ...]
+    column: Column
+    names: tuple[ColumnName, ...]
+
+
+class Matcher:
+    """Matches names against the keys of one schema; what a name alone says is worked out once.
+
+    Args:
+        index: The keys.
+    """
+
+    def __init__(self, index: ParentIndex) -> None:
+        self._index = index
+        self._plain: dict[tuple[str, ColumnName], tuple[NameMatch, ...]] = {}
+        self._shortened: dict[tuple[str, str], tuple[tuple[Form, float], ...]] = {}
+
+    def matches(self, asked: Asked) -> dict[int, NameMatch]:
+        """The best match of each key that the column may point to, by the key's number."""
+        best: dict[int, NameMatch] = {}
+        for name in asked.names:
+            loss = GLUED_LOSS if name.glued else 0.0
+            for match in (*self._of_name(asked.schema, name), *self._of_place(asked, name)):
+                weighed = replace(match, weight=match.weight - loss) if loss else match
+                known = best.get(match.key)
+                if known is None or weighed.weight > known.weight:
+                    best[match.key] = replace(weighed, same=weighed.same or (known is not None and known.same))
+        return best
+
+    def _of_name(self, schema: str, name: ColumnName) -> tuple[NameMatch, ...]:
+        known = self._plain.get((schema, name))
+        if known is None:
+            known = self._plain[schema, name] = tuple(self._plainly(schema, name))
+        return known
+
+    def _plainly(self, schema: str, name: ColumnName) -> Iterator[NameMatch]:
+        if name.whole not in ATTRIBUTES:
+            for key in self._index.columns.get((schema, name.whole), ())[:8]:
+                yield NameMatch(key, SAME_NAME, "named like the key", whole=True, same=True)
+        if not name.core or not _names_something(name):
+            return
+        loss = 0.0 if name.kind else NO_KEY_WORD_LOSS
+        yield from _lessened(self._whole(schema, name), loss)
+        yield from _lessened(self._roles(schema, name), loss)
+        if name.kind:
+            yield from self._qualified(schema, name)
+            yield from self._short(schema, name)
+
+    def _whole(self, schema: str, name: ColumnName) -> Iterator[NameMatch]:
+        joined = name.joined
+        for form in self._index.named(schema, joined):
+            text = "names the table" if form.own else "names the end of the table's name"
+            yield NameMatch(form.key, form.weight, text, whole=form.own)
+        for form in self._index.loose.get((schema, loose(joined)), ())[:8]:
+            yield NameMatch(form.key, form.weight - LOOSE_LOSS, "names the table in another form", whole=True)
+
+    def _roles(self, schema: str, name: ColumnName) -> Iterator[NameMatch]:
+        """`billing_address_id`: the end names the table, what stands before it is the role."""
+        core = name.core
+        for start in range(1, len(core)):
+            rest, role = "".join(core[start:]), " ".join(core[:start])
+            if start == len(core) - 1 and rest in ATTRIBUTES and not self._index.forms.get((schema, rest)):
+                continue
+            for form in self._index.named(schema, rest):
+                yield NameMatch(form.key, form.weight - ROLE_LOSS, f"names the table in the role '{role}'")
+            for form in self._index.loose.get((schema, loose(rest)), ())[:8]:
+                yield NameMatch(form.key, form.weight - ROLE_LOSS - LOOSE_LOSS, f"role '{role}' of the table")
+        if len(core) == 1 and name.kind:
+            yield from self._glued_roles(schema, core[0])
+
+    def _glued_roles(self, schema: str, word: str) -> Iterator[NameMatch]:
+        for start in range(2, len(word) - _LEAST_GLUED_ROLE + 1):
+            for form in self._index.forms.get((schema, stem(word[start:])), ())[:4]:
+                if form.own:
+                    text = f"ends with the table's name, '{word[:start]}' before it"
+                    yield NameMatch(form.key, form.weight - GLUED_ROLE_LOSS, text)
+
+    def _qualified(self, schema: str, name: ColumnName) -> Iterator[NameMatch]:
+        """`airport_from_id`: the beginning names the table."""
+        core = name.core
+        for end in range(len(core) - 1, 0, -1):
+            if not set(core[end:]) <= QUALIFIERS:
+                break
+            for form in self._index.named(schema, "".join(core[:end])):
+                yield NameMatch(form.key, form.weight - QUALIFIED_LOSS, f"the table, '{' '.join(core[end:])}'")
+
+    def _short(self, schema: str, name: ColumnName) -> Iterator[NameMatch]:
+        for form, quality in self._shortenings(schema, name.joined):
+            yield NameMatch(form.key, SHORT * quality - _own_loss(form), f"'{name.joined}' shortens the table's name")
+        if len(name.core) > 1:
+            for form, quality in self._shortenings(schema, name.core[-1]):
+                text = f"'{name.core[-1]}' shortens the table's name, in the role '{' '.join(name.core[:-1])}'"
+                yield NameMatch(form.key, SHORT * quality - SHORT_ROLE_LOSS - _own_loss(form), text)
+
+    def _shortenings(self, schema: str, word: str) -> tuple[tuple[Form, float], ...]:
+        known = self._shortened.get((schema, word))
+        if known is None:
+            known = () if len(self._shortened) > _MOST_SHORT_WORDS or not word else self._shorten(schema, word)
+            self._shortened[schema, word] = known
+        return known
+
+    def _shorten(self, schema: str, word: str) -> tuple[tuple[Form, float], ...]:
+        found: list[tuple[Form, float]] = []
+        for form in self._index.words.get((schema, word[0]), ()):
+            quality = _quality(word, form.words)
+            if quality >= _LEAST_QUALITY:
+                found.append((form, quality))
+        found.sort(key=lambda pair: (-pair[1], sum(map(len, pair[0].words)), pair[0].key))
+        return tuple(found[:6])
+
+    def _of_place(self, asked: Asked, name: ColumnName) -> Iterator[NameMatch]:
+        """What a name says in its table: a part of it, a row above, a role that rows of a table play."""
+        if not name.core or not _names_something(name):
+            return
+        loss = 0.0 if name.kind else NO_KEY_WORD_LOSS
+        if name.kind and name.joined:
+            yield from self._context(asked, name)
+        yield from self._upward(asked, name)
+        yield from _lessened(self._lexical(asked, name), loss / 2)
+        if not name.kind:
+            yield from self._verb(asked, name)
+
+    def _context(self, asked: Asked, name: ColumnName) -> Iterator[NameMatch]:
+        """`orders.status_id` and `order_status`; parts of the table's own name do for it."""
+        for start in range(len(asked.entity)):
+            for end in range(len(asked.entity), start, -1):
+                whole = "".join(asked.entity[start:end]) + name.joined
+                lost = CONTEXT_TAIL_LOSS * (start + len(asked.entity) - end)
+                for form in self._index.forms.get((asked.schema, whole), ())[:4]:
+                    if form.own:
+                        yield NameMatch(form.key, CONTEXT - lost, "with its own table's name it names the table")
+
+    def _upward(self, asked: Asked, name: ColumnName) -> Iterator[NameMatch]:
+        glued = name.joined
+        pure = glued in PURELY_UPWARD or name.core[0] in PURELY_UPWARD
+        if not pure and glued not in UPWARD and name.core[-1] not in UPWARD:
+            return
+        plain = len(name.core) == 1 or name.core[-1] in UPWARD or glued in UPWARD
+        if not plain and not _about(asked.entity, name.core[1:]):
+            return
+        for key in self._index.of_table.get(asked.table, ())[:1]:
+            yield NameMatch(key, UPWARD_PURE if pure else UPWARD_ELSE, "names another row of its own table")
+
+    def _lexical(self, asked: Asked, name: ColumnName) -> Iterator[NameMatch]:
+        role = name.joined if name.joined in ROLES else name.core[-1]
+        if role not in ROLES and name.core[-1] in PREPOSITIONS:
+            role = name.core[0]
+        for place, table in enumerate(ROLES.get(role, ())):
+            for form in self._index.named(asked.schema, stem(table))[:3]:
+                weight = LEXICAL_ROLE - LEXICAL_STEP * place - 0.5 * (BOTH - min(form.weight, BOTH))
+                yield NameMatch(form.key, weight, f"'{role}' is a role of the table's rows")
+
+    def _verb(self, asked: Asked, name: ColumnName) -> Iterator[NameMatch]:
+        """`ship_via` and `shippers`, `taught_by` not."""
+        if len(name.core) != 2 or name.core[1] not in PREPOSITIONS or len(name.core[0]) < _LEAST_VERB:
+            return
+        verb = name.core[0].removesuffix("ed")
+        for form in self._index.words.get((asked.schema, verb[0]), ()):
+            if len(form.words) == 1 and form.words[0] != verb and form.words[0].startswith(verb):
+                yield NameMatch(form.key, VERB, f"'{verb}' is the verb of the table's name")
+
+
+BOTH = 4.5
+
+
+def _names_something(name: ColumnName) -> bool:
+    """Whether a column may hold keys by its name: one without a key word must not be called like a measure."""
+    if name.kind:
+        return True
+    if set(name.core[1:-1]) & AMOUNT_JOINTS or set(name.core[:-1]) & AMOUNTS:
+        return False
+    return name.core[-1] not in MEASURES or name.core[-1] in ROLES
+
+
+def _about(entity: tuple[str, ...], words: Sequence[str]) -> bool:
+    return "".join(words) in ("".join(entity), entity[-1])
+
+
+def _lessened(matches: Iterator[NameMatch], loss: float) -> Iterator[NameMatch]:
+    return (replace(match, weight=match.weight - loss) for match in matches) if loss else matches
+
+
+def _own_loss(form: Form) -> float:
+    """A short form of a name that itself is only a part is worth less."""
+    return max(0.0, 0.5 * (BOTH - 0.6 - form.weight))
+
+
+def _quality(word: str, name: tuple[str, ...]) -> float:
+    """How well a word may shorten a name, 0 to 1."""
+    if len(word) > _LONGEST_SHORT and len(name) == 1:
+        return 0.9 if name[0].startswith(word) else 0.0
+    if len(name) == 1:
+        return shortens(word, name[0])
+    if len(word) == len(name) and word == "".join(part[0] for part in name):
+        return 0.75
+    return _joined_quality(word, name)
+
+
+def _joined_quality(word: str, name: tuple[str, ...]) -> float:
+    """`custord` and `customer_order`: a beginning of each word in turn."""
+    worst, rest = 1.0, word
+    for number, part in enumerate(name):
+        size = next((n for n in range(min(len(part), len(rest)), 0, -1) if part.startswith(rest[:n])), 0)
+        if size < 2:
+            return 0.0
+        size = len(rest) if number == len(name) - 1 and part.startswith(rest) else size
+        worst, rest = min(worst, 0.8 if size >= 3 or size == len(part) else 0.5), rest[size:]
+    return worst if not rest else 0.0

@@ -1,0 +1,99 @@
+"""What speaks for and against one pair of columns, added up to a score.
+
+The weights are log odds, so that the score is a probability: the logistic function of their sum. They were set on
+schemas written for it and checked on others (`docs/decisions/0020-potential-relations.md`).
+
+Invariant: pure; None where the pair cannot be a key at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from thresher.connectors import Column, Profiles, Table
+from thresher.knowledge.databases.models import Evidence
+from thresher.knowledge.databases.relations.coverage import judge_values
+from thresher.knowledge.databases.relations.lexicon import KeyKind
+from thresher.knowledge.databases.relations.records import NameMatch, ParentKey
+
+BIAS: Final = -1.6
+"""Of a pair of which nothing is known."""
+SAME_TYPE, NEAR_TYPE, OTHER_TYPE = 0.3, 0.0, -2.2
+RANKS: Final = {"primary": 0.2, "unique": -0.4, "likely": -0.7}
+SAME_KIND, OTHER_KIND = 0.2, -0.8
+OWN_KEY = -0.6
+OTHER_SCHEMA = -1.2
+_NUMBERS = ("integer", "decimal")
+_TEXTS = ("text", "other", "uuid")
+_RANK_TEXTS = {
+    "primary": "the primary key",
+    "unique": "a unique key",
+    "likely": "called like a key, but none is declared",
+}
+
+
+def weigh(
+    match: NameMatch, child: tuple[Table, Column, KeyKind], parent: tuple[Table, ParentKey], profiles: Profiles | None
+) -> tuple[Evidence, ...] | None:
+    """All evidence of a pair, or None where its types cannot hold the same values."""
+    table, column, kind = child
+    target, key = parent
+    typed = judge_types(column, key.column)
+    if typed is None or (typed.weight == OTHER_TYPE and not (kind or match.same)):
+        return None
+    evidence = [Evidence("name", match.text, round(match.weight, 2)), typed]
+    evidence.append(Evidence("key", f"{key.column.name} is {_RANK_TEXTS[key.rank]}", RANKS[key.rank]))
+    evidence += _kinds(kind, key.name.kind)
+    if table.primary_key == (column.name,):
+        evidence.append(Evidence("direction", "the column is the key of its own table: at most one row each", OWN_KEY))
+    if table.schema != target.schema:
+        evidence.append(Evidence("name", f"in another schema, {target.schema}", OTHER_SCHEMA))
+    if profiles is not None:
+        evidence += _values(profiles, table, column, target, key.column)
+    return tuple(evidence)
+
+
+def judge_types(child: Column, parent: Column) -> Evidence | None:
+    """Whether two types hold the same values; None where they never do."""
+    pair = (child.family, parent.family)
+    text = f"{child.type} and {parent.type}"
+    if _fraction(child) or _fraction(parent):
+        return None
+    if child.family == parent.family:
+        same = child.type.lower() == parent.type.lower() or child.length == parent.length
+        return Evidence("type", text, SAME_TYPE if same else NEAR_TYPE)
+    if all(family in _NUMBERS for family in pair) or all(family in _TEXTS for family in pair):
+        return Evidence("type", text, NEAR_TYPE)
+    if all(family in (*_NUMBERS, *_TEXTS) for family in pair):
+        return Evidence("type", f"{text}: of different families", OTHER_TYPE)
+    return None
+
+
+def _fraction(column: Column) -> bool:
+    """Whether a decimal has places behind its point, as its type says it."""
+    inner = column.type.partition("(")[2].partition(")")[0]
+    return column.family == "decimal" and "," in inner and inner.split(",")[-1].strip() not in ("0", "")
+
+
+def _kinds(child: KeyKind, parent: KeyKind) -> Iterator[Evidence]:
+    if not child or not parent:
+        return
+    if child == parent:
+        yield Evidence("name", f"both are called {child}", SAME_KIND)
+    else:
+        yield Evidence("name", f"called {child}, the key {parent}", OTHER_KIND)
+
+
+def _values(profiles: Profiles, table: Table, column: Column, target: Table, key: Column) -> Iterator[Evidence]:
+    child = profiles.columns.get((table.schema, table.name, column.name))
+    parent = profiles.columns.get((target.schema, target.name, key.name))
+    if child is not None and parent is not None and child.count and parent.count:
+        yield from judge_values(child, parent)
+
+
+def score_of(evidence: Iterable[Evidence]) -> float:
+    """The probability that all the evidence together gives, 0 to 1."""
+    total = BIAS + math.fsum(one.weight for one in evidence)
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
