@@ -5,6 +5,8 @@ Invariant: here the kinds meet, and nowhere below; what is cut, missing or degra
 Uses: core, embedding, knowledge, search.
 """
 
+from thresher.context.borders import border_of
+from thresher.context.datasources import datasource_variables
 from thresher.context.passages import DocumentSource
 from thresher.context.questions import DEFAULT_BUDGET, LARGEST_BUDGET
 from thresher.context.readiness import Condition, Readiness
@@ -32,6 +34,8 @@ __all__ = [
     "Situation",
     "Source",
     "Variables",
+    "border_of",
+    "datasource_variables",
     "prompt_data",
     "prompt_text",
     "rulebook_text",

@@ -46,6 +46,12 @@ def connection_id(context: ServerRequestContext[Any, Any]) -> str:
     return cast("str", known) if known else connection.state.setdefault(_ID, connection.session_id or uuid4().hex)
 
 
+def client_name(context: ServerRequestContext[Any, Any]) -> str:
+    """Name and version of the client, as it says them; empty where it does not."""
+    told = connection_of(context).client_params
+    return " ".join(filter(None, (told.client_info.name, told.client_info.version))) if told is not None else ""
+
+
 class Identified:
     """Server middleware: each message is served for the caller of its own HTTP request or stream."""
 

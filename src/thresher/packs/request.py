@@ -26,11 +26,13 @@ class Request:
         services: The running product.
         caller: Who asks.
         chat: The model of the caller's own client; None where it offers none.
+        client: Name and version of the caller's client, as it says them; empty where it does not.
     """
 
     services: Services
     caller: Caller
     chat: Chat | None = None
+    client: str = ""
 
 
 _request: ContextVar[Request | None] = ContextVar("thresher_request", default=None)
