@@ -1,0 +1,147 @@
+"""Reads the schema of a SQLite file from its pragmas.
+
+Invariant: a table or view that SQLite cannot read itself (a missing module, a view of a table that is gone) is there
+without columns; it spoils nothing else.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final
+
+from thresher.connectors.families import family, length_of
+from thresher.connectors.records import Column, ForeignKey, RelationKind, Schema, Table
+
+_TABLES: Final = """
+SELECT name, type, wr FROM pragma_table_list
+WHERE schema = 'main' AND type IN ('table', 'view', 'virtual') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+ORDER BY name
+"""
+_COLUMNS: Final = 'SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?) ORDER BY cid'
+_KEYS: Final = 'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq'
+_UNIQUE: Final = """
+SELECT l.name, i.name FROM pragma_index_list(?) l, pragma_index_info(l.name) i
+WHERE l."unique" AND l.origin <> 'pk' AND NOT l.partial ORDER BY l.seq DESC, i.seqno
+"""
+_HIDDEN: Final = 1
+_GENERATED: Final = (2, 3)
+
+
+def read_schema(database: sqlite3.Connection, limit: int) -> Schema:
+    """All tables and views of a file, at most `limit` of them; the stamp is for the caller to fill in."""
+    found = database.execute(_TABLES).fetchall()
+    counted = _counted(database)
+    tables = [_table(database, name, kind, bool(plain), counted) for name, kind, plain in found[:limit]]
+    return Schema(
+        dialect="sqlite",
+        version=sqlite3.sqlite_version,
+        default_schema="",
+        tables=tuple(_resolved(tables)),
+        left_out=max(len(found) - limit, 0),
+    )
+
+
+def _table(
+    database: sqlite3.Connection, name: str, kind: str, without_rowid: bool, counted: Mapping[str, int]
+) -> Table:
+    relation: RelationKind = "view" if kind == "view" else "table"
+    raw: Sequence[Sequence[Any]] = ()
+    with suppress(sqlite3.Error):
+        raw = database.execute(_COLUMNS, (name,)).fetchall()
+    primary = [str(row[0]) for row in sorted((row for row in raw if row[4]), key=lambda row: row[4])]
+    columns = tuple(_column(row, len(primary)) for row in raw if row[5] != _HIDDEN)
+    if relation == "view" or kind == "virtual":
+        return Table("", name, relation, columns, tuple(primary))
+    return Table(
+        schema="",
+        name=name,
+        kind=relation,
+        columns=columns,
+        primary_key=tuple(primary),
+        unique=tuple(_unique(database.execute(_UNIQUE, (name,)))),
+        foreign_keys=tuple(_keys(database.execute(_KEYS, (name,)))),
+        rows=counted.get(name) if without_rowid or name in counted else _last_row(database, name),
+    )
+
+
+def _column(row: Sequence[Any], primary: int) -> Column:
+    name, type_name, required, default, key, hidden = row
+    is_row_number = key and primary == 1 and str(type_name).upper() == "INTEGER"
+    if hidden in _GENERATED:
+        default = "generated"
+    elif is_row_number:
+        default = "identity"
+    return Column(
+        name=str(name),
+        type=str(type_name),
+        family=family("sqlite", str(type_name)),
+        nullable=not required and not key,
+        default=default,
+        length=length_of(str(type_name)),
+    )
+
+
+def _unique(rows: Iterable[Sequence[Any]]) -> list[tuple[str, ...]]:
+    """Keys of columns; an index of expressions is no key of columns."""
+    indexes: dict[str, list[str | None]] = defaultdict(list)
+    for index, column in rows:
+        indexes[index].append(column)
+    keys = [
+        tuple(column for column in columns if column is not None) for columns in indexes.values() if None not in columns
+    ]
+    return list(dict.fromkeys(keys))
+
+
+def _keys(rows: Iterable[Sequence[Any]]) -> list[ForeignKey]:
+    """Keys in the order in which they were declared; SQLite numbers them backwards and names none."""
+    keys: dict[int, list[Sequence[Any]]] = defaultdict(list)
+    for row in rows:
+        keys[row[0]].append(row)
+    return [
+        ForeignKey("", tuple(str(row[2]) for row in parts), "", str(parts[0][1]), tuple(row[3] or "" for row in parts))
+        for _, parts in sorted(keys.items(), reverse=True)
+    ]
+
+
+def _resolved(tables: Sequence[Table]) -> list[Table]:
+    """Keys point to tables as these are written, and to their primary key where they name no column."""
+    known = {table.name.lower(): table for table in tables}
+
+    def settle(key: ForeignKey) -> ForeignKey:
+        target = known.get(key.table.lower())
+        if target is None:
+            return replace(key, target_columns=tuple(column or "" for column in key.target_columns))
+        names = {column.name.lower(): column.name for column in target.columns}
+        given = tuple(names.get(column.lower(), column) for column in key.target_columns)
+        columns = given if all(given) else target.primary_key[: len(key.columns)]
+        return replace(key, table=target.name, target_columns=columns)
+
+    return [
+        replace(table, foreign_keys=tuple(key for key in map(settle, table.foreign_keys) if _is_whole(key)))
+        for table in tables
+    ]
+
+
+def _is_whole(key: ForeignKey) -> bool:
+    return len(key.columns) == len(key.target_columns) and all(key.target_columns)
+
+
+def _counted(database: sqlite3.Connection) -> dict[str, int]:
+    """Rows by table, where somebody had SQLite count them (`ANALYZE`)."""
+    with suppress(sqlite3.Error):
+        found = database.execute("SELECT tbl, max(CAST(stat AS INTEGER)) FROM sqlite_stat1 GROUP BY tbl").fetchall()
+        return {str(name): int(rows) for name, rows in found if rows is not None}
+    return {}
+
+
+def _last_row(database: sqlite3.Connection, name: str) -> int | None:
+    """The number of the last row: found at once, and no less than the rows unless they were numbered otherwise."""
+    quoted = name.replace('"', '""')
+    with suppress(sqlite3.Error):
+        last = database.execute(f'SELECT max(rowid) FROM "{quoted}"').fetchone()[0]  # noqa: S608 - the catalog's, quoted
+        return max(int(last or 0), 0)
+    return None
