@@ -7,20 +7,25 @@ tenant's.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from pathlib import Path
 from typing import Any, Final, cast
 
 from thresher.audit import queries
 from thresher.audit.anchors import Anchors
-from thresher.audit.links import Signer, decision_of, outcome_of
-from thresher.audit.records import Attempt, Ended, Entries, Entry, Filters, Outcome
-from thresher.audit.writing import Writer
-from thresher.core import Caller, InvalidInput, current_trace
+from thresher.audit.checking import Check, Frame
+from thresher.audit.links import Content, Signer, decision_of, outcome_of
+from thresher.audit.records import Attempt, Ended, Entries, Entry, Filters, Outcome, Verification
+from thresher.audit.writing import Writer, broken
+from thresher.core import Caller, InvalidInput, Tenant, current_trace
 from thresher.store import Database, SecretBox
 
 MOST_ENTRIES: Final = 500
 """Entries of one page."""
+_AT_ONCE: Final = 1_000
+"""Links that a check reads in one statement."""
 _NO_FILTERS: Final = Filters()
+_HEAD: Final = re.compile(r"(?P<place>[1-9][0-9]{0,17}):(?P<hash>[0-9a-f]{64})")
 
 
 class AuditLog:
@@ -83,6 +88,62 @@ class AuditLog:
         found = tuple(_entry(row) for row in rows[:limit])
         return Entries(found, str(found[-1].id) if len(rows) > limit else "")
 
+    async def verify(self, tenant: Tenant, *, expect: str = "") -> Verification:
+        """Read the whole chain and say what was changed, left out, added or cut.
+
+        Args:
+            tenant: Whose.
+            expect: A head that was noted earlier, `place:hash`; it must still be in the chain.
+
+        Raises:
+            InvalidInput: `expect` is no head.
+        """
+        expected = _noted_head(expect)
+        anchor = self._anchors.read(tenant)  # before the chain's end is read, which may move on meanwhile
+        async with self._database.transaction(tenant) as connection:
+            await queries.hold(connection, tenant, alone=False)
+            ends = await queries.read_ends(connection, tenant)
+            statements = await queries.read_statements(connection, tenant)
+            check = Check(self._signer, Frame(tenant.id, ends.head, ends.last, tuple(statements), anchor, expected))
+            after = check.pruned
+            while links := await queries.read_links(connection, tenant, after, ends.last, _AT_ONCE):
+                check.read(links)
+                after = links[-1].id
+        return check.end()
+
+    async def prune(self, tenant: Tenant, moment: dt.datetime) -> int:
+        """Remove the links that were written up to a moment; a link says so and is never removed itself.
+
+        Returns:
+            How many links were removed.
+
+        Raises:
+            AuditBroken: The log was tampered with: what proves it must not go.
+            StoreUnavailable: The database cannot be reached.
+        """
+        if not (await self.verify(tenant)).sound:
+            raise broken("was tampered with")
+        async with self._database.transaction(tenant) as connection:
+            last = await queries.last_before(connection, tenant, moment)
+        if last is None:
+            return 0
+        now = dt.datetime.now(dt.UTC)
+        await self._writer.append(tenant, Content("pruned", now, subject=last[0], note=last[1].hex()))
+        async with self._database.transaction(tenant) as connection:
+            await queries.hold(connection, tenant, alone=True)
+            return await queries.prune(connection)
+
+    async def restart(self, tenant: Tenant) -> int:
+        """Go on after trouble: a link says that what is wrong before it is known. Nothing is removed or mended.
+
+        Returns:
+            The place of that link.
+
+        Raises:
+            StoreUnavailable: The database cannot be reached.
+        """
+        return await self._writer.restart(tenant)
+
     async def settle(self) -> None:
         """Wait until every line given so far is written, or could not be."""
         await self._writer.settle()
@@ -94,6 +155,16 @@ def _place(cursor: str) -> int | None:
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
         raise InvalidInput("This is no cursor of the audit log.", hint="Give the one of the page before, or none.")
     return int(cursor)
+
+
+def _noted_head(text: str) -> tuple[int, bytes] | None:
+    if not text or text == "0:":
+        return None
+    if (found := _HEAD.fullmatch(text)) is None:
+        raise InvalidInput(
+            "What is expected is no head of an audit log.", hint="Give `place:hash` as an earlier check printed it."
+        )
+    return int(found["place"]), bytes.fromhex(found["hash"])
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:

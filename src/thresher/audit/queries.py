@@ -31,14 +31,28 @@ _TYPES: Final = {
 _CONTENT: Final = ", ".join(_COLUMNS)
 _GIVEN: Final = ", ".join(f"{name} {_TYPES.get(name, 'text')}" for name in _COLUMNS)
 
-_APPEND: Final = f"""
-    with moved as (
+_MOVE: Final = """
       update audit_head set id = %(id)s, hash = %(hash)s, key = %(key)s, seal = %(seal)s
-      where tenant_id = %(tenant)s and id = %(former_id)s and hash = %(former_hash)s returning id)
+      where tenant_id = %(tenant)s and id = %(former_id)s and hash = %(former_hash)s returning id"""
+_PUT: Final = """
+      insert into audit_head (tenant_id, id, hash, key, seal)
+      values (%(tenant)s, %(id)s, %(hash)s, %(key)s, %(seal)s)
+      on conflict (tenant_id) do update
+      set id = excluded.id, hash = excluded.hash, key = excluded.key, seal = excluded.seal returning id"""
+
+
+def _adding(moving: str) -> bytes:
+    """The statement that moves the head in some way and adds links if it did."""
+    return f"""
+    with moved as ({moving})
     insert into audit_link (tenant_id, id, key, previous, hash, {_CONTENT})
     select %(tenant)s, given.id, %(key)s, decode(previous, 'hex'), decode(given.hash, 'hex'), {_CONTENT}
     from moved, json_to_recordset(%(links)s::json) as given (id bigint, previous text, hash text, {_GIVEN})
     returning id""".encode()  # noqa: S608 - from the names of our own records
+
+
+_APPEND: Final = _adding(_MOVE)
+_RESTART: Final = _adding(_PUT)
 _BEGIN: Final = b"""
     insert into audit_head (tenant_id, id, hash, key, seal)
     select %(tenant)s, %(id)s, %(hash)s, %(key)s, %(seal)s
@@ -61,7 +75,7 @@ _STATEMENTS: Final = f"""
     order by id""".encode()  # noqa: S608 - as above
 _LAST_BEFORE: Final = b"""
     select id, hash from audit_link where tenant_id = %(tenant)s and at <= %(before)s order by id desc limit 1"""
-_HELD: Final = 7_266_273_710_483
+_HELD: Final = 726_627_371
 """With the tenant's id it names the lock that holds off pruning while a chain is read."""
 
 
@@ -95,6 +109,12 @@ async def append_locked(
     await raw.execute(_APPEND, _append_values(tenant, former, head, links))
 
 
+async def replace_head(connection: AsyncConnection, tenant: Tenant, head: Head, links: Sequence[Link]) -> None:
+    """Add links whatever the head says, even that there is none."""
+    raw = await driver(connection)
+    await raw.execute(_RESTART, _append_values(tenant, head, head, links))
+
+
 async def begin(database: Database, tenant: Tenant, head: Head) -> None:
     """Give a tenant without links its first head."""
     values = {"tenant": tenant.id, "id": head.id, "hash": head.hash, "key": head.key, "seal": head.seal}
@@ -120,8 +140,7 @@ async def lock_head(connection: AsyncConnection, tenant: Tenant) -> Head | None:
 async def hold(connection: AsyncConnection, tenant: Tenant, *, alone: bool) -> None:
     """Read a chain while nobody prunes it; or, `alone`, prune it while nobody reads."""
     function = "pg_advisory_xact_lock" if alone else "pg_advisory_xact_lock_shared"
-    lock = _HELD + (tenant.id << 44)
-    await (await driver(connection)).execute(f"select {function}(%s)".encode(), (lock,))
+    await (await driver(connection)).execute(f"select {function}(%s, %s)".encode(), (_HELD, tenant.id))
 
 
 async def read_ends(connection: AsyncConnection, tenant: Tenant) -> Ends:

@@ -7,6 +7,7 @@ written: whoever may not act without a line in the log does not act.
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -77,6 +78,30 @@ class Writer:
         """Read the head anew before the next link."""
         self._heads.pop(tenant.id, None)
 
+    async def restart(self, tenant: Tenant) -> int:
+        """Add a link behind whatever is stored, and a head that names it.
+
+        Returns:
+            Its place.
+        """
+        await self.settle()
+        anchor = self._anchors.read(tenant)
+        async with self._database.transaction(tenant) as connection:
+            await queries.lock_head(connection, tenant)
+            ends = await queries.read_ends(connection, tenant)
+            last = await queries.read_links(connection, tenant, ends.last - 1, ends.last, 1)
+            former = Head(
+                max(ends.last, ends.head.id if ends.head else 0, anchor.id if anchor else 0),
+                last[0].hash if last else NOTHING,
+                b"",
+                b"",
+            )
+            now = dt.datetime.now(dt.UTC)
+            content = Content("restarted", now, subject=ends.last, note=former.hash.hex())
+            links, head = self._follow(tenant, former, [content])
+            await queries.replace_head(connection, tenant, head, links)
+        return self._written(tenant, head, links)[0]
+
     async def _empty(self, tenant: Tenant, queue: _Queue) -> None:
         try:
             while queue.waiting:
@@ -104,14 +129,14 @@ class Writer:
             return await self._write_locked(tenant, contents)
         except UniqueViolation:
             self.forget(tenant)
-            raise _broken("has links behind its head") from None
+            raise broken("has links behind its head") from None
 
     async def _is_in(self, tenant: Tenant, former: Head, link: Link) -> bool:
         """Whether a link was written after all: a connection that is lost on the way leaves that open."""
         self.forget(tenant)
         head, found = await queries.read_head(self._database, tenant, link.id)
         if head is None or head.id < former.id:
-            raise _broken("was cut")
+            raise broken("was cut")
         return found == link.hash
 
     async def _write_locked(self, tenant: Tenant, contents: Sequence[Content]) -> list[int]:
@@ -144,10 +169,10 @@ class Writer:
 
     def _checked(self, tenant: Tenant, head: Head | None) -> Head:
         if head is None:
-            raise _broken("has lost its head")
+            raise broken("has lost its head")
         if not self._signer.seals(tenant.id, head):
             changed = "has a head that was changed" if head.key == self._signer.key else "was written with another key"
-            raise _broken(changed)
+            raise broken(changed)
         return head
 
 
@@ -162,7 +187,8 @@ def _tell(places: Sequence[asyncio.Future[int]], written: list[int] | BaseExcept
             place.set_result(written[index])
 
 
-def _broken(what: str) -> AuditBroken:
+def broken(what: str) -> AuditBroken:
+    """The error of whoever would have added to a log that is not whole."""
     return AuditBroken(
         f"The audit log {what}, so nothing is added to it and no statement runs.",
         hint="See what happened: thresher audit verify. When that is settled: thresher audit restart.",
