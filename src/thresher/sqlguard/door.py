@@ -8,13 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
+from thresher.sqlguard import mysql, postgresql, sqlite
 from thresher.sqlguard.records import Dialect, Knowledge, Limits, Verdict
 from thresher.sqlguard.refusals import Refused
 
 Reader: TypeAlias = Callable[[str, Dialect, Knowledge, Limits], Verdict]
 """Reads one text of a dialect: returns the verdict of a statement that may run, raises `Refused` for any other."""
 
-READERS: Final[Mapping[Dialect, Reader]] = {}
+READERS: Final[Mapping[Dialect, Reader]] = {
+    "postgresql": postgresql.read,
+    "mysql": mysql.read,
+    "mariadb": mysql.read,
+    "sqlite": sqlite.read,
+}
 
 _NOTHING: Final = Knowledge()
 _DEFAULT: Final = Limits()

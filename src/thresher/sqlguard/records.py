@@ -90,12 +90,16 @@ class Functions:
             the engine's own schema.
         own: Functions of users that the connection's owner allows, as `schema.name`, lower case.
         operators: Operators of users, which call functions: refused. Empty where the engine has none.
+        types: Types of users that only hold values, and may be cast to: `name` and `schema.name`.
+        fields: Functions of users that can be called as a field of a value, `value.name`: refused as such.
     """
 
     allowed: frozenset[str]
     shadowed: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
     operators: frozenset[str] = frozenset()
+    types: frozenset[str] = frozenset()
+    fields: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,7 @@
+"""PostgreSQL: a statement is read by its own grammar, and every node of its tree is on a list of what only reads."""
+
+from __future__ import annotations
+
+from thresher.sqlguard.postgresql.statements import read
+
+__all__ = ["read"]

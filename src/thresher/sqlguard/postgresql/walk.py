@@ -1,0 +1,273 @@
+"""The walk through a tree: every node and every field of it is met, or the statement is refused.
+
+Invariant: nothing is skipped. What is met is looked up in the list of kinds; names are looked up in the lists of names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from thresher.sqlguard.postgresql.costs import GROWING, ROWS, TEXTS, Sizes
+from thresher.sqlguard.postgresql.grammar import DEEP, Body, Offsets, nodes_of, text_of
+from thresher.sqlguard.postgresql.names import INTERNAL, SETTINGS, refused_relation, shipped
+from thresher.sqlguard.postgresql.nodes import KINDS, NODES, PLAIN, is_writing
+from thresher.sqlguard.records import Functions, Limits, Rule
+from thresher.sqlguard.refusals import Refused
+
+CATALOG: Final = "pg_catalog"
+_SAMPLES: Final = frozenset({"bernoulli", "system"})
+_IMPLIED: Final = frozenset({"AEXPR_BETWEEN", "AEXPR_NOT_BETWEEN", "AEXPR_BETWEEN_SYM", "AEXPR_NOT_BETWEEN_SYM"})
+
+Scope = frozenset[str]
+"""Names of the queries of WITH that are seen from a place."""
+_Waiting = tuple[str, Body, int, int, Scope]
+"""Kind, fields, depth, place in bytes, scope."""
+
+
+class Walk:
+    """One walk; it collects what the statement reads and calls.
+
+    Args:
+        functions: What the database has; None: nothing is known of it.
+        limits: How deep and how large it may be.
+        offsets: Places of the text.
+    """
+
+    def __init__(self, functions: Functions | None, limits: Limits, offsets: Offsets) -> None:
+        self._list = shipped()
+        self._is_known = functions is not None
+        self._functions = functions or self._list.functions
+        self._limits = limits
+        self._offsets = offsets
+        self._sizes = Sizes()
+        self.tables: dict[str, None] = {}
+        self.functions: dict[str, None] = {}
+
+    def read(self, kind: str, body: Body, at: int) -> None:
+        """Meets everything from a node down.
+
+        Args:
+            kind: Of the node.
+            body: Its fields.
+            at: Its place in bytes.
+
+        Raises:
+            Refused: Something in it may not be.
+        """
+        waiting: list[_Waiting] = [(kind, body, 1, at, frozenset())]
+        while waiting:
+            kind, body, depth, at, scope = waiting.pop()
+            fields = KINDS.get(kind)
+            if fields is None:
+                raise self._unknown_kind(kind, at)
+            if depth > self._limits.depth:
+                raise self._refused("too_deep", "The statement is nested too deeply.", at, hint=DEEP)
+            at = _place(body, at)
+            look = _LOOKS.get(kind)
+            if look:
+                look(self, body, at, scope)
+            children = list(self._children(kind, body, fields, at))
+            scopes = _scopes(kind, body, children, scope)
+            waiting.extend(
+                (child, below, depth + 1, at, seen)
+                for (child, below), seen in zip(reversed(children), reversed(scopes), strict=True)
+            )
+        self._sizes.check(self._limits.literal_count, self._offsets.characters)
+
+    def _children(self, kind: str, body: Body, fields: dict[str, str], at: int) -> Iterator[tuple[str, Body]]:
+        for name, value in body.items():
+            holds = fields.get(name)
+            if holds == PLAIN:
+                continue
+            if holds == NODES:
+                for node in nodes_of(value):
+                    yield from node.items()
+            elif holds is None:
+                raise self._unknown_field(kind, name, at)
+            else:
+                yield holds, value
+
+    def look_at_call(self, body: Body, at: int, _scope: Scope) -> None:
+        """A function that is called by name."""
+        parts = _strings(body["funcname"])
+        name = parts[-1]
+        self._require_function(parts, at)
+        self.functions[".".join(parts).lower()] = None
+        if name in TEXTS or name in ROWS:
+            self._sizes.calls.append((name, body, at))
+        if name == "current_setting":
+            self._require_setting(body, at)
+
+    def look_at_columns(self, body: Body, at: int, _scope: Scope) -> None:
+        """`a.b` may be the function `b` of `a`."""
+        for name in _strings(body["fields"])[1:]:
+            self._require_field(name, at)
+
+    def look_at_selection(self, body: Body, at: int, _scope: Scope) -> None:
+        """`(a).b` may be the function `b` of `a`."""
+        for name in _strings(body.get("indirection", ())):
+            self._require_field(name, at)
+
+    def look_at_relation(self, body: Body, at: int, scope: Scope) -> None:
+        """A table, a view, or a query of WITH."""
+        schema, name = body.get("schemaname", ""), body["relname"]
+        reason = refused_relation(schema, name)
+        if reason:
+            raise self._refused("relation", f"{name} may not be read: {reason[0].lower()}{reason[1:]}", at)
+        if schema or name not in scope:
+            self.tables[f"{schema}.{name}" if schema else name] = None
+
+    def look_at_operation(self, body: Body, at: int, _scope: Scope) -> None:
+        """An operator calls a function."""
+        if body.get("kind") in _IMPLIED:
+            return
+        parts = _strings(body.get("name", ()))
+        self._require_operator(parts, at)
+        if parts[-1:] and parts[-1] in GROWING:
+            self._sizes.numbers.append(("A_Expr", body, at))
+
+    def look_at_order(self, body: Body, at: int, _scope: Scope) -> None:
+        """`ORDER BY ... USING` names an operator."""
+        self._require_operator(_strings(body.get("useOp", ())), at)
+
+    def look_at_subquery(self, body: Body, at: int, _scope: Scope) -> None:
+        """`x operator ANY (SELECT ...)`."""
+        self._require_operator(_strings(body.get("operName", ())), at)
+
+    def look_at_type(self, body: Body, at: int, _scope: Scope) -> None:
+        """A cast calls functions of the type."""
+        parts = _strings(body.get("names", ()))
+        self._require_type(parts, at)
+        for size in body.get("typmods", ()):
+            value = size.get("A_Const", {}).get("ival", {}).get("ival", 0)
+            if abs(value) > self._limits.literal_count:
+                raise self._refused("cost", f"A {parts[-1]} of {value:,} is longer than any answer.", at)
+
+    def look_at_sample(self, body: Body, at: int, _scope: Scope) -> None:
+        """A method of TABLESAMPLE is a function."""
+        parts = _strings(body.get("method", ()))
+        if parts[-1:] and (parts[-1] not in _SAMPLES or parts[:-1] not in ([], [CATALOG])):
+            raise self._refused("function", f"The sampling method {'.'.join(parts)} is not PostgreSQL's own.", at)
+
+    def look_at_constant(self, body: Body, at: int, _scope: Scope) -> None:
+        """Numbers may become sizes."""
+        if "isnull" not in body and "boolval" not in body:
+            self._sizes.numbers.append(("A_Const", body, at))
+
+    def _require_function(self, parts: Sequence[str], at: int) -> None:
+        known, name, written = self._functions, parts[-1], ".".join(parts)
+        if len(parts) == 1:
+            if name in known.shadowed:
+                hint = f"Write pg_catalog.{name}." if name in known.allowed else ""
+                reason = f"{name} is also a function of this database's users."
+                raise self._refused("shadowed_function", reason, at, hint=hint)
+            if name in known.allowed or any(own.endswith(f".{name}") for own in known.own):
+                return
+        elif parts[0] == CATALOG and len(parts) == 2:
+            if name in known.allowed:
+                return
+        elif written in known.own or (written in known.allowed and "." in written):
+            return
+        raise self._refused("function", self._why(written, name), at, hint=self._function_hint(parts))
+
+    def _why(self, written: str, name: str) -> str:
+        reason = self._list.refused.get(name, "")
+        return f"{written} {reason}." if reason else f"{written} is not on the list of functions that only read."
+
+    def _function_hint(self, parts: Sequence[str]) -> str:
+        if parts[-1] in self._list.refused or parts[0] == CATALOG:
+            return "Ask without it."
+        return "Ask without it; who set up the connection may allow a function that only reads, by name."
+
+    def _require_setting(self, body: Body, at: int) -> None:
+        arguments: list[Body] = body.get("args") or [{}]
+        if text_of(arguments[0]).lower() not in SETTINGS:
+            raise self._refused("function", "current_setting may only be asked for settings without secrets.", at)
+
+    def _require_field(self, name: str, at: int) -> None:
+        reason = self._list.refused.get(name, "")
+        if name in self._functions.fields or (reason and reason != INTERNAL):
+            hint = "A column of that name: write it without the name of its table."
+            raise self._refused("function", f"{name} is a function, and may be called as a field.", at, hint=hint)
+
+    def _require_operator(self, parts: Sequence[str], at: int) -> None:
+        if not parts:
+            return
+        name, schema = parts[-1], ".".join(parts[:-1])
+        is_own = name in self._list.operators
+        if schema not in ("", CATALOG) or (schema and not is_own):
+            raise self._refused("operator", f"The operator {schema}.{name} is not PostgreSQL's own.", at)
+        if not schema and (name in self._functions.operators or not (is_own or self._is_known)):
+            reason = f"The operator {name} calls a function of this database's users."
+            raise self._refused("operator", reason, at, hint="Write OPERATOR(pg_catalog.=) for PostgreSQL's own.")
+
+    def _require_type(self, parts: Sequence[str], at: int) -> None:
+        own = self._list.types
+        name = parts[-1] if parts[:-1] in ([], [CATALOG]) else ".".join(parts)
+        if not parts or name in own or name in self._functions.types:
+            return
+        if name.removeprefix("_") in self._functions.types:
+            return
+        hint = "Compare with the plain text instead; PostgreSQL converts it."
+        raise self._refused("type", f"{name} is not a type that only holds values.", at, hint=hint)
+
+    def _unknown_kind(self, kind: str, at: int) -> Refused:
+        if kind == "ParamRef":
+            hint = "Write the value itself."
+            return self._refused("parameter", "A parameter has no value here.", at, hint=hint)
+        if is_writing(kind):
+            return self._refused("writes", f"{_spoken(kind)} changes the database.", at)
+        return self._refused("clause", f"{_spoken(kind)} is no part of a statement that only reads.", at)
+
+    def _unknown_field(self, kind: str, name: str, at: int) -> Refused:
+        if name == "lockingClause":
+            return self._refused("locks", "FOR UPDATE and FOR SHARE lock rows.", at, hint="Leave the clause out.")
+        if name == "intoClause":
+            return self._refused("writes", "SELECT INTO makes a table.", at, hint="Leave INTO out.")
+        return self._refused("clause", f"{name} of {_spoken(kind)} is no part of a statement that only reads.", at)
+
+    def _refused(self, rule: Rule, reason: str, at: int, *, hint: str = "") -> Refused:
+        return Refused(rule, reason, hint=hint, offset=self._offsets.characters(at))
+
+
+_LOOKS: Final[dict[str, Callable[[Walk, Body, int, Scope], None]]] = {
+    "A_Const": Walk.look_at_constant,
+    "A_Expr": Walk.look_at_operation,
+    "A_Indirection": Walk.look_at_selection,
+    "ColumnRef": Walk.look_at_columns,
+    "FuncCall": Walk.look_at_call,
+    "RangeTableSample": Walk.look_at_sample,
+    "RangeVar": Walk.look_at_relation,
+    "SortBy": Walk.look_at_order,
+    "SubLink": Walk.look_at_subquery,
+    "TypeName": Walk.look_at_type,
+}
+
+
+def _place(body: Body, at: int) -> int:
+    """The place of a node: its own where it has one."""
+    own = body.get("location", -1)
+    return own if own >= 0 else at
+
+
+def _strings(nodes: Sequence[Any]) -> list[str]:
+    """The names of a dotted name."""
+    return [node["String"].get("sval", "") for node in nodes if "String" in node]
+
+
+def _scopes(kind: str, body: Body, children: Sequence[tuple[str, Body]], scope: Scope) -> list[Scope]:
+    """What of WITH each child sees: a query of WITH sees those before it, or all where it is recursive."""
+    if kind == "SelectStmt" and "withClause" in body:
+        inner = scope | {node["CommonTableExpr"]["ctename"] for node in body["withClause"].get("ctes", ())}
+        return [scope if child == "WithClause" else inner for child, _ in children]
+    if kind != "WithClause":
+        return [scope] * len(children)
+    names = [below["ctename"] for _, below in children]
+    return [scope | set(names if body.get("recursive") else names[:index]) for index in range(len(names))]
+
+
+def _spoken(kind: str) -> str:
+    """A kind of node as its keywords: `AlterTableStmt` is ALTER TABLE."""
+    words = "".join(f" {letter}" if letter.isupper() else letter for letter in kind.removesuffix("Stmt"))
+    return words.replace("_", "").strip().upper()
