@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from cryptography.fernet import Fernet
 from sqlalchemy.exc import DBAPIError
 
-from tests.audit.conftest import attempt
+from tests.audit.conftest import KEY, attempt
 from thresher.audit import AuditLog, Ended, Filters
 from thresher.core import AuditBroken, Caller, InvalidInput, StoreUnavailable, Tenant, traced
 from thresher.store import Database, SecretBox
@@ -313,3 +314,27 @@ async def test_a_folder_that_cannot_be_written_stops_nobody(
 
     assert [record.message for record in caplog.records].count("audit log not anchored") == 1
     assert (await log.verify(caller.tenant)).anchored == 0
+
+
+async def test_a_process_that_is_killed_in_mid_statement_leaves_its_decision(
+    database: Database, log: AuditLog, caller: Caller, tmp_path: Path
+) -> None:
+    """Checks name the decision without an outcome, call it no tampering, and the next process goes on behind it."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.audit.dying", str(tmp_path), caller.tenant.name),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"{database.address}\n{KEY.decode()}\n".encode())
+    decision = int(await process.stdout.readline())
+    process.kill()
+    await process.wait()
+
+    found = await log.verify(caller.tenant)
+    after = await log.decide(caller, attempt())
+
+    assert [(one.kind, one.id, one.fatal) for one in found.problems] == [("without outcome", decision, False)]
+    assert (found.anchored, after) == (decision, decision + 1)
+    assert [one.ended for one in (await log.entries(caller)).entries] == [None, None]
