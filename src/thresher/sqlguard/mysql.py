@@ -1,0 +1,243 @@
+"""MySQL and MariaDB: one query, a plan or description of one, or a word of showing.
+
+Invariant: comments that the server runs, variables of the session and files are refused wherever they stand; where a
+string ends must not depend on a setting that is not known (`sql_mode` among the options).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Final
+
+from thresher.sqlguard.grammars import Grammar, refusals, words
+from thresher.sqlguard.reading import Text, explained, known_functions, read_query, texts
+from thresher.sqlguard.records import Dialect, Functions, Knowledge, Limits, Verdict
+from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.tokens import Lexicon, Token, lexicon, read_tokens
+
+_ESCAPED: Final = r"'(?:[^'\\]|''|\\.)*+'"
+_DOUBLE_ESCAPED: Final = r'"(?:[^"\\]|""|\\.)*+"'
+_PLAIN: Final = r"'(?:[^']|'')*+'"
+_DOUBLE: Final = r'"(?:[^"]|"")*+"'
+_BACKQUOTED: Final = r"`(?:[^`]|``)*+`"
+
+
+def _lexicon(strings: str, names: str = _BACKQUOTED) -> Lexicon:
+    """How MySQL cuts a text into words, with one reading of its quotes."""
+    return lexicon(
+        ", . ( ) + - * / % = < > <= >= <> != <=> ! ~ & | ^ << >> && || -> ->>",
+        strings=strings,
+        names=names,
+        line=r"(?:--(?=[ \t\r\n]|\Z)|\#)[^\n]*+",
+        prefixes="nN",
+        system=r"@@(?:(?:global|session|local)\.)?[A-Za-z_]\w*+",
+        quote=("`", "`"),
+        refused={
+            "--": ("operator", "Two signs of minus are a comment for some.", "Put a blank behind or between them."),
+            ":=": ("operator", "A variable of the session is set.", "Only statements that read may run here."),
+        },
+        introducers=words("_UTF8 _UTF8MB3 _UTF8MB4 _LATIN1 _BINARY _ASCII"),
+    )
+
+
+_LEXICONS: Final = {
+    (True, False): _lexicon(f"{_ESCAPED}|{_DOUBLE_ESCAPED}"),
+    (False, False): _lexicon(f"{_PLAIN}|{_DOUBLE}"),
+    (True, True): _lexicon(_ESCAPED, f"{_BACKQUOTED}|{_DOUBLE}"),
+    (False, True): _lexicon(_PLAIN, f"{_BACKQUOTED}|{_DOUBLE}"),
+}
+"""By whether a backslash escapes in strings, and whether double quotes are for names."""
+
+_INFORMATION: Final = words(
+    "tables columns views schemata routines parameters triggers events partitions key_column_usage"
+    " table_constraints referential_constraints check_constraints statistics character_sets collations engines"
+    " keywords sql_functions collation_character_set_applicability columns_extensions table_constraints_extensions"
+    " view_table_usage view_routine_usage column_statistics st_geometry_columns st_spatial_reference_systems"
+    " st_units_of_measure geometry_columns spatial_ref_sys applicable_roles enabled_roles schema_privileges"
+    " table_privileges column_privileges"
+)
+_SYSTEMS: Final = words("mysql performance_schema sys")
+_HELP: Final = words("help_topic help_keyword help_category help_relation time_zone time_zone_name")
+
+
+def _relation(parts: tuple[str, ...]) -> str:
+    """What holds secrets, or what others run."""
+    if len(parts) < 2:
+        return ""
+    schema, table = parts[-2:]
+    if schema in _SYSTEMS and not (schema == "mysql" and table in _HELP):
+        return f"{schema}.{table} holds accounts, or what others run."
+    if schema == "information_schema" and table not in _INFORMATION:
+        return f"information_schema.{table} is not among the views that describe tables."
+    return ""
+
+
+GRAMMAR: Final = Grammar(
+    tree="mysql",
+    lexicon=_LEXICONS[True, False],
+    starts=words("SELECT WITH VALUES TABLE"),
+    refused=refusals(
+        writes="INSERT UPDATE DELETE REPLACE DROP CREATE ALTER TRUNCATE RENAME GRANT REVOKE CALL INTO PURGE"
+        " OPTIMIZE TRIGGER PROCEDURE DELAYED LOW_PRIORITY",
+        file="OUTFILE DUMPFILE INFILE",
+        locks="LOCK UNLOCK",
+        statement="DECLARE SIGNAL RESIGNAL KILL LOAD RETURN WHILE LOOP ITERATE LEAVE ANALYZE DESCRIBE EXPLAIN"
+        " UNDO RELEASE HANDLER",
+        clause="SQL_CALC_FOUND_ROWS SET",
+    ),
+    structural=words(
+        "SELECT DISTINCT DISTINCTROW FROM WHERE ON USING AND OR XOR NOT IN AS BY HAVING LIMIT VALUES EXISTS CASE"
+        " WHEN THEN ELSE BETWEEN LIKE RLIKE REGEXP IS UNION ALL EXCEPT INTERSECT JOIN STRAIGHT_JOIN ORDER GROUP"
+        " COLLATE OVER INDEX KEY PARTITION LATERAL DIV MATCH BINARY CAST DECIMAL NUMERIC VARCHAR CHAR VARBINARY"
+        " FLOAT DOUBLE INTERVAL"
+    ),
+    contextual={
+        "AGAINST": frozenset({")"}),
+        "OF": frozenset({"MEMBER"}),
+        "FILTER": frozenset({")"}),
+        "COLUMNS": frozenset({"string"}),
+        "DATETIME": frozenset({","}),
+        "ROW": frozenset({"VALUES", ",", "=", "IN", "(", "<", ">", "<>", "!="}),
+        "ANY": frozenset({"=", "<", ">", "<=", ">=", "<>", "!="}),
+        "SOME": frozenset({"=", "<", ">", "<=", ">=", "<>", "!="}),
+        "ESCAPE": frozenset({"string"}),
+        "OFFSET": frozenset({"number"}),
+        "GROUP": frozenset({"WITHIN"}),
+    },
+    sized=words("repeat space lpad rpad random_bytes sformat lpad_oracle rpad_oracle"),
+    relation=_relation,
+    systems=words(
+        "version version_comment version_compile_os sql_mode time_zone system_time_zone lower_case_table_names"
+        " character_set_client character_set_connection character_set_results character_set_server"
+        " character_set_database collation_connection collation_server collation_database transaction_isolation"
+        " tx_isolation transaction_read_only tx_read_only max_allowed_packet group_concat_max_len autocommit"
+        " max_execution_time max_statement_time innodb_version"
+    ),
+)
+
+_PATTERNS: Final = words(
+    "TABLES COLUMNS FIELDS INDEX INDEXES KEYS DATABASES SCHEMAS ENGINES COLLATION WARNINGS TRIGGERS"
+)
+
+
+def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Verdict:
+    """The verdict of a statement of MySQL or MariaDB that only reads.
+
+    Args:
+        sql: The text.
+        dialect: Which of both.
+        knowledge: Of the database: its functions, and `sql_mode` among the options.
+        limits: What the text may be at most.
+
+    Raises:
+        Refused: What it broke.
+    """
+    text = _cut(sql, knowledge.options.get("sql_mode"))
+    query = functools.partial(_read_query, functions=known_functions(dialect, knowledge), limits=limits)
+    start = text.tokens[0].text
+    if start == "SHOW":
+        return _read_show(text)
+    if start in {"EXPLAIN", "DESCRIBE", "DESC"} and text.tokens[0].kind == "word":
+        if _describes(text.tokens):
+            return Verdict(True, kind="describe", tables=(".".join(token.text for token in text.tokens[1::2]),))
+        return explained(query(text.behind(_plan_words(text))))
+    return query(text)
+
+
+def _cut(sql: str, mode: str | None) -> Text:
+    """The words of a text.
+
+    Args:
+        sql: The text.
+        mode: The session's `sql_mode`; None: unknown, then every setting must lead to the same words.
+
+    Raises:
+        Refused: The words depend on a setting.
+    """
+    if mode is not None:
+        flags = {flag.strip() for flag in mode.upper().split(",")}
+        if flags & {"ORACLE", "MSSQL"}:
+            raise Refused("syntax", "The session reads another language than MySQL's.")
+        ansi = bool(flags & {"ANSI", "ANSI_QUOTES", "DB2", "MAXDB", "POSTGRESQL"})
+        return Text(*read_tokens(sql, _LEXICONS["NO_BACKSLASH_ESCAPES" not in flags, ansi]))
+    text = Text(*read_tokens(sql, _LEXICONS[True, False]))
+    others = [(False, False)] * ("\\" in sql) + [(True, True), (False, True)] * ('"' in sql)
+    for setting in others:
+        if not _alike(text.tokens, sql, _LEXICONS[setting]):
+            hint = "Double quotes inside strings, and write no backslash before one."
+            raise Refused("syntax", "Where a string ends depends on a setting of the session.", hint=hint)
+    return text
+
+
+def _alike(tokens: Sequence[Token], sql: str, other: Lexicon) -> bool:
+    """Whether another reading of the quotes leads to words at the same places."""
+    try:
+        cut, _ = read_tokens(sql, other)
+    except Refused:
+        return False
+    return [token[2:] for token in cut] == [token[2:] for token in tokens]
+
+
+def _read_query(text: Text, functions: Functions, limits: Limits) -> Verdict:
+    """A query; the words that two engines read differently are checked here.
+
+    Raises:
+        Refused: What it broke.
+    """
+    for first, second in zip(text.tokens, text.tokens[1:], strict=False):
+        if first.text == "FOR" and second.text in {"UPDATE", "SHARE", "SYSTEM_TIME", "PORTION"}:
+            rule = "locks" if second.text in {"UPDATE", "SHARE"} else "clause"
+            raise Refused(rule, f"FOR {second.text} is not for reading.", hint="Leave it out.", offset=first.start)
+        if first.text == "VALUE" and second.text == "FOR":
+            raise Refused("writes", "A sequence is moved.", hint="Leave it out.", offset=first.start)
+    return read_query(text, GRAMMAR, functions, limits)
+
+
+def _plan_words(text: Text) -> int:
+    """How many words stand before the query in EXPLAIN.
+
+    Raises:
+        Refused: A form that runs the query or asks for another session.
+    """
+    form = texts(text.tokens, 4)
+    if form[1:2] == ["EXTENDED"] or form[1:2] == ["PARTITIONS"]:
+        return 2
+    if form[1:3] == ["FORMAT", "="]:
+        return 4
+    return 1
+
+
+def _is_name(token: Token) -> bool:
+    return token.kind == "name" or (token.kind == "word" and token.text not in GRAMMAR.starts)
+
+
+def _describes(tokens: Sequence[Token]) -> bool:
+    """Whether it is `DESCRIBE table` or `DESCRIBE schema.table`."""
+    found = tokens[1:]
+    names = len(found) in {1, 3} and _is_name(found[0]) and _is_name(found[-1])
+    return names and (len(found) == 1 or found[1].text == ".")
+
+
+def _read_show(text: Text) -> Verdict:
+    """`SHOW [FULL] TABLES|COLUMNS|... [FROM name[.name]]... [LIKE 'text']`, `SHOW CREATE TABLE|VIEW name`.
+
+    Raises:
+        Refused: Any other.
+    """
+    rest = [token for token in text.tokens[1:] if token.text not in {"FULL", "EXTENDED"} or token.kind != "word"]
+    names = rest[1:] if rest and rest[0].text in _PATTERNS else None
+    if texts(rest, 2) in (["CREATE", "TABLE"], ["CREATE", "VIEW"], ["TABLE", "STATUS"], ["CHARACTER", "SET"]):
+        names = rest[2:]
+    if names is None or not all(_shown(token) for token in names):
+        hint = "Ask information_schema, or SHOW TABLES, COLUMNS, INDEX or CREATE TABLE."
+        raise Refused("statement", "This form of SHOW may not run here.", hint=hint, offset=text.tokens[0].start,
+                      kind="show")  # fmt: skip
+    return Verdict(True, kind="show", limited=True)
+
+
+def _shown(token: Token) -> bool:
+    """Whether a word may stand behind SHOW: a name, a pattern, FROM, IN or LIKE."""
+    if token.kind == "symbol":
+        return token.text == "."
+    return token.kind in {"name", "string"} or (token.kind == "word" and token.text not in GRAMMAR.refused)

@@ -1,0 +1,86 @@
+"""Sizes that a statement asks for by numbers: `repeat('x', 1000000000)` costs memory before a row is read.
+
+Invariant: a number behind arithmetic counts as the largest that the arithmetic could make of it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from thresher.sqlguard.records import Limits
+from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.tokens import Token
+
+_HINT: Final = "Ask for less; long values are cut anyway."
+_POWERS: Final = frozenset({"POW", "POWER", "EXP"})
+_WIDTH: Final = re.compile(r"%[-+ 0#,!]*(\*|\d+)?(?:\.(\*|\d+))?")
+
+
+def check_sizes(tokens: Sequence[Token], calls: Sequence[tuple[int, int]], limits: Limits) -> None:
+    """Refuses calls that make more than the limit, alone or together.
+
+    Args:
+        tokens: The statement.
+        calls: Opening and closing parenthesis of each call that makes as much as its numbers say.
+        limits: What counts as too much.
+
+    Raises:
+        Refused: Too large, or one such call inside another.
+    """
+    total, last = 0.0, -1
+    for opening, closing in calls:
+        if opening < last:
+            raise Refused("cost", "A value is made long of one that is made long.", hint=_HINT,
+                          offset=tokens[opening - 1].start)  # fmt: skip
+        last = closing
+        total += max((_bound(part) for part in _arguments(tokens, opening, closing)), default=0.0)
+        if total > limits.literal_count:
+            reason = f"More than {limits.literal_count:,} characters or rows are made of nothing."
+            raise Refused("cost", reason, hint=_HINT, offset=tokens[opening - 1].start)
+
+
+def _arguments(tokens: Sequence[Token], opening: int, closing: int) -> list[list[Token]]:
+    """The arguments of a call, divided at its own commas."""
+    parts: list[list[Token]] = [[]]
+    depth = 0
+    for token in tokens[opening + 1 : closing]:
+        if token.kind == "symbol":
+            depth += {"(": 1, ")": -1}.get(token.text, 0)
+            if token.text == "," and not depth:
+                parts.append([])
+                continue
+        parts[-1].append(token)
+    return parts
+
+
+def _bound(part: Sequence[Token]) -> float:
+    """The largest number that an argument could be by its own digits."""
+    values = [_number(token.text) for token in part if token.kind == "number"]
+    values += [width for token in part if token.kind == "string" for width in widths(token.text)]
+    marks = {token.text for token in part if token.kind == "symbol"}
+    if marks & {"^", "**", "<<", "~"} or any(token.text in _POWERS for token in part):
+        return math.inf
+    if marks & {"*", "/"}:
+        return math.prod(1 + max(value, 1 / value if value else math.inf) for value in values)
+    return sum(values)
+
+
+def _number(text: str) -> float:
+    """The value of a number as it is written."""
+    if text[:2].lower() == "0x":
+        return float(int(text, 16))
+    if text[:1].lower() in {"x", "b"}:
+        digits = text[2:-1] or "0"
+        return float(int(digits, 16 if text[0] in "xX" else 2))
+    return float(text)
+
+
+def widths(text: str) -> list[float]:
+    """The numbers that a text stands for: its own, or the widths that a format asks for (`%1000d`, `%*d`)."""
+    if text.strip().isdecimal():
+        return [float(text)]
+    found = [width for match in _WIDTH.findall(text) for width in match if width]
+    return [math.inf if width == "*" else float(width) for width in found]
