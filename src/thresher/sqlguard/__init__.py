@@ -6,7 +6,20 @@ what may be is refused.
 Uses: nothing.
 """
 
+from thresher.sqlguard.catalogs import CATALOG_SQL, functions_of
 from thresher.sqlguard.door import judge
 from thresher.sqlguard.records import DIALECTS, Dialect, Functions, Knowledge, Limits, Place, Rule, Verdict
 
-__all__ = ["DIALECTS", "Dialect", "Functions", "Knowledge", "Limits", "Place", "Rule", "Verdict", "judge"]
+__all__ = [
+    "CATALOG_SQL",
+    "DIALECTS",
+    "Dialect",
+    "Functions",
+    "Knowledge",
+    "Limits",
+    "Place",
+    "Rule",
+    "Verdict",
+    "functions_of",
+    "judge",
+]

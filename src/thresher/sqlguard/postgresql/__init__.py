@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from thresher.sqlguard.postgresql.catalog import CATALOG_SQL, functions_of
 from thresher.sqlguard.postgresql.statements import read
 
-__all__ = ["read"]
+__all__ = ["CATALOG_SQL", "functions_of", "read"]

@@ -14,6 +14,8 @@ from typing import Final
 
 from thresher.sqlguard.records import Functions
 
+CATALOG: Final = "pg_catalog"
+"""The schema of PostgreSQL's own functions, operators and types."""
 INTERNAL: Final = "is called by the server itself"
 """Why a function with an argument that SQL cannot give is refused: it cannot be called as a field either."""
 

@@ -10,14 +10,15 @@ from typing import Any, Final
 
 from thresher.sqlguard.postgresql.costs import GROWING, ROWS, TEXTS, Sizes
 from thresher.sqlguard.postgresql.grammar import DEEP, Body, Offsets, nodes_of, text_of
-from thresher.sqlguard.postgresql.names import INTERNAL, SETTINGS, refused_relation, shipped
+from thresher.sqlguard.postgresql.names import CATALOG, INTERNAL, SETTINGS, refused_relation, shipped
 from thresher.sqlguard.postgresql.nodes import KINDS, NODES, PLAIN, is_writing
 from thresher.sqlguard.records import Functions, Limits, Rule
 from thresher.sqlguard.refusals import Refused
 
-CATALOG: Final = "pg_catalog"
+_ASKED: Final = frozenset({"current_setting"})
+"""Functions that may be called with some arguments only."""
 _SAMPLES: Final = frozenset({"bernoulli", "system"})
-_IMPLIED: Final = frozenset({"AEXPR_BETWEEN", "AEXPR_NOT_BETWEEN", "AEXPR_BETWEEN_SYM", "AEXPR_NOT_BETWEEN_SYM"})
+_BETWEEN: Final = frozenset({"AEXPR_BETWEEN", "AEXPR_NOT_BETWEEN", "AEXPR_BETWEEN_SYM", "AEXPR_NOT_BETWEEN_SYM"})
 
 Scope = frozenset[str]
 """Names of the queries of WITH that are seen from a place."""
@@ -96,7 +97,7 @@ class Walk:
         self.functions[".".join(parts).lower()] = None
         if name in TEXTS or name in ROWS:
             self._sizes.calls.append((name, body, at))
-        if name == "current_setting":
+        if name in _ASKED:
             self._require_setting(body, at)
 
     def look_at_columns(self, body: Body, at: int, _scope: Scope) -> None:
@@ -120,12 +121,23 @@ class Walk:
 
     def look_at_operation(self, body: Body, at: int, _scope: Scope) -> None:
         """An operator calls a function."""
-        if body.get("kind") in _IMPLIED:
+        if body.get("kind") in _BETWEEN:
+            self._require_own(at, ">=", "<=")
             return
         parts = _strings(body.get("name", ()))
         self._require_operator(parts, at)
         if parts[-1:] and parts[-1] in GROWING:
             self._sizes.numbers.append(("A_Expr", body, at))
+
+    def look_at_case(self, body: Body, at: int, _scope: Scope) -> None:
+        """`CASE x WHEN y` calls `=`."""
+        if "arg" in body:
+            self._require_own(at, "=")
+
+    def look_at_join(self, body: Body, at: int, _scope: Scope) -> None:
+        """`JOIN ... USING` and `NATURAL JOIN` call `=`."""
+        if "usingClause" in body or "isNatural" in body:
+            self._require_own(at, "=")
 
     def look_at_order(self, body: Body, at: int, _scope: Scope) -> None:
         """`ORDER BY ... USING` names an operator."""
@@ -187,7 +199,7 @@ class Walk:
 
     def _require_field(self, name: str, at: int) -> None:
         reason = self._list.refused.get(name, "")
-        if name in self._functions.fields or (reason and reason != INTERNAL):
+        if name in self._functions.fields or name in _ASKED or (reason and reason != INTERNAL):
             hint = "A column of that name: write it without the name of its table."
             raise self._refused("function", f"{name} is a function, and may be called as a field.", at, hint=hint)
 
@@ -200,7 +212,12 @@ class Walk:
             raise self._refused("operator", f"The operator {schema}.{name} is not PostgreSQL's own.", at)
         if not schema and (name in self._functions.operators or not (is_own or self._is_known)):
             reason = f"The operator {name} calls a function of this database's users."
-            raise self._refused("operator", reason, at, hint="Write OPERATOR(pg_catalog.=) for PostgreSQL's own.")
+            hint = f"Write OPERATOR(pg_catalog.{name}) for PostgreSQL's own." if is_own else ""
+            raise self._refused("operator", reason, at, hint=hint)
+
+    def _require_own(self, at: int, *names: str) -> None:
+        for name in names:
+            self._require_operator([name], at)
 
     def _require_type(self, parts: Sequence[str], at: int) -> None:
         own = self._list.types
@@ -235,8 +252,10 @@ _LOOKS: Final[dict[str, Callable[[Walk, Body, int, Scope], None]]] = {
     "A_Const": Walk.look_at_constant,
     "A_Expr": Walk.look_at_operation,
     "A_Indirection": Walk.look_at_selection,
+    "CaseExpr": Walk.look_at_case,
     "ColumnRef": Walk.look_at_columns,
     "FuncCall": Walk.look_at_call,
+    "JoinExpr": Walk.look_at_join,
     "RangeTableSample": Walk.look_at_sample,
     "RangeVar": Walk.look_at_relation,
     "SortBy": Walk.look_at_order,

@@ -1,0 +1,34 @@
+"""What a live database adds to the lists that ship: the statement to ask it with, and how its rows are read.
+
+Invariant: pure; whoever holds a session runs the statement and hands the rows over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from thresher.sqlguard import postgresql
+from thresher.sqlguard.records import Dialect, Functions
+
+_Reader: TypeAlias = Callable[[Iterable[Sequence[Any]], Collection[str]], Functions]
+
+CATALOG_SQL: Final[Mapping[Dialect, str]] = {"postgresql": postgresql.CATALOG_SQL}
+"""One statement for each dialect whose users can add functions, to be run in a session like those of queries."""
+
+_READERS: Final[Mapping[Dialect, _Reader]] = {"postgresql": postgresql.functions_of}
+
+
+def functions_of(dialect: Dialect, rows: Iterable[Sequence[Any]], own: Collection[str] = ()) -> Functions | None:
+    """Which functions a database has that only compute or read.
+
+    Args:
+        dialect: Its engine.
+        rows: Of the statement in `CATALOG_SQL`.
+        own: Functions of users that who set up the connection allows, as `schema.name`.
+
+    Returns:
+        None where the engine is not asked: the list that ships counts.
+    """
+    reader = _READERS.get(dialect)
+    return reader(rows, own) if reader else None
