@@ -3,7 +3,7 @@
 Invariant: nothing of anybody's catalogue, packs or repositories is touched: tools and documents are indexed in a
 throw-away tenant, removed at the end however it ends, and routers are fitted for the evaluation alone.
 
-Uses: core, embedding, knowledge, search, sqlguard, store.
+Uses: connectors, core, embedding, knowledge, search, sqlguard, store.
 """
 
 from thresher.evaluation.documents_reader import DocumentQuestion, read_document_questions
@@ -13,6 +13,8 @@ from thresher.evaluation.intents_figures import IntentFigures
 from thresher.evaluation.intents_reader import IntentLine, read_tests, read_training
 from thresher.evaluation.intents_service import IntentResult, evaluate_intents
 from thresher.evaluation.reader import Question, read_pool, read_questions
+from thresher.evaluation.relations_figures import RelationFigures, RelationTrial, figures_of, try_relations
+from thresher.evaluation.relations_reader import LabelledSchema, read_schemas
 from thresher.evaluation.service import evaluate
 from thresher.evaluation.sql import SqlFigures, dialect_of, judge_statements, read_statements, sql_figures
 
@@ -24,18 +26,24 @@ __all__ = [
     "IntentFigures",
     "IntentLine",
     "IntentResult",
+    "LabelledSchema",
     "Question",
+    "RelationFigures",
+    "RelationTrial",
     "SqlFigures",
     "dialect_of",
     "evaluate",
     "evaluate_documents",
     "evaluate_intents",
+    "figures_of",
     "judge_statements",
     "read_document_questions",
     "read_pool",
     "read_questions",
+    "read_schemas",
     "read_statements",
     "read_tests",
     "read_training",
+    "try_relations",
     "sql_figures",
 ]

@@ -24,7 +24,7 @@ LONGER_KEY = 2.3
 ONLY_COLUMNS = 0.6
 EXTENDS = 2.6
 SAME_KEY = -3.0
-OTHER_SCHEMA = -1.2
+OTHER_SCHEMA = -0.5
 _MOST_TABLES = 300
 _MOST_COLUMNS = 8
 
@@ -58,7 +58,22 @@ def find_composites(
                     place = (child, frozenset(relation.columns))
                     if relation.score >= threshold and _better(relation, best.get(place)):
                         best[place] = relation
-    return list(best.values())
+    return [one for one in best.values() if not _said_by_longer(one, list(best.values()), tables)]
+
+
+def _said_by_longer(relation: PotentialRelation, others: Sequence[PotentialRelation], tables: Sequence[Table]) -> bool:
+    """Whether a longer key of the same columns leads to the same table by way of its own parent."""
+    longer = [
+        (one.target_schema, one.target_table)
+        for one in others
+        if (one.schema, one.table) == (relation.schema, relation.table) and set(relation.columns) < set(one.columns)
+    ]
+    target = (relation.target_schema, relation.target_table)
+    onward = {(one.schema, one.table) for one in others if (one.target_schema, one.target_table) == target}
+    onward |= {
+        (one.schema, one.name) for one in tables for key in one.foreign_keys if (key.schema, key.table) == target
+    }
+    return any(place in onward for place in longer)
 
 
 def _better(relation: PotentialRelation, other: PotentialRelation | None) -> bool:

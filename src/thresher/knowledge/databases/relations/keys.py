@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from thresher.connectors import Column, Profiles, Table
-from thresher.knowledge.databases.relations.lexicon import ATTRIBUTES, GENERIC_TAILS, NEUTRAL
+from thresher.knowledge.databases.relations.lexicon import ATTRIBUTES, GENERIC_TAILS, NEUTRAL, NOT_KEYS
 from thresher.knowledge.databases.relations.naming import column_prefix, read_column
 from thresher.knowledge.databases.relations.records import ColumnName, KeyRank, ParentKey
 from thresher.knowledge.databases.relations.words import loose
@@ -21,6 +21,8 @@ BASE_KINDS = frozenset({"table", "foreign table"})
 SAME_SCHEMA = 16
 """Keys that one name gives at most; the likeliest come first."""
 OTHER_SCHEMAS = 4
+MOST_EVERYWHERE = 200
+"""Names of one first letter over all schemas, up to which short forms are looked for in other schemas too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,19 @@ class ParentIndex:
         """The keys that a glued name names: of the schema, or of others where it has none."""
         return self.forms.get((schema, name), ())[:SAME_SCHEMA] or self.anywhere.get(name, ())[:OTHER_SCHEMAS]
 
+    def loosely(self, schema: str, name: str) -> Sequence[Form]:
+        """The same by the loose form of the name."""
+        shape = loose(name)
+        return self.loose.get((schema, shape), ())[:OTHER_SCHEMAS] or self.loose.get(("*", shape), ())[:OTHER_SCHEMAS]
+
+    def called(self, schema: str, whole: str) -> Sequence[int]:
+        """Keys whose column is called so."""
+        return self.columns.get((schema, whole), ())[:SAME_SCHEMA] or self.columns.get(("*", whole), ())[:OTHER_SCHEMAS]
+
+    def beginning(self, schema: str, letter: str) -> Sequence[Form]:
+        """Names that begin with a letter: the schema's, and those of the others where these are not too many."""
+        return self.words.get(("*", letter), ()) or self.words.get((schema, letter), ())
+
 
 def build_index(tables: Sequence[Table], words: Sequence[tuple[str, ...]], profiles: Profiles | None) -> ParentIndex:
     """Find the keys and their names.
@@ -83,12 +98,14 @@ def build_index(tables: Sequence[Table], words: Sequence[tuple[str, ...]], profi
     for number, key in enumerate(keys):
         of_table[key.table].append(number)
         schema = tables[key.table].schema
-        if key.name.joined or key.name.whole not in ATTRIBUTES:
+        if key.name.whole not in NOT_KEYS and key.name.core:
             columns[schema, key.name.whole].append(number)
+            columns["*", key.name.whole].append(number)
         for form in _forms(number, key, words[key.table]):
             forms[schema, "".join(form.words)].append(form)
             if form.own:
                 loosely[schema, loose("".join(form.words))].append(form)
+                loosely["*", loose("".join(form.words))].append(form)
     for some in (*forms.values(), *loosely.values()):
         some.sort(key=lambda form: (-form.weight, len(words[keys[form.key].table]), form.key))
     return ParentIndex(
@@ -114,7 +131,9 @@ def _by_letter(forms: Mapping[tuple[str, str], list[Form]]) -> dict[tuple[str, s
     for (schema, name), some in forms.items():
         if some[0].own and name:
             found[schema, name[0]].append(some[0])
-    return found
+            if len(found["*", name[0]]) <= MOST_EVERYWHERE:
+                found["*", name[0]].append(some[0])
+    return {place: some for place, some in found.items() if place[0] != "*" or len(some) <= MOST_EVERYWHERE}
 
 
 def _keys_of(

@@ -26,7 +26,7 @@ KEY_WORDS: Mapping[str, KeyKind] = {
 OUTER_MARKS = frozenset({"fk", "pk", "ref", "lnk", "key", "fid", "x", "in"})
 """Stand around a column's name and its own key word: `fk_customer_id`, `customer_id_fk`."""
 
-LEADING_KEYS = frozenset({"id", "fk", "cod", "cd", "num", "nr", "no", "ref", "idx", "code", "key", "sk", "numero"})
+LEADING_KEYS = frozenset({"id", "fk", "cod", "cd", "nr", "ref", "idx", "code", "key", "sk"})
 """Key words that may stand in front: `id_cliente`, `fk_kunde`."""
 
 GLUED_KEYS = ("uuid", "guid", "number", "nummer", "code", "key", "nbr", "num", "id", "nr", "no", "cd", "sk", "fk")
@@ -70,6 +70,9 @@ AMOUNT_JOINTS = frozenset({"on", "of", "per", "in", "pro"})
 ATTRIBUTES = MEASURES | {"type", "status", "state", "code", "key", "kind", "category", "class", "group", "label"}
 """A name of a key column that says nothing of what it is the key of."""
 
+NOT_KEYS = MEASURES | {"type", "status", "kind", "label", "code", "key"}
+"""A column that is called like a key with such a name alone does not point to it."""
+
 GENERIC_TAILS = frozenset({"type", "status", "line", "item", "detail", "entry", "history", "log", "link", "map",
                            "value", "data", "info", "group", "category", "state", "kind", "class", "note", "rel",
                            "assignment", "relation", "xref", "position", "translation", "text"})  # fmt: skip
@@ -82,6 +85,12 @@ QUALIFIERS = frozenset({"from", "to", "old", "new", "home", "away", "primary", "
 """Words behind a name that say which of several: `airport_from`, `address_old_id`."""
 
 PREPOSITIONS = frozenset({"via", "by", "to", "from", "of", "with", "for", "von", "durch", "an", "bei", "in"})
+
+PERSONS = frozenset({"employee", "staff", "mitarbeiter", "angestellter", "personnel", "worker", "user", "benutzer",
+                     "anwender", "person", "member", "agent", "teacher", "lecturer", "instructor", "customer", "kunde",
+                     "contact", "emp", "librarian", "officer", "author", "player", "student", "personal", "mitglied",
+                     "listener", "reader", "client", "patient", "professional", "operator"})  # fmt: skip
+"""Tables whose rows are people, so that one may be another's manager, author, friend."""
 
 UPWARD = frozenset({
     "parent", "parents", "reportsto", "reports", "reportto", "superior", "supervisor", "boss", "manager", "mgr",
@@ -102,16 +111,21 @@ PURELY_UPWARD = frozenset({
 """Those that hardly name anything but the same table."""
 
 _STAFF = ("employee", "staff", "mitarbeiter", "angestellter", "personnel", "worker", "empleado", "personal", "emp",
-          "teacher", "lecturer", "instructor", "agent", "user", "benutzer", "person", "people", "account", "member",
-          "contact")  # fmt: skip
-_USERS = ("user", "benutzer", "anwender", "account", "member", "author", "employee", "staff", "mitarbeiter", "person",
-          "profile", "usuario", "login", "contact", "customer")  # fmt: skip
+          "teacher", "lecturer", "instructor", "professor", "faculty", "agent", "user", "benutzer", "person",
+          "people", "account", "member", "contact")  # fmt: skip
+_USERS = ("user", "benutzer", "anwender", "usuario", "member", "author", "employee", "staff", "mitarbeiter", "person",
+          "profile", "login", "account", "contact", "customer")  # fmt: skip
+_OWNERS = ("user", "benutzer", "person", "customer", "kunde", "client", "member", "company", "account", "contact",
+           "employee", "mitarbeiter")  # fmt: skip
 _BUYERS = ("customer", "client", "kunde", "cliente", "buyer", "account", "company", "user", "person", "member", "party",
            "contact", "partner")  # fmt: skip
 _PLAYERS = ("player", "team", "club", "contestant", "competitor", "participant", "athlete", "wrestler", "person")
 _PLACES = ("airport", "station", "port", "city", "location", "place", "stop", "ort", "warehouse", "address", "country")
 _PEOPLE = ("person", "people", "user", "employee", "member", "student", "patient", "customer", "staff", "contact")
 _SUPPLIERS = ("supplier", "vendor", "lieferant", "company", "manufacturer", "brand", "producer", "maker", "partner")
+
+BY_SOMEBODY = (*_USERS[:3], "employee", "staff", "mitarbeiter", "member", "person", "operator", "agent", "worker")
+"""Whom `booked_by` and `gebucht_von` mean."""
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
@@ -120,15 +134,16 @@ ROLES: Mapping[str, tuple[str, ...]] = {
          "boss", "operator", "responsible", "consultant", "director", "chair", "cashier", "driver", "sachbearbeiter",
          "betreuer", "verantwortlicher", "leiter", "vorgesetzter", "bearbeiter", "berater", "vertreter", "verkaeufer",
          "fahrer", "zustaendig", "assignedto", "assigned", "handledby", "approvedby", "approved", "picker", "packer",
-         "advisor", "adviser", "coach", "soldby", "servedby", "secretary", "dean", "vendedor"),
+         "advisor", "adviser", "coach", "ansprechpartner", "contact", "kontakt", "trainer",
+         "soldby", "servedby", "secretary", "dean", "vendedor"),
         _STAFF,
     ),
     **dict.fromkeys(
-        ("author", "owner", "creator", "editor", "reviewer", "createdby", "created", "updatedby", "updated",
+        ("author", "creator", "editor", "reviewer", "createdby", "created", "updatedby", "updated",
          "modifiedby", "modified", "deletedby", "sender", "recipient", "receiver", "reporter", "uploader", "publisher",
          "moderator", "follower", "followed", "following", "friend", "organizer", "organiser", "host", "admin",
          "poster", "requester", "requestor", "watcher", "voter", "ersteller", "erstelltvon", "angelegtvon", "angelegt",
-         "geaendertvon", "geaendert", "besitzer", "absender", "empfaenger", "verfasser", "lastmodifiedby", "changedby",
+         "geaendertvon", "geaendert", "absender", "empfaenger", "verfasser", "lastmodifiedby", "changedby",
          "enteredby", "postedby", "closedby", "submitter", "actor", "inviter", "invitee", "liked", "blocked", "changed",
          "entered", "posted", "closed", "invitedby", "performer", "usr", "login"),
         _USERS,
@@ -142,6 +157,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
                      "visitor", "runnerup", "striker", "batsman", "bowler"), _PLAYERS),
     **dict.fromkeys(("origin", "destination", "source", "departure", "arrival", "from", "to", "dest", "start", "von",
                      "nach", "abflug", "ankunft", "birthplace", "src", "dst"), _PLACES),
+    **dict.fromkeys(("owner", "besitzer", "eigentuemer", "inhaber", "proprietor"), _OWNERS),
     **dict.fromkeys(("husband", "wife", "spouse", "father", "mother", "child", "partner", "beneficiary", "holder",
                      "witness"), _PEOPLE),
     **dict.fromkeys(("manufacturer", "producer", "vendor", "maker", "supplier", "hersteller", "brand", "kreditor",

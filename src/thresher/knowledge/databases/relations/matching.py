@@ -14,7 +14,10 @@ from thresher.knowledge.databases.relations.lexicon import (
     AMOUNT_JOINTS,
     AMOUNTS,
     ATTRIBUTES,
+    BY_SOMEBODY,
     MEASURES,
+    NOT_KEYS,
+    PERSONS,
     PREPOSITIONS,
     PURELY_UPWARD,
     QUALIFIERS,
@@ -22,7 +25,7 @@ from thresher.knowledge.databases.relations.lexicon import (
     UPWARD,
 )
 from thresher.knowledge.databases.relations.records import ColumnName, NameMatch
-from thresher.knowledge.databases.relations.words import loose, shortens, stem
+from thresher.knowledge.databases.relations.words import shortens, stem
 
 SAME_NAME = 3.4
 LOOSE_LOSS = 0.6
@@ -34,9 +37,10 @@ QUALIFIED_LOSS = 1.2
 SHORT = 3.2
 SHORT_ROLE_LOSS = 0.6
 LEXICAL_ROLE = 3.0
-LEXICAL_STEP = 0.12
+LEXICAL_STEP = 0.04
+LATER = 0.25
 UPWARD_PURE = 3.6
-UPWARD_ELSE = 2.9
+UPWARD_ELSE = 2.0
 VERB = 3.0
 GLUED_LOSS = 0.2
 NO_KEY_WORD_LOSS = 0.9
@@ -98,8 +102,8 @@ class Matcher:
         return known
 
     def _plainly(self, schema: str, name: ColumnName) -> Iterator[NameMatch]:
-        if name.whole not in ATTRIBUTES:
-            for key in self._index.columns.get((schema, name.whole), ())[:8]:
+        if name.whole not in NOT_KEYS:
+            for key in self._index.called(schema, name.whole):
                 yield NameMatch(key, SAME_NAME, "named like the key", whole=True, same=True)
         if not name.core or not _names_something(name):
             return
@@ -115,7 +119,7 @@ class Matcher:
         for form in self._index.named(schema, joined):
             text = "names the table" if form.own else "names the end of the table's name"
             yield NameMatch(form.key, form.weight, text, whole=form.own)
-        for form in self._index.loose.get((schema, loose(joined)), ())[:8]:
+        for form in self._index.loosely(schema, joined):
             yield NameMatch(form.key, form.weight - LOOSE_LOSS, "names the table in another form", whole=True)
 
     def _roles(self, schema: str, name: ColumnName) -> Iterator[NameMatch]:
@@ -123,11 +127,11 @@ class Matcher:
         core = name.core
         for start in range(1, len(core)):
             rest, role = "".join(core[start:]), " ".join(core[:start])
-            if start == len(core) - 1 and rest in ATTRIBUTES and not self._index.forms.get((schema, rest)):
+            if start == len(core) - 1 and rest in ATTRIBUTES and not self._index.named(schema, rest):
                 continue
             for form in self._index.named(schema, rest):
                 yield NameMatch(form.key, form.weight - ROLE_LOSS, f"names the table in the role '{role}'")
-            for form in self._index.loose.get((schema, loose(rest)), ())[:8]:
+            for form in self._index.loosely(schema, rest):
                 yield NameMatch(form.key, form.weight - ROLE_LOSS - LOOSE_LOSS, f"role '{role}' of the table")
         if len(core) == 1 and name.kind:
             yield from self._glued_roles(schema, core[0])
@@ -165,7 +169,7 @@ class Matcher:
 
     def _shorten(self, schema: str, word: str) -> tuple[tuple[Form, float], ...]:
         found: list[tuple[Form, float]] = []
-        for form in self._index.words.get((schema, word[0]), ()):
+        for form in self._index.beginning(schema, word[0]):
             quality = _quality(word, form.words)
             if quality >= _LEAST_QUALITY:
                 found.append((form, quality))
@@ -209,17 +213,25 @@ class Matcher:
         role = name.joined if name.joined in ROLES else name.core[-1]
         if role not in ROLES and name.core[-1] in PREPOSITIONS:
             role = name.core[0]
-        for place, table in enumerate(ROLES.get(role, ())):
-            for form in self._index.named(asked.schema, stem(table))[:3]:
-                weight = LEXICAL_ROLE - LEXICAL_STEP * place - 0.5 * (BOTH - min(form.weight, BOTH))
-                yield NameMatch(form.key, weight, f"'{role}' is a role of the table's rows")
+        somebody = name.core[-1] in ("by", "von") and role not in ROLES
+        there = 0
+        for place, table in enumerate(BY_SOMEBODY if somebody else ROLES.get(role, ())):
+            forms = [form for form in self._index.named(asked.schema, stem(table))[:3] if self._plays(asked, form)]
+            for form in forms:
+                weight = LEXICAL_ROLE - LEXICAL_STEP * place - LATER * there - 0.25 * (BOTH - min(form.weight, BOTH))
+                yield NameMatch(form.key, weight, f"'{' '.join(name.core)}' is a role of the table's rows")
+            there += bool(forms)
+
+    def _plays(self, asked: Asked, form: Form) -> bool:
+        """Whether rows of a table may play a role in the asked one: in their own only when they are people."""
+        return self._index.keys[form.key].table != asked.table or asked.entity[-1] in PERSONS
 
     def _verb(self, asked: Asked, name: ColumnName) -> Iterator[NameMatch]:
         """`ship_via` and `shippers`, `taught_by` not."""
         if len(name.core) != 2 or name.core[1] not in PREPOSITIONS or len(name.core[0]) < _LEAST_VERB:
             return
         verb = name.core[0].removesuffix("ed")
-        for form in self._index.words.get((asked.schema, verb[0]), ()):
+        for form in self._index.beginning(asked.schema, verb[0]):
             if len(form.words) == 1 and form.words[0] != verb and form.words[0].startswith(verb):
                 yield NameMatch(form.key, VERB, f"'{verb}' is the verb of the table's name")
 

@@ -24,7 +24,7 @@ SAME_TYPE, NEAR_TYPE, OTHER_TYPE = 0.3, 0.0, -2.2
 RANKS: Final = {"primary": 0.2, "unique": -0.4, "likely": -0.7}
 SAME_KIND, OTHER_KIND = 0.2, -0.8
 OWN_KEY = -0.6
-OTHER_SCHEMA = -1.2
+OTHER_SCHEMA = -0.5
 _NUMBERS = ("integer", "decimal")
 _TEXTS = ("text", "other", "uuid")
 _RANK_TEXTS = {
@@ -41,7 +41,7 @@ def weigh(
     table, column, kind = child
     target, key = parent
     typed = judge_types(column, key.column)
-    if typed is None or (typed.weight == OTHER_TYPE and not (kind or match.same)):
+    if typed is None or not (match.same or _fits(column, kind, key)):
         return None
     evidence = [Evidence("name", match.text, round(match.weight, 2)), typed]
     evidence.append(Evidence("key", f"{key.column.name} is {_RANK_TEXTS[key.rank]}", RANKS[key.rank]))
@@ -69,6 +69,14 @@ def judge_types(child: Column, parent: Column) -> Evidence | None:
     if all(family in (*_NUMBERS, *_TEXTS) for family in pair):
         return Evidence("type", f"{text}: of different families", OTHER_TYPE)
     return None
+
+
+def _fits(child: Column, kind: KeyKind, key: ParentKey) -> bool:
+    """Whether kind of key and type go together: names stand for names, and where one differs the other must not."""
+    if kind != key.name.kind and "name" in (kind, key.name.kind) and kind:
+        return False
+    alike = child.family == key.column.family or {child.family, key.column.family} <= set(_NUMBERS)
+    return alike or (bool(kind) and (kind == key.name.kind or not key.name.kind))
 
 
 def _fraction(column: Column) -> bool:
