@@ -37,14 +37,15 @@ def refuse_dear(estimate: Estimate, options: ConnectorOptions) -> None:
         StatementRefused: Rule `cost`.
     """
     if options.most_rows is not None and estimate.rows > options.most_rows:
-        raise _refused(f"about {estimate.rows:,.0f} rows in one step", f"{options.most_rows:,.0f} rows")
+        raise too_dear(f"about {estimate.rows:,.0f} rows in one step, and allowed are {options.most_rows:,.0f}")
     if options.most_cost is not None and estimate.cost > options.most_cost:
-        raise _refused(f"a cost of about {estimate.cost:,.0f}", f"{options.most_cost:,.0f}")
+        raise too_dear(f"a cost of about {estimate.cost:,.0f}, and allowed is {options.most_cost:,.0f}")
 
 
-def _refused(expected: str, allowed: str) -> StatementRefused:
+def too_dear(expected: str) -> StatementRefused:
+    """The refusal of a statement of which the database expects too much."""
     return StatementRefused(
-        f"The database expects {expected}, and this connection allows {allowed}.",
+        f"The statement costs too much: the database expects {expected}.",
         hint="Join on keys, filter or aggregate first; sql_explain shows the plan.",
         rule="cost",
     )
@@ -63,15 +64,3 @@ def _rows_of(node: Mapping[str, Any]) -> Iterable[float]:
         one = nodes.pop()
         yield float(one.get("Plan Rows", 0))
         nodes.extend(one.get("Plans", ()))
-
-
-def mysql_estimate(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> Estimate:
-    """From the table that `EXPLAIN` gives: the tables of one select are looked at once for each row before them."""
-    names = [name.lower() for name in columns]
-    products: dict[Any, float] = {}
-    for row in rows:
-        entry = dict(zip(names, row, strict=True))
-        count = entry.get("rows")
-        if count is not None:
-            products[entry.get("id")] = products.get(entry.get("id"), 1.0) * max(1.0, float(count))
-    return Estimate(rows=max(products.values(), default=0.0))

@@ -28,6 +28,7 @@ from thresher.connectors.assembly import Catalog, assemble
 from thresher.connectors.connector import ConnectorOptions, Session
 from thresher.connectors.costs import Estimate, postgresql_estimate, refuse_dear
 from thresher.connectors.filling import fill
+from thresher.connectors.knowing import known_functions
 from thresher.connectors.profiling import profile
 from thresher.connectors.records import Caps, Health, Profiles, ResultColumn, Rows, Schema, Tag
 from thresher.connectors.tagging import PROGRAM, session_name
@@ -98,7 +99,9 @@ class PostgresSession:
 
     def knowledge(self) -> Knowledge:
         """See `Session`."""
-        return Knowledge(None, self._version, {"standard_conforming_strings": "on"})
+        with self._transaction(_OWN, _OWN_SECONDS, own=True):
+            functions = known_functions("postgresql", self._rows, self._options)
+        return Knowledge(functions, self._version, {"standard_conforming_strings": "on"})
 
     def run(self, sql: str, tag: Tag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
         """See `Session`."""
