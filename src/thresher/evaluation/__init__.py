@@ -44,6 +44,6 @@ __all__ = [
     "read_statements",
     "read_tests",
     "read_training",
-    "try_relations",
     "sql_figures",
+    "try_relations",
 ]
