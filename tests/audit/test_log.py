@@ -103,6 +103,7 @@ async def test_filters_narrow_what_is_seen(log: AuditLog, caller: Caller) -> Non
     assert await found(text="0%_") == [3]
     assert await found(text="%") == [3]
     assert await found(since=later) == []
+    assert await found(since=(later - 2 * SOON).replace(tzinfo=None), allowed=False) == [2]
     assert await found(since=later - 2 * SOON, allowed=True) == [4, 3, 1]
 
 

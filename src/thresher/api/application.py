@@ -10,6 +10,7 @@ from typing import Any, cast
 from fastapi import FastAPI
 
 from thresher import __version__
+from thresher.api.audit import audit_router
 from thresher.api.bodies import Bounded
 from thresher.api.context import context_router
 from thresher.api.documents import documents_router, repositories_router
@@ -63,6 +64,7 @@ def http_api(services: Services) -> FastAPI:
     application.include_router(tools_router(services.tools))
     application.include_router(intents_router(services.intents))
     application.include_router(jobs_router(services.jobs))
+    application.include_router(audit_router(services.audit))
     application.include_router(documents_router(services.documents))
     application.include_router(repositories_router(services.documents, services.context.readiness))
     application.include_router(health_router(Watch(services.database, services.encoder)))

@@ -5,7 +5,18 @@ Invariant: append-only and chained by hashes; the decision is on disk before its
 Uses: core, store.
 """
 
-from thresher.audit.log import AuditLog
+from thresher.audit.log import AuditLog, check_all_seen
 from thresher.audit.records import Attempt, Ended, Entries, Entry, Filters, Outcome, Problem, Verification
 
-__all__ = ["Attempt", "AuditLog", "Ended", "Entries", "Entry", "Filters", "Outcome", "Problem", "Verification"]
+__all__ = [
+    "Attempt",
+    "AuditLog",
+    "Ended",
+    "Entries",
+    "Entry",
+    "Filters",
+    "Outcome",
+    "Problem",
+    "Verification",
+    "check_all_seen",
+]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -17,7 +18,7 @@ from thresher.audit.checking import Check, Frame
 from thresher.audit.links import Content, Signer, decision_of, outcome_of
 from thresher.audit.records import Attempt, Ended, Entries, Entry, Filters, Outcome, Verification
 from thresher.audit.writing import Writer, broken
-from thresher.core import Caller, InvalidInput, Tenant, current_trace
+from thresher.core import Caller, InvalidInput, NotAllowed, Tenant, current_trace
 from thresher.store import Database, SecretBox
 
 MOST_ENTRIES: Final = 500
@@ -84,6 +85,8 @@ class AuditLog:
         """
         if not 1 <= limit <= MOST_ENTRIES:
             raise InvalidInput(f"{limit} is no number of entries.", hint=f"Give 1 to {MOST_ENTRIES}.")
+        if filters.since is not None and filters.since.tzinfo is None:
+            filters = replace(filters, since=filters.since.replace(tzinfo=dt.UTC))
         rows = await queries.read_entries(self._database, caller, filters, _place(cursor), limit + 1)
         found = tuple(_entry(row) for row in rows[:limit])
         return Entries(found, str(found[-1].id) if len(rows) > limit else "")
@@ -147,6 +150,19 @@ class AuditLog:
     async def settle(self) -> None:
         """Wait until every line given so far is written, or could not be."""
         await self._writer.settle()
+
+
+def check_all_seen(caller: Caller) -> None:
+    """Refuse a question about the whole log to a user, who sees his own lines alone.
+
+    Raises:
+        NotAllowed: The caller is one user of the tenant.
+    """
+    if caller.user is not None:
+        raise NotAllowed(
+            "Whether the log is whole is told to who sees all of it, not to a user.",
+            hint="Ask without a key on the machine that keeps it, or with a key of the tenant as a whole.",
+        )
 
 
 def _place(cursor: str) -> int | None:

@@ -82,7 +82,7 @@ class Filters:
     """Which entries are wanted; what is empty or None asks for nothing.
 
     Attributes:
-        since: Decided at this moment or later.
+        since: Decided at this moment or later; UTC where it has no zone.
         connection: Its name, exactly.
         actor: Exactly.
         allowed: Whether it was.

@@ -15,6 +15,7 @@ import typer
 from thresher import __version__
 from thresher.cli import (
     approving,
+    audit,
     catalogue,
     context,
     documents,
@@ -64,6 +65,7 @@ application.add_typer(packs.commands, name="packs")
 application.add_typer(intents.commands, name="intents")
 application.add_typer(keys.commands, name="keys")
 application.add_typer(jobs.commands, name="jobs")
+application.add_typer(audit.commands, name="audit")
 documents.register(catalogue.commands)
 application.add_typer(catalogue.commands, name="index")
 application.add_typer(documents.commands, name="docs")

@@ -20,6 +20,7 @@ from thresher import __version__
 from thresher.app import App
 from thresher.core import Caller, EncoderError, InvalidInput, NotAllowed, NotFound, Tenant, did_you_mean, nearest, plain
 from thresher.daemon.server.approving import approving_verbs
+from thresher.daemon.server.auditing import auditing_verbs
 from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.documents import document_verbs
 from thresher.daemon.server.enriching import enriching_verbs
@@ -75,6 +76,7 @@ def build_verbs(
     mine: dict[str, Verb] = {verb.__name__: verb for verb in (*named, *more, *rest, *keys)}
     mine |= {**signing_verbs(app, caller), **approving_verbs(app, caller), **enriching_verbs(app, asking)}
     mine |= {**measuring_verbs(app, asking), **job_verbs(app, asking), **document_verbs(app, asking)}
+    mine |= auditing_verbs(app, verbs.of_tenant, is_owner=is_owner)
     mine |= {**intent_verbs(app, asking, verbs.of_tenant), **pack_verbs(app, asking, is_owner=is_owner)}
     return mine
 
