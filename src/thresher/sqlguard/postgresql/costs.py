@@ -67,7 +67,7 @@ class Sizes:
         for kind, body, at in self.numbers:
             if (_bound({kind: body}) or 0) > most:
                 reason = f"A number above {most:,} could become the size of a value."
-                raise Refused("cost", reason, hint=_HINT, offset=characters(at))
+                raise Refused("cost", reason, hint=_HINT, offset=characters(body.get("location", at)))
 
 
 def number_of(constant: Body) -> float:

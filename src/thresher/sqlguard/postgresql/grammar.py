@@ -8,6 +8,8 @@ reach, and a walk over plain values takes a third of the time.
 from __future__ import annotations
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeAlias, cast
 
 from postgast.native import lib
@@ -18,6 +20,14 @@ Body: TypeAlias = dict[str, Any]
 """The fields of a node by their names in C; what is zero, false or absent is left out."""
 
 DEEP: Final = "Write it flatter: fewer queries inside queries, shorter chains of operators."
+
+SHORT: Final = 2_000
+"""Bytes of a text whose tree fits any thread's stack, however it nests."""
+_ROOM_PER_BYTE: Final = 512
+"""Bytes of stack for each byte of text: three times what chains of additions, two bytes for each level, were seen to
+need."""
+_LEAST_ROOM: Final = 1 << 20
+_starting: Final = threading.Lock()
 
 
 class Offsets:
@@ -47,13 +57,8 @@ def parse(sql: str) -> list[Body]:
     Raises:
         Refused: It is not PostgreSQL's syntax, or nested more deeply than can be read.
     """
-    result = lib.pg_query_parse(sql.encode())
-    try:
-        if result.error:
-            raise _syntax(result.error.contents)
-        written: bytes = result.parse_tree
-    finally:
-        lib.pg_query_free_parse_result(result)
+    encoded = sql.encode()
+    written = _parse(encoded) if len(encoded) <= SHORT else _with_room(encoded)
     try:
         return json.loads(written).get("stmts", [])
     except RecursionError:
@@ -76,6 +81,33 @@ def nodes_of(value: object) -> list[Body]:
 def text_of(constant: Body) -> str:
     """The text that a node is as a constant; empty: it is none."""
     return constant.get("A_Const", {}).get("sval", {}).get("sval", "")
+
+
+def _parse(encoded: bytes) -> bytes:
+    """The tree as JSON."""
+    result = lib.pg_query_parse(encoded)
+    try:
+        if result.error:
+            raise _syntax(result.error.contents)
+        return result.parse_tree
+    finally:
+        lib.pg_query_free_parse_result(result)
+
+
+def _with_room(encoded: bytes) -> bytes:
+    """The tree of a long text, from a thread whose stack is large enough for the deepest tree of so many characters.
+
+    The library descends the tree without asking how much of the stack is left: 50,000 additions need more than the
+    4 MiB that some threads have, and the process would die.
+    """
+    with ThreadPoolExecutor(1, "sql-grammar") as room:
+        with _starting:
+            usual = threading.stack_size(_LEAST_ROOM + _ROOM_PER_BYTE * len(encoded) // 4096 * 4096)
+            try:
+                waiting = room.submit(_parse, encoded)
+            finally:
+                threading.stack_size(usual)
+        return waiting.result()
 
 
 def _syntax(error: Any) -> Refused:

@@ -135,6 +135,9 @@ KINDS: Final[dict[str, dict[str, str]]] = {
     "BitString": _kind("bsval"),
 }
 
+LEAVES: Final = {kind: KINDS[kind].keys() for kind in ("A_Const", "A_Star", "String", "Integer", "Float", "Boolean")}
+"""Kinds with nothing below them, and their fields."""
+
 WRITES: Final = {
     f"{name}Stmt"
     for line in (

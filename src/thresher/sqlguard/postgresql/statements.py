@@ -58,7 +58,7 @@ def _judge_root(kind: str, body: Body, walk: Walk, start: int) -> Verdict:
             raise _no_reading(inner, start, "explain")
         return _judge_query(query, walk, "explain")
     if kind != "SelectStmt":
-        raise _no_reading(kind, start, _kind(kind))
+        raise _no_reading(kind, start, _words(kind).lower())
     return _judge_query(body, walk, "values" if "valuesLists" in body else "select")
 
 
@@ -109,10 +109,6 @@ def _no_reading(kind: str, start: int, shown: str) -> Refused:
     if kind == "LockStmt":
         return Refused("locks", "LOCK keeps others out.", hint=hint, offset=start, kind=shown)
     return Refused("statement", f"{_words(kind)} is no statement that reads.", hint=hint, offset=start, kind=shown)
-
-
-def _kind(kind: str) -> str:
-    return kind.removesuffix("Stmt").lower()
 
 
 def _words(kind: str) -> str:

@@ -5,13 +5,14 @@ Invariant: nothing is skipped. What is met is looked up in the list of kinds; na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
 from typing import Any, Final
 
 from thresher.sqlguard.postgresql.costs import GROWING, ROWS, TEXTS, Sizes
 from thresher.sqlguard.postgresql.grammar import DEEP, Body, Offsets, nodes_of, text_of
 from thresher.sqlguard.postgresql.names import CATALOG, INTERNAL, SETTINGS, refused_relation, shipped
-from thresher.sqlguard.postgresql.nodes import KINDS, NODES, PLAIN, is_writing
+from thresher.sqlguard.postgresql.nodes import KINDS, LEAVES, NODES, PLAIN, is_writing
 from thresher.sqlguard.records import Functions, Limits, Rule
 from thresher.sqlguard.refusals import Refused
 
@@ -68,26 +69,34 @@ class Walk:
             look = _LOOKS.get(kind)
             if look:
                 look(self, body, at, scope)
-            children = list(self._children(kind, body, fields, at))
-            scopes = _scopes(kind, body, children, scope)
-            waiting.extend(
-                (child, below, depth + 1, at, seen)
-                for (child, below), seen in zip(reversed(children), reversed(scopes), strict=True)
-            )
+            children = self._children(kind, body, fields, at)
+            if children:
+                scopes = _scopes(kind, body, children, scope)
+                waiting.extend(
+                    [(child, below, depth + 1, at, seen) for (child, below), seen in zip(children, scopes, strict=True)]
+                )
         self._sizes.check(self._limits.literal_count, self._offsets.characters)
 
-    def _children(self, kind: str, body: Body, fields: dict[str, str], at: int) -> Iterator[tuple[str, Body]]:
+    def _children(self, kind: str, body: Body, fields: dict[str, str], at: int) -> list[tuple[str, Body]]:
+        """The nodes right below one, last first; leaves are looked at on the way."""
+        children: list[tuple[str, Body]] = []
         for name, value in body.items():
             holds = fields.get(name)
             if holds == PLAIN:
                 continue
             if holds == NODES:
                 for node in nodes_of(value):
-                    yield from node.items()
+                    for child, below in node.items():
+                        if child not in LEAVES or not below.keys() <= LEAVES[child]:
+                            children.append((child, below))
+                        elif child == "A_Const":
+                            self._sizes.numbers.append((child, below, at))
             elif holds is None:
                 raise self._unknown_field(kind, name, at)
             else:
-                yield holds, value
+                children.append((holds, value))
+        children.reverse()
+        return children
 
     def look_at_call(self, body: Body, at: int, _scope: Scope) -> None:
         """A function that is called by name."""
@@ -161,11 +170,6 @@ class Walk:
         parts = _strings(body.get("method", ()))
         if parts[-1:] and (parts[-1] not in _SAMPLES or parts[:-1] not in ([], [CATALOG])):
             raise self._refused("function", f"The sampling method {'.'.join(parts)} is not PostgreSQL's own.", at)
-
-    def look_at_constant(self, body: Body, at: int, _scope: Scope) -> None:
-        """Numbers may become sizes."""
-        if "isnull" not in body and "boolval" not in body:
-            self._sizes.numbers.append(("A_Const", body, at))
 
     def _require_function(self, parts: Sequence[str], at: int) -> None:
         known, name, written = self._functions, parts[-1], ".".join(parts)
@@ -249,7 +253,6 @@ class Walk:
 
 
 _LOOKS: Final[dict[str, Callable[[Walk, Body, int, Scope], None]]] = {
-    "A_Const": Walk.look_at_constant,
     "A_Expr": Walk.look_at_operation,
     "A_Indirection": Walk.look_at_selection,
     "CaseExpr": Walk.look_at_case,
@@ -275,15 +278,16 @@ def _strings(nodes: Sequence[Any]) -> list[str]:
     return [node["String"].get("sval", "") for node in nodes if "String" in node]
 
 
-def _scopes(kind: str, body: Body, children: Sequence[tuple[str, Body]], scope: Scope) -> list[Scope]:
+def _scopes(kind: str, body: Body, children: Sequence[tuple[str, Body]], scope: Scope) -> Iterable[Scope]:
     """What of WITH each child sees: a query of WITH sees those before it, or all where it is recursive."""
-    if kind == "SelectStmt" and "withClause" in body:
+    if kind not in ("SelectStmt", "WithClause") or (kind == "SelectStmt" and "withClause" not in body):
+        return repeat(scope, len(children))
+    if kind == "SelectStmt":
         inner = scope | {node["CommonTableExpr"]["ctename"] for node in body["withClause"].get("ctes", ())}
         return [scope if child == "WithClause" else inner for child, _ in children]
-    if kind != "WithClause":
-        return [scope] * len(children)
-    names = [below["ctename"] for _, below in children]
-    return [scope | set(names if body.get("recursive") else names[:index]) for index in range(len(names))]
+    names = [below["ctename"] for _, below in reversed(children)]
+    is_recursive = body.get("recursive", False)
+    return [scope | set(names if is_recursive else names[:index]) for index in reversed(range(len(names)))]
 
 
 def _spoken(kind: str) -> str:
