@@ -2,8 +2,8 @@
 
 SQLite and DuckDB are asked for their own catalogs (those of this Python), MariaDB by its URL for
 `information_schema.sql_functions`; what catalogs leave out, and the lists of MySQL, Oracle and SQL Server, are names
-from the engines' manuals, written below. A name that is not on a list is refused; those that were looked at and left out are
-written with the reason. Read the difference of the written files before they are committed.
+from the engines' manuals, written below. A name that is not on a list is refused; those that were looked at and
+left out are written with the reason. Read the difference of the written files before they are committed.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
-from thresher.sqlguard import mysql, postgresql, sqlite
+from thresher.sqlguard import duckdb, mysql, postgresql, sqlite
 from thresher.sqlguard.records import Dialect, Knowledge, Limits, Verdict
 from thresher.sqlguard.refusals import Refused
 
@@ -20,6 +20,7 @@ READERS: Final[Mapping[Dialect, Reader]] = {
     "mysql": mysql.read,
     "mariadb": mysql.read,
     "sqlite": sqlite.read,
+    "duckdb": duckdb.read,
 }
 
 _NOTHING: Final = Knowledge()

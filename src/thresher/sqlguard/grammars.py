@@ -24,9 +24,24 @@ _REASONS: Final[Mapping[Rule, str]] = {
     "operator": "{word} is not among the operators that only read.",
 }
 
-_BEGINNINGS: Final = frozenset(
+BEGINNINGS: Final = frozenset(
     {
-        *("START", "GRANT", "SET", "EXECUTE", "LOAD", "USE", "RESET", "ABORT", "END", "DO", "CALL", "PREPARE", "BEGIN"),
+        *(
+            "VACUUM",
+            "START",
+            "GRANT",
+            "SET",
+            "EXECUTE",
+            "LOAD",
+            "USE",
+            "RESET",
+            "ABORT",
+            "END",
+            "DO",
+            "CALL",
+            "PREPARE",
+            "BEGIN",
+        ),
         *("DEALLOCATE", "CHECKPOINT", "REINDEX", "MERGE", "UPSERT", "COPY", "EXPORT", "IMPORT", "INSTALL", "FLUSH"),
         *("SHUTDOWN", "STOP", "CHANGE", "CACHE", "HELP", "XA", "BINLOG", "REPAIR", "CHECK", "CHECKSUM", "TRUNCATE"),
         *("REVOKE", "KILL", "COMMENT", "UNLISTEN", "LISTEN", "NOTIFY", "EXEC", "BACKUP", "RESTORE", "DBCC", "WAITFOR"),
@@ -119,6 +134,8 @@ def check_words(tokens: Sequence[Token], grammar: Grammar, functions: Functions)
         if token.kind == "system":
             _check_system(token, grammar)
         if token.kind != "word":
+            if token.text == "." and (not index or tokens[index - 1].kind not in {"word", "name"}):
+                raise Refused("syntax", "A dot may not stand here.", offset=token.start)
             continue
         _check_inner(tokens, index)
         if token.text not in grammar.refused:
@@ -139,7 +156,7 @@ def _check_inner(tokens: Sequence[Token], index: int) -> None:
         Refused: No grammar has it; a lenient one would take it for a name with an alias.
     """
     token = tokens[index]
-    if token.text not in _BEGINNINGS or not index or tokens[index - 1].text != "(" or index + 1 >= len(tokens):
+    if token.text not in BEGINNINGS or not index or tokens[index - 1].text != "(" or index + 1 >= len(tokens):
         return
     if tokens[index + 1].kind in {"word", "name", "string"} and tokens[index + 1].text not in _BINDING:
         raise Refused("statement", f"{token.text} may not run here.", hint=_WRITE_HINT, offset=token.start)

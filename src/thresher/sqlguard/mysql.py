@@ -10,7 +10,7 @@ import functools
 from collections.abc import Sequence
 from typing import Final
 
-from thresher.sqlguard.grammars import Grammar, refusals, words
+from thresher.sqlguard.grammars import BEGINNINGS, Grammar, refusals, words
 from thresher.sqlguard.reading import Text, explained, known_functions, read_query, texts
 from thresher.sqlguard.records import Dialect, Functions, Knowledge, Limits, Verdict
 from thresher.sqlguard.refusals import Refused
@@ -209,7 +209,7 @@ def _plan_words(text: Text) -> int:
 
 
 def _is_name(token: Token) -> bool:
-    return token.kind == "name" or (token.kind == "word" and token.text not in GRAMMAR.starts)
+    return token.kind == "name" or (token.kind == "word" and token.text not in GRAMMAR.starts | BEGINNINGS)
 
 
 def _describes(tokens: Sequence[Token]) -> bool:

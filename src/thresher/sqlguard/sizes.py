@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from thresher.sqlguard.records import Limits
@@ -15,7 +15,8 @@ from thresher.sqlguard.refusals import Refused
 from thresher.sqlguard.tokens import Token
 
 _HINT: Final = "Ask for less; long values are cut anyway."
-_POWERS: Final = frozenset({"POW", "POWER", "EXP"})
+_POWERS: Final = frozenset({"pow", "power", "exp", "factorial", "^", "**", "<<", "~"})
+_FACTORS: Final = frozenset({"*", "/", "//", "multiply", "divide"})
 _WIDTH: Final = re.compile(r"%[-+ 0#,!]*(\*|\d+)?(?:\.(\*|\d+))?")
 
 
@@ -60,12 +61,22 @@ def _bound(part: Sequence[Token]) -> float:
     """The largest number that an argument could be by its own digits."""
     values = [_number(token.text) for token in part if token.kind == "number"]
     values += [width for token in part if token.kind == "string" for width in widths(token.text)]
-    marks = {token.text for token in part if token.kind == "symbol"}
-    if marks & {"^", "**", "<<", "~"} or any(token.text in _POWERS for token in part):
+    return bound(values, {token.text.lower() for token in part if token.kind in {"symbol", "word"}})
+
+
+def bound(values: Sequence[float], operators: Collection[str]) -> float:
+    """The largest number that arithmetic could make of these.
+
+    Args:
+        values: The numbers in it.
+        operators: The operators and functions in it, lower case.
+    """
+    if not _POWERS.isdisjoint(operators):
         return math.inf
-    if marks & {"*", "/"}:
-        return math.prod(1 + max(value, 1 / value if value else math.inf) for value in values)
-    return sum(values)
+    sizes = [abs(value) for value in values]
+    if not _FACTORS.isdisjoint(operators):
+        return math.prod(1 + max(size, 1 / size if size else math.inf) for size in sizes)
+    return sum(sizes)
 
 
 def _number(text: str) -> float:

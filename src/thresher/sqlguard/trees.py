@@ -73,6 +73,9 @@ PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
 }
 """Nodes that may have these parts only: what is missing locks, stores, or is of no dialect that is read here."""
 
+QUERIES: Final = _classes("Select Union Except Intersect Subquery Values")
+"""What may stand in brackets as a query."""
+
 UNCALLED: Final = _classes(
     "NextValueFor ReadCSV ReadParquet AnonymousAggFunc CombinedAggFunc CombinedParameterizedAgg"
     " ParameterizedAgg PropertyEQ Predict MLForecast MLTranslate GenerateEmbedding VectorSearch AIClassify"
@@ -137,6 +140,8 @@ def check_tree(root: exp.Expr, grammar: Grammar, called: tuple[str, ...]) -> Ver
     queries: set[str] = set()
     tables: dict[str, None] = {}
     for node in _nodes(root):
+        if isinstance(node, (exp.CTE, exp.Exists, exp.Subquery)):
+            _check_query(node)
         if isinstance(node, exp.CTE):
             queries.add(node.alias.lower())
         elif isinstance(node, exp.Table):
@@ -145,6 +150,19 @@ def check_tree(root: exp.Expr, grammar: Grammar, called: tuple[str, ...]) -> Ver
     limited = bool(root.args.get("limit"))
     kind = {"Select": "select", "Values": "values", "Table": "table"}.get(type(root).__name__, "select")
     return Verdict(True, kind=kind, tables=named, functions=called, limited=limited)
+
+
+def _check_query(node: exp.Expr) -> None:
+    """Refuses brackets around something else than a query or joined tables: `(SHUTDOWN)` is no table to any reader.
+
+    Raises:
+        Refused: What stands there.
+    """
+    inner = node.this
+    joined = isinstance(node, exp.Subquery) and isinstance(inner, exp.Table) and inner.args.get("joins")
+    values = isinstance(inner, exp.Anonymous) and inner.name.upper() == "VALUES"
+    if type(inner) not in QUERIES and not joined and not values:
+        raise _refused(node, "syntax", "There is no query in these brackets.")
 
 
 def _nodes(root: exp.Expr) -> Iterator[exp.Expr]:

@@ -1,0 +1,321 @@
+"""DuckDB: one query, or a plan of one, read by DuckDB's own grammar.
+
+Invariant: the grammar runs in a database of its own, in memory, that reaches no file and whose settings are locked; the
+text is only parsed there, never bound or run. Every part of the tree is on the lists below.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
+
+import duckdb
+
+from thresher.sqlguard.grammars import words
+from thresher.sqlguard.lists import listed
+from thresher.sqlguard.records import Dialect, Functions, Knowledge, Limits, Rule, Verdict
+from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.sizes import bound, widths
+
+Node: TypeAlias = Mapping[str, Any]
+
+_HINT: Final = "Only statements that read may run here."
+_PARSE: Final = "select json_serialize_sql(?::varchar, skip_null := true, skip_empty := true)"
+_SETTINGS: Final = {
+    "threads": "1",
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+}
+_PLAN: Final = re.compile(r"\A(?:[ \t\r\n\f]|--[^\n]*\n|/\*.*?\*/)*explain\b", re.IGNORECASE | re.DOTALL)
+
+_TYPES: Final = frozenset(
+    {
+        *("SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE"),
+        *("BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EXPRESSION_LIST", "EMPTY", "PIVOT", "SHOW_REF"),
+        *("LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "ORDER_MODIFIER", "DISTINCT_MODIFIER"),
+        *("ASCENDING", "DESCENDING", "ORDER_DEFAULT"),
+        *("COLUMN_REF", "VALUE_CONSTANT", "VALUE_DEFAULT", "FUNCTION", "LAMBDA", "STAR", "POSITIONAL_REFERENCE"),
+        *("CASE_EXPR", "COLLATE", "TYPE", "OPERATOR_CAST", "COMPARE_BETWEEN", "CONJUNCTION_AND", "CONJUNCTION_OR"),
+        *("COMPARE_EQUAL", "COMPARE_NOTEQUAL", "COMPARE_LESSTHAN", "COMPARE_LESSTHANOREQUALTO", "COMPARE_GREATERTHAN"),
+        *("COMPARE_GREATERTHANOREQUALTO", "COMPARE_DISTINCT_FROM", "COMPARE_NOT_DISTINCT_FROM", "COMPARE_IN"),
+        *("COMPARE_NOT_IN", "ARRAY_EXTRACT", "ARRAY_SLICE", "ARRAY_CONSTRUCTOR", "STRUCT_EXTRACT", "ARROW"),
+        *("GROUPING_FUNCTION", "OPERATOR_COALESCE", "OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL", "OPERATOR_NOT"),
+        *("OPERATOR_NULLIF", "OPERATOR_TRY", "OPERATOR_UNPACK"),
+        *("WINDOW_AGGREGATE", "WINDOW_RANK", "WINDOW_RANK_DENSE", "WINDOW_NTILE", "WINDOW_PERCENT_RANK"),
+        *("WINDOW_CUME_DIST", "WINDOW_ROW_NUMBER", "WINDOW_FIRST_VALUE", "WINDOW_LAST_VALUE", "WINDOW_LEAD"),
+        *("WINDOW_LAG", "WINDOW_NTH_VALUE", "WINDOW_FILL"),
+    }
+)
+_PARTS: Final = words(
+    "aggregate_handling aggregates alias aliases arg_orders arguments case_checks catalog catalog_name child"
+    " children class collation column_name_alias column_names columns comparison_type condition cte_map cte_name"
+    " default_expr delim_flipped distinct distinct_on_targets else_expr end end_expr entries error exclude_clause"
+    " exclude_list export_state expr expression filter filter_expr from_table function function_name"
+    " group_expressions group_sets groups has_ignore_nulls having having_expr id identifier ignore_nulls"
+    " include_nulls index input is_implicit is_null is_operator is_percentage join_type key key_targets kind left"
+    " lhs limit limit_type literal lower map materialized method modifiers name nearest_approx nearest_count"
+    " nearest_order_type node null_order offset offset_expr order_bys orders partitions path pivot_expressions"
+    " pivots qualified_exclude_list qualified_name qualify query query_location query_location_length query_node"
+    " ref_type relation_name rename_list repeatable replace_list right sample sample_rate sample_size schema"
+    " schema_name seed select_list setop_all setop_type show_type source star_expr start start_expr statements"
+    " subquery subquery_type syntax_type table_name text then_expr try_cast type type_expr type_name union_all"
+    " unnamed_values unpivot_names upper using_columns value values when_expr where_clause with_ordinality"
+)
+_SHOWN: Final = {"", "tables", "databases", "schemas", "__show_tables_expanded"}
+_SIZED: Final = frozenset({"repeat", "lpad", "rpad", "range", "generate_series", "printf", "format", "bar",
+                           "list_resize", "array_resize"})  # fmt: skip
+_BELOW: Final = {"duckdb_logs", "duckdb_secrets", "pg_settings", "pg_prepared_statements"}
+_FILE: Final = re.compile(r"[/\\*?\[\]:|]|\.\w+\s*\Z|\A\s*[.~]")
+_STATEMENTS: Final = words(
+    "COMMIT ROLLBACK BEGIN START SAVEPOINT EXECUTE DEALLOCATE VACUUM CHECKPOINT USE DETACH ATTACH INSTALL LOAD UPDATE"
+    " RESET PRAGMA CALL FORCE ABORT"
+)
+_ENGINE: Final = {"system.main", "system.pg_catalog"}
+_NEAR: Final = {"", "main", "pg_catalog"}
+
+
+@dataclass(slots=True)
+class _Parser:
+    """DuckDB's grammar, for one statement at a time."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    connection: duckdb.DuckDBPyConnection | None = None
+
+    def tree(self, sql: str) -> Node:
+        """The tree of a text, or what was wrong with it (`error`)."""
+        with self.lock:
+            row = self._open().execute(_PARSE, [sql]).fetchone()
+        return json.loads(row[0]) if row else {"error": True}
+
+    def kinds(self, sql: str) -> list[str]:
+        """What kinds of statements a text has."""
+        with self.lock:
+            return [statement.type.name for statement in self._open().extract_statements(sql)]
+
+    def _open(self) -> duckdb.DuckDBPyConnection:
+        if self.connection is None:
+            self.connection = duckdb.connect(":memory:", config=dict(_SETTINGS))
+            self.connection.execute("set lock_configuration = true")
+        return self.connection
+
+
+_parser: Final = functools.cache(_Parser)
+
+
+def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Verdict:
+    """The verdict of a statement of DuckDB that only reads.
+
+    Args:
+        sql: The text.
+        dialect: DuckDB's.
+        knowledge: Of the database: its functions.
+        limits: What the text may be at most.
+
+    Raises:
+        Refused: What it broke.
+    """
+    functions = knowledge.functions or listed(dialect)
+    plan = _PLAN.match(sql)
+    if plan is None:
+        return _Reading(sql, functions, limits).verdict()
+    query = " " * plan.end() + sql[plan.end() :]
+    verdict = _Reading(query, functions, limits).verdict()
+    if _parser().kinds(sql) != ["EXPLAIN"]:
+        raise Refused("statement", "This form of EXPLAIN may not run here.", hint=_HINT, kind="explain")
+    return replace(verdict, kind="explain", limited=True)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One statement being read.
+
+    Attributes:
+        sql: Its text.
+        functions: What it may call.
+        limits: How large it may be.
+        tables: The relations found.
+        called: The functions found.
+        queries: The names of the queries in WITH.
+        total: Characters or rows that its calls make by their numbers.
+    """
+
+    sql: str
+    functions: Functions
+    limits: Limits
+    tables: dict[str, None] = field(default_factory=dict[str, None])
+    called: dict[str, None] = field(default_factory=dict[str, None])
+    queries: set[str] = field(default_factory=set[str])
+    total: float = 0.0
+
+    def verdict(self) -> Verdict:
+        """The verdict of the statement.
+
+        Raises:
+            Refused: What it broke.
+        """
+        tree = _parser().tree(self.sql)
+        if tree.get("error"):
+            raise self._unparsed(tree)
+        statements: list[Node] = tree["statements"]
+        if len(statements) != 1:
+            raise Refused("several_statements", "There is more than one statement.", hint="Send them one by one.")
+        for node in _nodes(statements[0]):
+            self._check(node)
+        query: Node = statements[0]["node"]
+        limited = any(one["type"].startswith("LIMIT") for one in query.get("modifiers", ()))
+        shown = query.get("from_table", {}).get("type") == "SHOW_REF"
+        tables = tuple(table for table in self.tables if table.lower() not in self.queries)
+        return Verdict(True, kind="show" if shown else "select", tables=tables, functions=tuple(self.called),
+                       limited=limited)  # fmt: skip
+
+    def _check(self, node: Node) -> None:
+        """Refuses a node that is not on the lists."""
+        kind = node.get("type")
+        if isinstance(kind, str) and kind not in _TYPES:
+            rule, reason = _reason(kind)
+            raise self._refused(rule, reason, node)
+        unknown = node.keys() - _PARTS
+        if unknown:
+            reason = f"{min(unknown)} is not among the parts of a statement that only read."
+            raise self._refused("clause", reason, node)
+        if "query_node" in node or node.get("cte_map"):
+            self.queries.update(str(entry["key"]).lower() for entry in node.get("cte_map", {}).get("map", ()))
+        if "function_name" in node:
+            self._check_function(node)
+        elif kind in {"BASE_TABLE", "SHOW_REF"}:
+            self._check_table(node)
+
+    def _check_function(self, node: Node) -> None:
+        """Refuses a function that is not on the list, or asks for too much."""
+        *schema, name = [part.lower() for part in _path(node) or [str(node["function_name"])]]
+        if node.get("is_operator") and not schema:
+            return
+        dotted = ".".join(schema)
+        self._check_name(name, dotted, node)
+        self.called[name] = None
+        if name in _SIZED:
+            self._check_size(node)
+
+    def _check_name(self, name: str, schema: str, node: Node) -> None:
+        if schema and f"{schema}.{name}" in self.functions.own:
+            return
+        if not schema and name in self.functions.own:
+            return
+        if name not in self.functions.allowed or schema not in _ENGINE | _NEAR:
+            reason = f"The function {name[:60]} is not among those that only read."
+            raise self._refused("function", reason, node, text=name)
+        if name in self.functions.shadowed and schema not in _ENGINE:
+            raise self._refused("shadowed_function", f"Somebody's own function has the name {name[:60]}.", node, name)
+
+    def _check_size(self, node: Node) -> None:
+        """Refuses more characters or rows than any answer needs, alone or together, or one inside another."""
+        biggest = 0.0
+        for argument in node.get("arguments", ()):
+            inside = list(_nodes(argument))
+            if any(inner.get("function_name") in _SIZED for inner in inside):
+                raise self._refused("cost", "A value is made long of one that is made long.", node)
+            biggest = max(biggest, _largest(inside))
+        self.total += biggest
+        if self.total > self.limits.literal_count:
+            reason = f"More than {self.limits.literal_count:,} characters or rows are made of nothing."
+            raise self._refused("cost", reason, node)
+
+    def _check_table(self, node: Node) -> None:
+        """Refuses files in a table's clothes, and what shows secrets or what others ask."""
+        parts = [part for part in _path(node) if part]
+        if node["type"] == "SHOW_REF":
+            name = parts[-1].strip('"').lower() if parts else ""
+            if node.get("show_type") == "SHOW_SPECIAL" and name not in _SHOWN:
+                raise self._refused("statement", f"SHOW {name[:40]} may not run here.", node)
+            return
+        for part in parts:
+            if _FILE.search(part):
+                reason = f"{part[:60]} may be a file, or an address."
+                raise self._refused("file", reason, node, text=part)
+        if parts and parts[0].upper() in _STATEMENTS and self._bracketed(node):
+            raise self._refused("statement", f"{parts[0].upper()} may not run here.", node)
+        if parts and parts[-1].lower() in _BELOW:
+            raise self._refused("relation", f"{parts[-1]} shows settings, or what others ask.", node, text=parts[-1])
+        self.tables[".".join(parts)] = None
+
+    def _bracketed(self, node: Node) -> bool:
+        """Whether a name stands alone in brackets, as a statement would that is taken for a table."""
+        offset = self._characters(min(node.get("query_location", 0), 4 * len(self.sql)))
+        return self.sql[:offset].rstrip().endswith("(")
+
+    def _unparsed(self, tree: Node) -> Refused:
+        """Why there is no tree."""
+        message = str(tree.get("error_message", ""))
+        kinds: list[str] = []
+        try:
+            kinds = _parser().kinds(self.sql)
+        except duckdb.Error:
+            position = tree.get("position")
+            offset = self._characters(int(position)) if position is not None else None
+            return Refused("syntax", f"The statement cannot be read: {message[:200]}.", offset=offset)
+        if len(kinds) > 1 and "MULTI" not in kinds:
+            return Refused("several_statements", "There is more than one statement.", hint="Send them one by one.")
+        word = kinds[0] if kinds else ""
+        rule = _RULES.get(word, "statement")
+        return Refused(rule, f"A statement of the kind {word} may not run here.", hint=_HINT, kind=word.lower())
+
+    def _refused(self, rule: Rule, reason: str, node: Node, text: str = "") -> Refused:
+        """A refusal at the node."""
+        places = [
+            place for inner in _nodes(node) if (place := inner.get("query_location", -1)) in range(4 * len(self.sql))
+        ]
+        offset = self._characters(int(places[0])) if places else None
+        shown = "" if offset is None or not self.sql[offset:].lower().startswith(text.lower()) else text
+        return Refused(rule, reason, hint=_HINT, offset=offset, text=shown)
+
+    def _characters(self, count: int) -> int:
+        """Characters of so many bytes of the text."""
+        return count if self.sql.isascii() else len(self.sql.encode()[:count].decode(errors="ignore"))
+
+
+_RULES: Final[dict[str, Rule]] = {
+    "INSERT": "writes", "UPDATE": "writes", "DELETE": "writes", "CREATE": "writes", "DROP": "writes", "ALTER": "writes",
+    "MERGE_INTO": "writes", "COPY": "file", "EXPORT": "file", "ATTACH": "file", "VACUUM": "writes",
+}  # fmt: skip
+
+
+def _reason(kind: str) -> tuple[Rule, str]:
+    """The rule that a kind of node breaks."""
+    if kind.endswith("_QUERY_NODE"):
+        return "writes", f"A statement of the kind {kind.removesuffix('_QUERY_NODE')} may not run here."
+    if kind == "VALUE_PARAMETER":
+        return "parameter", "The statement has a parameter."
+    return "clause", f"{kind} is not among the parts of a statement that only read."
+
+
+def _path(node: Node) -> list[str]:
+    """A qualified name."""
+    path: list[str] = node.get("qualified_name", {}).get("path", [])
+    return path
+
+
+def _nodes(value: Any) -> Iterator[Node]:
+    """Every object in a tree, the outer ones first."""
+    waiting: list[Any] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            yield item  # pyright: ignore[reportUnknownVariableType]
+            waiting.extend(reversed(list(item.values())))  # pyright: ignore[reportUnknownArgumentType]
+        elif isinstance(item, list):
+            waiting.extend(reversed(item))  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _largest(nodes: list[Node]) -> float:
+    """The largest number that an argument could be by its own digits."""
+    literals = [node["literal"] for node in nodes if "literal" in node]
+    numbers = [float(one["text"]) for one in literals if one["kind"] in {"INTEGER", "NUMERIC", "FLOAT", "DOUBLE"}]
+    numbers += [width for one in literals if one["kind"] == "STRING" for width in widths(one["text"])]
+    return bound(numbers, {str(node.get("function_name", "")) for node in nodes})
