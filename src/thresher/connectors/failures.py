@@ -45,13 +45,14 @@ class _Said:
     offset: int | None = None
 
 
-def failed(dialect: str, error: BaseException, sql: str = "") -> ThresherError:
+def failed(dialect: str, error: BaseException, sql: str = "", *, lead: str = "") -> ThresherError:
     """Our error for one of a driver's.
 
     Args:
         dialect: Of the engine.
         error: What was raised; SQLAlchemy's wrappers are taken off, an error of ours is given back.
-        sql: The statement as it was sent: positions are counted in it.
+        sql: The statement: the place is told in it.
+        lead: What was sent before it.
 
     Returns:
         `QueryFailed` with the database's message and the place, `QueryTimeout`, or `DatabaseUnavailable`.
@@ -59,13 +60,13 @@ def failed(dialect: str, error: BaseException, sql: str = "") -> ThresherError:
     if isinstance(error, ThresherError):
         return error
     bare = cast("BaseException", getattr(error, "orig", None) or error)
-    said = _READERS.get(dialect, _read_plain)(bare, sql)
+    said = _READERS.get(dialect, _read_plain)(bare, lead + sql)
     sort = _sort(dialect, said, bare)
     if sort != "failed":
         kind, message, hint = _SAID[sort]
         return kind(message, hint=hint)
     return QueryFailed(
-        f"{_words(said.message) or type(bare).__name__}{_where(sql, said.offset)}", hint=_words(said.hint)
+        f"{_words(said.message) or type(bare).__name__}{_where(sql, said.offset, len(lead))}", hint=_words(said.hint)
     )
 
 
@@ -75,10 +76,10 @@ def place_of(sql: str, offset: int) -> tuple[int, int]:
     return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
 
 
-def _where(sql: str, offset: int | None) -> str:
-    if offset is None or not 0 <= offset <= len(sql):
+def _where(sql: str, offset: int | None, before: int) -> str:
+    if offset is None or not 0 <= offset - before <= len(sql):
         return ""
-    line, column = place_of(sql, offset)
+    line, column = place_of(sql, offset - before)
     return f" (line {line}, column {column})"
 
 

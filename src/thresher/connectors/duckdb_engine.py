@@ -1,0 +1,260 @@
+"""DuckDB: a file that is opened read-only, by an engine that may reach nothing else.
+
+Invariant: no file but this one is opened, nothing is installed or loaded, and no setting can be changed. A session
+lasts for one question, since DuckDB keeps others from writing the file as long as somebody reads it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+
+from thresher.connectors.addresses import Address
+from thresher.connectors.connector import ConnectorOptions, Engine
+from thresher.connectors.duckdb_schema import STAMP, read_schema
+from thresher.connectors.duckdb_types import Reading, reading_of
+from thresher.connectors.failures import failed
+from thresher.connectors.filling import fill
+from thresher.connectors.profiling import profile
+from thresher.connectors.records import Caps, Health, Profiles, ResultColumn, Rows, Schema, Tag
+from thresher.core import DatabaseUnavailable, InvalidInput
+from thresher.sqlguard import CATALOG_SQL, Knowledge, functions_of
+
+_BATCH: Final = 256
+_QUERIES: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
+"""MULTI is a PIVOT, which DuckDB takes as several steps of one question."""
+_RUNS: Final = (*_QUERIES, duckdb.StatementType.EXPLAIN)
+_SETTINGS: Final = (
+    "access_mode", "enable_external_access", "lock_configuration", "autoinstall_known_extensions",
+    "autoload_known_extensions", "allow_community_extensions", "python_enable_replacements", "temp_directory",
+    "memory_limit", "threads", "TimeZone",
+)  # fmt: skip
+
+
+def open_duckdb(address: Address, options: ConnectorOptions) -> Engine:
+    """An engine that reads the address's file."""
+    return DuckdbEngine(Path(address.file or ""), options)
+
+
+@dataclass(frozen=True, slots=True)
+class DuckdbEngine:
+    """Opens sessions with a DuckDB file."""
+
+    file: Path
+    options: ConnectorOptions
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """What the driver raises."""
+        return (duckdb.Error,)
+
+    def open(self) -> DuckdbSession:
+        """Open the file.
+
+        Raises:
+            DatabaseUnavailable: It is gone.
+        """
+        if not self.file.is_file():
+            message = f"The file {self.file.name} of the database cannot be read."
+            raise DatabaseUnavailable(message, hint="Check that it exists.")
+        return DuckdbSession(self.file, self.options)
+
+
+class DuckdbSession:
+    """One session with a DuckDB file."""
+
+    def __init__(self, file: Path, options: ConnectorOptions) -> None:
+        self._file = file
+        self._options = options
+        self._database = duckdb.connect(str(file), read_only=True, config=_configuration(options))
+
+    def knowledge(self) -> Knowledge:
+        """DuckDB's version, and functions of the file that bear names of the engine's."""
+        with self._reading():
+            statement = CATALOG_SQL.get("duckdb")
+            rows = self._ask(statement) if statement else ()
+        functions = functions_of("duckdb", rows, self._options.allow_functions) if statement else None
+        return Knowledge(functions, version=_numbers(duckdb.__version__))
+
+    def run(self, sql: str, tag: Tag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
+        """See `Session.run`."""
+        del tag
+        kind = self._kind_of(sql)
+        with self._reading():
+            if kind not in _QUERIES:
+                return self._plain(sql, caps, bind)
+            columns = self._columns_of(sql, bind)
+            readings = [reading_of(self._database.sqltype(column.type)) for column in columns]
+            # One row more than is given tells whether there are more; the engine need not make the others.
+            limit = f"LIMIT {caps.rows + 1} OFFSET {caps.skip}"
+            places = ", ".join(_place(number, reading) for number, reading in enumerate(readings, 1))
+            lead = f"SELECT {places} FROM (\n"  # noqa: S608 - around one statement, which was judged
+            with _placed(sql, lead):
+                rows = self._stream(f"{lead}{_bare(sql)}\n) {limit}", bind)
+                return fill(columns, (_exact(row, readings) for row in rows), replace(caps, skip=0))
+
+    def explain(self, sql: str, tag: Tag, seconds: float) -> Rows:
+        """The plan, a line a row."""
+        del tag, seconds
+        self._kind_of(sql)
+        with self._reading(), _placed(sql, "EXPLAIN "):
+            plans = self._ask(f"EXPLAIN {sql}")
+        lines = [(line,) for plan in plans for line in str(plan[1]).splitlines()]
+        return Rows((ResultColumn("plan", "VARCHAR"),), tuple(lines))
+
+    def reflect(self, limit: int) -> Schema:
+        """See `Session.reflect`."""
+        with self._reading():
+            return read_schema(self._ask, duckdb.__version__, self._stamp(), limit)
+
+    def stamp(self) -> str:
+        """A digest of all definitions: DuckDB keeps no counter of changes."""
+        with self._reading():
+            return self._stamp()
+
+    def profiles(self, schema: Schema, wanted: Collection[tuple[str, str, str]], seconds: float) -> Profiles:
+        """See `Session.profiles`."""
+
+        def ask(sql: str, most: float) -> Sequence[Sequence[Any]] | None:
+            timer = threading.Timer(most, self._database.interrupt)
+            timer.start()
+            try:
+                with self._reading():
+                    return self._ask(sql)
+            except duckdb.Error:
+                return None
+            finally:
+                timer.cancel()
+
+        return profile("duckdb", schema, wanted, ask, seconds)
+
+    def health(self) -> Health:
+        """The file is opened for reading by the operating system: there is nothing that the session could change."""
+        version, database = self._ask("SELECT version(), current_database()")[0]
+        return Health(ok=True, version=f"DuckDB {str(version).removeprefix('v')}", database=str(database))
+
+    def describe(self, tag: Tag) -> Rows:
+        """What is known of the session; DuckDB has no server that could show it to others."""
+        names = ", ".join(f"current_setting('{name}')" for name in _SETTINGS)
+        values = self._ask(f"SELECT {names}")[0]
+        rows = [
+            ("engine", f"DuckDB {duckdb.__version__}"),
+            ("database", self._file.name),
+            ("client", tag.client),
+            ("thread", tag.thread),
+            ("audit_id", str(tag.audit_id)),
+            *((name, str(value)) for name, value in zip(_SETTINGS, values, strict=True)),
+        ]
+        return Rows((ResultColumn("name", "VARCHAR"), ResultColumn("value", "VARCHAR")), tuple(rows))
+
+    def cancel(self) -> None:
+        """See `Session.cancel`."""
+        with suppress(duckdb.Error):
+            self._database.interrupt()
+
+    def reset(self) -> bool:
+        """Never: whoever reads the file keeps others from writing it."""
+        return False
+
+    def close(self) -> None:
+        """See `Session.close`."""
+        with suppress(duckdb.Error):
+            self._database.close()
+
+    @contextmanager
+    def _reading(self) -> Generator[None]:
+        self._database.execute("BEGIN TRANSACTION READ ONLY")
+        try:
+            yield
+        finally:
+            with suppress(duckdb.Error):
+                self._database.execute("ROLLBACK")
+
+    def _kind_of(self, sql: str) -> duckdb.StatementType:
+        """What sort of statement it is, by DuckDB's own reading.
+
+        Raises:
+            InvalidInput: It is several, or of a sort that does not only read.
+        """
+        statements = self._database.extract_statements(sql)
+        if len(statements) != 1 or statements[0].type not in _RUNS:
+            raise InvalidInput("DuckDB would not take this as one query.", hint="Send one SELECT.")
+        return statements[0].type
+
+    def _columns_of(self, sql: str, bind: Sequence[Any]) -> tuple[ResultColumn, ...]:
+        with _placed(sql, "DESCRIBE "):
+            rows = self._ask(f"DESCRIBE {sql}", bind)
+        return tuple(ResultColumn(str(row[0]), str(row[1])) for row in rows)
+
+    def _plain(self, sql: str, caps: Caps, bind: Sequence[Any]) -> Rows:
+        rows = self._stream(sql, bind)
+        first = next(rows, None)
+        columns = [ResultColumn(entry[0], str(entry[1])) for entry in self._database.description or ()]
+        return fill(columns, () if first is None else (first, *rows), caps)
+
+    def _stream(self, sql: str, bind: Sequence[Any]) -> Iterator[Sequence[Any]]:
+        self._database.execute(sql, list(bind))
+        while batch := self._database.fetchmany(_BATCH):
+            yield from batch
+
+    def _ask(self, sql: str, bind: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self._database.execute(sql, list(bind)).fetchall()
+
+    def _stamp(self) -> str:
+        return str(self._ask(STAMP)[0][0] or "")
+
+
+def _configuration(options: ConnectorOptions) -> dict[str, str | bool | int | float | list[str]]:
+    """All sessions of a process share what they are set to: a file is opened with one configuration."""
+    return {
+        "enable_external_access": "false",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "allow_community_extensions": "false",
+        "allow_persistent_secrets": "false",
+        "python_enable_replacements": "false",
+        "temp_directory": "",
+        "memory_limit": f"{options.memory_mb}MB",
+        "threads": "2",
+        "lock_configuration": "true",
+    }
+
+
+@contextmanager
+def _placed(sql: str, lead: str) -> Generator[None]:
+    """Errors tell their place in the statement as it was given, not in what was sent."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise failed("duckdb", error, sql, lead=lead) from None
+
+
+def _place(number: int, reading: Reading | None) -> str:
+    return f"CAST(#{number} AS {reading.cast})" if reading else f"#{number}"
+
+
+def _exact(row: Sequence[Any], readings: Sequence[Reading | None]) -> list[Any]:
+    return [
+        reading.convert(value) if reading and value is not None else value
+        for value, reading in zip(row, readings, strict=True)
+    ]
+
+
+def _bare(sql: str) -> str:
+    """The statement without the semicolon that may end it; a comment behind that goes with it."""
+    for start, kind in reversed(duckdb.tokenize(sql)):
+        if kind == duckdb.token_type.operator and sql.encode()[start : start + 1] == b";":
+            sql = sql.encode()[:start].decode()
+        elif kind != duckdb.token_type.comment:
+            break
+    return sql
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
