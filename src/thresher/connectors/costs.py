@@ -52,8 +52,10 @@ def too_dear(expected: str) -> StatementRefused:
 
 
 def postgresql_estimate(plan: Any) -> Estimate:
-    """From the answer of `explain (format json)`."""
+    """From the answer of `explain (format json)`; commands that are not planned have none."""
     document = json.loads(plan) if isinstance(plan, str | bytes) else plan
+    if not isinstance(document[0], dict):
+        return Estimate()
     top: Mapping[str, Any] = document[0]["Plan"]
     return Estimate(float(top.get("Total Cost", 0)), max(_rows_of(top)))
 
