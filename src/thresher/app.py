@@ -19,11 +19,12 @@ from starlette.types import ASGIApp
 
 from thresher.api import Door, Origins, http_api, is_loopback
 from thresher.audit import AuditLog
-from thresher.context import ContextService, DocumentSource
+from thresher.context import ContextService, DocumentSource, name_datasources
 from thresher.core import Caller, InvalidInput, Settings, ThresherError, environment, event
 from thresher.embedding import Encoder, open_cross_encoder, open_encoder
 from thresher.gateway import Expose, build_gateway, http_app, serve_stream_session
 from thresher.jobs import Jobs, Supervisor
+from thresher.knowledge.databases import EMBED_TASK, DatabaseService, read_configured
 from thresher.knowledge.documents import TASK, DocumentService
 from thresher.knowledge.intents import IntentService, sources_of
 from thresher.knowledge.tools import CredentialStore, ToolService, purge_logs
@@ -38,7 +39,7 @@ logger = logging.getLogger("thresher.app")
 
 LOCAL_TENANT = "local"
 SWEEP_SECONDS = 24 * 3600.0
-TASKS = (TASK,)
+TASKS = (TASK, EMBED_TASK)
 """What workers can do; `worker.open_tasks` makes it."""
 
 
@@ -85,6 +86,7 @@ async def open_app(
         indexing = work.begin(_index(services, servers))
         work.begin(_prepare(services, services.caller))
         work.begin(_catch_up(services, services.caller))
+        work.begin(_connect(services))
         work.begin(services.keys.patrol())
         workers = Supervisor(services.database, settings, TASKS)
         work.begin(workers.run())
@@ -132,6 +134,10 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
     if (chat := open_chat(settings)) is not None:
         stack.push_async_callback(chat.close)
     documents = DocumentService(database, index, crossing, jobs, settings, chat)
+    databases = DatabaseService(database, index, jobs, secrets, audit, settings)
+    stack.push_async_callback(databases.close)
+    context = ContextService(intents, tools, (DocumentSource(documents),))
+    name_datasources(context.variables, databases)
     return Services(
         settings=settings,
         database=database,
@@ -140,13 +146,14 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
         upstreams=upstreams,
         tools=tools,
         intents=intents,
-        context=ContextService(intents, tools, (DocumentSource(documents),)),
+        context=context,
         secrets=secrets,
         caller=caller,
         keys=keys,
         documents=documents,
         jobs=jobs,
         audit=audit,
+        databases=databases,
     )
 
 
@@ -233,6 +240,19 @@ async def _catch_up(services: Services, caller: Caller) -> None:
             event(logger, "documents caught up", tenant=caller.tenant.id, repositories=behind)
     except ThresherError as error:
         event(logger, "documents not caught up", level=logging.WARNING, reason=str(error), tenant=caller.tenant.id)
+
+
+async def _connect(services: Services) -> None:
+    """Have those connections to databases that the settings' file names, and no others of an earlier file."""
+    path, wanted, wrong = services.settings.databases, [], {}
+    try:
+        if path is not None:
+            wanted, wrong = await asyncio.to_thread(read_configured, path, environment())
+        wrong = {**wrong, **await services.databases.configure(services.caller, wanted)}
+    except ThresherError as error:
+        event(logger, "connections not read", level=logging.WARNING, reason=str(error))
+    for name, reason in wrong.items():
+        event(logger, "connection not added", level=logging.WARNING, connection=name, reason=reason)
 
 
 async def _sweep(services: Services, indexing: asyncio.Task[None]) -> None:

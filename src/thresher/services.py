@@ -14,6 +14,7 @@ from thresher.context import ContextService
 from thresher.core import Caller, Settings
 from thresher.embedding import Encoder
 from thresher.jobs import Jobs
+from thresher.knowledge.databases import DatabaseService
 from thresher.knowledge.documents import DocumentService
 from thresher.knowledge.intents import IntentService
 from thresher.knowledge.tools import ToolService
@@ -41,6 +42,7 @@ class Services:
         documents: The documents kind.
         jobs: Long work, done by other processes.
         audit: What was decided about statements to databases, and what came of them.
+        databases: The databases kind.
     """
 
     settings: Settings
@@ -57,3 +59,4 @@ class Services:
     documents: DocumentService
     jobs: Jobs
     audit: AuditLog
+    databases: DatabaseService

@@ -13,10 +13,11 @@ from typing import Any
 from cryptography.fernet import Fernet
 
 from thresher.audit import AuditLog
-from thresher.context import ContextService, DocumentSource
+from thresher.context import ContextService, DocumentSource, name_datasources
 from thresher.core import Caller, Settings, Tenant, Tool
 from thresher.embedding import Encoder, open_cross_encoder
 from thresher.jobs import Jobs
+from thresher.knowledge.databases import DatabaseService
 from thresher.knowledge.documents import DocumentService
 from thresher.knowledge.intents import IntentService, Sources
 from thresher.knowledge.tools import ToolService
@@ -41,6 +42,10 @@ async def opened(
     intents = IntentService(database, encoder, secrets, settings, sources or Sources(), caller)
     crossing, jobs = open_cross_encoder(settings), Jobs(database)
     documents = DocumentService(database, index, crossing, jobs, settings)
+    audit = AuditLog(database, secrets)
+    databases = DatabaseService(database, index, jobs, secrets, audit, settings)
+    context = ContextService(intents, tools, (DocumentSource(documents),))
+    name_datasources(context.variables, databases)
     try:
         yield Services(
             settings=settings,
@@ -50,15 +55,18 @@ async def opened(
             upstreams=upstreams,
             tools=tools,
             intents=intents,
-            context=ContextService(intents, tools, (DocumentSource(documents),)),
+            context=context,
             secrets=secrets,
             caller=caller,
             keys=Keys(database),
             documents=documents,
             jobs=jobs,
-            audit=AuditLog(database, secrets),
+            audit=audit,
+            databases=databases,
         )
     finally:
+        await databases.close()
+        await audit.settle()
         await crossing.close()
         await intents.close()
         await tools.close()

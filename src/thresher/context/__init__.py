@@ -6,7 +6,7 @@ Uses: core, embedding, knowledge, search.
 """
 
 from thresher.context.borders import border_of
-from thresher.context.datasources import datasource_variables
+from thresher.context.datasources import name_datasources
 from thresher.context.passages import DocumentSource
 from thresher.context.questions import DEFAULT_BUDGET, LARGEST_BUDGET
 from thresher.context.readiness import Condition, Readiness
@@ -35,7 +35,7 @@ __all__ = [
     "Source",
     "Variables",
     "border_of",
-    "datasource_variables",
+    "name_datasources",
     "prompt_data",
     "prompt_text",
     "rulebook_text",

@@ -5,9 +5,9 @@ Invariant: nothing is asked of a database itself; what is not known yet is missi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from thresher.context.variables import VALUE_CHARACTERS, Provider, Situation
+from thresher.context.variables import VALUE_CHARACTERS, Situation, Variables
 from thresher.core import ThresherError
 from thresher.knowledge.databases import Connection, DatabaseService, TableBrief
 
@@ -19,10 +19,11 @@ _SHARE = 8
 """Connections that are named with tables: more would leave room for one table each."""
 
 
-def datasource_variables(databases: DatabaseService) -> Mapping[str, Provider]:
-    """The variables `DATABASE_SERVERS` and `AVAILABLE_DATASOURCES`.
+def name_datasources(variables: Variables, databases: DatabaseService) -> None:
+    """Give `DATABASE_SERVERS` and `AVAILABLE_DATASOURCES` values, for the rules of all packs.
 
     Args:
+        variables: Where they are registered.
         databases: Knows the connections and their tables.
     """
 
@@ -40,7 +41,8 @@ def datasource_variables(databases: DatabaseService) -> Mapping[str, Provider]:
             tables.append((one.name, found.tables, found.total))
         return sources_line(tables)
 
-    return {"DATABASE_SERVERS": servers, "AVAILABLE_DATASOURCES": sources}
+    variables.register("DATABASE_SERVERS", servers)
+    variables.register("AVAILABLE_DATASOURCES", sources)
 
 
 def servers_line(connections: Sequence[Connection]) -> str | None:

@@ -2,5 +2,5 @@
 
 Invariant: the kinds never import each other; each has its own door (`thresher.knowledge.tools`).
 
-Uses: core, embedding, jobs, llm, scanner, search, store, upstream.
+Uses: audit, connectors, core, embedding, jobs, llm, scanner, search, sqlguard, store, upstream.
 """

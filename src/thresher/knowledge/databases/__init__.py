@@ -2,9 +2,11 @@
 
 Invariant: nothing reaches a database that the guard has not read and the audit log has not noted.
 
-Uses: connectors, core, jobs, search, sqlguard, store.
+Uses: audit, connectors, core, embedding, jobs, search, sqlguard, store.
 """
 
+from thresher.knowledge.databases.configured import Configured, read_configured
+from thresher.knowledge.databases.entries import KIND
 from thresher.knowledge.databases.models import (
     Asker,
     Connection,
@@ -24,12 +26,18 @@ from thresher.knowledge.databases.models import (
 )
 from thresher.knowledge.databases.relations import THRESHOLD, find_relations
 from thresher.knowledge.databases.service import DatabaseService
+from thresher.knowledge.databases.task import TASK as EMBED_TASK
+from thresher.knowledge.databases.task import EmbedTask
 
 __all__ = [
+    "EMBED_TASK",
+    "KIND",
     "THRESHOLD",
     "Asker",
+    "Configured",
     "Connection",
     "DatabaseService",
+    "EmbedTask",
     "Evidence",
     "FoundTable",
     "FoundTables",
@@ -44,4 +52,5 @@ __all__ = [
     "TableColumns",
     "TableList",
     "find_relations",
+    "read_configured",
 ]

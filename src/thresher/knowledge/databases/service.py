@@ -6,11 +6,18 @@ connections of its tenant and its own, and no others; no answer or error holds a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from thresher.connectors import Health
-from thresher.core import Caller, Settings
+from thresher.audit import AuditLog
+from thresher.connectors import Health, Rows, Tag
+from thresher.core import Caller, InvalidInput, Settings
 from thresher.jobs import Jobs
+from thresher.knowledge.databases import listing
+from thresher.knowledge.databases.configured import Configured, settle
+from thresher.knowledge.databases.connections import Connections
+from thresher.knowledge.databases.describing import Describer
+from thresher.knowledge.databases.indexing import Indexing
 from thresher.knowledge.databases.models import (
     Asker,
     Connection,
@@ -22,6 +29,12 @@ from thresher.knowledge.databases.models import (
     TableColumns,
     TableList,
 )
+from thresher.knowledge.databases.refreshing import Refresher
+from thresher.knowledge.databases.running import Runner, Statement
+from thresher.knowledge.databases.schemas import Schemas
+from thresher.knowledge.databases.searching import MOST_FOUND, Searcher
+from thresher.knowledge.databases.sessions import Sessions
+from thresher.knowledge.databases.shelf import Shelf
 from thresher.search import SearchIndex
 from thresher.store import Database, SecretBox
 
@@ -37,7 +50,7 @@ class DatabaseService:
         jobs: Embeds large schemas.
         secrets: Seals addresses.
         audit: Notes every statement.
-        settings: Who may connect to what.
+        settings: Who may connect to what, and for how long a statement runs.
     """
 
     def __init__(
@@ -46,10 +59,18 @@ class DatabaseService:
         index: SearchIndex,
         jobs: Jobs,
         secrets: SecretBox,
-        audit: object,
+        audit: AuditLog,
         settings: Settings,
     ) -> None:
-        raise NotImplementedError
+        shelf = self._shelf = Shelf(database)
+        self._sessions = Sessions(secrets)
+        indexing = Indexing(database, index, jobs)
+        self._refresher = Refresher(database, self._sessions, indexing)
+        self._connections = Connections(database, indexing, jobs, self._sessions, secrets, settings)
+        self._schemas = Schemas(self._connections, shelf, self._refresher)
+        self._searcher = Searcher(index)
+        self._describer = Describer(self._searcher)
+        self._runner = Runner(self._sessions, shelf, audit, settings)
 
     async def add_connection(
         self,
@@ -78,11 +99,21 @@ class DatabaseService:
             Conflict: The name is taken.
             NotAllowed: The caller may not connect to this place.
         """
-        raise NotImplementedError
+        held = await self._connections.add(
+            caller,
+            name,
+            url,
+            samples=samples,
+            description=description,
+            allow_functions=allow_functions,
+            replace=replace,
+        )
+        self._refresher.begin(caller.tenant, held)
+        return held.connection
 
     async def list_connections(self, caller: Caller) -> tuple[Connection, ...]:
         """The connections that the caller sees, by name; a user's own hides the tenant's of the same name."""
-        raise NotImplementedError
+        return await self._connections.listed(caller)
 
     async def connection(self, caller: Caller, name: str) -> Connection:
         """One of them.
@@ -90,11 +121,11 @@ class DatabaseService:
         Raises:
             NotFound: There is none of this name; the hint offers near ones.
         """
-        raise NotImplementedError
+        return (await self._connections.held(caller, name)).connection
 
     async def sees_any(self, caller: Caller) -> bool:
         """Whether the caller sees a connection; one round trip at most."""
-        raise NotImplementedError
+        return bool(await self._connections.listed(caller))
 
     async def remove_connection(self, caller: Caller, name: str) -> None:
         """Forget a connection, its address and what was read of its schema; the database is left alone.
@@ -103,7 +134,10 @@ class DatabaseService:
             NotFound: There is no such connection.
             NotAllowed: It is the tenant's and the caller a user, or it comes from the configuration.
         """
-        raise NotImplementedError
+        held = await self._connections.removable(caller, name)
+        await self._refresher.forget(caller.tenant, held.id)
+        await self._connections.remove(caller.tenant, held)
+        self._shelf.forget(caller.tenant, held.id)
 
     async def test_connection(self, caller: Caller, name: str) -> Health:
         """Connect and ask something harmless; what fails is in the answer, and no error.
@@ -111,7 +145,7 @@ class DatabaseService:
         Raises:
             NotFound: There is no such connection.
         """
-        raise NotImplementedError
+        return await self._connections.test(caller, await self._connections.held(caller, name))
 
     async def refresh_schema(self, caller: Caller, name: str) -> Connection:
         """Read a connection's schema again now, and wait for it.
@@ -121,7 +155,9 @@ class DatabaseService:
             DatabaseUnavailable: It cannot be reached; what was known before is kept.
             QueryFailed: Its catalog cannot be read.
         """
-        raise NotImplementedError
+        held = await self._connections.held(caller, name)
+        await self._refresher.read(caller.tenant, held, deeply=True)
+        return await self.connection(caller, name)
 
     async def query_database_schema(
         self,
@@ -148,7 +184,10 @@ class DatabaseService:
             NotFound: There is no such connection or table; the hint offers near ones.
             DatabaseUnavailable: Its schema was never read, and it cannot be reached.
         """
-        raise NotImplementedError
+        held, catalog, notes = await self._schemas.of(caller, connection)
+        return await self._describer.describe(
+            caller, held, catalog, table, question=question, budget=budget, cursor=cursor, notes=notes
+        )
 
     async def get_table_columns(self, caller: Caller, connection: str, table: str) -> TableColumns:
         """The columns of a table: name, type, nullable, default, comment, and the keys that it holds.
@@ -162,7 +201,8 @@ class DatabaseService:
             NotFound: There is no such connection or table; the hint offers near ones.
             DatabaseUnavailable: Its schema was never read, and it cannot be reached.
         """
-        raise NotImplementedError
+        held, catalog, _ = await self._schemas.of(caller, connection)
+        return listing.columns_of(held, catalog.table(table))
 
     async def list_tables(
         self,
@@ -189,7 +229,8 @@ class DatabaseService:
             NotFound: There is no such connection or schema.
             DatabaseUnavailable: Its schema was never read, and it cannot be reached.
         """
-        raise NotImplementedError
+        held, catalog, notes = await self._schemas.of(caller, connection)
+        return listing.listed(held, catalog, search=search, schema=schema, limit=limit, cursor=cursor, notes=notes)
 
     async def search_schema(
         self, caller: Caller, query: str, connection: str | None = None, *, limit: int = 10
@@ -206,7 +247,10 @@ class DatabaseService:
             InvalidInput: There are no words, or the limit is out of bounds.
             NotFound: There is no such connection.
         """
-        raise NotImplementedError
+        if not 1 <= limit <= MOST_FOUND:
+            raise InvalidInput("The limit is out of bounds.", hint=f"Ask for 1 to {MOST_FOUND} tables.")
+        sources = await self._schemas.several(caller, connection)
+        return await self._searcher.search(caller, query, sources, limit)
 
     async def query(
         self,
@@ -235,7 +279,8 @@ class DatabaseService:
             QueryFailed: The database answered with an error, or not in time (`QueryTimeout`).
             DatabaseUnavailable: It cannot be reached.
         """
-        raise NotImplementedError
+        held = await self._connections.held(caller, connection)
+        return await self._runner.query(Statement(caller, held, sql, who), max_rows, cursor)
 
     async def explain(self, caller: Caller, connection: str, sql: str, *, who: Asker = NOBODY) -> QueryAnswer:
         """How the database would run a statement; it is not run.
@@ -249,7 +294,8 @@ class DatabaseService:
         Raises:
             As `query` does.
         """
-        raise NotImplementedError
+        held = await self._connections.held(caller, connection)
+        return await self._runner.explain(Statement(caller, held, sql, who))
 
     async def session_info(self, caller: Caller, connection: str) -> SessionInfo:
         """What the database itself says of a session of ours.
@@ -258,7 +304,10 @@ class DatabaseService:
             NotFound: There is no such connection.
             DatabaseUnavailable: It cannot be reached.
         """
-        raise NotImplementedError
+        held = await self._connections.held(caller, connection)
+        async with self._sessions.use(caller.tenant, held) as connector:
+            rows = await connector.sessions(Tag("thresher", "", 0))
+        return SessionInfo(connection, held.connection.dialect, _named(rows))
 
     async def find_relations(self, caller: Caller, connection: str) -> Relations:
         """Declared keys, and columns that look like undeclared ones.
@@ -267,7 +316,8 @@ class DatabaseService:
             NotFound: There is no such connection.
             DatabaseUnavailable: Its schema was never read, and it cannot be reached.
         """
-        raise NotImplementedError
+        held, catalog, notes = await self._schemas.of(caller, connection)
+        return listing.relations_of(held, catalog, notes)
 
     async def connector_url(self, caller: Caller, name: str) -> str:
         """The whole address of a connection, with its password, to hand over to an upstream server.
@@ -277,8 +327,33 @@ class DatabaseService:
         Raises:
             NotFound: There is no such connection.
         """
-        raise NotImplementedError
+        return self._connections.address(await self._connections.held(caller, name))
 
     async def close(self) -> None:
         """End background work and close all sessions."""
-        raise NotImplementedError
+        await self._refresher.close()
+        await self._sessions.close()
+
+    async def settle(self) -> None:
+        """Wait until no schema is being read; for measurements and tests."""
+        await self._refresher.settle()
+
+    async def configure(self, caller: Caller, wanted: Sequence[Configured]) -> Mapping[str, str]:
+        """Have exactly these connections come from the configuration.
+
+        Args:
+            caller: Whose they are.
+            wanted: As the configuration names them now.
+
+        Returns:
+            Those that cannot be used: name to reason, without credentials.
+        """
+        return await settle(self._connections, self._refresher, caller, wanted)
+
+
+def _named(rows: Rows) -> Mapping[str, Any]:
+    """An answer as name to value: of rows of names and values these, else of its one row the columns."""
+    if [column.name for column in rows.columns] == ["name", "value"]:
+        return {str(name): value for name, value in rows.rows}
+    values = rows.rows[0] if rows.rows else ()
+    return {column.name: value for column, value in zip(rows.columns, values, strict=False)}

@@ -1,0 +1,244 @@
+"""What people do with connections: add, list, remove, test.
+
+Invariant: an address is sealed before it is written, and opened for a connector or for an upstream server alone;
+whoever does not own a connection changes nothing of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from thresher.connectors import Address, Health, read_address
+from thresher.core import (
+    Caller,
+    Conflict,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    Settings,
+    Tenant,
+    ThresherError,
+    did_you_mean,
+    nearest,
+)
+from thresher.jobs import Jobs
+from thresher.knowledge.databases import queries
+from thresher.knowledge.databases.access import may_connect
+from thresher.knowledge.databases.indexing import Indexing
+from thresher.knowledge.databases.models import Connection
+from thresher.knowledge.databases.queries import Held, Write
+from thresher.knowledge.databases.sessions import Sessions
+from thresher.knowledge.databases.task import TASK
+from thresher.store import Database, SecretBox, clean, run_retrying
+
+_NAME: Final = re.compile(r"[^\W_][\w.-]{0,62}")
+_FUNCTION: Final = re.compile(r"[^\s.()]{1,128}\.[^\s()]{1,128}")
+_LONGEST_DESCRIPTION: Final = 2_000
+_MOST_FUNCTIONS: Final = 500
+_TEST_SECONDS: Final = 30.0
+
+
+class Connections:
+    """The connections of all tenants.
+
+    Args:
+        database: Where they are.
+        indexing: Knows where their tables are found.
+        jobs: Embeds them.
+        sessions: Opens them.
+        secrets: Seals addresses.
+        settings: Who may connect to what.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        indexing: Indexing,
+        jobs: Jobs,
+        sessions: Sessions,
+        secrets: SecretBox,
+        settings: Settings,
+    ) -> None:
+        self._database = database
+        self._indexing = indexing
+        self._jobs = jobs
+        self._sessions = sessions
+        self._secrets = secrets
+        self._settings = settings
+
+    async def add(
+        self,
+        caller: Caller,
+        name: str,
+        url: str,
+        *,
+        samples: bool,
+        description: str,
+        allow_functions: Sequence[str],
+        replace: bool,
+        configured: bool = False,
+    ) -> Held:
+        """Keep a connection under a name."""
+        checked_name(name)
+        address = await asyncio.to_thread(read_address, url)
+        may_connect(caller, address, self._settings)
+        write = Write(
+            name,
+            address.dialect,
+            clean(address.location),
+            clean(address.user),
+            self._secrets.seal(url.strip()),
+            samples,
+            _description(description),
+            _functions(allow_functions),
+            configured,
+        )
+        return await run_retrying(
+            self._database, caller.tenant, lambda link: self._written(link, caller, write, address, replace=replace)
+        )
+
+    async def _written(
+        self, link: AsyncConnection, caller: Caller, write: Write, address: Address, *, replace: bool
+    ) -> Held:
+        number = await queries.add_connection(link, caller, write)
+        if number is None:
+            known = await queries.own_connection(link, caller, write.name)
+            if known is None:
+                raise Conflict(f"The connection '{write.name}' is just being removed.", hint="Try again.")
+            if not replace:
+                raise Conflict(
+                    f"There is a connection '{write.name}' already, to {known.connection.location}.",
+                    hint="Choose another name, or replace it.",
+                )
+            if known.configured and not write.configured:
+                raise _from_file(write.name)
+            number = known.id
+            if not self._same(known, write, address):
+                await queries.replace_connection(link, caller.tenant, number, write)
+        found = await queries.connection_by_id(link, caller.tenant, number)
+        if found is None:
+            raise NotFound("The connection was removed meanwhile.", hint="List the connections.")
+        return found
+
+    def _same(self, known: Held, write: Write, address: Address) -> bool:
+        """Whether nothing would change, so that sessions and the schema can stay."""
+        before = known.connection
+        said = (before.location, before.user, before.samples, before.description, known.functions, known.configured)
+        now = (write.location, write.account, write.samples, write.description, write.functions, write.configured)
+        try:
+            return said == now and read_address(self._secrets.open(known.sealed)) == address
+        except ThresherError:
+            return False
+
+    async def listed(self, caller: Caller) -> tuple[Connection, ...]:
+        """All that the caller sees."""
+        return tuple(one.connection for one in (await queries.held(self._database, caller)).values())
+
+    async def held(self, caller: Caller, name: str) -> Held:
+        """One that the caller sees, by name."""
+        found = await queries.held(self._database, caller)
+        if (one := found.get(name)) is None:
+            raise unknown(name, list(found))
+        return one
+
+    async def all_held(self, caller: Caller) -> list[Held]:
+        """All that the caller sees, by name."""
+        return list((await queries.held(self._database, caller)).values())
+
+    async def configured(self, tenant: Tenant) -> list[Held]:
+        """Those that come from a file."""
+        async with self._database.transaction(tenant) as link:
+            return await queries.configured(link, tenant)
+
+    async def removable(self, caller: Caller, name: str) -> Held:
+        """One that the caller may remove."""
+        await self.held(caller, name)
+        async with self._database.transaction(caller.tenant) as link:
+            return await self._own(link, caller, name)
+
+    async def remove(self, tenant: Tenant, held: Held) -> None:
+        """Forget a connection: its sessions end, its tables are found no more, its rows go."""
+
+        async def write(link: AsyncConnection) -> None:
+            await self._jobs.withdraw(link, tenant, TASK, held.id)
+            await queries.begin_removal(link, tenant, held.id)
+
+        await run_retrying(self._database, tenant, write)
+        await self._sessions.drop(tenant, held.id)
+        await self._indexing.remove_left(tenant)
+
+    async def _own(self, link: AsyncConnection, caller: Caller, name: str) -> Held:
+        """A connection that the caller may change."""
+        found = await queries.own_connection(link, caller, name)
+        if found is None:
+            raise NotAllowed(f"The connection '{name}' is the tenant's.", hint="Ask who set it up to change it.")
+        if found.configured:
+            raise _from_file(name)
+        return found
+
+    async def test(self, caller: Caller, held: Held) -> Health:
+        """Connect and ask something harmless."""
+        try:
+            async with asyncio.timeout(_TEST_SECONDS), self._sessions.use(caller.tenant, held) as connector:
+                health = await connector.test()
+        except TimeoutError:
+            return Health(False, problem=f"It did not answer in {_TEST_SECONDS:.0f} seconds.")
+        except ThresherError as error:
+            return Health(False, problem=str(error))
+        if health.ok:
+            values = {"writable": list(health.writable)}
+            await run_retrying(
+                self._database,
+                caller.tenant,
+                lambda link: queries.set_connection(link, caller.tenant, held.id, held.changes, **values),
+            )
+        return health
+
+    def address(self, held: Held) -> str:
+        """The address with its password."""
+        return self._secrets.open(held.sealed)
+
+
+def checked_name(name: str) -> str:
+    """A name that a connection may have.
+
+    Raises:
+        InvalidInput: It is none.
+    """
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(
+            f"'{name[:80]}' is no name for a connection.",
+            hint="Use up to 63 letters, digits, hyphens, dots and underscores, beginning with a letter or digit.",
+        )
+    return name
+
+
+def unknown(name: str, known: Sequence[str]) -> NotFound:
+    """What to say of a connection that the caller does not see."""
+    if not known:
+        return NotFound("There is no connection to a database.", hint="Add one: thresher db add NAME.")
+    listed = f"There are: {', '.join(known[:20])}." if len(known) <= 20 else "sql_connection_list shows them."
+    return NotFound(f"There is no connection '{name[:80]}'.", hint=did_you_mean(nearest(name[:80], known)) or listed)
+
+
+def _from_file(name: str) -> NotAllowed:
+    return NotAllowed(f"The connection '{name}' comes from the configuration.", hint="Change it there.")
+
+
+def _description(text: str) -> str:
+    if len(text) > _LONGEST_DESCRIPTION:
+        raise InvalidInput("The description is too long.", hint=f"Write up to {_LONGEST_DESCRIPTION:,} characters.")
+    return clean(text.strip())
+
+
+def _functions(names: Sequence[str]) -> tuple[str, ...]:
+    if wrong := [name for name in names if not _FUNCTION.fullmatch(name)]:
+        raise InvalidInput(f"'{wrong[0][:80]}' is no function's name.", hint="Write it with its schema: schema.name.")
+    if len(names) > _MOST_FUNCTIONS:
+        raise InvalidInput("That are too many functions.", hint=f"Allow up to {_MOST_FUNCTIONS}.")
+    return tuple(sorted({clean(name).lower() for name in names}))
