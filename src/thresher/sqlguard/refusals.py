@@ -5,10 +5,12 @@ Invariant: pure; a refusal becomes a verdict in one spot, so that all dialects a
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from thresher.sqlguard.records import Place, Rule, Verdict
 
+_WORD: Final = re.compile(r'[\w."$]+|[-+*/<>=~!@#%^&|`?:]+')
 SHOWN: Final = 80
 """Characters of the part that a place quotes."""
 
@@ -57,9 +59,7 @@ def place_at(sql: str, offset: int, text: str = "") -> Place:
 
 
 def _word(text: str) -> str:
-    """The word that the text begins with, or its first line where it begins with none."""
+    """The word or the operator that the text begins with, or its first line where it begins with neither."""
     line = text.split("\n", 1)[0].rstrip()
-    end = 0
-    while end < len(line) and (line[end].isalnum() or line[end] in '_."$'):
-        end += 1
-    return line[:end] or line
+    found = _WORD.match(line)
+    return found[0] if found else line

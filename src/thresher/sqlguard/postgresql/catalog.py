@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from thresher.sqlguard.postgresql.names import CATALOG, shipped
+from thresher.sqlguard.postgresql.names import CATALOG, JSON_WORDS, WORDS, shipped
 from thresher.sqlguard.records import Functions
 
 CATALOG_SQL: Final = """
@@ -124,7 +124,7 @@ def functions_of(rows: Iterable[Sequence[Any]], own: Collection[str] = ()) -> Fu
     strange = [row for row in functions if not row.is_reviewed and row.full not in granted]
     allowed = _allowed(found, {row.name for row in strange if row.schema == CATALOG})
     callable_own = (granted | {row.full for row in functions if row.is_reviewed}) - {row.full for row in strange}
-    names = allowed | {name.split(".", 1)[1] for name in callable_own}
+    names = allowed | {*WORDS.values(), *JSON_WORDS.values()} | {name.split(".", 1)[1] for name in callable_own}
     return Functions(
         allowed=allowed,
         shadowed=frozenset(row.name for row in strange if row.in_path and row.name in names),

@@ -117,8 +117,7 @@ def _value(node: Body) -> float | None:
     if kind == "TypeCast":
         return _value(body.get("arg", {}))
     if kind == "A_Const":
-        text = body.get("sval", {}).get("sval")
-        return number_of(body) if text is None or _NUMBER.fullmatch(text) else None
+        return _signed(body)
     if kind != "A_Expr":
         return None
     left, right = _value(body["lexpr"]) if "lexpr" in body else 0.0, _value(body.get("rexpr", {}))
@@ -129,6 +128,14 @@ def _value(node: Body) -> float | None:
         return operation(left, right)
     except (ArithmeticError, TypeError):
         return None
+
+
+def _signed(constant: Body) -> float | None:
+    text = constant.get("sval", {}).get("sval") or constant.get("fval", {}).get("fval", "")
+    if text and not _NUMBER.fullmatch(text):
+        return None
+    is_negative = text.strip().startswith("-") or constant.get("ival", {}).get("ival", 0) < 0
+    return -number_of(constant) if is_negative else number_of(constant)
 
 
 _SIGNED: Final[dict[str, Callable[[float, float], float]]] = {

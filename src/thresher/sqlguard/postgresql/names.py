@@ -19,6 +19,25 @@ CATALOG: Final = "pg_catalog"
 INTERNAL: Final = "is called by the server itself"
 """Why a function with an argument that SQL cannot give is refused: it cannot be called as a field either."""
 
+JSON_WORDS: Final[Mapping[str, str]] = {
+    "JSON_EXISTS_OP": "json_exists",
+    "JSON_QUERY_OP": "json_query",
+    "JSON_VALUE_OP": "json_value",
+}
+WORDS: Final[Mapping[str, str]] = {
+    "JsonArrayAgg": "json_arrayagg",
+    "JsonArrayConstructor": "json_array",
+    "JsonArrayQueryConstructor": "json_array",
+    "JsonFuncExpr": "",
+    "JsonObjectAgg": "json_objectagg",
+    "JsonObjectConstructor": "json_object",
+    "JsonParseExpr": "json",
+    "JsonScalarExpr": "json_scalar",
+    "JsonSerializeExpr": "json_serialize",
+    "JsonTable": "json_table",
+}
+"""Kinds of nodes that older servers read as calls of functions of that name, which users may have made."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shipped:

@@ -71,10 +71,15 @@ def _judge_query(body: Body, walk: Walk, kind: str) -> Verdict:
     return Verdict(
         True,
         kind=kind,
-        tables=tuple(walk.tables),
-        functions=tuple(walk.functions),
+        tables=_in_order(walk.tables),
+        functions=_in_order(walk.functions),
         limited="isnull" not in body.get("limitCount", {"A_Const": {"isnull": True}}).get("A_Const", {}),
     )
+
+
+def _in_order(names: dict[str, int]) -> tuple[str, ...]:
+    """Names by their first places."""
+    return tuple(sorted(names, key=names.__getitem__))
 
 
 def _judge_show(body: Body) -> Verdict:

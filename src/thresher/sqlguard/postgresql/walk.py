@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from thresher.sqlguard.postgresql.costs import GROWING, ROWS, TEXTS, Sizes
 from thresher.sqlguard.postgresql.grammar import DEEP, Body, Offsets, nodes_of, text_of
-from thresher.sqlguard.postgresql.names import CATALOG, INTERNAL, SETTINGS, refused_relation, shipped
+from thresher.sqlguard.postgresql.names import CATALOG, INTERNAL, JSON_WORDS, SETTINGS, WORDS, refused_relation, shipped
 from thresher.sqlguard.postgresql.nodes import KINDS, LEAVES, NODES, PLAIN, is_writing
 from thresher.sqlguard.records import Functions, Limits, Rule
 from thresher.sqlguard.refusals import Refused
@@ -43,8 +43,8 @@ class Walk:
         self._limits = limits
         self._offsets = offsets
         self._sizes = Sizes()
-        self.tables: dict[str, None] = {}
-        self.functions: dict[str, None] = {}
+        self.tables: dict[str, int] = {}
+        self.functions: dict[str, int] = {}
 
     def read(self, kind: str, body: Body, at: int) -> None:
         """Meets everything from a node down.
@@ -69,6 +69,8 @@ class Walk:
             look = _LOOKS.get(kind)
             if look:
                 look(self, body, at, scope)
+            if kind in WORDS:
+                self._require_word(kind, body, at)
             children = self._children(kind, body, fields, at)
             if children:
                 scopes = _scopes(kind, body, children, scope)
@@ -103,7 +105,7 @@ class Walk:
         parts = _strings(body["funcname"])
         name = parts[-1]
         self._require_function(parts, at)
-        self.functions[".".join(parts).lower()] = None
+        self._note(self.functions, ".".join(parts).lower(), at)
         if name in TEXTS or name in ROWS:
             self._sizes.calls.append((name, body, at))
         if name in _ASKED:
@@ -126,7 +128,7 @@ class Walk:
         if reason:
             raise self._refused("relation", f"{name} may not be read: {reason[0].lower()}{reason[1:]}", at)
         if schema or name not in scope:
-            self.tables[f"{schema}.{name}" if schema else name] = None
+            self._note(self.tables, f"{schema}.{name}" if schema else name, at)
 
     def look_at_operation(self, body: Body, at: int, _scope: Scope) -> None:
         """An operator calls a function."""
@@ -170,6 +172,9 @@ class Walk:
         parts = _strings(body.get("method", ()))
         if parts[-1:] and (parts[-1] not in _SAMPLES or parts[:-1] not in ([], [CATALOG])):
             raise self._refused("function", f"The sampling method {'.'.join(parts)} is not PostgreSQL's own.", at)
+
+    def _note(self, names: dict[str, int], name: str, at: int) -> None:
+        names[name] = min(at, names.get(name, at))
 
     def _require_function(self, parts: Sequence[str], at: int) -> None:
         known, name, written = self._functions, parts[-1], ".".join(parts)
@@ -218,6 +223,12 @@ class Walk:
             reason = f"The operator {name} calls a function of this database's users."
             hint = f"Write OPERATOR(pg_catalog.{name}) for PostgreSQL's own." if is_own else ""
             raise self._refused("operator", reason, at, hint=hint)
+
+    def _require_word(self, kind: str, body: Body, at: int) -> None:
+        name = WORDS[kind] or JSON_WORDS.get(body.get("op", ""), "")
+        if name in self._functions.shadowed:
+            reason = f"{name} is also a function of this database's users."
+            raise self._refused("shadowed_function", reason, at)
 
     def _require_own(self, at: int, *names: str) -> None:
         for name in names:

@@ -1,0 +1,305 @@
+"""Statements of PostgreSQL: what only reads passes, and nothing else does."""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+import pytest
+from postgast import pg_query_pb2
+
+from thresher.sqlguard import Functions, Knowledge, Limits, judge
+from thresher.sqlguard.postgresql import nodes
+
+READS: Final = """
+    SELECT 1;
+    SELECT a.b, a.*, (a).b, (f).c[1:2] FROM t AS a JOIN u USING (id) LEFT JOIN LATERAL (SELECT 2) x ON true
+    SELECT count(*) FILTER (WHERE a > 1) OVER w FROM t WINDOW w AS (PARTITION BY b ORDER BY c DESC NULLS LAST)
+    SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x), string_agg(DISTINCT y, ',' ORDER BY y) FROM t
+    WITH RECURSIVE r(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM r WHERE n < 9) SELECT * FROM r
+    WITH t AS MATERIALIZED (SELECT 1 AS a) SELECT * FROM t UNION SELECT 2 INTERSECT SELECT 3 EXCEPT SELECT 4
+    SELECT a, sum(b) FROM t GROUP BY ROLLUP (a), GROUPING SETS ((a), ()) HAVING grouping(a) = 0 LIMIT 5 OFFSET 2
+    SELECT DISTINCT ON (a) a, CASE b WHEN 1 THEN 'x' ELSE coalesce(c, nullif(d, 'y')) END FROM t FETCH FIRST 3 ROWS ONLY
+    SELECT * FROM t WHERE a IN (SELECT b FROM u) AND c BETWEEN 1 AND 2 AND d LIKE 'x%' AND e IS NOT DISTINCT FROM NULL
+    SELECT extract(year FROM now()), trim(both 'x' FROM 'y'), substring('abc' FROM 2), overlay('ab' PLACING 'c' FROM 1)
+    SELECT '2020-01-01'::date + interval '1 day', 'x'::varchar(10)[], ROW(1, 2), ARRAY[1, 2] @> '{1}'
+    SELECT x FROM generate_series(1, 12) WITH ORDINALITY AS g(x, n), unnest(ARRAY[1, 2]) u
+    SELECT * FROM t TABLESAMPLE bernoulli (10) REPEATABLE (1)
+    SELECT * FROM json_table('[{"a": 1}]', '$[*]' COLUMNS (a int PATH '$.a' DEFAULT 0 ON EMPTY)) AS j
+    SELECT * FROM xmltable('/a' PASSING ('<a/>'::xml) COLUMNS n FOR ORDINALITY, b text PATH 'b') AS x
+    SELECT json_object('a': 1), json_value('{}', '$.a' RETURNING int), xmlelement(NAME a, 1), 'x' IS JSON
+    SELECT * FROM json_to_record('{}') AS r(a int, b text)
+    SELECT random(), gen_random_uuid(), clock_timestamp(), pg_size_pretty(pg_total_relation_size('t'))
+    SELECT n.nspname, '{}'::jsonb -> 'a' FROM pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace
+    SELECT column_name FROM information_schema.columns WHERE table_name = 't'
+    SELECT 1 OPERATOR(pg_catalog.+) 2, U&"b\\0061r" FROM t
+    SELECT lpad(id::text, 8, '0'), repeat('-', 80), repeat('#', (n * 40 / 7)::int), format('%-20s|', name) FROM t
+    SELECT * FROM t WHERE id = 5000000000
+    TABLE t
+    VALUES (1, 'a'), (2, 'b')
+    EXPLAIN (FORMAT json, COSTS off, ANALYZE off) SELECT * FROM t
+    EXPLAIN VERBOSE SELECT 1
+    SHOW server_version
+    SELECT current_setting('TimeZone'), current_user, current_date, version()
+"""
+
+REFUSED: Final = [
+    ("DELETE FROM t", "writes", "DELETE"),
+    ("WITH d AS (DELETE FROM t RETURNING *) SELECT * FROM d", "writes", "d"),
+    ("SELECT * FROM (WITH d AS (UPDATE t SET a = 1 RETURNING *) SELECT * FROM d) s", "writes", "d"),
+    ("CREATE TABLE t (a int)", "writes", "CREATE"),
+    ("EXPLAIN CREATE TABLE x AS SELECT 1", "writes", "EXPLAIN"),
+    ("EXPLAIN ANALYZE SELECT 1", "clause", None),
+    ("EXPLAIN (ANALYZE, FORMAT json) SELECT 1", "clause", None),
+    ("EXPLAIN EXECUTE p", "statement", "EXPLAIN"),
+    ("SELECT * INTO x FROM t", "writes", "SELECT"),
+    ("SELECT * FROM t FOR UPDATE", "locks", "SELECT"),
+    ("SELECT * FROM (SELECT * FROM t FOR KEY SHARE) s", "locks", "SELECT"),
+    ("LOCK TABLE t", "locks", "LOCK"),
+    ("SELECT 1; DROP TABLE t", "several_statements", "DROP"),
+    ("COMMIT", "statement", "COMMIT"),
+    ("SET x = 1", "statement", "SET"),
+    ("SHOW ALL", "statement", None),
+    ("SHOW data_directory", "statement", None),
+    ("SELECT $1", "parameter", "$1"),
+    ("SELECT pg_sleep(1)", "function", "pg_sleep"),
+    ('SELECT U&"pg\\005fsleep"(1)', "function", 'U'),
+    ("SELECT 1 ORDER BY pg_catalog.pg_sleep(1)", "function", "pg_catalog.pg_sleep"),
+    ("VALUES (nextval('s'))", "function", "nextval"),
+    ("SELECT * FROM ROWS FROM (pg_ls_dir('.'), unnest(ARRAY[1]))", "function", "pg_ls_dir"),
+    ("SELECT count(*) FILTER (WHERE lo_unlink(1) = 1) FROM t", "function", "lo_unlink"),
+    ("SELECT 1 LIMIT (SELECT setval('s', 1))", "function", "setval"),
+    ("SELECT query_to_xml('DROP TABLE t', true, true, '')", "function", "query_to_xml"),
+    ("SELECT cron.schedule('a', 'b', 'c')", "function", "cron.schedule"),
+    ("SELECT pg_temp.f()", "function", "pg_temp.f"),
+    ("SELECT a.b.f(1)", "function", "a.b.f"),
+    ("SELECT current_setting('data_directory')", "function", "current_setting"),
+    ("SELECT (0.1::float8).pg_sleep", "function", None),
+    ("SELECT x.pg_read_file FROM text('PG_VERSION') AS x", "function", "x.pg_read_file"),
+    ("SELECT x.current_setting FROM text('data_directory') AS x", "function", "x.current_setting"),
+    ("SELECT (array['a'])[1].nextval", "function", None),
+    ("SELECT * FROM t TABLESAMPLE system_time (100)", "function", "system_time"),
+    ("SELECT 1 OPERATOR(public.+) 2", "operator", "OPERATOR"),
+    ("SELECT 1 === 2", "operator", "==="),
+    ("SELECT 1 ORDER BY 1 USING ===", "operator", None),
+    ("SELECT 1 === ANY (SELECT 2)", "operator", "==="),
+    ("SELECT 'x'::mood", "type", "mood"),
+    ("SELECT * FROM json_to_record('{}') AS r(a public.mood)", "type", "public.mood"),
+    ("SELECT * FROM pg_authid", "relation", "pg_authid"),
+    ("SELECT 1 FROM t WHERE EXISTS (TABLE pg_catalog.pg_shadow)", "relation", "pg_catalog.pg_shadow"),
+    ("SELECT * FROM pg_stat_activity", "relation", "pg_stat_activity"),
+    ("SELECT * FROM extensions.pg_stat_statements", "relation", "extensions.pg_stat_statements"),
+    ("SELECT * FROM pg_toast.pg_toast_1", "relation", "pg_toast.pg_toast_1"),
+    ("SELECT FROM WHERE", "syntax", "WHERE"),
+    ("SELECT * FROM t WHERE a = :name", "syntax", ":"),
+    ("-- nothing", "empty", None),
+]  # fmt: skip
+
+COSTLY: Final = [
+    "SELECT repeat('x', 100000000)",
+    "SELECT repeat('x', 10000 * 10000)",
+    "SELECT repeat('x', (10 ^ 9)::int)",
+    "SELECT repeat('x', '100000000'::int)",
+    "SELECT repeat('x', x'7fffffff'::int)",
+    "SELECT repeat('x', 1 << 30)",
+    "SELECT repeat('x', power(10, 9)::int)",
+    "SELECT repeat('x', hashtext('a'))",
+    "SELECT repeat(repeat(repeat('x', 1000), 1000), 1000)",
+    "SELECT repeat(replace(repeat('x', 1000), 'x', repeat('y', 1000)), 1000)",
+    "SELECT repeat('x', 900000) || repeat('y', 900000)",
+    "SELECT repeat('x', n) FROM (VALUES (1000000000)) v(n)",
+    "SELECT repeat('x', n) FROM (SELECT 100000 * 100000) v(n)",
+    "SELECT repeat('x', (SELECT 1000000000))",
+    "SELECT repeat('x', greatest(n, 2000000000)) FROM t",
+    "SELECT lpad('x', 500000000), rpad('y', 2)",
+    "SELECT format('%1000000000s', 'x')",
+    "SELECT format('%*s', 1000000000, 'x')",
+    "SELECT format(a, 'x') FROM t",
+    "SELECT array_fill(0, ARRAY[10000, 10000])",
+    "SELECT array_fill(0, '{100000000}'::int[])",
+    "SELECT * FROM generate_series(1, 1000000000)",
+    "SELECT * FROM generate_series(-900000, 900000)",
+    "SELECT * FROM generate_series(0.0, 1.0, 0.0000001)",
+    "SELECT 'x'::bit(80000000)",
+    "SELECT 'x'::char(10000000)",
+]
+
+
+@pytest.mark.parametrize("sql", [line.strip() for line in READS.strip().splitlines()])
+def test_a_statement_that_only_reads_passes(sql: str) -> None:
+    """Every clause of SELECT, the catalog, JSON, XML, sizes that people write."""
+    verdict = judge(sql, "postgresql")
+
+    assert (verdict.allowed, verdict.rule, verdict.reason) == (True, None, "")
+
+
+@pytest.mark.parametrize(("sql", "rule", "word"), REFUSED, ids=[sql for sql, *_ in REFUSED])
+def test_a_refused_statement_names_the_rule_and_the_place(sql: str, rule: str, word: str | None) -> None:
+    """Wherever the part that breaks a rule is."""
+    verdict = judge(sql, "postgresql")
+
+    assert (verdict.allowed, verdict.rule) == (False, rule)
+    assert verdict.reason
+    assert word is None or (verdict.place is not None and verdict.place.text == word)
+
+
+@pytest.mark.parametrize("sql", COSTLY)
+def test_sizes_that_no_answer_needs_are_refused(sql: str) -> None:
+    """Whatever arithmetic the number hides behind."""
+    assert judge(sql, "postgresql").rule == "cost"
+
+
+def test_every_other_statement_of_the_grammar_is_refused() -> None:
+    """Of all kinds of statements three are read; the rest is refused by its kind."""
+    kinds = {name for name in pg_query_pb2.DESCRIPTOR.message_types_by_name if name.endswith("Stmt")}
+
+    assert kinds & nodes.KINDS.keys() == {"SelectStmt"}
+    assert len(kinds) > 100
+
+
+def test_the_list_of_kinds_is_the_grammars() -> None:
+    """What is said of a field is what the grammar says of it: nothing with something below it counts as plain."""
+    kinds = pg_query_pb2.DESCRIPTOR.message_types_by_name
+    wrong: list[str] = []
+    for kind, fields in nodes.KINDS.items():
+        known = {name: field for field in kinds[kind].fields for name in (field.name, field.json_name)}
+        for name in fields.keys() - {"location"}:
+            below = known[name].message_type
+            holds = nodes.PLAIN if below is None else nodes.NODES if below.name == "Node" else below.name
+            if holds != fields[name] and kind != "A_Const":
+                wrong.append(f"{kind}.{name}")
+
+    assert wrong == []
+    assert {holds for fields in nodes.KINDS.values() for holds in fields.values()} <= {"", "*", *nodes.KINDS}
+
+
+def test_what_is_read_and_called_is_told() -> None:
+    """Names as written, without those of WITH where they are seen, and functions in lower case."""
+    verdict = judge(
+        'WITH a AS (SELECT * FROM a), b AS (SELECT * FROM a, s."T") SELECT PG_CATALOG.Lower(x) FROM b, c LIMIT 1',
+        "postgresql",
+    )
+
+    assert verdict.kind == "select"
+    assert verdict.tables == ("a", "s.T", "c")
+    assert verdict.functions == ("pg_catalog.lower",)
+    assert verdict.limited
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind", "limited"),
+    [
+        ("SELECT 1 LIMIT ALL", "select", False),
+        ("(SELECT 1 LIMIT 1) UNION SELECT 2", "select", False),
+        ("VALUES (1) FETCH FIRST ROW ONLY", "values", True),
+        ("EXPLAIN SELECT 1", "explain", False),
+        ("SHOW search_path", "show", False),
+    ],
+)
+def test_the_kind_and_the_own_limit_are_told(sql: str, kind: str, limited: bool) -> None:
+    """Whoever runs it knows what comes back."""
+    verdict = judge(sql, "postgresql")
+
+    assert (verdict.kind, verdict.limited) == (kind, limited)
+
+
+def test_places_are_counted_in_characters() -> None:
+    """The grammar counts bytes."""
+    verdict = judge("SELECT 'äöü€',\n  pg_sleep(1)", "postgresql")
+
+    assert verdict.place
+    assert (verdict.place.offset, verdict.place.line, verdict.place.column) == (17, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1" + "+1" * 49_000,
+        "SELECT " + "(" * 49_000 + "1",
+        "SELECT 1" + "::a" * 33_000,
+        "SELECT " + "(SELECT " * 80 + "1" + ")" * 80,
+        "SELECT 1" + " UNION SELECT 1" * 300,
+    ],
+    ids=["additions", "parentheses", "casts", "queries", "unions"],
+)
+def test_deep_statements_are_refused_in_any_thread(sql: str) -> None:
+    """The grammar does not ask how much of the stack is left; a thread with little of it survives all the same."""
+    verdicts: list[str | None] = []
+    usual = threading.stack_size(512 * 1024)
+    try:
+        thread = threading.Thread(target=lambda: verdicts.append(judge(sql, "postgresql").rule))
+        thread.start()
+    finally:
+        threading.stack_size(usual)
+    thread.join()
+
+    assert verdicts == ["too_deep"]
+
+
+def test_chains_that_people_write_are_not_deep() -> None:
+    """Fifty columns joined by `||`, twenty tables, a thousand numbers."""
+    chain = " || ".join(f"coalesce(c{number}, '')" for number in range(50))
+    joins = " ".join(f"JOIN t{number} USING (id)" for number in range(1, 20))
+    numbers = ", ".join(map(str, range(1000)))
+
+    verdict = judge(f"SELECT {chain} FROM t0 {joins} WHERE id IN ({numbers})", "postgresql")
+
+    assert verdict.allowed
+
+
+def test_limits_are_the_callers() -> None:
+    """Depth and sizes."""
+    limits = Limits(depth=5, literal_count=10)
+
+    assert judge("SELECT 1 + (2 + (3 + (4 + 5)))", "postgresql", limits=limits).rule == "too_deep"
+    assert judge("SELECT repeat('x', 11)", "postgresql", limits=limits).rule == "cost"
+
+
+def test_a_session_that_reads_backslashes_otherwise_gets_none() -> None:
+    """The grammar reads strings by the standard; a session that does not is given texts without backslashes."""
+    odd = Knowledge(options={"standard_conforming_strings": "off"})
+
+    assert judge(r"SELECT '\'", "postgresql").allowed
+    assert judge(r"SELECT '\'; DROP TABLE t; --'", "postgresql", odd).rule == "syntax"
+
+
+def test_what_users_made_is_refused_by_what_is_known_of_it() -> None:
+    """Shadowed names, operators under any clause, functions as fields; own ones by name."""
+    functions = Functions(
+        allowed=frozenset({"lower", "count"}),
+        shadowed=frozenset({"lower", "json_value"}),
+        own=frozenset({"app.total"}),
+        operators=frozenset({"=", "<="}),
+        types=frozenset({"mood"}),
+        fields=frozenset({"danger"}),
+    )
+    statements = """
+        SELECT lower('A')
+        SELECT pg_catalog.lower('A')
+        SELECT app.total(1), total(2)
+        SELECT upper('a')
+        SELECT 'x'::mood
+        SELECT 'x'::_mood
+        SELECT t.danger FROM t
+        SELECT danger FROM t
+        SELECT (t).danger FROM t
+        SELECT 1 = 2
+        SELECT 1 IN (2)
+        SELECT 1 BETWEEN 2 AND 3
+        SELECT CASE 1 WHEN 2 THEN 3 END
+        SELECT 1 FROM a JOIN b USING (c)
+        SELECT 1 FROM a NATURAL JOIN b
+        SELECT 1 OPERATOR(pg_catalog.=) 2
+        SELECT 1 <=> 2
+        SELECT json_value('{}', '$.a')
+    """.strip().splitlines()
+
+    rules = [judge(sql, "postgresql", Knowledge(functions)).rule for sql in statements]
+
+    assert rules == [
+        *("shadowed_function", None, None, "function"),
+        *(None, None, "function", None, "function"),
+        *("operator", "operator", "operator", "operator"),
+        *("operator", "operator", None),
+        *(None, "shadowed_function"),
+    ]
