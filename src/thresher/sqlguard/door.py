@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
-from thresher.sqlguard import duckdb, mysql, postgresql, sqlite
+from thresher.sqlguard import duckdb, mssql, mysql, oracle, postgresql, sqlite
 from thresher.sqlguard.records import Dialect, Knowledge, Limits, Verdict
 from thresher.sqlguard.refusals import Refused
 
@@ -21,6 +21,8 @@ READERS: Final[Mapping[Dialect, Reader]] = {
     "mariadb": mysql.read,
     "sqlite": sqlite.read,
     "duckdb": duckdb.read,
+    "oracle": oracle.read,
+    "mssql": mssql.read,
 }
 
 _NOTHING: Final = Knowledge()

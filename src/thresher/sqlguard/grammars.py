@@ -5,6 +5,7 @@ Invariant: the rules look at every word wherever it stands, so that nothing depe
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -66,6 +67,7 @@ class Grammar:
         relation: Why a relation (its name and what qualifies it, lower case) may not be read; empty where it may.
         schemas: Schemas of the engine's own functions: a call may be qualified with them.
         systems: Variables of the engine that may be read, lower case, without the `@@`.
+        bare_calls: Whether a function without arguments is called without brackets, as a column is read.
     """
 
     tree: str
@@ -78,6 +80,7 @@ class Grammar:
     relation: Callable[[tuple[str, ...]], str] = lambda _: ""
     schemas: frozenset[str] = frozenset()
     systems: frozenset[str] = frozenset()
+    bare_calls: bool = False
 
 
 def words(text: str) -> frozenset[str]:
@@ -172,6 +175,22 @@ def _check_system(token: Token, grammar: Grammar) -> None:
         )
 
 
+def check_pairs(tokens: Sequence[Token], pairs: Mapping[tuple[str, str], str]) -> None:
+    """Refuses words that do more than read where one follows the other, each with or without quotes.
+
+    Args:
+        tokens: The statement.
+        pairs: The reason for each pair, in upper case.
+
+    Raises:
+        Refused: `writes`, at the second.
+    """
+    for first, second in itertools.pairwise(tokens):
+        reason = pairs.get((first.text, second.text.upper()))
+        if reason:
+            raise Refused("writes", reason, hint=_WRITE_HINT, offset=second.start)
+
+
 def check_calls(tokens: Sequence[Token], grammar: Grammar, functions: Functions, limits: Limits) -> tuple[str, ...]:
     """Refuses calls of anything but the listed functions: every name before a parenthesis, quoted or not.
 
@@ -225,7 +244,9 @@ def _called(tokens: Sequence[Token], opening: int, closing: int, grammar: Gramma
     word = last.text if last.kind == "word" else ""
     if word in grammar.structural or (before is not None and before.kind == "word" and before.text == "AS"):
         return ""
-    if before is not None and _text(before) in grammar.contextual.get(word, ()):
+    if [token.text for token in tokens[opening + 1 : closing]] == ["+"]:
+        return ""  # Oracle's mark of an outer join
+    if before is not None and {_text(before), before.kind} & grammar.contextual.get(word, frozenset()):
         return ""
     if before is not None and before.text in {"WITH", "RECURSIVE", ","} and _is_query_name(tokens, closing):
         return ""

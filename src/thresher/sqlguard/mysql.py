@@ -7,10 +7,11 @@ string ends must not depend on a setting that is not known (`sql_mode` among the
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from typing import Final
 
-from thresher.sqlguard.grammars import BEGINNINGS, Grammar, refusals, words
+from thresher.sqlguard.grammars import BEGINNINGS, Grammar, check_pairs, refusals, words
 from thresher.sqlguard.reading import Text, explained, known_functions, read_query, texts
 from thresher.sqlguard.records import Dialect, Functions, Knowledge, Limits, Verdict
 from thresher.sqlguard.refusals import Refused
@@ -185,12 +186,11 @@ def _read_query(text: Text, functions: Functions, limits: Limits) -> Verdict:
     Raises:
         Refused: What it broke.
     """
-    for first, second in zip(text.tokens, text.tokens[1:], strict=False):
+    for first, second in itertools.pairwise(text.tokens):
         if first.text == "FOR" and second.text in {"UPDATE", "SHARE", "SYSTEM_TIME", "PORTION"}:
             rule = "locks" if second.text in {"UPDATE", "SHARE"} else "clause"
             raise Refused(rule, f"FOR {second.text} is not for reading.", hint="Leave it out.", offset=first.start)
-        if first.text == "VALUE" and second.text == "FOR":
-            raise Refused("writes", "A sequence is moved.", hint="Leave it out.", offset=first.start)
+    check_pairs(text.tokens, {("VALUE", "FOR"): "A sequence is moved."})
     return read_query(text, GRAMMAR, functions, limits)
 
 

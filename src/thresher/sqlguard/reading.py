@@ -62,7 +62,7 @@ def read_query(text: Text, grammar: Grammar, functions: Functions, limits: Limit
     check_depth(text.tokens, limits)
     check_words(text.tokens, grammar, functions)
     called = check_calls(text.tokens, grammar, functions, limits)
-    return check_tree(read_tree(text.masked, grammar), grammar, called)
+    return check_tree(read_tree(text.masked, grammar), grammar, functions, called)
 
 
 def explained(verdict: Verdict) -> Verdict:

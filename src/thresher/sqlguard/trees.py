@@ -17,7 +17,7 @@ from sqlglot.dialects.dialect import Dialect as TreeDialect
 from sqlglot.errors import SqlglotError
 
 from thresher.sqlguard.grammars import Grammar
-from thresher.sqlguard.records import Verdict
+from thresher.sqlguard.records import Functions, Verdict
 from thresher.sqlguard.refusals import Refused
 
 _HINT: Final = "Only statements that read may run here."
@@ -43,7 +43,7 @@ PLAIN: Final = _classes(
     " JSONPathScript JSONPathSelector JSONTable JSONSchema JSONColumnDef JSONKeyValue FormatJson OpenJSONColumnDef"
     " JSONValue JSONValueArray JSONExtractQuote OnCondition Hint Overlaps AtTimeZone TableAlias JoinHint"
     " LimitOptions HavingMax WeekStart IndexTableHint WithTableHint SessionParameter XMLNamespace QueryOption"
-    " Kwarg Pivot PivotAlias UnpivotColumns Unnest Values Dot Match Binary"
+    " Kwarg Pivot PivotAlias UnpivotColumns Unnest Values Dot Match Binary Partition Parameter ForClause"
 )
 """Nodes that may have any of their parts, each of which is visited."""
 
@@ -57,7 +57,7 @@ PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
         "Except": "with_ this expression distinct by_name order limit offset for_ options",
         "Intersect": "with_ this expression distinct by_name order limit offset for_ options",
         "Subquery": "this alias with_ joins laterals pivots where group having order limit offset sample",
-        "Table": "this alias db catalog laterals joins pivots hints sample indexed",
+        "Table": "this alias db catalog laterals joins pivots hints sample indexed partition",
         "Join": "this on side kind using method expressions pivots",
         "With": "expressions recursive",
         "CTE": "this alias materialized",
@@ -121,12 +121,13 @@ def _unparsed(error: SqlglotError, text: str) -> Refused:
     return Refused("syntax", "The statement cannot be read from here on.", offset=offset, text=word)
 
 
-def check_tree(root: exp.Expr, grammar: Grammar, called: tuple[str, ...]) -> Verdict:
+def check_tree(root: exp.Expr, grammar: Grammar, functions: Functions, called: tuple[str, ...]) -> Verdict:
     """Checks every node and every relation of a statement.
 
     Args:
         root: Its tree.
         grammar: The dialect.
+        functions: What it may call.
         called: The functions that it calls, checked before.
 
     Returns:
@@ -146,10 +147,27 @@ def check_tree(root: exp.Expr, grammar: Grammar, called: tuple[str, ...]) -> Ver
             queries.add(node.alias.lower())
         elif isinstance(node, exp.Table):
             tables.update(dict.fromkeys(_relation(node, grammar)))
+    if grammar.bare_calls:
+        _check_columns(root, functions)
     named = tuple(table for table in tables if table.lower() not in queries)
     limited = bool(root.args.get("limit"))
     kind = {"Select": "select", "Values": "values", "Table": "table"}.get(type(root).__name__, "select")
     return Verdict(True, kind=kind, tables=named, functions=called, limited=limited)
+
+
+def _check_columns(root: exp.Expr, functions: Functions) -> None:
+    """Refuses names that could be calls: qualified by something else than a relation, or named as a user's function.
+
+    Raises:
+        Refused: `function`.
+    """
+    relations = {alias.name.upper() for alias in root.find_all(exp.TableAlias)}
+    relations |= {table.name.upper() for table in root.find_all(exp.Table)}
+    for node in root.find_all(exp.Column, exp.Dot):
+        qualifier = node.table if isinstance(node, exp.Column) else "."
+        unknown = qualifier and qualifier.upper() not in relations
+        if unknown or (not qualifier and node.name.lower() in functions.shadowed):
+            raise _refused(node, "function", f"{node.name[:60]} could be a function that is called without brackets.")
 
 
 def _check_query(node: exp.Expr) -> None:
