@@ -6,6 +6,7 @@ Invariant: pure; a figure without data is None, never 0. `docs/reference/evaluat
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -74,7 +75,7 @@ class RelationFigures:
 def try_relations(name: str, tables: Sequence[Table], profiles: Profiles | None = None) -> RelationTrial:
     """Hide the declared keys of a schema and look for them; primary keys stay."""
     hidden = [replace(table, foreign_keys=()) for table in tables]
-    ranked = tuple(find_relations(hidden, profiles, threshold=LEAST))
+    ranked = tuple(find_relations(hidden, profiles, limit=sys.maxsize, threshold=LEAST))
     declared = frozenset(
         (table.schema, table.name, key.schema, key.table, frozenset(zip(key.columns, key.target_columns, strict=True)))
         for table in tables

@@ -6,6 +6,7 @@ column has at most one parent, and a declared key is never given as a potential 
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,16 +14,17 @@ from dataclasses import dataclass, replace
 from thresher.connectors import Column, Profiles, Table
 from thresher.knowledge.databases.models import Evidence, PotentialRelation
 from thresher.knowledge.databases.relations.composites import find_composites
+from thresher.knowledge.databases.relations.coverage import MOST as MOST_OF_VALUES
 from thresher.knowledge.databases.relations.keys import BASE_KINDS, KEYABLE, ParentIndex, build_index
 from thresher.knowledge.databases.relations.lexicon import KeyKind
 from thresher.knowledge.databases.relations.matching import Asked, Matcher
 from thresher.knowledge.databases.relations.naming import column_prefix, read_column, table_words
 from thresher.knowledge.databases.relations.records import ColumnName, NameMatch
-from thresher.knowledge.databases.relations.weighing import score_of, weigh
+from thresher.knowledge.databases.relations.weighing import MOST_BESIDE_NAME, score_of, weigh
 from thresher.knowledge.databases.relations.words import loose, shortens, split
 
 THRESHOLD = 0.5
-LIMIT = 20_000
+LIMIT = 50_000
 _AMBIGUOUS = 0.25
 _AMBIGUOUS_LOSS = -0.6
 _STRANGER_LOSS = -1.5
@@ -72,6 +74,7 @@ class _Singles:
         self._profiles = profiles
         self._index: ParentIndex = build_index(tables, words, profiles)
         self._matcher = Matcher(self._index)
+        self._most = MOST_BESIDE_NAME + (MOST_OF_VALUES if profiles is not None else 0.0)
 
     def relations(self, threshold: float) -> list[PotentialRelation]:
         """All of them, one for each column at most, without mutual ones."""
@@ -122,12 +125,16 @@ class _Singles:
         matches = sorted(self._matcher.matches(asked).values(), key=lambda match: (-match.weight, match.key))
         polymorphic = any(f"{name.joined}type" in names for name in asked.names if name.kind == "id")
         found: list[_Candidate] = []
+        best = -math.inf
         for match in matches[:_MOST_CANDIDATES]:
+            if match.weight + self._most < best - _AMBIGUOUS:
+                break
             if ((is_key or polymorphic) and not match.whole) or not self._may(asked, match):
                 continue
             candidate = self._weighed(asked, table, match, is_key=is_key)
             if candidate is not None:
                 found.append(candidate)
+                best = max(best, candidate.total)
         return sorted(found, key=lambda one: (-one.total, one.key))
 
     def _may(self, asked: Asked, match: NameMatch) -> bool:

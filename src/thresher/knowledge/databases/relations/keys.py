@@ -21,6 +21,8 @@ BASE_KINDS = frozenset({"table", "foreign table"})
 SAME_SCHEMA = 16
 """Keys that one name gives at most; the likeliest come first."""
 OTHER_SCHEMAS = 4
+PLAIN = 3.9
+"""Weight of a name that leaves no need to look for another."""
 MOST_EVERYWHERE = 200
 """Names of one first letter over all schemas, up to which short forms are looked for in other schemas too."""
 
@@ -66,7 +68,10 @@ class ParentIndex:
 
     def named(self, schema: str, name: str) -> Sequence[Form]:
         """The keys that a glued name names: of the schema, or of others where it has none."""
-        return self.forms.get((schema, name), ())[:SAME_SCHEMA] or self.anywhere.get(name, ())[:OTHER_SCHEMAS]
+        here = self.forms.get((schema, name), ())[:SAME_SCHEMA]
+        if here and here[0].weight >= PLAIN:
+            return here
+        return (*here, *(form for form in self.anywhere.get(name, ())[:OTHER_SCHEMAS] if form not in here))
 
     def loosely(self, schema: str, name: str) -> Sequence[Form]:
         """The same by the loose form of the name."""

@@ -5,11 +5,11 @@ Invariant: a column costs a bounded number of look-ups, whatever the size of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from thresher.connectors import Column
-from thresher.knowledge.databases.relations.keys import Form, ParentIndex
+from thresher.knowledge.databases.relations.keys import PLAIN, Form, ParentIndex
 from thresher.knowledge.databases.relations.lexicon import (
     AMOUNT_JOINTS,
     AMOUNTS,
@@ -88,11 +88,13 @@ class Matcher:
         best: dict[int, NameMatch] = {}
         for name in asked.names:
             loss = GLUED_LOSS if name.glued else 0.0
-            for match in (*self._of_name(asked.schema, name), *self._of_place(asked, name)):
-                weighed = replace(match, weight=match.weight - loss) if loss else match
+            plain = self._of_name(asked.schema, name)
+            sure = any(match.whole and match.weight >= PLAIN for match in plain)
+            for match in (*plain, *self._of_place(asked, name, sure=sure)):
                 known = best.get(match.key)
-                if known is None or weighed.weight > known.weight:
-                    best[match.key] = replace(weighed, same=weighed.same or (known is not None and known.same))
+                if known is None or match.weight - loss > known.weight:
+                    same = match.same or (known is not None and known.same)
+                    best[match.key] = _less(match, loss, same=same) if loss or same != match.same else match
         return best
 
     def _of_name(self, schema: str, name: ColumnName) -> tuple[NameMatch, ...]:
@@ -108,7 +110,10 @@ class Matcher:
         if not name.core or not _names_something(name):
             return
         loss = 0.0 if name.kind else NO_KEY_WORD_LOSS
-        yield from _lessened(self._whole(schema, name), loss)
+        whole = tuple(self._whole(schema, name))
+        yield from _lessened(whole, loss)
+        if any(match.weight >= PLAIN for match in whole):
+            return
         yield from _lessened(self._roles(schema, name), loss)
         if name.kind:
             yield from self._qualified(schema, name)
@@ -176,13 +181,18 @@ class Matcher:
         found.sort(key=lambda pair: (-pair[1], sum(map(len, pair[0].words)), pair[0].key))
         return tuple(found[:6])
 
-    def _of_place(self, asked: Asked, name: ColumnName) -> Iterator[NameMatch]:
-        """What a name says in its table: a part of it, a row above, a role that rows of a table play."""
+    def _of_place(self, asked: Asked, name: ColumnName, *, sure: bool) -> Iterator[NameMatch]:
+        """What a name says in its table: a part of it, a row above, a role that rows of a table play.
+
+        Where the name alone is sure, only its table can make another one as likely.
+        """
         if not name.core or not _names_something(name):
             return
         loss = 0.0 if name.kind else NO_KEY_WORD_LOSS
         if name.kind and name.joined:
             yield from self._context(asked, name)
+        if sure:
+            return
         yield from self._upward(asked, name)
         yield from _lessened(self._lexical(asked, name), loss / 2)
         if not name.kind:
@@ -252,8 +262,12 @@ def _about(entity: tuple[str, ...], words: Sequence[str]) -> bool:
     return "".join(words) in ("".join(entity), entity[-1])
 
 
-def _lessened(matches: Iterator[NameMatch], loss: float) -> Iterator[NameMatch]:
-    return (replace(match, weight=match.weight - loss) for match in matches) if loss else matches
+def _lessened(matches: Iterable[NameMatch], loss: float) -> Iterable[NameMatch]:
+    return (_less(match, loss, same=match.same) for match in matches) if loss else matches
+
+
+def _less(match: NameMatch, loss: float, *, same: bool) -> NameMatch:
+    return NameMatch(match.key, match.weight - loss, match.text, match.whole, same)
 
 
 def _own_loss(form: Form) -> float:

@@ -117,10 +117,9 @@ def _without_key_words(words: tuple[str, ...]) -> tuple[tuple[str, ...], KeyKind
     core, kind = words, ""
     while len(core) > 1 and core[-1].isdigit():
         core = core[:-1]
-    while core and core[-1] in KEY_WORDS and (not kind or core[-1] in OUTER_MARKS or kind == "id"):
-        kind = KEY_WORDS[core[-1]]
-        core = core[:-1]
-        if kind != "id":
+    while core and core[-1] in KEY_WORDS:
+        kind, last, core = KEY_WORDS[core[-1]], core[-1], core[:-1]
+        if last not in OUTER_MARKS:
             break
     while len(core) > 1 and (core[0] in OUTER_MARKS or (not kind and core[0] in LEADING_KEYS)):
         kind = kind or KEY_WORDS.get(core[0], "id")

@@ -25,6 +25,8 @@ RANKS: Final = {"primary": 0.2, "unique": -0.4, "likely": -0.7}
 SAME_KIND, OTHER_KIND = 0.2, -0.8
 OWN_KEY = -0.6
 OTHER_SCHEMA = -0.5
+MOST_BESIDE_NAME: Final = SAME_TYPE + RANKS["primary"] + SAME_KIND
+"""What can be added to a name's weight at most, where no values are known."""
 _NUMBERS = ("integer", "decimal")
 _TEXTS = ("text", "other", "uuid")
 _RANK_TEXTS = {
