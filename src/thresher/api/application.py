@@ -13,6 +13,7 @@ from thresher import __version__
 from thresher.api.audit import audit_router
 from thresher.api.bodies import Bounded
 from thresher.api.context import context_router
+from thresher.api.databases import connections_router, schemas_router, statements_router
 from thresher.api.documents import documents_router, repositories_router
 from thresher.api.errors import MEDIA_TYPE, explain_errors
 from thresher.api.health import Watch, health_router
@@ -67,5 +68,8 @@ def http_api(services: Services) -> FastAPI:
     application.include_router(audit_router(services.audit))
     application.include_router(documents_router(services.documents))
     application.include_router(repositories_router(services.documents, services.context.readiness))
+    application.include_router(connections_router(services.databases, services.context.readiness))
+    application.include_router(schemas_router(services.databases))
+    application.include_router(statements_router(services.databases))
     application.include_router(health_router(Watch(services.database, services.encoder)))
     return application

@@ -18,6 +18,7 @@ from thresher.cli import (
     audit,
     catalogue,
     context,
+    databases,
     documents,
     evaluating,
     health,
@@ -69,6 +70,7 @@ application.add_typer(audit.commands, name="audit")
 documents.register(catalogue.commands)
 application.add_typer(catalogue.commands, name="index")
 application.add_typer(documents.commands, name="docs")
+application.add_typer(databases.commands, name="db")
 application.add_typer(evaluating.commands, name="eval")
 health.register(application)
 logs.register(application, tools.commands)

@@ -1,4 +1,4 @@
-"""`thresher eval`: how well search, router and passages do on your own tools, intents, documents and questions."""
+"""`thresher eval`: how well search, router, passages and the guard do on your own tools, intents, questions and SQL."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from thresher.cli.document_trials import document_trial
 from thresher.cli.output import AsJson, progress_bar, show
 from thresher.cli.rendering import figures
+from thresher.cli.statement_trials import statement_trial
 from thresher.cli.trials import trial
 from thresher.daemon import ask
 
@@ -23,7 +24,7 @@ class DocumentMode(StrEnum):
 
 
 commands = typer.Typer(
-    help="Measure search, router and passages on your own data.", no_args_is_help=True, rich_markup_mode=None
+    help="Measure search, router, passages and the guard on your own data.", no_args_is_help=True, rich_markup_mode=None
 )
 
 
@@ -86,3 +87,19 @@ def evaluate_documents(
         arguments = paths | {"budget": budget, "mode": mode.value, "rerank": rerank}
         answer = ask("evaluate_documents", arguments, progress=follow)
     show(answer, as_json, document_trial)
+
+
+@commands.command("sql")
+def evaluate_sql(
+    statements: Annotated[Path, typer.Option(help="Lines allow|deny, a tab, the SQL, and perhaps a tab and why.")],
+    dialect: Annotated[str, typer.Option(help="postgresql, mysql, mariadb, sqlite, duckdb, oracle or mssql.")],
+    as_json: AsJson = False,
+) -> None:
+    """Have the guard judge statements whose verdict is known; nothing is run.
+
+    {{T}} and {{T2}} stand for tables. docs/reference/evaluation.md defines each figure.
+    """
+    with progress_bar("Judging", as_json) as follow:
+        arguments = {"statements": str(statements.absolute()), "dialect": dialect}
+        answer = ask("evaluate_sql", arguments, progress=follow)
+    show(answer, as_json, statement_trial)

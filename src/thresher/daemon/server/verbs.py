@@ -22,6 +22,7 @@ from thresher.core import Caller, EncoderError, InvalidInput, NotAllowed, NotFou
 from thresher.daemon.server.approving import approving_verbs
 from thresher.daemon.server.auditing import auditing_verbs
 from thresher.daemon.server.control import Progress, Verb
+from thresher.daemon.server.databases import database_verbs
 from thresher.daemon.server.documents import document_verbs
 from thresher.daemon.server.enriching import enriching_verbs
 from thresher.daemon.server.intents import intent_verbs
@@ -77,6 +78,7 @@ def build_verbs(
     mine |= {**signing_verbs(app, caller), **approving_verbs(app, caller), **enriching_verbs(app, asking)}
     mine |= {**measuring_verbs(app, asking), **job_verbs(app, asking), **document_verbs(app, asking)}
     mine |= auditing_verbs(app, verbs.of_tenant, is_owner=is_owner)
+    mine |= database_verbs(app, asking)
     mine |= {**intent_verbs(app, asking, verbs.of_tenant), **pack_verbs(app, asking, is_owner=is_owner)}
     return mine
 
