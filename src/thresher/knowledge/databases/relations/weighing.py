@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
-from thresher.connectors import Column, Profiles, Table
+from thresher.connectors import Column, Family, Profiles, Table
 from thresher.knowledge.databases.models import Evidence
 from thresher.knowledge.databases.relations.coverage import judge_values
 from thresher.knowledge.databases.relations.lexicon import KeyKind
@@ -42,8 +43,10 @@ def weigh(
     """All evidence of a pair, or None where its types cannot hold the same values."""
     table, column, kind = child
     target, key = parent
+    if not match.same and not _fits(column, kind, key):
+        return None
     typed = judge_types(column, key.column)
-    if typed is None or not (match.same or _fits(column, kind, key)):
+    if typed is None:
         return None
     evidence = [Evidence("name", match.text, round(match.weight, 2)), typed]
     evidence.append(Evidence("key", f"{key.column.name} is {_RANK_TEXTS[key.rank]}", RANKS[key.rank]))
@@ -59,12 +62,17 @@ def weigh(
 
 def judge_types(child: Column, parent: Column) -> Evidence | None:
     """Whether two types hold the same values; None where they never do."""
-    pair = (child.family, parent.family)
-    text = f"{child.type} and {parent.type}"
+    return _judge((child.family, child.type, child.length), (parent.family, parent.type, parent.length))
+
+
+@lru_cache(maxsize=4096)
+def _judge(child: tuple[Family, str, int | None], parent: tuple[Family, str, int | None]) -> Evidence | None:
+    pair = (child[0], parent[0])
+    text = f"{child[1]} and {parent[1]}"
     if _fraction(child) or _fraction(parent):
         return None
-    if child.family == parent.family:
-        same = child.type.lower() == parent.type.lower() or child.length == parent.length
+    if child[0] == parent[0]:
+        same = child[1].lower() == parent[1].lower() or child[2] == parent[2]
         return Evidence("type", text, SAME_TYPE if same else NEAR_TYPE)
     if all(family in _NUMBERS for family in pair) or all(family in _TEXTS for family in pair):
         return Evidence("type", text, NEAR_TYPE)
@@ -77,14 +85,15 @@ def _fits(child: Column, kind: KeyKind, key: ParentKey) -> bool:
     """Whether kind of key and type go together: names stand for names, and where one differs the other must not."""
     if kind != key.name.kind and "name" in (kind, key.name.kind) and kind:
         return False
-    alike = child.family == key.column.family or {child.family, key.column.family} <= set(_NUMBERS)
+    mine, other = child.family, key.column.family
+    alike = mine == other or (mine in _NUMBERS and other in _NUMBERS)
     return alike or (bool(kind) and (kind == key.name.kind or not key.name.kind))
 
 
-def _fraction(column: Column) -> bool:
+def _fraction(column: tuple[Family, str, int | None]) -> bool:
     """Whether a decimal has places behind its point, as its type says it."""
-    inner = column.type.partition("(")[2].partition(")")[0]
-    return column.family == "decimal" and "," in inner and inner.split(",")[-1].strip() not in ("0", "")
+    inner = column[1].partition("(")[2].partition(")")[0]
+    return column[0] == "decimal" and "," in inner and inner.split(",")[-1].strip() not in ("0", "")
 
 
 def _kinds(child: KeyKind, parent: KeyKind) -> Iterator[Evidence]:
