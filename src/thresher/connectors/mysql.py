@@ -198,7 +198,7 @@ class MySQLSession:
     def _transaction(self, tag: Tag, seconds: float) -> Generator[None]:
         self._connection = connection = self._connect(tag, seconds)
         try:
-            for statement in self._beginning(seconds):
+            for statement in self.beginning(seconds):
                 self._execute(statement)
             yield
         except pymysql.OperationalError as error:
@@ -227,7 +227,8 @@ class MySQLSession:
             )
         return connection
 
-    def _beginning(self, seconds: float) -> Iterator[str]:
+    def beginning(self, seconds: float) -> Iterator[str]:
+        """The statements that a session begins with, one by one."""
         lock = max(1, int(self._options.lock_seconds))
         most = _MOST_JOIN if self._options.most_rows is None else int(self._options.most_rows)
         yield "set session transaction read only"

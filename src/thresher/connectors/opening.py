@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Final, cast
 
-from thresher.connectors.addresses import Address, read_address
+from thresher.connectors.addresses import Address, read_address, require_file
 from thresher.connectors.connector import Connector, ConnectorOptions, Engine
 from thresher.connectors.pool import PooledConnector
 from thresher.core import ConfigurationError
@@ -41,6 +41,8 @@ def open_connector(url: str, *, options: ConnectorOptions | None = None) -> Conn
         NotFound: The file does not exist.
     """
     address = read_address(url)
+    if address.file is not None:
+        require_file(address)
     chosen = options or ConnectorOptions()
     module, name = _ENGINES[address.dialect]
     try:

@@ -8,9 +8,10 @@ the transaction; afterwards `DISCARD ALL` takes away what outlives a transaction
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import closing, contextmanager
-from itertools import chain
+from dataclasses import replace
+from itertools import chain, islice
 from typing import Any, Final, TypeAlias, cast
 
 import psycopg
@@ -128,7 +129,7 @@ class PostgresSession:
             found = Catalog(*(self._rows(statement) for statement in statements))
         version = self._connection.info.parameter_status("server_version") or ""
         schema = assemble("postgresql", version, self._default, found, limit)
-        return Schema(schema.dialect, version, self._default, schema.tables, stamp, schema.left_out)
+        return replace(schema, stamp=stamp)
 
     def stamp(self) -> str:
         """See `Session`."""
@@ -206,15 +207,21 @@ class PostgresSession:
         with self._connection.cursor() as cursor:
             stream = cursor.stream(cast("Query", sql), list(bind) or None, size=_CHUNK)
             with closing(cast("Any", stream)):
-                first = list(_one(stream))
-                described = cursor.description or []
-                filled = fill([ResultColumn(column.name, "") for column in described], chain(first, stream), caps)
-        codes = [column.type_code for column in described]
-        names = self._types(codes)
-        columns = tuple(
-            ResultColumn(column.name, names[code]) for column, code in zip(filled.columns, codes, strict=True)
-        )
-        return Rows(columns, filled.rows, filled.truncated, filled.clipped, filled.more)
+                first = list(islice(stream, 1))
+                if cursor.description is not None:
+                    described = [(column.name, column.type_code) for column in cursor.description]
+                else:
+                    described = self._described(sql) if not bind else []
+                filled = fill([ResultColumn(name, "") for name, _ in described], chain(first, stream), caps)
+        names = self._types([code for _, code in described])
+        return replace(filled, columns=tuple(ResultColumn(name, names[code]) for name, code in described))
+
+    def _described(self, sql: str) -> list[tuple[str, int]]:
+        """Names and types of the columns of a statement, which the driver does not tell where no row comes."""
+        server = self._connection.pgconn
+        server.prepare(b"", sql.encode())
+        found = server.describe_prepared(b"")
+        return [((found.fname(number) or b"").decode(), found.ftype(number)) for number in range(found.nfields)]
 
     def _types(self, codes: Collection[int]) -> dict[int, str]:
         """Names of types; those of users are asked for."""
@@ -300,9 +307,3 @@ def _takes(connection: _Connection, statement: str) -> bool:
     except psycopg.Error:
         return False
     return True
-
-
-def _one(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    for row in rows:
-        yield row
-        return
