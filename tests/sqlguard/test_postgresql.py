@@ -271,7 +271,8 @@ def test_what_users_made_is_refused_by_what_is_known_of_it() -> None:
         own=frozenset({"app.total"}),
         operators=frozenset({"=", "<="}),
         types=frozenset({"mood"}),
-        fields=frozenset({"danger"}),
+        fields=frozenset({"danger", "value"}),
+        row_fields=frozenset({"danger"}),
     )
     statements = """
         SELECT lower('A')
@@ -283,6 +284,9 @@ def test_what_users_made_is_refused_by_what_is_known_of_it() -> None:
         SELECT t.danger FROM t
         SELECT danger FROM t
         SELECT (t).danger FROM t
+        SELECT t.value FROM t
+        SELECT (t.a).value FROM t
+        SELECT t.value FROM count('a') t
         SELECT 1 = 2
         SELECT 1 IN (2)
         SELECT 1 BETWEEN 2 AND 3
@@ -299,6 +303,7 @@ def test_what_users_made_is_refused_by_what_is_known_of_it() -> None:
     assert rules == [
         *("shadowed_function", None, None, "function"),
         *(None, None, "function", None, "function"),
+        *(None, "function", "function"),
         *("operator", "operator", "operator", "operator"),
         *("operator", "operator", None),
         *(None, "shadowed_function"),

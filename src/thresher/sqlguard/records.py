@@ -91,7 +91,8 @@ class Functions:
         own: Functions of users that the connection's owner allows, as `schema.name`, lower case.
         operators: Operators of users, which call functions: refused. Empty where the engine has none.
         types: Types of users that only hold values, and may be cast to: `name` and `schema.name`.
-        fields: Functions of users that can be called as a field of a value, `value.name`: refused as such.
+        fields: Functions of users that can be called as a field of a value, `value.name`, or without brackets as in
+            Oracle: refused as such.
     """
 
     allowed: frozenset[str]
@@ -100,6 +101,7 @@ class Functions:
     operators: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
+    row_fields: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,20 +25,22 @@ with namespace as (
     from pg_catalog.pg_proc p join pg_catalog.pg_language l on l.oid = p.prolang
 )
 select distinct 'own' as kind, '' as schema, p.proname::text as name, '' as extension,
-    true as in_path, true as is_plain, false as is_field
+    true as in_path, true as is_plain, false as is_field, false as is_row_field
 from pg_catalog.pg_proc p
 where p.oid < 16384 and p.pronamespace = 'pg_catalog'::pg_catalog.regnamespace
 union all
 select 'function', n.nspname, p.proname, coalesce(e.extname, ''), n.in_path, bool_and(plain.is_plain),
-    bool_or(p.pronargs > 0 and p.pronargs - p.pronargdefaults <= 1)
+    bool_or(p.pronargs > 0 and p.pronargs - p.pronargdefaults <= 1),
+    coalesce(bool_or(p.pronargs - p.pronargdefaults <= 1 and a.typtype in ('c', 'd', 'p')), false)
 from pg_catalog.pg_proc p
     join namespace n on n.oid = p.pronamespace
+    left join pg_catalog.pg_type a on a.oid = p.proargtypes[0]
     join plain on plain.oid = p.oid
     left join extension e on e.objid = p.oid and e.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass
 where p.oid >= 16384 and p.prokind <> 'p'
 group by 2, 3, 4, 5
 union all
-select 'operator', n.nspname, o.oprname, coalesce(e.extname, ''), n.in_path, bool_and(plain.is_plain), false
+select 'operator', n.nspname, o.oprname, coalesce(e.extname, ''), n.in_path, bool_and(plain.is_plain), false, false
 from pg_catalog.pg_operator o
     join namespace n on n.oid = o.oprnamespace
     join plain on plain.oid = o.oprcode
@@ -61,14 +63,14 @@ select 'type', n.nspname, t.typname, coalesce(e.extname, ''), n.in_path,
             join pg_catalog.pg_proc p on p.oid = c.castfunc
             join pg_catalog.pg_language l on l.oid = p.prolang
         where c.casttarget = t.oid and p.oid >= 16384 and l.lanname not in ('c', 'internal')),
-    false
+    false, false
 from pg_catalog.pg_type t
     join namespace n on n.oid = t.typnamespace
     left join extension e on e.objid = t.oid and e.classid = 'pg_catalog.pg_type'::pg_catalog.regclass
 where t.oid >= 16384 and t.typtype in ('b', 'd', 'e', 'r') and t.typcategory <> 'A'
 """
-"""One statement, of rows (kind, schema, name, extension, in_path, is_plain, is_field), to be run in a session that is
-set as those of the statements to be judged: names are seen or not by its `search_path`."""
+"""One statement, of rows (kind, schema, name, extension, in_path, is_plain, is_field, is_row_field), to be run in a
+session that is set as those of the statements to be judged: names are seen or not by its `search_path`."""
 
 REVIEWED: Final = frozenset(
     name
@@ -98,6 +100,7 @@ class _Row:
     in_path: bool
     is_plain: bool
     is_field: bool
+    is_row_field: bool
 
     @property
     def full(self) -> str:
@@ -132,6 +135,7 @@ def functions_of(rows: Iterable[Sequence[Any]], own: Collection[str] = ()) -> Fu
         operators=frozenset(row.name for row in found if row.kind == "operator" and row.in_path and not _holds(row)),
         types=_types(found),
         fields=frozenset(row.name for row in strange if row.in_path and row.is_field),
+        row_fields=frozenset(row.name for row in strange if row.in_path and row.is_row_field),
     )
 
 

@@ -10,14 +10,13 @@ from itertools import repeat
 from typing import Any, Final
 
 from thresher.sqlguard.postgresql.costs import GROWING, ROWS, TEXTS, Sizes
-from thresher.sqlguard.postgresql.grammar import DEEP, Body, Offsets, nodes_of, text_of
-from thresher.sqlguard.postgresql.names import CATALOG, INTERNAL, JSON_WORDS, SETTINGS, WORDS, refused_relation, shipped
+from thresher.sqlguard.postgresql.grammar import DEEP, Body, Offsets, nodes_of
+from thresher.sqlguard.postgresql.lookup import ASKED, Lookup
+from thresher.sqlguard.postgresql.names import CATALOG, WORDS, refused_relation
 from thresher.sqlguard.postgresql.nodes import KINDS, LEAVES, NODES, PLAIN, is_writing
 from thresher.sqlguard.records import Functions, Limits, Rule
 from thresher.sqlguard.refusals import Refused
 
-_ASKED: Final = frozenset({"current_setting"})
-"""Functions that may be called with some arguments only."""
 _SAMPLES: Final = frozenset({"bernoulli", "system"})
 _BETWEEN: Final = frozenset({"AEXPR_BETWEEN", "AEXPR_NOT_BETWEEN", "AEXPR_BETWEEN_SYM", "AEXPR_NOT_BETWEEN_SYM"})
 
@@ -37,12 +36,12 @@ class Walk:
     """
 
     def __init__(self, functions: Functions | None, limits: Limits, offsets: Offsets) -> None:
-        self._list = shipped()
-        self._is_known = functions is not None
-        self._functions = functions or self._list.functions
+        self._names = Lookup(functions, offsets)
         self._limits = limits
         self._offsets = offsets
         self._sizes = Sizes()
+        self._fields: list[tuple[str, str, int]] = []
+        self._values: set[str] = set()
         self.tables: dict[str, int] = {}
         self.functions: dict[str, int] = {}
 
@@ -70,13 +69,16 @@ class Walk:
             if look:
                 look(self, body, at, scope)
             if kind in WORDS:
-                self._require_word(kind, body, at)
+                self._names.require_word(kind, body, at)
             children = self._children(kind, body, fields, at)
             if children:
                 scopes = _scopes(kind, body, children, scope)
                 waiting.extend(
                     [(child, below, depth + 1, at, seen) for (child, below), seen in zip(children, scopes, strict=True)]
                 )
+        for source, name, at in self._fields:
+            if source in self._values or "" in self._values:
+                self._names.require_field(name, at)
         self._sizes.check(self._limits.literal_count, self._offsets.characters)
 
     def _children(self, kind: str, body: Body, fields: dict[str, str], at: int) -> list[tuple[str, Body]]:
@@ -104,22 +106,35 @@ class Walk:
         """A function that is called by name."""
         parts = _strings(body["funcname"])
         name = parts[-1]
-        self._require_function(parts, at)
+        self._names.require_function(parts, at)
         self._note(self.functions, ".".join(parts).lower(), at)
         if name in TEXTS or name in ROWS:
             self._sizes.calls.append((name, body, at))
-        if name in _ASKED:
-            self._require_setting(body, at)
+        if name in ASKED:
+            self._names.require_setting(body, at)
 
     def look_at_columns(self, body: Body, at: int, _scope: Scope) -> None:
-        """`a.b` may be the function `b` of `a`."""
-        for name in _strings(body["fields"])[1:]:
-            self._require_field(name, at)
+        """`a.b` may be the function `b` of `a`: of a row of a table, or of the value that a function in FROM gives."""
+        source, *names = _strings(body["fields"]) or [""]
+        for name in names:
+            self._names.require_row_field(name, at)
+        if names:
+            self._fields.append((source, names[0], at))
+
+    def look_at_source(self, body: Body, _at: int, _scope: Scope) -> None:
+        """A function in FROM gives values, not rows, under its own name or another."""
+        alias = body.get("alias", {}).get("aliasname")
+        if alias:
+            self._values.add(alias)
+            return
+        for function in body.get("functions", ()):
+            names = _strings(function["List"]["items"][0].get("FuncCall", {}).get("funcname", ()))
+            self._values.add(names[-1] if names else "")
 
     def look_at_selection(self, body: Body, at: int, _scope: Scope) -> None:
         """`(a).b` may be the function `b` of `a`."""
         for name in _strings(body.get("indirection", ())):
-            self._require_field(name, at)
+            self._names.require_field(name, at)
 
     def look_at_relation(self, body: Body, at: int, scope: Scope) -> None:
         """A table, a view, or a query of WITH."""
@@ -133,35 +148,35 @@ class Walk:
     def look_at_operation(self, body: Body, at: int, _scope: Scope) -> None:
         """An operator calls a function."""
         if body.get("kind") in _BETWEEN:
-            self._require_own(at, ">=", "<=")
+            self._names.require_own(at, ">=", "<=")
             return
         parts = _strings(body.get("name", ()))
-        self._require_operator(parts, at)
+        self._names.require_operator(parts, at)
         if parts[-1:] and parts[-1] in GROWING:
             self._sizes.numbers.append(("A_Expr", body, at))
 
     def look_at_case(self, body: Body, at: int, _scope: Scope) -> None:
         """`CASE x WHEN y` calls `=`."""
         if "arg" in body:
-            self._require_own(at, "=")
+            self._names.require_own(at, "=")
 
     def look_at_join(self, body: Body, at: int, _scope: Scope) -> None:
         """`JOIN ... USING` and `NATURAL JOIN` call `=`."""
         if "usingClause" in body or "isNatural" in body:
-            self._require_own(at, "=")
+            self._names.require_own(at, "=")
 
     def look_at_order(self, body: Body, at: int, _scope: Scope) -> None:
         """`ORDER BY ... USING` names an operator."""
-        self._require_operator(_strings(body.get("useOp", ())), at)
+        self._names.require_operator(_strings(body.get("useOp", ())), at)
 
     def look_at_subquery(self, body: Body, at: int, _scope: Scope) -> None:
         """`x operator ANY (SELECT ...)`."""
-        self._require_operator(_strings(body.get("operName", ())), at)
+        self._names.require_operator(_strings(body.get("operName", ())), at)
 
     def look_at_type(self, body: Body, at: int, _scope: Scope) -> None:
         """A cast calls functions of the type."""
         parts = _strings(body.get("names", ()))
-        self._require_type(parts, at)
+        self._names.require_type(parts, at)
         for size in body.get("typmods", ()):
             value = size.get("A_Const", {}).get("ival", {}).get("ival", 0)
             if abs(value) > self._limits.literal_count:
@@ -175,74 +190,6 @@ class Walk:
 
     def _note(self, names: dict[str, int], name: str, at: int) -> None:
         names[name] = min(at, names.get(name, at))
-
-    def _require_function(self, parts: Sequence[str], at: int) -> None:
-        known, name, written = self._functions, parts[-1], ".".join(parts)
-        if len(parts) == 1:
-            if name in known.shadowed:
-                hint = f"Write pg_catalog.{name}." if name in known.allowed else ""
-                reason = f"{name} is also a function of this database's users."
-                raise self._refused("shadowed_function", reason, at, hint=hint)
-            if name in known.allowed or any(own.endswith(f".{name}") for own in known.own):
-                return
-        elif parts[0] == CATALOG and len(parts) == 2:
-            if name in known.allowed:
-                return
-        elif written in known.own or (written in known.allowed and "." in written):
-            return
-        raise self._refused("function", self._why(written, name), at, hint=self._function_hint(parts))
-
-    def _why(self, written: str, name: str) -> str:
-        reason = self._list.refused.get(name, "")
-        return f"{written} {reason}." if reason else f"{written} is not on the list of functions that only read."
-
-    def _function_hint(self, parts: Sequence[str]) -> str:
-        if parts[-1] in self._list.refused or parts[0] == CATALOG:
-            return "Ask without it."
-        return "Ask without it; who set up the connection may allow a function that only reads, by name."
-
-    def _require_setting(self, body: Body, at: int) -> None:
-        arguments: list[Body] = body.get("args") or [{}]
-        if text_of(arguments[0]).lower() not in SETTINGS:
-            raise self._refused("function", "current_setting may only be asked for settings without secrets.", at)
-
-    def _require_field(self, name: str, at: int) -> None:
-        reason = self._list.refused.get(name, "")
-        if name in self._functions.fields or name in _ASKED or (reason and reason != INTERNAL):
-            hint = "A column of that name: write it without the name of its table."
-            raise self._refused("function", f"{name} is a function, and may be called as a field.", at, hint=hint)
-
-    def _require_operator(self, parts: Sequence[str], at: int) -> None:
-        if not parts:
-            return
-        name, schema = parts[-1], ".".join(parts[:-1])
-        is_own = name in self._list.operators
-        if schema not in ("", CATALOG) or (schema and not is_own):
-            raise self._refused("operator", f"The operator {schema}.{name} is not PostgreSQL's own.", at)
-        if not schema and (name in self._functions.operators or not (is_own or self._is_known)):
-            reason = f"The operator {name} calls a function of this database's users."
-            hint = f"Write OPERATOR(pg_catalog.{name}) for PostgreSQL's own." if is_own else ""
-            raise self._refused("operator", reason, at, hint=hint)
-
-    def _require_word(self, kind: str, body: Body, at: int) -> None:
-        name = WORDS[kind] or JSON_WORDS.get(body.get("op", ""), "")
-        if name in self._functions.shadowed:
-            reason = f"{name} is also a function of this database's users."
-            raise self._refused("shadowed_function", reason, at)
-
-    def _require_own(self, at: int, *names: str) -> None:
-        for name in names:
-            self._require_operator([name], at)
-
-    def _require_type(self, parts: Sequence[str], at: int) -> None:
-        own = self._list.types
-        name = parts[-1] if parts[:-1] in ([], [CATALOG]) else ".".join(parts)
-        if not parts or name in own or name in self._functions.types:
-            return
-        if name.removeprefix("_") in self._functions.types:
-            return
-        hint = "Compare with the plain text instead; PostgreSQL converts it."
-        raise self._refused("type", f"{name} is not a type that only holds values.", at, hint=hint)
 
     def _unknown_kind(self, kind: str, at: int) -> Refused:
         if kind == "ParamRef":
@@ -270,6 +217,7 @@ _LOOKS: Final[dict[str, Callable[[Walk, Body, int, Scope], None]]] = {
     "ColumnRef": Walk.look_at_columns,
     "FuncCall": Walk.look_at_call,
     "JoinExpr": Walk.look_at_join,
+    "RangeFunction": Walk.look_at_source,
     "RangeTableSample": Walk.look_at_sample,
     "RangeVar": Walk.look_at_relation,
     "SortBy": Walk.look_at_order,
