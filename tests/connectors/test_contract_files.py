@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -37,6 +39,17 @@ def _runner(connect: Callable[[], Any]) -> Callable[..., Awaitable[None]]:
     return admin
 
 
+def _writing(file: Path) -> duckdb.DuckDBPyConnection:
+    """One process opens a file in one way at a time, and a session may just be closing in the background."""
+    until = time.monotonic() + 5
+    while True:
+        try:
+            return duckdb.connect(str(file))
+        except duckdb.ConnectionException:
+            if time.monotonic() > until:
+                raise
+
+
 @pytest.fixture(scope="module")
 async def sqlite_subject(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Subject]:
     """A SQLite file, and a connector over it."""
@@ -54,7 +67,7 @@ async def sqlite_subject(tmp_path_factory: pytest.TempPathFactory) -> AsyncItera
 async def duckdb_subject(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Subject]:
     """A DuckDB file, and a connector over it."""
     file = tmp_path_factory.mktemp("duckdb") / "shop.duckdb"
-    admin = _runner(lambda: duckdb.connect(str(file)))
+    admin = _runner(lambda: _writing(file))
     await admin(*TABLES)
     slow = "select sum(a.range * b.range % 7) from range(1000000) a, range(1000000) b"
     numbers = "select range + 1 from range(1000) order by 1"
