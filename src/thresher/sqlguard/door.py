@@ -6,24 +6,27 @@ Invariant: whatever the text, there is a verdict: a text that cannot be read is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
 from typing import Final, TypeAlias
 
-from thresher.sqlguard import duckdb, mssql, mysql, oracle, postgresql, sqlite
 from thresher.sqlguard.records import Dialect, Knowledge, Limits, Verdict
 from thresher.sqlguard.refusals import Refused
 
 Reader: TypeAlias = Callable[[str, Dialect, Knowledge, Limits], Verdict]
 """Reads one text of a dialect: returns the verdict of a statement that may run, raises `Refused` for any other."""
 
-READERS: Final[Mapping[Dialect, Reader]] = {
-    "postgresql": postgresql.read,
-    "mysql": mysql.read,
-    "mariadb": mysql.read,
-    "sqlite": sqlite.read,
-    "duckdb": duckdb.read,
-    "oracle": oracle.read,
-    "mssql": mssql.read,
+READERS: Final[Mapping[Dialect, str]] = {
+    "postgresql": "postgresql.statements",
+    "mysql": "mysql",
+    "mariadb": "mysql",
+    "sqlite": "sqlite",
+    "duckdb": "duckdb",
+    "oracle": "oracle",
+    "mssql": "mssql",
 }
+"""Modules with a `read`. They are loaded with the first statement of their dialect: grammars take a tenth of a second
+each, and most processes never judge a statement, or those of one dialect."""
 
 _NOTHING: Final = Knowledge()
 _DEFAULT: Final = Limits()
@@ -43,16 +46,22 @@ def judge(sql: str, dialect: Dialect, knowledge: Knowledge | None = None, limits
     """
     try:
         _refuse_unreadable(sql, limits)
-        reader = READERS.get(dialect)
-        if reader is None:
+        if dialect not in READERS:
             raise Refused("statement", f"No statement of {dialect} can be judged.")
-        return reader(sql, dialect, knowledge or _NOTHING, limits)
+        return reader(dialect)(sql, dialect, knowledge or _NOTHING, limits)
     except Refused as refused:
         return refused.verdict(sql)
     except RecursionError:
         return Refused("too_deep", "The statement is nested too deeply.", hint="Write it flatter.").verdict(sql)
     except Exception as error:  # noqa: BLE001 - a grammar that fails on a text has not read it
         return Refused("syntax", f"The statement could not be read ({type(error).__name__}).").verdict(sql)
+
+
+@cache
+def reader(dialect: Dialect) -> Reader:
+    """The reader of a dialect."""
+    found: Reader = import_module(f"thresher.sqlguard.{READERS[dialect]}").read
+    return found
 
 
 def _refuse_unreadable(sql: str, limits: Limits) -> None:
