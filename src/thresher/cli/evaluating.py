@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from thresher.cli.addresses import read_address
 from thresher.cli.document_trials import document_trial
 from thresher.cli.output import AsJson, progress_bar, show
+from thresher.cli.relation_trials import relation_trial
 from thresher.cli.rendering import figures
 from thresher.cli.statement_trials import statement_trial
 from thresher.cli.trials import trial
@@ -103,3 +105,24 @@ def evaluate_sql(
         arguments = {"statements": str(statements.absolute()), "dialect": dialect}
         answer = ask("evaluate_sql", arguments, progress=follow)
     show(answer, as_json, statement_trial)
+
+
+@commands.command("relations")
+def evaluate_relations(
+    database: Annotated[
+        str | None, typer.Option(help="Address of a database; - reads it from standard input, ${NAME} is a variable.")
+    ] = None,
+    schemas: Annotated[Path | None, typer.Option(help="Schemas in the form of Spider's tables.json.")] = None,
+    no_data: Annotated[bool, typer.Option("--no-data", help="Names, types and keys alone; look at no values.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Hide the declared foreign keys, look for them, and print how many are found.
+
+    Nothing is kept of the database. docs/reference/evaluation.md defines each figure.
+    """
+    if (database is None) == (schemas is None):
+        raise typer.BadParameter("Give --database URL, or --schemas FILE.")
+    given = {"schemas": str(schemas.absolute())} if schemas else {"database": read_address(database)}
+    with progress_bar("Evaluating", as_json) as follow:
+        answer = ask("evaluate_relations", {**given, "no_data": no_data}, progress=follow)
+    show(answer, as_json, relation_trial)

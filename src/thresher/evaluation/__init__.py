@@ -13,7 +13,15 @@ from thresher.evaluation.intents_figures import IntentFigures
 from thresher.evaluation.intents_reader import IntentLine, read_tests, read_training
 from thresher.evaluation.intents_service import IntentResult, evaluate_intents
 from thresher.evaluation.reader import Question, read_pool, read_questions
-from thresher.evaluation.relations_figures import RelationFigures, RelationTrial, figures_of, try_relations
+from thresher.evaluation.relations_database import Subject, read_database
+from thresher.evaluation.relations_figures import (
+    RelationFigures,
+    RelationTrial,
+    WrongRelation,
+    figures_of,
+    try_relations,
+    wrong_relations,
+)
 from thresher.evaluation.relations_reader import LabelledSchema, read_schemas
 from thresher.evaluation.service import evaluate
 from thresher.evaluation.sql import SqlFigures, dialect_of, judge_statements, read_statements, sql_figures
@@ -31,12 +39,15 @@ __all__ = [
     "RelationFigures",
     "RelationTrial",
     "SqlFigures",
+    "Subject",
+    "WrongRelation",
     "dialect_of",
     "evaluate",
     "evaluate_documents",
     "evaluate_intents",
     "figures_of",
     "judge_statements",
+    "read_database",
     "read_document_questions",
     "read_pool",
     "read_questions",
@@ -46,4 +57,5 @@ __all__ = [
     "read_training",
     "sql_figures",
     "try_relations",
+    "wrong_relations",
 ]

@@ -9,7 +9,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from thresher.connectors import Profiles, Table
 from thresher.evaluation.metrics import mean
@@ -82,6 +82,62 @@ def try_relations(name: str, tables: Sequence[Table], profiles: Profiles | None 
         for key in table.foreign_keys
     )
     return RelationTrial(name, len(tables), declared, ranked)
+
+
+@dataclass(frozen=True, slots=True)
+class WrongRelation:
+    """A relation that was found and is not declared, or is declared and was not found.
+
+    Attributes:
+        database: Its name.
+        kind: `invented` or `missed`.
+        child: `table(columns)`.
+        parent: `table(columns)`.
+        score: The finder's; of a missed one what it gave it, None when nothing.
+        evidence: Why, strongest first.
+        instead: For a missed one, what was found for its columns: `table(columns)`; empty when nothing.
+    """
+
+    database: str
+    kind: Literal["invented", "missed"]
+    child: str
+    parent: str
+    score: float | None
+    evidence: tuple[str, ...]
+    instead: str = ""
+
+
+def wrong_relations(trial: RelationTrial) -> list[WrongRelation]:
+    """What is wrong in one schema: the surest inventions first, then what was missed."""
+    returned = {edge_of(one): one for one in trial.returned()}
+    ranked = {edge_of(one): one for one in trial.ranked}
+    wrong = [
+        WrongRelation(trial.name, "invented", *_ends(edge), round(one.score, 3), _told(one))
+        for edge, one in returned.items()
+        if edge not in trial.declared
+    ]
+    for edge in sorted(trial.declared - set(returned), key=lambda edge: (edge[:4], sorted(edge[4]))):
+        near = ranked.get(edge)
+        score = None if near is None else round(near.score, 3)
+        instead = next((_ends(other)[1] for other in returned if _ends(other)[0] == _ends(edge)[0]), "")
+        wrong.append(
+            WrongRelation(trial.name, "missed", *_ends(edge), score, () if near is None else _told(near), instead)
+        )
+    return wrong
+
+
+def _ends(edge: Edge) -> tuple[str, str]:
+    pairs = sorted(edge[4])
+    child = f"{_named(edge[0], edge[1])}({', '.join(column for column, _ in pairs)})"
+    return child, f"{_named(edge[2], edge[3])}({', '.join(column for _, column in pairs)})"
+
+
+def _named(schema: str, table: str) -> str:
+    return f"{schema}.{table}" if schema else table
+
+
+def _told(relation: PotentialRelation) -> tuple[str, ...]:
+    return tuple(f"{one.text} ({one.weight:+.1f})" for one in relation.evidence)
 
 
 def edge_of(relation: PotentialRelation) -> Edge:

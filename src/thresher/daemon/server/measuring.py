@@ -1,4 +1,4 @@
-"""The verbs that evaluate the router on a user's lines and the passages on a user's questions.
+"""The verbs that evaluate the router on a user's lines, passages on questions, and relations on declared keys.
 
 Invariant: what is opened for it is closed with it, however it ends.
 """
@@ -20,11 +20,18 @@ from thresher.evaluation import (
     DocumentResult,
     DocumentTrial,
     IntentResult,
+    RelationTrial,
+    Subject,
     evaluate_documents,
     evaluate_intents,
+    figures_of,
+    read_database,
     read_document_questions,
+    read_schemas,
     read_tests,
     read_training,
+    try_relations,
+    wrong_relations,
 )
 
 
@@ -67,7 +74,25 @@ def measuring_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
         (result,) = await evaluate_documents(services.database, services.encoder, services.documents, trial, follow)
         return {"mode": mode} | _document_row(result)
 
-    return {"evaluate_intents": evaluate, "evaluate_documents": documents}
+    return {"evaluate_intents": evaluate, "evaluate_documents": documents, "evaluate_relations": _relations}
+
+
+async def _relations(arguments: Mapping[str, Any], tell: Progress) -> Any:
+    """Hide declared keys and look for them, in a database or in the schemas of a file."""
+    samples = not arguments.get("no_data")
+    tell({"stage": "Reading", "done": 0, "total": 1})
+    if arguments.get("schemas"):
+        schemas = await asyncio.to_thread(read_schemas, Path(arguments["schemas"]))
+        subjects = [Subject(schema.name, schema.tables, None) for schema in schemas]
+    else:
+        subjects = [await read_database(str(arguments["database"]), samples=samples)]
+    trials: list[RelationTrial] = []
+    for number, subject in enumerate(subjects, 1):
+        trials.append(await asyncio.to_thread(try_relations, subject.name, subject.tables, subject.profiles))
+        tell({"stage": "Finding", "done": number, "total": len(subjects)})
+    with_data = any(subject.profiles is not None for subject in subjects)
+    wrong = [asdict(one) for trial in trials for one in wrong_relations(trial)]
+    return asdict(figures_of(trials)) | {"with_data": with_data, "wrong": wrong}
 
 
 def _other(settings: Settings, folder: str | None) -> Encoder | None:

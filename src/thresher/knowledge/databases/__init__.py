@@ -24,7 +24,8 @@ from thresher.knowledge.databases.models import (
     TableColumns,
     TableList,
 )
-from thresher.knowledge.databases.relations import THRESHOLD, find_relations
+from thresher.knowledge.databases.relations import THRESHOLD, columns_wanted, find_relations
+from thresher.knowledge.databases.running import refusal
 from thresher.knowledge.databases.service import DatabaseService
 from thresher.knowledge.databases.task import TASK as EMBED_TASK
 from thresher.knowledge.databases.task import EmbedTask
@@ -51,6 +52,8 @@ __all__ = [
     "TableBrief",
     "TableColumns",
     "TableList",
+    "columns_wanted",
     "find_relations",
     "read_configured",
+    "refusal",
 ]
