@@ -25,6 +25,7 @@ from thresher.knowledge.databases.queries import Held, Stored
 from thresher.knowledge.databases.relating import related, related_by_values
 from thresher.knowledge.databases.sessions import Sessions
 from thresher.knowledge.databases.snapshots import (
+    NOT_LOOKED_FOR,
     Known,
     digest_of,
     packed,
@@ -44,6 +45,9 @@ LOOK_WAIT: Final = 0.15
 UNSTAMPED_SECONDS: Final = 600.0
 """How often a schema is read again whose engine cannot say that it has changed."""
 MOST_TABLES: Final = 20_000
+RELATED_AT_ONCE: Final = 1_000
+"""Tables among which potential relations are looked for before the first answer: half a second; of more it comes
+without them."""
 _READ_SECONDS: Final = 300.0
 
 
@@ -166,7 +170,9 @@ class Refresher:
         if stored is not None and stored.digest == digest:
             await self._note(tenant, held, schema, {})
             return
-        known = Known(await asyncio.to_thread(related, schema))
+        known = NOT_LOOKED_FOR
+        if len(schema.tables) <= RELATED_AT_ONCE:
+            known = Known(await asyncio.to_thread(related, schema))
         await self._write(tenant, held, schema, digest, known)
         event(_logger, "schema read", tenant=tenant.id, connection=held.connection.name, tables=len(schema.tables))
 
@@ -200,10 +206,38 @@ class Refresher:
     async def _deepen(self, tenant: Tenant, held: Held) -> None:
         """Have the tables found, and look at values where that is allowed."""
         await self._indexing.put(tenant, held)
+        await self._relate(tenant, held)
         async with self._sessions.use(tenant, held) as connector:
             await self._warn(tenant, held, connector)
             if held.connection.samples:
                 await self._sample(tenant, held, connector)
+
+    async def _relate(self, tenant: Tenant, held: Held) -> None:
+        """Look for potential relations where that was put off."""
+        found = await self._stored(tenant, held)
+        if found is not None and not found[2].complete:
+            stored, schema, _ = found
+            await self._rewrite(tenant, held, stored, Known(await asyncio.to_thread(related, schema)))
+
+    async def _stored(self, tenant: Tenant, held: Held) -> tuple[Stored, Schema, Known] | None:
+        stored = await queries.read_snapshot(self._database, tenant, held.id)
+        if stored is None:
+            return None
+        snapshot = await asyncio.to_thread(unpacked, stored.document)
+        return stored, snapshot.schema, await asyncio.to_thread(unpacked_relations, stored.relations)
+
+    async def _rewrite(self, tenant: Tenant, held: Held, stored: Stored, known: Known) -> None:
+        """Store other relations of a schema."""
+        relations = await asyncio.to_thread(packed_relations, known)
+
+        async def write(link: Any) -> None:
+            edition = await queries.lock_connection(link, tenant, held.id, held.changes)
+            if edition is not None and await queries.write_relations(
+                link, tenant, held.id, stored.digest, edition=edition + 1, relations=relations
+            ):
+                await queries.set_connection(link, tenant, held.id, held.changes, edition=edition + 1)
+
+        await run_retrying(self._database, tenant, write)
 
     async def _warn(self, tenant: Tenant, held: Held, connector: Connector) -> None:
         """Note what the role could change."""
@@ -219,21 +253,11 @@ class Refresher:
 
     async def _sample(self, tenant: Tenant, held: Held, connector: Connector) -> None:
         """Find relations again, by values too, where that was not done for this schema."""
-        stored = await queries.read_snapshot(self._database, tenant, held.id)
-        if stored is None or (await asyncio.to_thread(unpacked_relations, stored.relations)).sampled:
-            return
-        schema = (await asyncio.to_thread(unpacked, stored.document)).schema
-        known = Known(await related_by_values(connector, schema), sampled=True)
-        relations = await asyncio.to_thread(packed_relations, known)
-
-        async def write(link: Any) -> None:
-            edition = await queries.lock_connection(link, tenant, held.id, held.changes)
-            if edition is not None and await queries.write_relations(
-                link, tenant, held.id, stored.digest, edition=edition + 1, relations=relations
-            ):
-                await queries.set_connection(link, tenant, held.id, held.changes, edition=edition + 1)
-
-        await run_retrying(self._database, tenant, write)
+        found = await self._stored(tenant, held)
+        if found is not None and not found[2].sampled:
+            stored, schema, _ = found
+            known = Known(await related_by_values(connector, schema), sampled=True)
+            await self._rewrite(tenant, held, stored, known)
 
     async def _fail(self, tenant: Tenant, held: Held, problem: str) -> None:
         """Say what is wrong, where that can be said; what was known stays."""

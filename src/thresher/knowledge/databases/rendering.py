@@ -20,6 +20,13 @@ POTENTIAL: Final = "potential relations (undeclared, guessed; score 0 to 1):"
 _HUBS: Final = 40
 _HUBS_SHARE: Final = 0.45
 _GROUP_EXAMPLES: Final = 4
+_MOST_EXAMPLES: Final = 40
+_EXAMPLE_TOKENS: Final = 4
+_LEAST_NAME: Final = 2
+"""Tokens that a name costs at least."""
+_TOO_MANY: Final = (
+    "(too many tables to show: ask again with the argument question or table, or search with sql_list_tables)"
+)
 _LEAST_GROUP: Final = 3
 _FIRST_WORD: Final = re.compile(r"[A-Za-z]+?(?=_|\d|[A-Z][a-z]|$)|[^\W\d_]+")
 
@@ -87,15 +94,12 @@ def _add_potential(filling: Filling, writer: Writer, catalog: Catalog) -> str:
 
 
 def _summary(catalog: Catalog, writer: Writer, head: Sequence[str], budget: int) -> Overview:
-    """The tables that most others point to, and the rest in groups."""
+    """The tables that most others point to, and the rest by name, or in groups."""
     tables = catalog.schema.tables
-    filling = _begun(
-        head,
-        "(too many tables to show: ask again with the argument question or table, or search with sql_list_tables)",
-        budget,
-    )
+    filling = _begun(head, _TOO_MANY, budget)
     shown = _add_hubs(filling, catalog, writer, int(filling.room * _HUBS_SHARE))
-    _add_groups(filling, catalog)
+    if not _add_all_names(filling, catalog):
+        _add_groups(filling, catalog)
     return Overview(filling.text(), tuple(shown), f"{len(tables) - len(shown):,} of {len(tables):,} tables")
 
 
@@ -114,15 +118,34 @@ def _add_hubs(filling: Filling, catalog: Catalog, writer: Writer, share: int) ->
     return shown
 
 
+def _by_schema(catalog: Catalog) -> list[tuple[str, list[Table]]]:
+    """Tables by schema, the largest first."""
+    found: dict[str, list[Table]] = defaultdict(list)
+    for table in catalog.schema.tables:
+        found[table.schema].append(table)
+    return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+
+
+def _title(schema: str, tables: Sequence[Table]) -> str:
+    return f"schema {inline(schema)}: {len(tables):,} tables" if schema else f"{len(tables):,} tables"
+
+
+def _add_all_names(filling: Filling, catalog: Catalog) -> bool:
+    """Name every table, where all names find room; whether they did."""
+    if len(catalog.schema.tables) * _LEAST_NAME > filling.room:
+        return False
+    lines = [
+        f"{_title(schema, tables)}: {', '.join(inline(table.name) for table in tables)}"
+        for schema, tables in _by_schema(catalog)
+    ]
+    return filling.add(*lines)
+
+
 def _add_groups(filling: Filling, catalog: Catalog) -> None:
     """Schemas, and in each the beginnings that names share, the largest groups first."""
-    by_schema: dict[str, list[Table]] = defaultdict(list)
-    for table in catalog.schema.tables:
-        by_schema[table.schema].append(table)
-    ordered = sorted(by_schema.items(), key=lambda item: (-len(item[1]), item[0]))
+    ordered = _by_schema(catalog)
     for number, (schema, tables) in enumerate(ordered):
-        title = f"schema {inline(schema)}: {len(tables):,} tables" if schema else f"{len(tables):,} tables"
-        if not filling.add(f"{title}, by the beginnings of their names:"):
+        if not filling.add(f"{_title(schema, tables)}, by the beginnings of their names:"):
             filling.add(f"and {len(ordered) - number} more schemas")
             return
         # A large schema must leave room for the others.
@@ -131,24 +154,37 @@ def _add_groups(filling: Filling, catalog: Catalog) -> None:
 
 
 def _add_prefixes(filling: Filling, tables: Sequence[Table], floor: int) -> None:
-    groups = groups_of(tables)
+    groups = groups_of([table.name for table in tables])
+    most = max(_GROUP_EXAMPLES, min(_MOST_EXAMPLES, (filling.room - floor) // (len(groups) * _EXAMPLE_TOKENS)))
     for number, (prefix, names) in enumerate(groups):
-        examples = ", ".join(inline(name) for name in names[:_GROUP_EXAMPLES])
-        more = ", …" if len(names) > _GROUP_EXAMPLES else ""
-        line = f"- {inline(prefix)}: {len(names)} ({examples}{more})" if prefix else f"- others: {examples}{more}"
+        examples = _examples(prefix, names, most)
+        line = f"- {inline(prefix)}: {len(names)} ({examples})" if prefix else f"- others: {examples}"
         if filling.room <= floor or not filling.add(line):
             rest = sum(len(names) for _, names in groups[number:])
             filling.add(f"- and {rest:,} more tables in {len(groups) - number} groups")
             return
 
 
-def groups_of(tables: Sequence[Table]) -> list[tuple[str, list[str]]]:
+def _examples(prefix: str, names: Sequence[str], most: int) -> str:
+    """What is in a group: names; of a large one the beginnings that these share in turn, and how many have each."""
+    if len(names) <= most or not prefix:
+        shown = [inline(name) for name in names[:most]]
+        rest = len(names) - len(shown)
+    else:
+        inner = groups_of([name[len(prefix) :].lstrip("_") for name in names])
+        named = [(beginning, len(some)) for beginning, some in inner if beginning] or [(one, 1) for one in names]
+        shown = [f"{inline(one)} {count}" if count > 1 else inline(one) for one, count in named[:most]]
+        rest = len(named) - len(shown) + (1 if inner and not inner[-1][0] else 0)
+    return ", ".join(shown) + (", …" if rest > 0 else "")
+
+
+def groups_of(names: Sequence[str]) -> list[tuple[str, list[str]]]:
     """Names by the word that they begin with, the largest groups first; small ones together, last, under no name."""
     found: dict[str, list[str]] = defaultdict(list)
-    for table in tables:
-        match = _FIRST_WORD.search(table.name)
-        found[match.group().lower() if match else ""].append(table.name)
-    large = {prefix: names for prefix, names in found.items() if prefix and len(names) >= _LEAST_GROUP}
-    rest = sorted(name for prefix, names in found.items() if prefix not in large for name in names)
+    for name in names:
+        match = _FIRST_WORD.search(name)
+        found[match.group().lower() if match else ""].append(name)
+    large = {prefix: some for prefix, some in found.items() if prefix and len(some) >= _LEAST_GROUP}
+    rest = sorted(name for prefix, some in found.items() if prefix not in large for name in some)
     ordered = sorted(large.items(), key=lambda item: (-len(item[1]), item[0]))
     return [*ordered, ("", rest)] if rest else ordered

@@ -75,6 +75,8 @@ def _notes(held: Held, catalog: Catalog) -> tuple[str, ...]:
         read = held.connection.schema_at
         since = f", as of {read:%Y-%m-%d %H:%M} UTC" if read is not None else ""
         notes.append(f"the schema could not be read again{since}: {held.connection.problem}")
+    if not catalog.known.complete:
+        notes.append("potential relations are still being looked for; ask again in a moment")
     if catalog.schema.left_out:
         notes.append(f"{catalog.schema.left_out:,} tables beyond the limit are not known here")
     return tuple(notes)

@@ -11,7 +11,7 @@ from typing import Any
 
 from thresher.audit import AuditLog
 from thresher.connectors import Health, Rows, Tag
-from thresher.core import Caller, InvalidInput, Settings
+from thresher.core import Caller, InvalidInput, NotAllowed, Settings
 from thresher.jobs import Jobs
 from thresher.knowledge.databases import listing
 from thresher.knowledge.databases.configured import Configured, settle
@@ -64,7 +64,7 @@ class DatabaseService:
     ) -> None:
         shelf = self._shelf = Shelf(database)
         self._sessions = Sessions(secrets)
-        indexing = Indexing(database, index, jobs)
+        indexing = self._indexing = Indexing(database, index, jobs)
         self._refresher = Refresher(database, self._sessions, indexing)
         self._connections = Connections(database, indexing, jobs, self._sessions, secrets, settings)
         self._schemas = Schemas(self._connections, shelf, self._refresher)
@@ -324,10 +324,21 @@ class DatabaseService:
 
         It goes neither into an answer nor into a log.
 
+        Args:
+            caller: Whose server it is: a user's gets that user's own connections, the tenant's those of the tenant.
+            name: Of the connection.
+
         Raises:
             NotFound: There is no such connection.
+            NotAllowed: It is the tenant's, and the server one user's.
         """
-        return self._connections.address(await self._connections.held(caller, name))
+        held = await self._connections.held(caller, name)
+        if held.connection.owner != caller.user:
+            raise NotAllowed(
+                f"The connection '{name}' belongs to the whole tenant, and is not handed to a server of one user.",
+                hint="Add the server with a key that names no user, or a connection of your own.",
+            )
+        return self._connections.address(held)
 
     async def close(self) -> None:
         """End background work and close all sessions."""
@@ -337,6 +348,15 @@ class DatabaseService:
     async def settle(self) -> None:
         """Wait until no schema is being read; for measurements and tests."""
         await self._refresher.settle()
+
+    async def embedded_tables(self, caller: Caller, name: str) -> int:
+        """How many tables of a connection are found by meaning; the others by their words.
+
+        Raises:
+            NotFound: There is no such connection.
+        """
+        held = await self._connections.held(caller, name)
+        return await self._indexing.embedded(caller.tenant, held.id)
 
     async def configure(self, caller: Caller, wanted: Sequence[Configured]) -> Mapping[str, str]:
         """Have exactly these connections come from the configuration.

@@ -31,13 +31,16 @@ class Known:
     Attributes:
         potential: Undeclared relations, best first.
         sampled: Whether values were looked at for them.
+        complete: Whether they were looked for at all.
     """
 
     potential: tuple[PotentialRelation, ...] = ()
     sampled: bool = False
+    complete: bool = True
 
 
 NOTHING_KNOWN: Final = Known()
+NOT_LOOKED_FOR: Final = Known(complete=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +98,13 @@ def unpacked(document: bytes) -> Snapshot:
 def packed_relations(known: Known) -> bytes:
     """What relates, as bytes."""
     rows = [_relation(one) for one in known.potential]
-    return zlib.compress(_dumped([FORMAT, known.sampled, rows]), _LEVEL)
+    return zlib.compress(_dumped([FORMAT, known.sampled, known.complete, rows]), _LEVEL)
 
 
 def unpacked_relations(document: bytes) -> Known:
     """What `packed_relations` wrote."""
-    _, sampled, rows = json.loads(zlib.decompress(document))
-    return Known(tuple(_read_relation(row) for row in rows), sampled)
+    _, sampled, complete, rows = json.loads(zlib.decompress(document))
+    return Known(tuple(_read_relation(row) for row in rows), sampled, complete)
 
 
 def _dumped(value: Any) -> bytes:
