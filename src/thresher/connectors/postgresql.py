@@ -278,7 +278,7 @@ def _arguments(address: Address, options: ConnectorOptions) -> dict[str, Any]:
         "application_name": PROGRAM,
         "client_encoding": "UTF8",
         "options": "",
-        "passfile": os.devnull,
+        "passfile": f"{os.devnull}/none",  # the empty one would be the default
         "gssencmode": "disable",
         **signing,
         **address.query,
