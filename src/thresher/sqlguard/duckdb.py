@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import re
 import threading
 from collections.abc import Iterator, Mapping
@@ -71,6 +72,7 @@ _PARTS: Final = words(
 _SHOWN: Final = {"", "tables", "databases", "schemas", "__show_tables_expanded"}
 _SIZED: Final = frozenset({"repeat", "lpad", "rpad", "range", "generate_series", "printf", "format", "bar",
                            "list_resize", "array_resize"})  # fmt: skip
+_MULTIPLYING: Final = frozenset({"replace", "regexp_replace", "translate", "string_agg", "list_transform"})
 _BELOW: Final = {"duckdb_logs", "duckdb_secrets", "pg_settings", "pg_prepared_statements"}
 _FILE: Final = re.compile(r"[/\\*?\[\]:|]|\.\w+\s*\Z|\A\s*[.~]")
 _STATEMENTS: Final = words(
@@ -107,6 +109,9 @@ class _Parser:
 
 
 _parser: Final = functools.cache(_Parser)
+
+CATALOG_SQL: Final = "select distinct schema_name, function_name from duckdb_functions() where not internal"
+"""Functions (macros) of users: schema and name."""
 
 
 def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Verdict:
@@ -177,10 +182,12 @@ class _Reading:
 
     def _check(self, node: Node) -> None:
         """Refuses a node that is not on the lists."""
-        kind = node.get("type")
-        if isinstance(kind, str) and kind not in _TYPES:
+        kind = node["type"] if isinstance(node.get("type"), str) else ""
+        if kind and kind not in _TYPES:
             rule, reason = _reason(kind)
             raise self._refused(rule, reason, node)
+        if node.get("named_param_map"):
+            raise self._refused("parameter", "The statement has a parameter.", {})
         unknown = node.keys() - _PARTS
         if unknown:
             reason = f"{min(unknown)} is not among the parts of a statement that only read."
@@ -200,7 +207,7 @@ class _Reading:
         dotted = ".".join(schema)
         self._check_name(name, dotted, node)
         self.called[name] = None
-        if name in _SIZED:
+        if name in _SIZED or name in _MULTIPLYING:
             self._check_size(node)
 
     def _check_name(self, name: str, schema: str, node: Node) -> None:
@@ -215,15 +222,12 @@ class _Reading:
             raise self._refused("shadowed_function", f"Somebody's own function has the name {name[:60]}.", node, name)
 
     def _check_size(self, node: Node) -> None:
-        """Refuses more characters or rows than any answer needs, alone or together, or one inside another."""
-        biggest = 0.0
-        for argument in node.get("arguments", ()):
-            inside = list(_nodes(argument))
-            if any(inner.get("function_name") in _SIZED for inner in inside):
-                raise self._refused("cost", "A value is made long of one that is made long.", node)
-            biggest = max(biggest, _largest(inside))
-        self.total += biggest
-        if self.total > self.limits.literal_count:
+        """Refuses more characters or rows than any answer needs: alone, together, or one made of another."""
+        inner = [one for one in _nodes(node) if one.get("function_name") in _SIZED]
+        own = [_own(one) for one in inner]
+        if node.get("function_name") in _SIZED:
+            self.total += own[0]
+        if max(self.total, math.prod(own)) > self.limits.literal_count:
             reason = f"More than {self.limits.literal_count:,} characters or rows are made of nothing."
             raise self._refused("cost", reason, node)
 
@@ -301,20 +305,28 @@ def _path(node: Node) -> list[str]:
     return path
 
 
-def _nodes(value: Any) -> Iterator[Node]:
-    """Every object in a tree, the outer ones first."""
+def _nodes(value: Any, without: frozenset[str] = frozenset()) -> Iterator[Node]:
+    """Every object in a tree, the outer ones first, without the calls of these functions and what is in them."""
     waiting: list[Any] = [value]
     while waiting:
         item = waiting.pop()
         if isinstance(item, dict):
+            if item.get("function_name") in without:  # pyright: ignore[reportUnknownMemberType]
+                continue
             yield item  # pyright: ignore[reportUnknownVariableType]
             waiting.extend(reversed(list(item.values())))  # pyright: ignore[reportUnknownArgumentType]
         elif isinstance(item, list):
             waiting.extend(reversed(item))  # pyright: ignore[reportUnknownArgumentType]
 
 
-def _largest(nodes: list[Node]) -> float:
+def _own(node: Node) -> float:
+    """The largest number among a call's own arguments, without those of such calls inside it; at least 1."""
+    return max((_largest(argument) for argument in node.get("arguments", ())), default=0.0) or 1.0
+
+
+def _largest(argument: Node) -> float:
     """The largest number that an argument could be by its own digits."""
+    nodes = list(_nodes(argument, _SIZED))
     literals = [node["literal"] for node in nodes if "literal" in node]
     numbers = [float(one["text"]) for one in literals if one["kind"] in {"INTEGER", "NUMERIC", "FLOAT", "DOUBLE"}]
     numbers += [width for one in literals if one["kind"] == "STRING" for width in widths(one["text"])]

@@ -16,6 +16,7 @@ from thresher.sqlguard.sizes import check_sizes
 from thresher.sqlguard.tokens import Lexicon, Token
 
 _WRITE_HINT: Final = "Only statements that read may run here."
+_MULTIPLYING: Final = frozenset({"replace", "regexp_replace", "translate", "string_agg", "group_concat", "listagg"})
 _REASONS: Final[Mapping[Rule, str]] = {
     "writes": "{word} changes or stores something.",
     "locks": "{word} locks rows or tables.",
@@ -203,15 +204,20 @@ def check_calls(tokens: Sequence[Token], grammar: Grammar, functions: Functions,
     closing = _pairs(tokens)
     called: dict[str, None] = {}
     sized: list[tuple[int, int]] = []
+    multiplying: list[tuple[int, int]] = []
     for index in closing:
         name = _called(tokens, index, closing[index], grammar)
         if not name:
             continue
         _check_function(name, tokens[index - 1], grammar, functions)
         called[name] = None
-        if name.rpartition(".")[2] in grammar.sized:
+        plain = name.rpartition(".")[2]
+        if plain in grammar.sized:
             sized.append((index, closing[index]))
-    check_sizes(tokens, sized, limits)
+        elif plain in _MULTIPLYING:
+            multiplying.append((index, closing[index]))
+    if sized:
+        check_sizes(tokens, sized, multiplying, limits)
     return tuple(called)
 
 
@@ -238,14 +244,14 @@ def _called(tokens: Sequence[Token], opening: int, closing: int, grammar: Gramma
         return ""
     if last.kind in {"string", "system"}:
         raise Refused("syntax", "A parenthesis may not follow here.", offset=last.start)
+    if [token.text for token in tokens[opening + 1 : closing]] == ["+"]:
+        return ""  # Oracle's mark of an outer join
     before = tokens[opening - 2] if opening > 1 else None
     if before is not None and before.kind == "symbol" and before.text == ".":
         return _qualified(tokens, opening)
     word = last.text if last.kind == "word" else ""
     if word in grammar.structural or (before is not None and before.kind == "word" and before.text == "AS"):
         return ""
-    if [token.text for token in tokens[opening + 1 : closing]] == ["+"]:
-        return ""  # Oracle's mark of an outer join
     if before is not None and {_text(before), before.kind} & grammar.contextual.get(word, frozenset()):
         return ""
     if before is not None and before.text in {"WITH", "RECURSIVE", ","} and _is_query_name(tokens, closing):

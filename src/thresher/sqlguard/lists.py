@@ -6,8 +6,10 @@ catalogs and manuals and reviewed line by line.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from thresher.sqlguard.records import Dialect, Functions
 
@@ -20,6 +22,22 @@ def listed(dialect: Dialect) -> Functions:
         dialect: One of those whose list names functions only.
     """
     return Functions(frozenset(name for kind, name, _ in _lines(dialect) if kind == "function"))
+
+
+def with_users(dialect: Dialect, rows: Iterable[Sequence[Any]], own: Collection[str] = ()) -> Functions:
+    """The list that ships, and what the users of a database added.
+
+    Args:
+        dialect: Its engine.
+        rows: Schema and name of each of their functions.
+        own: Those of them that who set up the connection allows, as `schema.name`.
+    """
+    allowed = listed(dialect).allowed
+    users = {(str(schema).lower(), str(name).lower()) for schema, name, *_ in rows}
+    names = frozenset(name for _, name in users)
+    known = {f"{schema}.{name}" for schema, name in users}
+    fields = names if dialect == "oracle" else frozenset[str]()
+    return Functions(allowed, names & allowed, frozenset(name.lower() for name in own) & known, fields=fields)
 
 
 @cache

@@ -66,12 +66,22 @@ def _relation(parts: tuple[str, ...]) -> str:
     """What holds secrets, or what others run."""
     if len(parts) < 2:
         return ""
-    schema, table = parts[-2:]
+    schema, table = _system(parts[-2]), parts[-1]
     if schema in _SYSTEMS and not (schema == "mysql" and table in _HELP):
         return f"{schema}.{table} holds accounts, or what others run."
     if schema == "information_schema" and table not in _INFORMATION:
         return f"information_schema.{table} is not among the views that describe tables."
     return ""
+
+
+def _system(schema: str) -> str:
+    """The schema of the engine's own that a collation could take a name for; else the name itself."""
+    alike = (
+        system
+        for system in ("information_schema", *_SYSTEMS)
+        if len(system) == len(schema) and all(a == b or not b.isascii() for a, b in zip(system, schema, strict=True))
+    )
+    return next(alike, schema)
 
 
 GRAMMAR: Final = Grammar(
@@ -120,6 +130,11 @@ GRAMMAR: Final = Grammar(
 _PATTERNS: Final = words(
     "TABLES COLUMNS FIELDS INDEX INDEXES KEYS DATABASES SCHEMAS ENGINES COLLATION WARNINGS TRIGGERS"
 )
+
+CATALOG_SQL: Final = (
+    "select routine_schema, routine_name from information_schema.routines where routine_type = 'FUNCTION'"
+)
+"""Functions of users: schema and name."""
 
 
 def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Verdict:

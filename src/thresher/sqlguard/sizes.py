@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from thresher.sqlguard.records import Limits
 from thresher.sqlguard.refusals import Refused
 from thresher.sqlguard.tokens import Token
+
+Calls: TypeAlias = Sequence[tuple[int, int]]
 
 _HINT: Final = "Ask for less; long values are cut anyway."
 _POWERS: Final = frozenset({"pow", "power", "exp", "factorial", "^", "**", "<<", "~"})
@@ -20,34 +22,46 @@ _FACTORS: Final = frozenset({"*", "/", "//", "multiply", "divide"})
 _WIDTH: Final = re.compile(r"%[-+ 0#,!]*(\*|\d+)?(?:\.(\*|\d+))?")
 
 
-def check_sizes(tokens: Sequence[Token], calls: Sequence[tuple[int, int]], limits: Limits) -> None:
-    """Refuses calls that make more than the limit, alone or together.
+def check_sizes(tokens: Sequence[Token], calls: Calls, multiplying: Calls, limits: Limits) -> None:
+    """Refuses calls that make more than the limit, alone, together, or one out of another.
 
     Args:
         tokens: The statement.
-        calls: Opening and closing parenthesis of each call that makes as much as its numbers say.
+        calls: Opening and closing parenthesis of each call that makes as much as its numbers say, in order.
+        multiplying: The same of calls whose result may be as long as the product of their arguments.
         limits: What counts as too much.
 
     Raises:
-        Refused: Too large, or one such call inside another.
+        Refused: Too large.
     """
-    total, last = 0.0, -1
-    for opening, closing in calls:
-        if opening < last:
-            raise Refused("cost", "A value is made long of one that is made long.", hint=_HINT,
-                          offset=tokens[opening - 1].start)  # fmt: skip
-        last = closing
-        total += max((_bound(part) for part in _arguments(tokens, opening, closing)), default=0.0)
-        if total > limits.literal_count:
-            reason = f"More than {limits.literal_count:,} characters or rows are made of nothing."
-            raise Refused("cost", reason, hint=_HINT, offset=tokens[opening - 1].start)
+    own = {call: _own(tokens, call, calls) for call in calls}
+    chains = [math.prod(own[outer] for outer in calls if _within(call, outer)) for call in calls]
+    products = [math.prod(own[inner] for inner in calls if _within(inner, call)) for call in multiplying]
+    if sum(chains) > limits.literal_count or max(products, default=0.0) > limits.literal_count:
+        reason = f"More than {limits.literal_count:,} characters or rows are made of nothing."
+        raise Refused("cost", reason, hint=_HINT, offset=tokens[calls[0][0] - 1].start)
 
 
-def _arguments(tokens: Sequence[Token], opening: int, closing: int) -> list[list[Token]]:
+def _within(call: tuple[int, int], outer: tuple[int, int]) -> bool:
+    """Whether a call is another, or inside it."""
+    return outer[0] <= call[0] <= call[1] <= outer[1]
+
+
+def _own(tokens: Sequence[Token], call: tuple[int, int], calls: Calls) -> float:
+    """The largest number among a call's own arguments, without those of such calls inside it; at least 1."""
+    inner = [other for other in calls if other != call and _within(other, call)]
+    parts = _arguments(tokens, call, inner)
+    return max((_bound(part) for part in parts), default=0.0) or 1.0
+
+
+def _arguments(tokens: Sequence[Token], call: tuple[int, int], without: Calls) -> list[list[Token]]:
     """The arguments of a call, divided at its own commas."""
     parts: list[list[Token]] = [[]]
     depth = 0
-    for token in tokens[opening + 1 : closing]:
+    for index in range(call[0] + 1, call[1]):
+        token = tokens[index]
+        if any(opening < index < closing for opening, closing in without):
+            continue
         if token.kind == "symbol":
             depth += {"(": 1, ")": -1}.get(token.text, 0)
             if token.text == "," and not depth:

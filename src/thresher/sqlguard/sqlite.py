@@ -64,7 +64,7 @@ GRAMMAR: Final = Grammar(
         "MATCH": frozenset({"word", "name"}),
         "GROUP": frozenset({"WITHIN"}),
     },
-    sized=words("randomblob zeroblob printf format hex generate_series"),
+    sized=words("randomblob zeroblob printf format generate_series"),
     relation=_relation,
 )
 

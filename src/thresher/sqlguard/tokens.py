@@ -107,7 +107,7 @@ def lexicon(
         rf"(?P<space>[ \t\r\n\f]++)|(?P<line>{line})|(?P<block>/\*.*?\*/)"
         rf"|(?P<bits>[xX]'(?:[0-9A-Fa-f]{{2}})*+'|[bB]'[01]*+')|(?P<string>{prefix}(?:{strings}))|(?P<name>{names})"
         r"|(?P<number>(?:0[xX][0-9A-Fa-f]++|(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?)(?![\w$#@.'\"`\[]))"
-        rf"|(?P<system>{system})|(?P<word>{word})|(?P<symbol>(?!--)(?:{marks}|;))"
+        rf"|(?P<system>{system})|(?P<word>{word})|(?P<symbol>(?!--|/\*)(?:{marks}|;))"
     )
     return Lexicon(re.compile(source, re.DOTALL), frozenset(known), **others)  # pyright: ignore[reportArgumentType]
 

@@ -164,9 +164,11 @@ def _check_columns(root: exp.Expr, functions: Functions) -> None:
     relations = {alias.name.upper() for alias in root.find_all(exp.TableAlias)}
     relations |= {table.name.upper() for table in root.find_all(exp.Table)}
     for node in root.find_all(exp.Column, exp.Dot):
+        if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
+            continue  # a call, whose name was checked
         qualifier = node.table if isinstance(node, exp.Column) else "."
         unknown = qualifier and qualifier.upper() not in relations
-        if unknown or (not qualifier and node.name.lower() in functions.shadowed):
+        if unknown or (not qualifier and node.name.lower() in functions.fields):
             raise _refused(node, "function", f"{node.name[:60]} could be a function that is called without brackets.")
 
 

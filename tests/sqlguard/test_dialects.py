@@ -1,0 +1,183 @@
+"""Each engine beside PostgreSQL: what only reads passes, what does more is refused under its rule."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.sqlguard.corpora import statements
+from thresher.sqlguard import CATALOG_SQL, Dialect, Knowledge, Limits, Verdict, functions_of, judge
+from thresher.sqlguard.lists import left_out, listed
+
+CORPORA: list[tuple[Dialect, str]] = [
+    ("sqlite", "sqlite"),
+    ("mysql", "mysql"),
+    ("mariadb", "mysql"),
+    ("duckdb", "duckdb"),
+    ("oracle", "oracle"),
+    ("mssql", "mssql"),
+]
+DIALECTS: list[Dialect] = [dialect for dialect, _ in CORPORA]
+
+
+def mode(text: str) -> Knowledge:
+    """A session of MySQL with this `sql_mode`."""
+    return Knowledge(options={"sql_mode": text})
+
+
+@pytest.mark.parametrize(("dialect", "corpus"), CORPORA)
+def test_statements_that_only_read_pass_and_others_do_not(dialect: Dialect, corpus: str) -> None:
+    """The corpus tells the verdict, and the rule where it matters which."""
+    wrong: list[tuple[str, Verdict]] = []
+
+    for expected, sql, rule in statements(corpus):
+        verdict = judge(sql, dialect)
+        if verdict.allowed != (expected == "allow") or (rule and verdict.rule != rule):
+            wrong.append((sql, verdict))
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_refusal_has_a_reason_and_a_place_inside_the_text(dialect: Dialect) -> None:
+    """What is shown can be found again in the statement."""
+    verdict = judge("SELECT 'ä',\n  wipe(1) FROM t", dialect)
+
+    assert (verdict.allowed, verdict.rule) == (False, "function")
+    assert verdict.reason
+    assert verdict.hint
+    assert verdict.place is not None
+    assert (verdict.place.line, verdict.place.column, verdict.place.text.lower()) == (2, 3, "wipe")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_verdict_names_relations_and_functions(dialect: Dialect) -> None:
+    """Names of queries in WITH are no relations."""
+    sql = "WITH x AS (SELECT a FROM s.t) SELECT max(x.a), upper(u.b) FROM x JOIN u ON u.a = x.a"
+
+    verdict = judge(sql, dialect)
+
+    assert verdict.allowed, verdict
+    assert set(verdict.tables) == {"s.t", "u"}
+    assert set(verdict.functions) == {"max", "upper"}
+    assert (verdict.kind, verdict.limited) == ("select", False)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql", "limited"),
+    [
+        ("sqlite", "SELECT a FROM t LIMIT 5", True),
+        ("duckdb", "FROM t LIMIT 5", True),
+        ("mssql", "SELECT TOP 5 a FROM t", True),
+        ("oracle", "SELECT a FROM t FETCH FIRST 5 ROWS ONLY", True),
+        ("mysql", "SELECT a FROM (SELECT a FROM t LIMIT 5) x", False),
+    ],
+)
+def test_a_verdict_tells_whether_the_outermost_query_is_limited(dialect: Dialect, sql: str, limited: bool) -> None:
+    """A limit inside does not count."""
+    verdict = judge(sql, dialect)
+
+    assert (verdict.allowed, verdict.limited) == (True, limited)
+
+
+@pytest.mark.parametrize(
+    ("known", "sql", "allowed"),
+    [
+        (mode(""), r"SELECT 'a\'b'", True),
+        (mode("STRICT_TRANS_TABLES"), r"SELECT 'a\', sleep(5), \'b'", True),
+        (mode("NO_BACKSLASH_ESCAPES"), r"SELECT 'a\', sleep(5), '\b'", False),
+        (mode("NO_BACKSLASH_ESCAPES"), r"SELECT 'a\'", True),
+        (mode("ANSI_QUOTES"), 'SELECT "sleep"(5)', False),
+        (mode("ANSI_QUOTES"), 'SELECT "t"."a" FROM "t"', True),
+        (mode("ANSI"), r'SELECT "a\" FROM t', True),
+        (mode("ORACLE"), "SELECT 1", False),
+        (Knowledge(), r"SELECT 'a\'", False),
+    ],
+)
+def test_where_a_string_of_mysql_ends_is_read_as_the_session_is_set(known: Knowledge, sql: str, allowed: bool) -> None:
+    """A setting that is not known counts as either way."""
+    verdict = judge(sql, "mariadb", known)
+
+    assert verdict.allowed == allowed, verdict
+
+
+@pytest.mark.parametrize("dialect", [dialect for dialect in DIALECTS if dialect in CATALOG_SQL])
+def test_a_function_of_a_user_is_refused_unless_its_owner_allows_it(dialect: Dialect) -> None:
+    """Also where it bears the name of one of the engine's own."""
+    functions = functions_of(dialect, [("App", "Double"), ("app", "UPPER"), ("app", "other")], own=["app.double"])
+    known = Knowledge(functions=functions)
+
+    rules = [
+        judge(f"SELECT {call} FROM t", dialect, known).rule for call in ("app.double(1)", "app.other(1)", "upper(a)")
+    ]
+
+    assert rules == [None, "function", "shadowed_function"]
+
+
+def test_a_function_that_oracle_calls_without_brackets_is_refused() -> None:
+    """By the catalog where it is known, by what qualifies it where not."""
+    known = Knowledge(functions=functions_of("oracle", [("APP", "WIPE")]))
+
+    assert judge("SELECT wipe FROM dual", "oracle", known).rule == "function"
+    assert judge("SELECT app.wipe FROM dual", "oracle").rule == "function"
+    assert judge("SELECT t.wipe FROM t", "oracle", known).allowed
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    ("start", "middle", "end"),
+    [
+        ("(", "1", ")"),
+        ("- ", "1", ""),
+        ("NOT ", "1", ""),
+        ("CASE WHEN ", "1", ""),
+        ("(SELECT ", "1", ")"),
+        ("abs(", "1", ")"),
+    ],
+)
+def test_a_text_that_nests_too_deeply_is_refused(dialect: Dialect, start: str, middle: str, end: str) -> None:
+    """The process survives it, whatever is nested."""
+    count = 30_000 // (len(start) + len(end))
+
+    verdict = judge(f"SELECT {start * count}{middle}{end * count}", dialect)
+
+    assert not verdict.allowed
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_long_flat_statement_is_read(dialect: Dialect) -> None:
+    """Length alone is no nesting."""
+    sql = f"SELECT a FROM t WHERE b IN ({', '.join(map(str, range(5_000)))}) OR {' OR '.join(['c = 1'] * 500)}"
+
+    verdict = judge(sql, dialect)
+
+    assert verdict.allowed, verdict
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_statements_are_judged_alike_from_many_threads(dialect: Dialect) -> None:
+    """Nothing is shared that one thread could see of another's statement."""
+    texts = [f"SELECT {'wipe' if index % 2 else 'max'}(a{index}) FROM t" for index in range(40)]
+
+    with ThreadPoolExecutor(4) as pool:
+        verdicts = list(pool.map(judge, texts, [dialect] * len(texts)))
+
+    assert [verdict.allowed for verdict in verdicts] == [index % 2 == 0 for index in range(40)]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_list_of_functions_tells_why_some_were_left_out(dialect: Dialect) -> None:
+    """No name is on both sides, and every reason is written."""
+    allowed, refused = listed(dialect).allowed, left_out(dialect)
+
+    assert len(allowed) > 100
+    assert not allowed & refused.keys()
+    assert all(refused.values()) or dialect == "mysql"
+
+
+def test_a_limit_of_sizes_is_the_callers() -> None:
+    """A smaller limit refuses a smaller number."""
+    verdict = judge("SELECT repeat('x', 100)", "mysql", limits=Limits(literal_count=99))
+
+    assert verdict.rule == "cost"
