@@ -11,6 +11,7 @@ from typing import Any
 
 from thresher.connectors import Profile
 from thresher.knowledge.databases.models import Evidence
+from thresher.knowledge.databases.relations.values import telling
 
 COVERED = 0.6
 COVERED_TELLING = 1.4
@@ -53,7 +54,7 @@ def _coverage(child: frozenset[str], parent: frozenset[str]) -> Evidence:
 def _covered(child: frozenset[str], parent: frozenset[str]) -> float:
     """Few values prove little, and whole numbers from one upwards are in every key."""
     amount = min(1.0, len(child) / _TELLING)
-    if all(value.lstrip("-").isdigit() for value in child):
+    if not telling(child):
         spread = min(1.0, len(child) / max(1, len(parent)) + 0.3)
         return round(COVERED * max(amount, 0.4) * spread, 2)
     return round(COVERED_TELLING * max(amount, 0.5 if len(child) >= _ENOUGH else 0.3), 2)

@@ -15,11 +15,12 @@ from thresher.connectors import Column, Profiles, Table
 from thresher.knowledge.databases.models import Evidence, PotentialRelation
 from thresher.knowledge.databases.relations.composites import find_composites
 from thresher.knowledge.databases.relations.coverage import MOST as MOST_OF_VALUES
-from thresher.knowledge.databases.relations.keys import BASE_KINDS, KEYABLE, ParentIndex, build_index
+from thresher.knowledge.databases.relations.keys import BASE_KINDS, KEYABLE, PLAIN, ParentIndex, build_index
 from thresher.knowledge.databases.relations.lexicon import KeyKind
 from thresher.knowledge.databases.relations.matching import Asked, Matcher
 from thresher.knowledge.databases.relations.naming import column_prefix, read_column, table_words
 from thresher.knowledge.databases.relations.records import ColumnName, NameMatch
+from thresher.knowledge.databases.relations.values import ValueIndex
 from thresher.knowledge.databases.relations.weighing import MOST_BESIDE_NAME, score_of, weigh
 from thresher.knowledge.databases.relations.words import loose, shortens, split
 
@@ -74,6 +75,7 @@ class _Singles:
         self._profiles = profiles
         self._index: ParentIndex = build_index(tables, words, profiles)
         self._matcher = Matcher(self._index)
+        self._values = ValueIndex(self._index.keys, tables, profiles) if profiles is not None else None
         self._most = MOST_BESIDE_NAME + (MOST_OF_VALUES if profiles is not None else 0.0)
 
     def relations(self, threshold: float) -> list[PotentialRelation]:
@@ -120,9 +122,11 @@ class _Singles:
     def _candidates(self, asked: Asked, table: Table, names: set[str]) -> list[_Candidate]:
         own = self._index.of_table.get(asked.table, ())
         is_key = bool(own) and self._index.keys[own[0]].column.name == asked.column.name
-        if is_key and _is_own(asked):
+        if is_key and any(_is_named(name, asked.entity) for name in asked.names):
             return []
-        matches = sorted(self._matcher.matches(asked).values(), key=lambda match: (-match.weight, match.key))
+        matches = sorted(self._matches(asked, table), key=lambda match: (-match.weight, match.key))
+        if is_key and _shortens_own(asked) and not any(match.whole and match.weight >= PLAIN for match in matches):
+            return []
         polymorphic = any(f"{name.joined}type" in names for name in asked.names if name.kind == "id")
         found: list[_Candidate] = []
         best = -math.inf
@@ -137,6 +141,15 @@ class _Singles:
                 best = max(best, candidate.total)
         return sorted(found, key=lambda one: (-one.total, one.key))
 
+    def _matches(self, asked: Asked, table: Table) -> list[NameMatch]:
+        found = self._matcher.matches(asked)
+        if self._values is not None and self._profiles is not None:
+            profile = self._profiles.columns.get((table.schema, table.name, asked.column.name))
+            like_a_key = any(name.kind for name in asked.names)
+            for match in self._values.matches(asked.column, profile, called_like_a_key=like_a_key):
+                found.setdefault(match.key, match)
+        return list(found.values())
+
     def _may(self, asked: Asked, match: NameMatch) -> bool:
         """A column never points to itself, and to its own table only as another row of it."""
         key = self._index.keys[match.key]
@@ -149,7 +162,7 @@ class _Singles:
         evidence = weigh(match, (table, asked.column, kind), (self._tables[key.table], key), self._profiles)
         if evidence is None:
             return None
-        if is_key and not _named_after(key.name, self._words[key.table]):
+        if is_key and not _is_named(key.name, self._words[key.table]):
             evidence = (*evidence, Evidence("direction", "neither key is called after its table", _STRANGER_LOSS))
         return _Candidate(match.key, sum(one.weight for one in evidence), evidence)
 
@@ -180,16 +193,16 @@ def _chosen(candidates: Sequence[_Candidate], index: ParentIndex, tables: Sequen
     return replace(best, evidence=(*best.evidence, loss), total=best.total + loss.weight)
 
 
-def _is_own(asked: Asked) -> bool:
-    """Whether a key's name says that it is the key of its own table."""
-    return any(not name.core or _named_after(name, asked.entity) for name in asked.names)
+def _is_named(name: ColumnName, entity: tuple[str, ...]) -> bool:
+    """Whether a key's name says that it is the key of this table: it says nothing else, or the table's name."""
+    whole = "".join(entity)
+    return not name.core or name.joined == whole or loose(name.joined) == loose(whole)
 
 
-def _named_after(name: ColumnName, entity: tuple[str, ...]) -> bool:
-    whole, core = "".join(entity), name.joined
-    if not core or core == whole or loose(core) == loose(whole):
-        return True
-    return any(shortens(core, other) >= _SHORT_OF_OWN for other in (whole, entity[-1]))
+def _shortens_own(asked: Asked) -> bool:
+    """Whether a key's name may be short for its own table's: `ma_id` of `mitarbeiter`."""
+    own = ("".join(asked.entity), asked.entity[-1])
+    return any(shortens(name.joined, other) >= _SHORT_OF_OWN for name in asked.names for other in own)
 
 
 def _not_implied(

@@ -64,7 +64,7 @@ MEASURES = frozenset({
 
 AMOUNTS = frozenset({"unit", "number", "num", "no", "count", "total", "amount", "quantity", "qty", "max", "min", "avg",
                      "average", "sum", "anzahl", "is", "has", "can", "percent", "share", "cost", "price"})  # fmt: skip
-AMOUNT_JOINTS = frozenset({"on", "of", "per", "in", "pro"})
+AMOUNT_JOINTS = frozenset({"on", "of", "per", "pro"})
 """Words inside a name that make a measure of it: `units_on_order`, `number_of_guests`."""
 
 ATTRIBUTES = MEASURES | {"type", "status", "state", "code", "key", "kind", "category", "class", "group", "label"}

@@ -42,6 +42,8 @@ LATER = 0.25
 UPWARD_PURE = 3.6
 UPWARD_ELSE = 2.0
 VERB = 3.0
+ALONE = 0.5
+"""For the end of a table's name where no other table ends so."""
 GLUED_LOSS = 0.2
 NO_KEY_WORD_LOSS = 0.9
 _LEAST_GLUED_ROLE = 4
@@ -121,9 +123,11 @@ class Matcher:
 
     def _whole(self, schema: str, name: ColumnName) -> Iterator[NameMatch]:
         joined = name.joined
-        for form in self._index.named(schema, joined):
+        forms = self._index.named(schema, joined)
+        alone = ALONE if len(forms) == 1 else 0.0
+        for form in forms:
             text = "names the table" if form.own else "names the end of the table's name"
-            yield NameMatch(form.key, form.weight, text, whole=form.own)
+            yield NameMatch(form.key, form.weight + (0.0 if form.own else alone), text, whole=form.own)
         for form in self._index.loosely(schema, joined):
             yield NameMatch(form.key, form.weight - LOOSE_LOSS, "names the table in another form", whole=True)
 
@@ -138,11 +142,12 @@ class Matcher:
                 yield NameMatch(form.key, form.weight - ROLE_LOSS, f"names the table in the role '{role}'")
             for form in self._index.loosely(schema, rest):
                 yield NameMatch(form.key, form.weight - ROLE_LOSS - LOOSE_LOSS, f"role '{role}' of the table")
-        if len(core) == 1 and name.kind:
-            yield from self._glued_roles(schema, core[0])
+        if len(core) == 1:
+            least = _LEAST_GLUED_ROLE if name.kind else _LEAST_GLUED_ROLE + 1
+            yield from self._glued_roles(schema, core[0], least)
 
-    def _glued_roles(self, schema: str, word: str) -> Iterator[NameMatch]:
-        for start in range(2, len(word) - _LEAST_GLUED_ROLE + 1):
+    def _glued_roles(self, schema: str, word: str, least: int) -> Iterator[NameMatch]:
+        for start in range(2, len(word) - least + 1):
             for form in self._index.forms.get((schema, stem(word[start:])), ())[:4]:
                 if form.own:
                     text = f"ends with the table's name, '{word[:start]}' before it"

@@ -18,6 +18,7 @@ from thresher.knowledge.databases.models import Evidence
 from thresher.knowledge.databases.relations.coverage import judge_values
 from thresher.knowledge.databases.relations.lexicon import KeyKind
 from thresher.knowledge.databases.relations.records import NameMatch, ParentKey
+from thresher.knowledge.databases.relations.values import VALUES_ALONE
 
 BIAS: Final = -1.6
 """Of a pair of which nothing is known."""
@@ -43,7 +44,7 @@ def weigh(
     """All evidence of a pair, or None where its types cannot hold the same values."""
     table, column, kind = child
     target, key = parent
-    if not match.same and not _fits(column, kind, key):
+    if not match.same and match.weight > VALUES_ALONE and not _fits(column, kind, key):
         return None
     typed = judge_types(column, key.column)
     if typed is None:
