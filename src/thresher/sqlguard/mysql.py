@@ -131,11 +131,6 @@ _PATTERNS: Final = words(
     "TABLES COLUMNS FIELDS INDEX INDEXES KEYS DATABASES SCHEMAS ENGINES COLLATION WARNINGS TRIGGERS"
 )
 
-CATALOG_SQL: Final = (
-    "select routine_schema, routine_name from information_schema.routines where routine_type = 'FUNCTION'"
-)
-"""Functions of users: schema and name."""
-
 
 def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Verdict:
     """The verdict of a statement of MySQL or MariaDB that only reads.
