@@ -19,8 +19,8 @@ from starlette.types import ASGIApp
 
 from thresher.api import Door, Origins, http_api, is_loopback
 from thresher.audit import AuditLog
-from thresher.context import ContextService, DocumentSource, name_datasources
-from thresher.core import Caller, InvalidInput, Settings, ThresherError, environment, event
+from thresher.context import ContextService, DocumentSource, SchemaSource, name_datasources
+from thresher.core import Caller, InvalidInput, Settings, Tenant, ThresherError, environment, event
 from thresher.embedding import Encoder, open_cross_encoder, open_encoder
 from thresher.gateway import Expose, build_gateway, http_app, serve_stream_session
 from thresher.jobs import Jobs, Supervisor
@@ -119,8 +119,12 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
     def changed(config: ServerConfig, what: Changed) -> None:
         tools.server_changed(config, what)
 
+    async def address(config: ServerConfig, name: str) -> str:
+        return await databases.connector_url(Caller(Tenant(config.tenant, ""), config.owner or None), name)
+
     stack.push_async_callback(settle_sign_ins)
-    upstreams = Upstreams(settings, credentials=CredentialStore(database, secrets), changed=changed)
+    credentials = CredentialStore(database, secrets)
+    upstreams = Upstreams(settings, credentials=credentials, changed=changed, addresses=address)
     stack.push_async_callback(upstreams.close)
     tools = ToolService(database, index, upstreams, secrets, settings)
     stack.push_async_callback(tools.close)
@@ -136,7 +140,7 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
     documents = DocumentService(database, index, crossing, jobs, settings, chat)
     databases = DatabaseService(database, index, jobs, secrets, audit, settings)
     stack.push_async_callback(databases.close)
-    context = ContextService(intents, tools, (DocumentSource(documents),))
+    context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases)))
     name_datasources(context.variables, databases)
     return Services(
         settings=settings,

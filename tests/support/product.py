@@ -13,7 +13,7 @@ from typing import Any
 from cryptography.fernet import Fernet
 
 from thresher.audit import AuditLog
-from thresher.context import ContextService, DocumentSource, name_datasources
+from thresher.context import ContextService, DocumentSource, SchemaSource, name_datasources
 from thresher.core import Caller, Settings, Tenant, Tool
 from thresher.embedding import Encoder, open_cross_encoder
 from thresher.jobs import Jobs
@@ -36,7 +36,11 @@ async def opened(
     """Services of one tenant, with the packs of some sources; its sessions end with the block."""
     secrets = SecretBox(Fernet.generate_key())
     index = SearchIndex(database, encoder, settings)
-    upstreams = Upstreams(settings)
+
+    async def address(config: ServerConfig, name: str) -> str:
+        return await databases.connector_url(Caller(tenant, config.owner or None), name)
+
+    upstreams = Upstreams(settings, addresses=address)
     tools = ToolService(database, index, upstreams, secrets, settings)
     caller = Caller(tenant)
     intents = IntentService(database, encoder, secrets, settings, sources or Sources(), caller)
@@ -44,7 +48,7 @@ async def opened(
     documents = DocumentService(database, index, crossing, jobs, settings)
     audit = AuditLog(database, secrets)
     databases = DatabaseService(database, index, jobs, secrets, audit, settings)
-    context = ContextService(intents, tools, (DocumentSource(documents),))
+    context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases)))
     name_datasources(context.variables, databases)
     try:
         yield Services(

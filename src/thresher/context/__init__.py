@@ -12,6 +12,7 @@ from thresher.context.questions import DEFAULT_BUDGET, LARGEST_BUDGET
 from thresher.context.readiness import Condition, Readiness
 from thresher.context.records import Facts, Note, Offer, Prompt, Rulebook
 from thresher.context.rendering import prompt_data, prompt_text, rulebook_text
+from thresher.context.schemas import SchemaSource
 from thresher.context.service import ContextService
 from thresher.context.sources import Gathered, Inquiry, Source
 from thresher.context.variables import Provider, Situation, Variables
@@ -31,6 +32,7 @@ __all__ = [
     "Provider",
     "Readiness",
     "Rulebook",
+    "SchemaSource",
     "Situation",
     "Source",
     "Variables",

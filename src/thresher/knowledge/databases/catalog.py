@@ -15,6 +15,7 @@ from typing import Final
 from thresher.connectors import ForeignKey, Schema, Table
 from thresher.core import InvalidInput, NotFound, did_you_mean, nearest
 from thresher.knowledge.databases.models import PotentialRelation
+from thresher.knowledge.databases.relations import JoinGraph
 from thresher.knowledge.databases.snapshots import NOTHING_KNOWN, Key, Known, Snapshot
 
 _QUOTES: Final = re.compile(r'^(?:"(.*)"|`(.*)`|\[(.*)\])$', re.DOTALL)
@@ -83,6 +84,11 @@ class Catalog:
         for table in self.schema.tables:
             found[f"{table.schema}.{table.name}".casefold()].append(table)
         return found
+
+    @cached_property
+    def joins(self) -> JoinGraph:
+        """The keys between tables, declared and potential."""
+        return JoinGraph(self.schema.tables, self.known.potential)
 
     def shown(self, schema: str, name: str) -> str:
         """A table's name as answers write it: `schema.table` outside the default schema."""

@@ -10,11 +10,9 @@ from typing import Final
 
 from thresher.connectors import Connector, Schema
 from thresher.knowledge.databases.models import PotentialRelation
-from thresher.knowledge.databases.relations import find_relations
+from thresher.knowledge.databases.relations import columns_wanted, find_relations
 
 SAMPLE_SECONDS: Final = 30.0
-_WORTH_A_LOOK: Final = 0.2
-"""Least score by names of a relation whose columns are sampled."""
 
 
 def related(schema: Schema) -> tuple[PotentialRelation, ...]:
@@ -24,14 +22,6 @@ def related(schema: Schema) -> tuple[PotentialRelation, ...]:
 
 async def related_by_values(connector: Connector, schema: Schema) -> tuple[PotentialRelation, ...]:
     """The same by values too, as far as these can be read in time."""
-    wanted = await asyncio.to_thread(_wanted, schema)
+    wanted = await asyncio.to_thread(columns_wanted, schema.tables)
     profiles = await connector.profiles(schema, wanted, SAMPLE_SECONDS)
     return tuple(await asyncio.to_thread(find_relations, schema.tables, profiles))
-
-
-def _wanted(schema: Schema) -> frozenset[tuple[str, str, str]]:
-    columns: set[tuple[str, str, str]] = set()
-    for one in find_relations(schema.tables, threshold=_WORTH_A_LOOK):
-        columns |= {(one.schema, one.table, name) for name in one.columns}
-        columns |= {(one.target_schema, one.target_table, name) for name in one.target_columns}
-    return frozenset(columns)

@@ -6,34 +6,20 @@ Invariant: pure; the tables that were found come in their order, and none is sho
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from thresher.connectors import Table
 from thresher.knowledge.databases.catalog import Catalog
 from thresher.knowledge.databases.paging import Filling
 from thresher.knowledge.databases.rendering import Overview
-from thresher.knowledge.databases.snapshots import Key
 from thresher.knowledge.databases.wording import NOTES, Writer, must_quote, quoted
 
+_CORE: Final = 5
+"""Tables that are joined to each other, whatever lies between them."""
 _MOST_SEEDS: Final = 12
+_COLUMNS: Final = 60
 _JOINS_SHARE: Final = 0.3
 _NAMES: Final = 150
-
-
-@dataclass(frozen=True, slots=True)
-class Join:
-    """How two tables are joined.
-
-    Attributes:
-        condition: As a statement writes it.
-        ends: The tables.
-        score: 1 for a declared key, else how probable it is.
-    """
-
-    condition: str
-    ends: tuple[Key, Key]
-    score: float
 
 
 def sliced(catalog: Catalog, found: Sequence[Table], head: Sequence[str], budget: int) -> Overview:
@@ -52,11 +38,11 @@ def sliced(catalog: Catalog, found: Sequence[Table], head: Sequence[str], budget
     floor = int(filling.room * _JOINS_SHARE)
     shown: list[Table] = []
     for table in _ordered(catalog, found):
-        line = writer.full(table, 60)
-        if filling.room - floor < 0 or not filling.add(line):
+        line = writer.full(table, _COLUMNS)
+        if filling.room < floor or not filling.add(line):
             break
         shown.append(table)
-    left = _add_joins(filling, catalog, writer, shown)
+    left = _add_joins(filling, catalog, writer, [one for one in found[:_CORE] if one in shown])
     others = _add_names(filling, catalog, writer, shown)
     parts = [f"{others:,} of {len(catalog.schema.tables):,} tables" if others else "", left]
     return Overview(filling.text(), tuple(shown), "; ".join(part for part in parts if part))
@@ -72,50 +58,26 @@ def dialect_note(catalog: Catalog) -> str:
 
 
 def _ordered(catalog: Catalog, found: Sequence[Table]) -> list[Table]:
-    """The best tables, those between them, then what they point to."""
-    seeds = list(found[:_MOST_SEEDS])
-    chosen = {(one.schema, one.name): one for one in seeds}
-    for table in seeds:
-        for key in table.foreign_keys:
-            if (target := catalog.by_key.get((key.schema, key.table))) is not None:
-                chosen.setdefault((target.schema, target.name), target)
-    return list(chosen.values())
+    """The best tables, those on the ways between them, further ones, and what the best point to."""
+    core = [(one.schema, one.name) for one in found[:_CORE]]
+    further = [(one.schema, one.name) for one in found[_CORE:_MOST_SEEDS]]
+    targets = [(key.schema, key.table) for one in found[:_CORE] for key in one.foreign_keys]
+    keys = dict.fromkeys([*core, *catalog.joins.connect(core).tables, *further, *targets])
+    return [catalog.by_key[key] for key in keys if key in catalog.by_key]
 
 
-def _add_joins(filling: Filling, catalog: Catalog, writer: Writer, shown: Sequence[Table]) -> str:
-    joins = joins_among(catalog, writer, shown)
-    if not joins:
+def _add_joins(filling: Filling, catalog: Catalog, writer: Writer, core: Sequence[Table]) -> str:
+    """How the best tables are joined, ready to be written; the other keys stand at their columns."""
+    steps = catalog.joins.connect([(one.schema, one.name) for one in core]).steps
+    if not steps:
         return ""
-    if not filling.add("joins (score below 1: undeclared, guessed):"):
-        return f"{len(joins)} joins"
-    for number, one in enumerate(joins):
-        if not filling.add(f"- {one.condition}" + (f" {one.score:.2f}" if one.score < 1 else "")):
-            return f"{len(joins) - number} joins"
+    if not filling.add("joins (with a score: undeclared, guessed):"):
+        return f"{len(steps)} joins"
+    for number, step in enumerate(steps):
+        condition = writer.condition(*step.child, step.columns, *step.parent, step.target_columns)
+        if not filling.add(f"- {condition}" + ("" if step.declared else f" {step.score:.2f}")):
+            return f"{len(steps) - number} joins"
     return ""
-
-
-def joins_among(catalog: Catalog, writer: Writer, shown: Sequence[Table]) -> list[Join]:
-    """How some tables are joined: declared keys first, then the most probable of the others."""
-    keys = {(table.schema, table.name) for table in shown}
-    declared = [
-        Join(writer.joined(key, table), ((table.schema, table.name), (key.schema, key.table)), 1.0)
-        for table in shown
-        for key in table.foreign_keys
-        if (key.schema, key.table) in keys
-    ]
-    guessed = [
-        Join(
-            writer.condition(
-                one.schema, one.table, one.columns, one.target_schema, one.target_table, one.target_columns
-            ),
-            ((one.schema, one.table), (one.target_schema, one.target_table)),
-            one.score,
-        )
-        for table in shown
-        for one in catalog.potential.get((table.schema, table.name), ())
-        if (one.target_schema, one.target_table) in keys
-    ]
-    return declared + sorted(guessed, key=lambda one: -one.score)
 
 
 def _add_names(filling: Filling, catalog: Catalog, writer: Writer, shown: Sequence[Table]) -> int:
