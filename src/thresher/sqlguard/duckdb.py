@@ -110,9 +110,6 @@ class _Parser:
 
 _parser: Final = functools.cache(_Parser)
 
-CATALOG_SQL: Final = "select distinct schema_name, function_name from duckdb_functions() where not internal"
-"""Functions (macros) of users: schema and name."""
-
 
 def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Verdict:
     """The verdict of a statement of DuckDB that only reads.

@@ -86,12 +86,6 @@ _PAIRS: Final = {
     ("FOR", "SYSTEM_TIME"): "Rows of the past are read.",
 }
 
-CATALOG_SQL: Final = """
-    select s.name, o.name from sys.objects o join sys.schemas s on s.schema_id = o.schema_id
-    where o.type in ('FN', 'IF', 'TF', 'FS', 'FT', 'AF')
-"""
-"""Functions of users: schema and name."""
-
 
 def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Verdict:
     """The verdict of a statement of SQL Server that only reads.

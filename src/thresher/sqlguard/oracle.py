@@ -79,14 +79,6 @@ _PAIRS: Final = {
     (".", "CURRVAL"): "A sequence of the session is read.",
 }
 
-CATALOG_SQL: Final = """
-    select owner, object_name from all_objects where object_type = 'FUNCTION' and oracle_maintained = 'N'
-    union select s.owner, s.synonym_name from all_synonyms s join all_objects o
-        on o.owner = s.table_owner and o.object_name = s.table_name
-        where o.object_type = 'FUNCTION' and o.oracle_maintained = 'N'
-"""
-"""Functions of users, and other names for them: schema and name."""
-
 
 def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Verdict:
     """The verdict of a statement of Oracle that only reads.
