@@ -120,6 +120,7 @@ def _running(settings: Settings, place: Place) -> Iterator[Check]:
     yield _servers(ask("list_servers"))
     yield _packs(ask("list_packs"))
     yield _documents(ask("list_repositories"), settings.workers)
+    yield _databases(ask("list_connections"))
 
 
 def _measured(measure: Callable[[], dict[str, Any]]) -> Check:
@@ -172,6 +173,20 @@ def _documents(repositories: list[dict[str, Any]], workers: int) -> Check:
         return Check("documents", "warning", f"found by words alone, in part: {', '.join(partly)}", fix)
     documents = sum(one["documents"] for one in repositories)
     return Check("documents", "ok", f"{len(repositories)} repositories, {documents:,} documents")
+
+
+def _databases(connections: list[dict[str, Any]]) -> Check:
+    """Connections whose schema could not be read, or whose role could change its database."""
+    bad = [f"{one['name']} ({one['problem'] or one['state']})" for one in connections if one["problem"]]
+    if bad:
+        fix = "Mend the cause, then: thresher db test NAME; thresher db refresh NAME."
+        return Check("databases", "warning", "not read: " + "; ".join(bad), fix)
+    writing = [f"{one['name']} ({', '.join(one['writable'])})" for one in connections if one["writable"]]
+    if writing:
+        fix = "Give them a role that may only SELECT: thresher db add NAME --replace."
+        return Check("databases", "warning", "a role that could change its database: " + "; ".join(writing), fix)
+    tables = sum(one["tables"] for one in connections)
+    return Check("databases", "ok", f"{len(connections)} connections, {tables:,} tables")
 
 
 def _port(settings: Settings, place: Place) -> Check:
