@@ -194,7 +194,7 @@ def _endpoints(parts: URL, query: dict[str, str], default: int) -> list[tuple[st
     """All that may be reached: PostgreSQL's `host` option adds to the host or names several, MySQL's a socket."""
     written = [parts.host or "", *query.pop("host", "").split(","), query.get("unix_socket", "")]
     names = [name for name in dict.fromkeys(written) if name] or ["localhost"]
-    ports = [_port(port) for port in query.pop("port", "").split(",") if port] or [parts.port or default]
+    ports = [_port(port) for port in query.pop("port", "").split(",") if port] or [_port(str(parts.port or default))]
     if len(ports) not in (1, len(names)):
         raise InvalidInput("The address names more ports than hosts, or fewer.")
     pairs = zip(names, ports * (len(names) // len(ports)), strict=True)
