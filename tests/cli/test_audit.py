@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from tests.daemon.home import Home
 from thresher.audit import AuditLog, Ended
 from thresher.core import Caller, Settings
 from thresher.store import Database, SecretBox
+
+FAKE = Path(__file__).parent.parent / "fakes" / "sql_server.py"
 
 
 @pytest.fixture
@@ -77,3 +80,22 @@ def test_what_is_no_question_is_an_error_with_a_way_out(command: Command) -> Non
 
         assert ended.code == code, ended
         assert ended.err
+
+
+def test_a_server_is_guarded_from_the_command_line(command: Command) -> None:
+    """When it is added or later; the list says so, and adding it again does not end that."""
+    server = ("servers", "add", "db", "--command", sys.executable, "--env", "DATABASE_URL=${connection:shop}")
+    wrong = command(*server, "--sql-dialect", "nosql", "--", str(FAKE))
+    alone = command(*server, "--sql-tool", "query", "--", str(FAKE))
+    added = command(*server, "--sql-dialect", "sqlite", "--sql-tool", "query", "--", str(FAKE))
+    again = command("servers", "add", "db", "--command", sys.executable, "--", str(FAKE))
+    listed = command("servers", "list")
+    ended = command("servers", "set", "db", "--sql-dialect", "none")
+    after = command("servers", "list", "--json")
+    nothing = command("servers", "set", "db")
+
+    assert (wrong.code, alone.code, nothing.code) == (2, 2, 2)
+    assert "postgresql" in wrong.err
+    assert (added.code, again.code, ended.code) == (8, 0, 0)
+    assert "SQL guarded" in listed.out
+    assert [server["sql"] for server in after.json] == [""]

@@ -23,6 +23,15 @@ Names = Annotated[
 ]
 Server = Annotated[str | None, typer.Option("--server", "-s", help="All that wait of this server.")]
 Everything = Annotated[bool, typer.Option("--all", help="All that wait.")]
+SqlDialect = Annotated[
+    str | None, typer.Option(help="Guard its SQL: postgresql, mysql, mariadb, sqlite, duckdb, oracle or mssql.")
+]
+SqlArguments = Annotated[
+    list[str] | None, typer.Option(help="An argument that holds SQL; `sql` and `query` unless told; repeatable.")
+]
+SqlTools = Annotated[
+    list[str] | None, typer.Option(help="A tool that cannot be called without such an argument; repeatable.")
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
@@ -69,16 +78,39 @@ def reject(
 def set_servers(
     names: Annotated[list[str], typer.Argument(help="Servers, as `servers list` names them.")],
     auto_approve: Annotated[
-        bool, typer.Option("--auto-approve/--no-auto-approve", help="Take changes of its tools over without asking.")
-    ],
+        bool | None,
+        typer.Option("--auto-approve/--no-auto-approve", help="Take changes of its tools over without asking."),
+    ] = None,
+    sql_dialect: SqlDialect = None,
+    sql_argument: SqlArguments = None,
+    sql_tool: SqlTools = None,
     as_json: AsJson = False,
 ) -> None:
-    """Trust servers, or no longer: changed tools of a trusted server are used at once, unless they look poisoned."""
+    """Trust servers, and guard the SQL that their tools are given; or no longer.
+
+    Changed tools of a trusted server are used at once, unless they look poisoned. --sql-dialect none ends guarding.
+    """
+    if auto_approve is None and sql_dialect is None:
+        raise typer.BadParameter("Give --auto-approve, --no-auto-approve or --sql-dialect.")
     for name in names:
-        ask("set_server_auto_approve", {"name": name, "auto_approve": auto_approve})
+        if sql_dialect is not None:
+            sql = None if sql_dialect == "none" else sql_of(sql_dialect, sql_argument, sql_tool)
+            ask("set_server_sql", {"name": name, "sql": sql})
+        if auto_approve is not None:
+            ask("set_server_auto_approve", {"name": name, "auto_approve": auto_approve})
     if auto_approve:
         ask("refresh", {"servers": names})
-    show({"changed": names, "auto_approve": auto_approve}, as_json, changed)
+    given = {"auto_approve": auto_approve, "sql_dialect": sql_dialect}
+    show({"changed": names} | {key: value for key, value in given.items() if value is not None}, as_json, changed)
+
+
+def sql_of(dialect: str | None, arguments: Sequence[str] | None, tools: Sequence[str] | None) -> dict[str, Any] | None:
+    """The `sql` part of a definition, from options; None where no dialect was given."""
+    if dialect is None:
+        if arguments or tools:
+            raise typer.BadParameter("--sql-argument and --sql-tool want --sql-dialect too.")
+        return None
+    return {"dialect": dialect, "tools": list(tools or ())} | ({"argument": list(arguments)} if arguments else {})
 
 
 def _chosen(

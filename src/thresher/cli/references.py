@@ -12,13 +12,15 @@ from pathlib import Path
 
 import typer
 
-_REFERENCE = re.compile(r"\$\{(?:(?P<kind>env|file):)?(?P<name>[^}]+)\}")
+_REFERENCE = re.compile(r"\$\{(?!connection:)(?:(?P<kind>env|file):)?(?P<name>[^}]+)\}")
 LONGEST = 65_536
 """Characters of a file that is a secret."""
 
 
 def filled(option: str, text: str) -> str:
     """The text with `${NAME}`, `${env:NAME}` and `${file:PATH}` replaced; `${file:/dev/stdin}` reads a pipe.
+
+    `${connection:NAME}` stays: the daemon fills it in when it starts the server.
 
     Raises:
         BadParameter: A variable is not set here, or a file cannot be read.

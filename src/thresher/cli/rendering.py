@@ -97,6 +97,7 @@ def server_list(answer: Sequence[Row]) -> RenderableType:
         state = server["state"] if server["enabled"] else "disabled"
         style = {"ready": "green", "failed": "red", "stale": "yellow"}.get(state, "")
         state += {"done": ", signed in", "needed": ", sign-in needed"}.get(str(server.get("sign_in", "")), "")
+        state += ", SQL guarded" if server.get("sql") else ""
         target = Text(f"{server['transport']}: {_short(server['target'], 60)}")
         name = Text(server["name"], style="bold")
         table.add_row(name, Text(state, style=style), _tool_count(server), target, Text(_short(server["error"])))

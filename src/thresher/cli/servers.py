@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli import signing
+from thresher.cli.approving import SqlArguments, SqlDialect, SqlTools, sql_of
 from thresher.cli.output import AsJson, progress_bar, show
 from thresher.cli.references import filled, variable_here
 from thresher.cli.rendering import changed, imported, refreshed, server_list
@@ -41,6 +42,9 @@ def add(
     auto_approve: Annotated[
         bool | None, typer.Option("--auto-approve/--no-auto-approve", help="Take changes of its tools over unasked.")
     ] = None,
+    sql_dialect: SqlDialect = None,
+    sql_argument: SqlArguments = None,
+    sql_tool: SqlTools = None,
     config: Annotated[Path | None, typer.Option(help="Import every server of an mcpServers file.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -54,6 +58,7 @@ def add(
     if name is None or (command is None) == (url is None):
         raise typer.BadParameter("Give a name and either --command or --url, or else --config FILE.")
     entry: dict[str, Any] = {"name": name, "description": description}
+    sql = sql_of(sql_dialect, sql_argument, sql_tool)
     if url is not None:
         entry |= {"transport": "http", "url": url, "headers": dict(_header(text) for text in header or [])}
     else:
@@ -61,7 +66,7 @@ def add(
         entry |= {"transport": "stdio", "command": program[0], "args": program[1:]}
         entry |= {"env": dict(_variable(text) for text in env or []), "cwd": _folder(cwd, program)}
     with progress_bar(f"Adding {name}", as_json) as follow:
-        answer = ask("add_server", {"server": entry, "auto_approve": auto_approve}, progress=follow)
+        answer = ask("add_server", {"server": entry, "auto_approve": auto_approve, "sql": sql}, progress=follow)
     show(answer, as_json, refreshed)
     _fail_if_any(answer)
 

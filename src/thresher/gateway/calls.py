@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any, cast
 
 from mcp import MCPError
@@ -36,6 +36,7 @@ from thresher.gateway.meta import SCHEMAS, schema_of
 from thresher.gateway.packs import PackTools
 from thresher.gateway.peers import modern
 from thresher.gateway.render import describe_content, describe_text, find_content, find_text
+from thresher.gateway.statements import guarded_call
 from thresher.knowledge.tools import SCHEME, Resolved, line
 from thresher.services import Services
 from thresher.upstream import Peer, ServerConfig
@@ -135,9 +136,12 @@ class Calls:
         """Have a tool run where it runs: on its server, or here."""
         if (config := resolved.config) is None:
             return await self._packs.run(context, current_caller(self._services), resolved, arguments)
-        return await self._asking.run(
-            context, params, config, lambda peer: call.send(config, resolved.tool.name, arguments, peer)
-        )
+        tool, caller = resolved.tool.name, current_caller(self._services)
+
+        def send() -> Awaitable[InputRequiredResult | dict[str, Any]]:
+            return self._asking.run(context, params, config, lambda peer: call.send(config, tool, arguments, peer))
+
+        return await guarded_call(self._services.audit, caller, context, config, tool, arguments, send)
 
 
 class _Call:

@@ -6,6 +6,7 @@ Uses: core.
 """
 
 from thresher.upstream.config import ServerConfig, public_config, restore_config, sealed_part, valid_name
+from thresher.upstream.guarded import GuardedSql, read_sql, statements_in
 from thresher.upstream.limits import Limits
 from thresher.upstream.oauth import (
     Credentials,
@@ -29,6 +30,7 @@ __all__ = [
     "CallOutcome",
     "Changed",
     "Credentials",
+    "GuardedSql",
     "Limits",
     "Listing",
     "OAuthClient",
@@ -47,10 +49,12 @@ __all__ = [
     "open_sign_in",
     "parse_servers",
     "public_config",
+    "read_sql",
     "restore_config",
     "sealed_part",
     "settle_sign_ins",
     "sign_in_state",
     "sign_out",
+    "statements_in",
     "valid_name",
 ]

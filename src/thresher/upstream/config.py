@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from thresher.core import JSON, InvalidInput
+from thresher.upstream.guarded import GuardedSql, read_sql
 from thresher.upstream.masking import MASK, mask_address, mask_arguments
 from thresher.upstream.oauth_client import OAuthClient, read_oauth
 
@@ -37,6 +38,9 @@ class ServerConfig:
         tenant: Id of the tenant whose server it is; sessions are never shared between tenants.
         identity: Whose credentials the session uses: a user's name, or empty for those of the tenant as a whole.
         oauth: The OAuth client that the owner has registered; None to register ourselves when a sign-in is needed.
+        sql: Which arguments of its tools are SQL that the guard must read; None: none is.
+        owner: The user whose server it is; empty: the tenant's.
+        handed: Addresses of our connections that were filled in; secret.
     """
 
     name: str
@@ -53,6 +57,9 @@ class ServerConfig:
     tenant: int = 0
     identity: str = ""
     oauth: OAuthClient | None = None
+    sql: GuardedSql | None = None
+    owner: str = ""
+    handed: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         shown = " ".join(f"{name}={value!r}" for name, value in public_config(self).items())
@@ -82,7 +89,9 @@ def valid_name(name: str) -> bool:
 
 def public_config(config: ServerConfig) -> dict[str, Any]:
     """What may be stored and shown in clear: transport, and command with arguments or address, secrets as `***`."""
-    own_names = {} if config.prefix else {"prefix": False}
+    own_names: dict[str, Any] = {} if config.prefix else {"prefix": False}
+    if config.sql is not None:
+        own_names["sql"] = config.sql.public()
     if config.transport != "stdio":
         oauth = {} if config.oauth is None else {"oauth": config.oauth.public()}
         return {"transport": config.transport, "url": mask_address(config.url), **oauth, **own_names}
@@ -148,6 +157,7 @@ def restore_config(
         tenant=tenant,
         identity=identity,
         oauth=_restored_oauth(whole),
+        sql=read_sql(public.get("sql")),
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from thresher.core import mask, mask_text
 
@@ -65,6 +65,16 @@ def mask_address(url: str) -> str:
     path = "/".join(MASK if _token_like(segment) else segment for segment in parts.path.split("/"))
     query = "&".join(f"{pair.partition('=')[0]}={MASK}" if "=" in pair else MASK for pair in parts.query.split("&"))
     return urlunsplit((parts.scheme, netloc, path, query if parts.query else "", MASK if parts.fragment else ""))
+
+
+def passwords_in(addresses: Iterable[str]) -> tuple[str, ...]:
+    """The passwords of addresses, as they stand there and as they are sent."""
+    found: list[str] = []
+    for address in addresses:
+        user_part = address.partition("://")[2].rpartition("@")[0]
+        password = user_part.partition(":")[2]
+        found += [password, unquote(password)]
+    return tuple(dict.fromkeys(filter(None, found)))
 
 
 def _token_like(segment: str) -> bool:

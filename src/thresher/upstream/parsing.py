@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from thresher.core import JSON, InvalidInput
 from thresher.upstream.config import ServerConfig, valid_name
+from thresher.upstream.guarded import GuardedSql, read_sql
 from thresher.upstream.oauth_client import OAuthClient, read_oauth
 from thresher.upstream.variables import Unresolved, expand
 
@@ -162,6 +163,7 @@ def _server(name: str, entry: object, variables: Mapping[str, str]) -> ServerCon
         "enabled": not fields.flag("disabled", default=False) and fields.flag("enabled", default=True),
         "description": fields.text("description"),
         "prefix": fields.flag("prefix", default=True),
+        "sql": fields.sql(),
     }
     transport = fields.transport()
     if transport == "stdio":
@@ -245,6 +247,12 @@ class _Fields:
             }
         try:
             return read_oauth(entry)
+        except InvalidInput as error:
+            raise _BrokenEntry(error.message, error.hint) from None
+
+    def sql(self) -> GuardedSql | None:
+        try:
+            return read_sql(self._entry.get("sql"))
         except InvalidInput as error:
             raise _BrokenEntry(error.message, error.hint) from None
 

@@ -13,6 +13,7 @@ from mcp_types import CompleteRequestParams, CompleteResult, GetPromptResult, In
 
 from thresher.core import JSON, Settings, UpstreamError
 from thresher.upstream.config import ServerConfig
+from thresher.upstream.handing import Addresses, fill_connections, names_connections
 from thresher.upstream.limits import Limits
 from thresher.upstream.oauth import Credentials
 from thresher.upstream.peer import Peer
@@ -33,11 +34,13 @@ class Upstreams:
         *,
         credentials: Credentials | None = None,
         changed: Callable[[ServerConfig, Changed], None] | None = None,
+        addresses: Addresses | None = None,
         limits: Limits = DEFAULT,
     ) -> None:
         self._settings = settings
         self._credentials = credentials
         self._changed = changed if changed is not None else _unheard
+        self._addresses = addresses
         self._limits = limits
         self._tending: asyncio.Task[None] | None = None
         self._sessions: dict[Key, Session] = {}
@@ -50,7 +53,7 @@ class Upstreams:
         Raises:
             UpstreamError: The server cannot be started or reached, or its listing is unusable.
         """
-        return await self._session(config).list_tools()
+        return await (await self._filled(config)).list_tools()
 
     async def call_tool(
         self,
@@ -68,7 +71,7 @@ class Upstreams:
             UpstreamTimeout: No answer in time.
             UpstreamRefused: The server refused the call.
         """
-        return await self._session(config).call_tool(name, arguments, peer=peer, timeout=timeout)
+        return await (await self._filled(config)).call_tool(name, arguments, peer=peer, timeout=timeout)
 
     async def stateless(self, config: ServerConfig) -> bool:
         """Whether the server speaks 2026-07-28, in which a request can be answered with questions.
@@ -76,38 +79,49 @@ class Upstreams:
         Raises:
             UpstreamError: It is not known yet, and the server cannot be started or reached.
         """
-        return await self._session(config).stateless()
+        return await (await self._filled(config)).stateless()
 
     async def read_resource(
         self, config: ServerConfig, uri: str, *, peer: Peer | None = None
     ) -> ReadResourceResult | InputRequiredResult:
         """Read a resource; errors as `call_tool`. Only a peer with `rounds` gets a request for input."""
-        return await self._session(config).read_resource(uri, peer=peer)
+        return await (await self._filled(config)).read_resource(uri, peer=peer)
 
     async def get_prompt(
         self, config: ServerConfig, name: str, arguments: Mapping[str, str] | None, *, peer: Peer | None = None
     ) -> GetPromptResult | InputRequiredResult:
         """Fill in a prompt; errors as `call_tool`. Only a peer with `rounds` gets a request for input."""
-        return await self._session(config).get_prompt(name, arguments, peer=peer)
+        return await (await self._filled(config)).get_prompt(name, arguments, peer=peer)
 
     async def complete(self, config: ServerConfig, params: CompleteRequestParams) -> CompleteResult:
         """Complete an argument of a prompt or a resource template; errors as `call_tool`."""
-        return await self._session(config).complete(params)
+        return await (await self._filled(config)).complete(params)
 
     async def subscribe(self, config: ServerConfig, uri: str, on_update: Callable[[str], None]) -> None:
         """Call `on_update` with the address whenever the server says that the resource has changed.
 
         Outlives a reconnect; the same function twice is one subscription. Errors as `call_tool`.
         """
-        await self._session(config).subscribe(uri, on_update)
+        await (await self._filled(config)).subscribe(uri, on_update)
 
     async def unsubscribe(self, config: ServerConfig, uri: str, on_update: Callable[[str], None]) -> None:
         """End one subscription; does nothing when there is none."""
-        await self._session(config).unsubscribe(uri, on_update)
+        await (await self._filled(config)).unsubscribe(uri, on_update)
 
     async def release(self, peer_id: str) -> None:
         """End the sessions that were leased for a client which has gone."""
         await asyncio.gather(*(session.release(peer_id) for session in self._sessions.values()))
+
+    async def _filled(self, config: ServerConfig) -> Session:
+        """The session with a server, addresses of our connections filled in where its definition names them."""
+        if names_connections(config):
+            if self._addresses is None:
+                raise UpstreamError(
+                    f"Server '{config.name}' wants the address of a connection, and there are none here.",
+                    hint="Write the address itself into its definition.",
+                )
+            config = await fill_connections(config, self._addresses)
+        return self._session(config)
 
     def _session(self, config: ServerConfig) -> Session:
         if self._closed:

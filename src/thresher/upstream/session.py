@@ -33,7 +33,7 @@ from thresher.upstream.limits import Limits
 from thresher.upstream.link import Link, Memory
 from thresher.upstream.listing import read_listing
 from thresher.upstream.log import ServerLog
-from thresher.upstream.masking import Redactor, mask_arguments
+from thresher.upstream.masking import Redactor, mask_arguments, passwords_in
 from thresher.upstream.oauth import Credentials
 from thresher.upstream.peer import Peer, can_be_asked
 from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState
@@ -345,4 +345,5 @@ def _asks(raw: Message, peer: Peer | None) -> bool:
 def _redactor(config: ServerConfig) -> Redactor:
     masked = mask_arguments(config.args)
     hidden = [arg.rpartition("=")[2] for arg, shown in zip(config.args, masked, strict=True) if arg != shown]
+    hidden += [*config.handed, *passwords_in(config.handed)]
     return Redactor(config.env, config.headers, values=[*hidden, config.url] if config.url else hidden)

@@ -1,4 +1,4 @@
-"""Fills `${NAME}`, `${env:NAME}` and `${NAME:-default}` in.
+"""Fills `${NAME}`, `${env:NAME}` and `${NAME:-default}` in; `${connection:NAME}` waits until its server starts.
 
 Invariant: a variable that is missing or empty is an error, never an empty text, unless a default is given.
 """
@@ -40,6 +40,8 @@ def _value(found: re.Match[str], variables: Mapping[str, str]) -> str:
     space, name, default = found["space"], found["name"], found["default"]
     if space is None and name == "userHome":
         name = "HOME" if variables.get("HOME") else "USERPROFILE"
+    if space == "connection":
+        return found[0]
     if space not in (None, "env"):
         raise Unresolved(
             f"${{{space}:{name}}}",

@@ -11,6 +11,7 @@ from typing import Any
 from thresher.app import App
 from thresher.core import Caller, plain
 from thresher.daemon.server.control import Progress, Verb
+from thresher.upstream import read_sql
 
 
 def approving_verbs(app: App, caller: Caller | None) -> Mapping[str, Verb]:
@@ -21,7 +22,13 @@ def approving_verbs(app: App, caller: Caller | None) -> Mapping[str, Verb]:
         caller: For whom they work; None: the owner of the data folder.
     """
     verbs = _Approving(app, caller or app.services.caller)
-    named = (verbs.held_tools, verbs.approve_tools, verbs.reject_tools, verbs.set_server_auto_approve)
+    named = (
+        verbs.held_tools,
+        verbs.approve_tools,
+        verbs.reject_tools,
+        verbs.set_server_auto_approve,
+        verbs.set_server_sql,
+    )
     return {verb.__name__: verb for verb in named}
 
 
@@ -43,3 +50,7 @@ class _Approving:
 
     async def set_server_auto_approve(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         return plain(await self._tools.set_server_auto_approve(self._caller, **arguments))
+
+    async def set_server_sql(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        sql = read_sql(arguments["sql"])
+        return plain(await self._tools.set_server_sql(self._caller, str(arguments["name"]), sql))

@@ -33,7 +33,7 @@ from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.signing import signing_verbs
 from thresher.evaluation import evaluate, read_pool, read_questions
 from thresher.knowledge.tools import Refreshed, total_of
-from thresher.upstream import ServerConfig, parse_servers
+from thresher.upstream import ServerConfig, parse_servers, read_sql
 
 _SERVER = TypeAdapter(ServerConfig)
 _SPEED_TEXTS = [f"list the open issues of project {number}" for number in range(10)]
@@ -123,6 +123,7 @@ class _Verbs:
         except ValidationError as error:
             problems = "; ".join(f"{e['loc'][0] if e['loc'] else ''}: {e['msg']}" for e in error.errors())
             raise InvalidInput(f"The server is not defined well: {problems}.") from None
+        config = replace(config, sql=read_sql(arguments.get("sql")) or config.sql)
         return _refreshed(await self._take_in([config], tell, auto_approve=arguments.get("auto_approve")))
 
     async def import_servers(self, arguments: Mapping[str, Any], tell: Progress) -> Any:

@@ -190,6 +190,7 @@ class ServerInfo:
         warned: How many of those in use the scanner warns of.
         auto_approve: Whether changes of its tools are taken over without approval.
         shared: Whether all users of the tenant see it; else it is one user's own.
+        sql: The dialect in which the guard reads statements for its tools; empty: it reads none.
     """
 
     name: str
@@ -205,6 +206,7 @@ class ServerInfo:
     warned: int = 0
     auto_approve: bool = False
     shared: bool = True
+    sql: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import replace as changed
 from typing import Any
 
 from thresher.core import (
@@ -29,10 +29,12 @@ from thresher.knowledge.tools.models import STATIC, ServerInfo
 from thresher.knowledge.tools.queries import ServerRow
 from thresher.store import Database, SecretBox, run_retrying
 from thresher.upstream import (
+    GuardedSql,
     ServerConfig,
     Upstreams,
     identity_for,
     public_config,
+    read_sql,
     restore_config,
     sealed_part,
     valid_name,
@@ -66,7 +68,8 @@ class Servers:
     ) -> ServerInfo:
         """Store a server of the caller's user, or of the tenant where it has none, without connecting to it.
 
-        The same configuration again changes nothing. A server that a person has disabled stays so.
+        The same configuration again changes nothing. A server that a person has disabled stays so, and one whose
+        statements are guarded stays guarded: `guard` alone ends that.
 
         Args:
             caller: Whose server.
@@ -84,6 +87,8 @@ class Servers:
                 hint="Use at most 64 letters, digits, '_', '.' and '-', with a letter or digit first.",
             )
         held = await self._own(caller, config.name)
+        if config.sql is None and held is not None:
+            config = changed(config, sql=read_sql(held.config.get("sql")))
         trusted = (held is not None and held.auto_approve) if auto_approve is None else auto_approve
         if held is not None and self._same(caller, held, config) and trusted == held.auto_approve:
             return info_of(held)
@@ -124,11 +129,12 @@ class Servers:
             server.name, server.config, sealed, enabled=server.enabled, description=server.description
         )
         prefix = server.config.get("prefix") is not False
-        return replace(
+        return changed(
             config,
             prefix=prefix,
             tenant=caller.tenant.id,
             identity=identity_for(config, owner=server.owner, user=caller.user),
+            owner=server.owner or "",
         )
 
     async def remove(self, caller: Caller, name: str) -> None:
@@ -173,6 +179,29 @@ class Servers:
             await self._withdraw(caller, server)
         return await self._info(caller, name)
 
+    async def guard(self, caller: Caller, name: str, sql: GuardedSql | None) -> ServerInfo:
+        """Say which arguments of a server's tools are SQL, or that none is, from the next call on.
+
+        Raises:
+            NotFound: None has this name.
+            NotAllowed: It is the tenant's, and the caller one of its users.
+            InvalidInput: It is a catalogue without a live server.
+        """
+        server = await self._mine(caller, name)
+        config = {key: value for key, value in server.config.items() if key != "sql"}
+        if config.get("transport") == STATIC:
+            raise InvalidInput(f"'{name}' is a catalogue without a live server.", hint="There is nothing to guard.")
+        await self.put(
+            caller,
+            name,
+            config=config if sql is None else config | {"sql": sql.public()},
+            sealed=server.sealed,
+            description=server.description,
+            enabled=server.enabled,
+            auto_approve=server.auto_approve,
+        )
+        return await self._info(caller, name)
+
     async def infos(self, caller: Caller) -> tuple[ServerInfo, ...]:
         """The servers in the order in which they were added, as they stand in the database now."""
         async with self._database.transaction(caller.tenant) as connection:
@@ -200,7 +229,7 @@ class Servers:
             return False  # sealed with a key that is gone: adding the server again is the way out
         description = config.description[:DESCRIPTION_CHARACTERS] or stored.description
         switched_off = held.enabled and not config.enabled
-        same = stored.connection == config.connection and stored.prefix == config.prefix
+        same = stored.connection == config.connection and stored.prefix == config.prefix and stored.sql == config.sql
         return same and stored.description == description and not switched_off
 
     async def _withdraw(self, caller: Caller, server: ServerRow) -> None:
@@ -245,4 +274,5 @@ def info_of(server: ServerRow) -> ServerInfo:
         warned=server.warned,
         auto_approve=server.auto_approve,
         shared=server.owner is None,
+        sql=guarded.dialect if (guarded := read_sql(config.get("sql"))) is not None else "",
     )

@@ -39,7 +39,7 @@ from thresher.knowledge.tools.servers import Servers, own
 from thresher.knowledge.tools.statistics import Statistics, measure
 from thresher.search import Ahead, Progress, PutCounts, SearchIndex
 from thresher.store import Database, SecretBox, run_retrying
-from thresher.upstream import Changed, ServerConfig, Upstreams
+from thresher.upstream import Changed, GuardedSql, ServerConfig, Upstreams
 
 MAX_NAMES = 50
 """Names in one `describe_tools`: enough for any answer of `find_tools`, far below what floods a model."""
@@ -303,6 +303,10 @@ class ToolService:
     async def set_server_auto_approve(self, caller: Caller, name: str, auto_approve: bool) -> ServerInfo:
         """Say whether changes of a server's tools are taken over without approval, from its next refresh on."""
         return await self._servers.switch(caller, name, auto_approve=auto_approve)
+
+    async def set_server_sql(self, caller: Caller, name: str, sql: GuardedSql | None) -> ServerInfo:
+        """Say which arguments of a server's tools are SQL that the guard reads before each call; None: none is."""
+        return await self._servers.guard(caller, name, sql)
 
     async def held_tools(self, caller: Caller, server: str | None = None) -> tuple[HeldTool, ...]:
         """The tools that wait for approval, with what changed and what the scanner says."""
