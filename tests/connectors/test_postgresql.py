@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import sys
 from collections.abc import AsyncIterator
 
+import psycopg
 import pytest
 from sqlalchemy import make_url
 
@@ -32,6 +34,12 @@ WRITES = (
     "call wipe()",
     "select wiped()",
 )
+
+_ASKS = """
+import asyncio, sys
+from thresher.connectors import Caps, Tag, open_connector
+asyncio.run(open_connector(sys.argv[1]).run("select pg_sleep(62)", Tag("", "", 1), Caps(seconds=60)))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -116,10 +124,21 @@ async def test_a_statement_is_stopped_on_the_server(subject: Subject) -> None:
     assert found == [(0,)]
 
 
+async def test_a_process_that_is_killed_leaves_nothing_running(subject: Subject) -> None:
+    """The server looks whether its client is still there, and stops what nobody will read."""
+    running = "select count(*) from pg_stat_activity where state = 'active' and query = 'select pg_sleep(62)'"
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", _ASKS, subject.url)
+    async with asyncio.timeout(30):
+        while await subject.admin(running) != [(1,)]:
+            await asyncio.sleep(0.05)
+        process.kill()
+        await process.wait()
+        while await subject.admin(running) != [(0,)]:
+            await asyncio.sleep(0.05)
+
+
 async def test_a_lock_of_somebody_else_is_not_waited_for_long(subject: Subject, databases: Databases) -> None:
     """A table under `ACCESS EXCLUSIVE` gives an error within the lock's time, not the statement's."""
-    import psycopg
-
     url = databases.url(make_url(subject.url).database or "", "thresher_admin")
     async with await psycopg.AsyncConnection.connect(url) as other:
         await other.execute("lock table customer in access exclusive mode")

@@ -132,7 +132,7 @@ class MySQLSession:
 
     def explain(self, sql: str, tag: Tag, seconds: float) -> Rows:
         """See `Session`."""
-        statement = sql if first_word(sql) in ("explain", "desc", "describe") else f"explain {sql}"
+        statement = sql if first_word(sql) in ("explain", "desc", "describe") else f"explain format=traditional {sql}"
         with self._transaction(tag, seconds):
             return self._read(f"/* {session_name(tag, _TAG_BYTES)} */ {statement}", _EXPLAINED, ())
 

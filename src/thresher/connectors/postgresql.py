@@ -41,7 +41,7 @@ _Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 _NAME_BYTES: Final = 63
 _OWN_SECONDS: Final = 60.0
 _OWN: Final = Tag("", "", 0)
-_CHUNK: Final = 64
+_CHUNK: Final = 16
 """Rows that are held at once besides those that are kept."""
 _IDLE_SECONDS: Final = 60
 _EXPLAINED: Final = Caps(rows=5_000, cell=4_000)
@@ -117,7 +117,7 @@ class PostgresSession:
 
     def explain(self, sql: str, tag: Tag, seconds: float) -> Rows:
         """See `Session`."""
-        statement = sql if first_word(sql) == "explain" else f"explain {sql}"
+        statement = sql if first_word(sql) == "explain" else f"explain (analyze false) {sql}"
         with self._transaction(tag, seconds):
             return self._read(statement, _EXPLAINED, ())
 
