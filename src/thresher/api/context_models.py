@@ -84,6 +84,16 @@ class Surroundings(BaseModel):
     servers: list[str] = Field(description="Connected servers of the packs.")
 
 
+class GivenSchema(BaseModel):
+    """The part of a database's schema that fits the message."""
+
+    connection: str
+    dialect: str
+    tables: list[str] = Field(description="That are shown.")
+    schema_text: str = Field(alias="schema", description="Tables, columns, keys and joins, as a model reads them.")
+    left_out: str = Field("", description="In words; `query_database_schema` gives it.")
+
+
 class PromptResponse(BaseModel):
     """The answer to `process_prompt`."""
 
@@ -120,6 +130,7 @@ class ContextResponse(BaseModel):
     rules: list[GivenRules]
     tools: list[OfferedTool]
     passages: list[GivenPassage] = Field([], description="Of documents; absent where no repository is indexed.")
+    schemas: list[GivenSchema] = Field([], description="Of databases; absent where their rules were not chosen.")
     left_out: list[LeftOutEntry]
     next: str = Field("", description="The cursor that fetches what was left out; absent when nothing was.")
     intents: dict[str, float] = Field(description="The intents of the message, with their probabilities.")

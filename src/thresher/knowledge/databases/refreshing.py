@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -97,7 +97,7 @@ class Refresher:
 
     def begin(self, tenant: Tenant, held: Held) -> None:
         """Read a schema in the background."""
-        self._begin(self._watch(tenant, held), _quietly(self.read(tenant, held)))
+        self._begin(self._watch(tenant, held), _quietly(lambda: self.read(tenant, held)))
 
     async def look(self, tenant: Tenant, held: Held) -> bool:
         """Have a schema that is used read again, in the background, where it has changed; now and then.
@@ -108,7 +108,7 @@ class Refresher:
         watch = self._watch(tenant, held)
         if time.monotonic() - watch.looked >= LOOK_SECONDS and (watch.looking is None or watch.looking.done()):
             watch.looked = time.monotonic()
-            watch.looking = self._begin(watch, _quietly(self._look(tenant, held, watch)))
+            watch.looking = self._begin(watch, _quietly(lambda: self._look(tenant, held, watch)))
         if watch.looking is not None and not watch.looking.done():
             await asyncio.wait([watch.looking], timeout=LOOK_WAIT)
         return watch.reading is not None and not watch.reading.done()
@@ -146,7 +146,7 @@ class Refresher:
             self.begin(tenant, held)
             await asyncio.sleep(0)  # so that the reading has begun when the answer asks
         elif watch.deepening is None:
-            watch.deepening = self._begin(watch, _quietly(self._deepen(tenant, held)))
+            watch.deepening = self._begin(watch, _quietly(lambda: self._deepen(tenant, held)))
 
     async def _read(self, tenant: Tenant, held: Held, watch: _Watch) -> None:
         watch.looked = time.monotonic()
@@ -162,7 +162,7 @@ class Refresher:
             raise
         if watch.deepening is not None and not watch.deepening.done():
             watch.deepening.cancel()
-        watch.deepening = self._begin(watch, _quietly(self._deepen(tenant, held)))
+        watch.deepening = self._begin(watch, _quietly(lambda: self._deepen(tenant, held)))
 
     async def _store(self, tenant: Tenant, held: Held, schema: Schema) -> None:
         digest = await asyncio.to_thread(digest_of, schema)
@@ -264,7 +264,7 @@ class Refresher:
         state = "failed" if held.connection.state in ("new", "failed") else "stale"
         values = {"state": state, "problem": clean(problem)}
         await _quietly(
-            run_retrying(
+            lambda: run_retrying(
                 self._database,
                 tenant,
                 lambda link: queries.set_connection(link, tenant, held.id, held.changes, **values),
@@ -287,10 +287,10 @@ def _noted(schema: Schema) -> dict[str, Any]:
     }
 
 
-async def _quietly(work: Awaitable[Any]) -> None:
-    """Await work in the background; that it failed is logged, and what it is about says so."""
+async def _quietly(work: Callable[[], Awaitable[Any]]) -> None:
+    """Do work in the background; that it failed is logged, and what it is about says so."""
     try:
-        await work
+        await work()
     except (ThresherError, TimeoutError) as error:
         event(_logger, "schema not read", level=logging.WARNING, reason=str(error))
 
