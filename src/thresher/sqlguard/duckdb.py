@@ -13,7 +13,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import duckdb
 
@@ -308,12 +308,12 @@ def _nodes(value: Any, without: frozenset[str] = frozenset()) -> Iterator[Node]:
     while waiting:
         item = waiting.pop()
         if isinstance(item, dict):
-            if item.get("function_name") in without:  # pyright: ignore[reportUnknownMemberType]
-                continue
-            yield item  # pyright: ignore[reportUnknownVariableType]
-            waiting.extend(reversed(list(item.values())))  # pyright: ignore[reportUnknownArgumentType]
+            node = cast("dict[str, Any]", item)
+            if node.get("function_name") not in without:
+                yield node
+                waiting.extend(reversed(list(node.values())))
         elif isinstance(item, list):
-            waiting.extend(reversed(item))  # pyright: ignore[reportUnknownArgumentType]
+            waiting.extend(reversed(cast("list[Any]", item)))
 
 
 def _own(node: Node) -> float:

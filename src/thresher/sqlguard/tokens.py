@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
+from thresher.sqlguard.records import Rule
 from thresher.sqlguard.refusals import Refused
 
+Refusals: TypeAlias = Mapping[str, tuple[Rule, str, str]]
 Kind: TypeAlias = Literal["word", "name", "string", "number", "system", "symbol"]
 
 _BLANKS: Final = re.compile(r"(?:(?![\n\t\r])[\x00-\x1f]|[\x7f\x85\u2028\u2029]|\r(?!\n|\Z))")
@@ -71,9 +73,7 @@ class Lexicon:
     pattern: re.Pattern[str]
     symbols: frozenset[str]
     quote: tuple[str, str] = ('"', '"')
-    refused: Mapping[str, tuple[Literal["parameter", "relation", "operator"], str, str]] = field(
-        default_factory=dict[str, tuple[Literal["parameter", "relation", "operator"], str, str]]
-    )
+    refused: Refusals = field(default_factory=dict[str, tuple[Rule, str, str]])
     introducers: frozenset[str] = frozenset()
 
 
@@ -86,7 +86,9 @@ def lexicon(
     word: str = r"[^\W\d][\w$]*+",
     prefixes: str = "",
     system: str = r"(?!)",
-    **others: object,
+    quote: tuple[str, str] = ('"', '"'),
+    refused: Refusals | None = None,
+    introducers: frozenset[str] = frozenset(),
 ) -> Lexicon:
     """Builds a lexicon from the parts in which engines differ; each is a regular expression.
 
@@ -98,7 +100,9 @@ def lexicon(
         word: A word or a name without quotes.
         prefixes: Letters that may stand before a string without changing where it ends.
         system: A variable of the engine.
-        others: Further fields of the lexicon.
+        quote: What the tree's grammar quotes names with.
+        refused: Marks with a refusal of their own.
+        introducers: Words that say what the bytes of a string are.
     """
     known = symbols.split()
     marks = "|".join(re.escape(mark) for mark in sorted(known, key=len, reverse=True))
@@ -109,7 +113,7 @@ def lexicon(
         r"|(?P<number>(?:0[xX][0-9A-Fa-f]++|(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?)(?![\w$#@.'\"`\[]))"
         rf"|(?P<system>{system})|(?P<word>{word})|(?P<symbol>(?!--|/\*)(?:{marks}|;))"
     )
-    return Lexicon(re.compile(source, re.DOTALL), frozenset(known), **others)  # pyright: ignore[reportArgumentType]
+    return Lexicon(re.compile(source, re.DOTALL), frozenset(known), quote, refused or {}, introducers)
 
 
 def read_tokens(sql: str, lexicon: Lexicon) -> tuple[list[Token], str]:
@@ -157,7 +161,7 @@ def _token(group: str, text: str, at: int, lexicon: Lexicon) -> tuple[Token, str
         return _name(text, at, lexicon)
     if group == "bits":
         return Token("number", text, at, end), text
-    return Token(group, text, at, end), text  # type: ignore[arg-type]  # the pattern's groups are the kinds
+    return Token(cast("Kind", group), text, at, end), text
 
 
 def _name(text: str, at: int, lexicon: Lexicon) -> tuple[Token, str]:

@@ -10,7 +10,7 @@ import functools
 import logging
 import unicodedata
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect as TreeDialect
@@ -204,7 +204,7 @@ def _nodes(root: exp.Expr) -> Iterator[exp.Expr]:
 
 def _values(node: exp.Expr, value: Any) -> Iterator[exp.Expr]:
     """The nodes in a part."""
-    for item in value if isinstance(value, list) else [value]:  # pyright: ignore[reportUnknownVariableType]
+    for item in cast("list[Any]", value) if isinstance(value, list) else [value]:
         if isinstance(item, exp.Expr):
             yield item
         elif isinstance(item, list):
