@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from typing import Any, Final
 
-from thresher.sqlguard.postgresql.costs import GROWING, ROWS, TEXTS, Sizes
+from thresher.sqlguard.postgresql.bounds import GROWING, is_growing_call
+from thresher.sqlguard.postgresql.costs import ROWS, TEXTS, Sizes
 from thresher.sqlguard.postgresql.grammar import DEEP, Body, Offsets, nodes_of
 from thresher.sqlguard.postgresql.lookup import ASKED, Lookup
 from thresher.sqlguard.postgresql.names import CATALOG, WORDS, refused_relation
@@ -110,6 +111,8 @@ class Walk:
         self._note(self.functions, ".".join(parts).lower(), at)
         if name in TEXTS or name in ROWS:
             self._sizes.calls.append((name, body, at))
+        elif is_growing_call(name):
+            self._sizes.numbers.append(("FuncCall", body, at))
         if name in ASKED:
             self._names.require_setting(body, at)
 
