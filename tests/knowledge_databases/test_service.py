@@ -74,11 +74,13 @@ async def test_a_statement_that_writes_is_refused_with_rule_and_place(
 
 
 async def test_an_error_of_the_database_is_told(service: DatabaseService, caller: Caller, shop: Path) -> None:
-    """The database's own message, without a traceback."""
+    """The database's own message, without a traceback, and the column that was probably meant."""
     await service.add_connection(caller, "shop", url(shop))
 
-    with pytest.raises(QueryFailed, match="no such column: nam"):
+    with pytest.raises(QueryFailed, match="no such column: nam") as failed:
         await service.query(caller, "shop", "select nam from customer")
+
+    assert "Did you mean the column name?" in failed.value.hint
 
 
 async def test_a_removed_connection_is_gone(service: DatabaseService, caller: Caller, shop: Path) -> None:

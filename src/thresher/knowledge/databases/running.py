@@ -33,6 +33,7 @@ from thresher.knowledge.databases.paging import cursor_of, place_of
 from thresher.knowledge.databases.queries import Held
 from thresher.knowledge.databases.sessions import Sessions
 from thresher.knowledge.databases.shelf import Shelf
+from thresher.knowledge.databases.suggestions import suggest
 from thresher.sqlguard import Knowledge, Verdict, judge
 
 _logger = logging.getLogger("thresher.knowledge")
@@ -177,7 +178,7 @@ class Runner:
         except QueryFailed as error:
             outcome: Outcome = "timeout" if isinstance(error, QueryTimeout) else "error"
             await self._end(statement, audit_id, ended(outcome, error=error.message))
-            raise
+            raise await self._helped(statement, verdict, error) from None
         except ThresherError as error:
             await self._end(statement, audit_id, ended("error", error=error.message))
             raise
@@ -196,6 +197,14 @@ class Runner:
             event(_logger, "outcome not noted", level=logging.ERROR, audit_id=audit_id, reason=str(error))
             return False
         return True
+
+    async def _helped(self, statement: Statement, verdict: Verdict, error: QueryFailed) -> QueryFailed:
+        """The error, with the column or table in its hint that was probably meant."""
+        catalog = await self._shelf.catalog(statement.caller.tenant, statement.held)
+        if catalog is None:
+            return error
+        meant = await asyncio.to_thread(suggest, error.message, catalog, verdict.tables)
+        return type(error)(error.message, hint=f"{meant} {error.hint}".strip()) if meant else error
 
 
 _REASONS: Final = {"rows": "more rows exist than were asked for", "bytes": "the rows are too large for one answer"}
