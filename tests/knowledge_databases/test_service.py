@@ -76,6 +76,7 @@ async def test_a_statement_that_writes_is_refused_with_rule_and_place(
 async def test_an_error_of_the_database_is_told(service: DatabaseService, caller: Caller, shop: Path) -> None:
     """The database's own message, without a traceback, and the column that was probably meant."""
     await service.add_connection(caller, "shop", url(shop))
+    await service.query_database_schema(caller, "shop")
 
     with pytest.raises(QueryFailed, match="no such column: nam") as failed:
         await service.query(caller, "shop", "select nam from customer")
