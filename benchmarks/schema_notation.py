@@ -34,9 +34,14 @@ _TYPES: dict[str, tuple[str, Family]] = {
 
 def read_notation(name: str) -> list[LabelledSchema]:
     """The schemas of one file: `tuned`, `held_out`, `known`."""
+    return parse_notation((FOLDER / f"{name}.txt").read_text(encoding="utf-8"))
+
+
+def parse_notation(text: str) -> list[LabelledSchema]:
+    """The schemas of a text."""
     found: list[LabelledSchema] = []
-    lines = (FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines()
-    for line in (line.strip() for line in lines if line.strip() and not line.startswith("#")):
+    lines = text.splitlines()
+    for line in (line.strip() for line in lines if line.strip() and not line.strip().startswith("#")):
         if line.startswith("=="):
             found.append(LabelledSchema(line[2:].partition(":")[0].strip(), ()))
         else:

@@ -1,8 +1,9 @@
-"""`thresher eval tools` from files to figures."""
+"""`thresher eval tools` and `thresher eval relations` from files to figures."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 from tests.cli.conftest import Command
@@ -79,3 +80,63 @@ def test_a_wrong_file_is_named_with_its_line(command: Command, tmp_path: Path) -
 
     assert ended.code == 2
     assert "queries.jsonl, line 2" in ended.err
+
+
+RELATION_KEYS = {
+    "precision",
+    "recall",
+    "f1",
+    "average_precision",
+    "declared",
+    "found",
+    "right",
+    "tables",
+    "databases",
+    "wrong",
+}
+SCHEMA = {
+    "db_id": "shop",
+    "table_names_original": ["customers", "orders"],
+    "column_names_original": [[-1, "*"], [0, "id"], [1, "id"], [1, "customer_id"], [1, "secret"]],
+    "column_types": ["text", "number", "number", "number", "number"],
+    "primary_keys": [1, 2],
+    "foreign_keys": [[3, 1], [4, 1]],
+}
+
+
+def test_schemas_of_a_file_give_figures_and_what_was_missed(command: Command, tmp_path: Path) -> None:
+    """As JSON, and for a reader."""
+    path = tmp_path / "tables.json"
+    path.write_text(json.dumps([SCHEMA]))
+    figures = command("eval", "relations", "--schemas", str(path), "--json").json
+    shown = command("eval", "relations", "--schemas", str(path)).out
+
+    assert set(figures) >= RELATION_KEYS
+    assert (figures["precision"], figures["recall"], figures["with_data"]) == (1.0, 0.5, False)
+    assert [(one["kind"], one["child"]) for one in figures["wrong"]] == [("missed", "orders(secret)")]
+    assert "orders(secret) -> customers(id)" in shown
+
+
+def test_a_database_is_looked_at_with_and_without_its_data(command: Command, tmp_path: Path) -> None:
+    """A relative path is meant from here; values refute what names suggest."""
+    with sqlite3.connect(tmp_path / "shop.db") as database:
+        database.executescript(
+            "create table customers (id integer primary key); create table orders (id integer primary key,"
+            " customer_id integer); insert into customers values (1), (2); insert into orders values (1, 8), (2, 9);"
+        )
+    url = f"sqlite:///{tmp_path / 'shop.db'}"
+    with_data = command("eval", "relations", "--database", url, "--json").json
+    alone = command("eval", "relations", "--database", url, "--no-data", "--json").json
+
+    assert (with_data["found"], with_data["with_data"]) == (0, True)
+    assert (alone["found"], alone["with_data"]) == (1, False)
+
+
+def test_one_of_both_must_be_given(command: Command, tmp_path: Path) -> None:
+    """Neither, both, and an address that is none."""
+    both = command("eval", "relations", "--database", "sqlite:////x.db", "--schemas", str(tmp_path))
+    unknown = command("eval", "relations", "--database", "mongo://here/x", "--json")
+
+    assert (both.code, unknown.code) == (2, 2)
+    assert "--schemas" in both.err
+    assert "unknown kind of database" in unknown.out

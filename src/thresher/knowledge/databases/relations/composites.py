@@ -14,19 +14,22 @@ from thresher.knowledge.databases.models import Evidence, PotentialRelation
 from thresher.knowledge.databases.relations.keys import BASE_KINDS, KEYABLE
 from thresher.knowledge.databases.relations.naming import column_prefix, read_column
 from thresher.knowledge.databases.relations.records import ColumnName
-from thresher.knowledge.databases.relations.weighing import judge_types, score_of
+from thresher.knowledge.databases.relations.weighing import OWN_KEY, judge_types, score_of
 from thresher.knowledge.databases.relations.words import loose, shortens
 
 OWN_COLUMN = 3.4
 OWN_PART = 2.7
 CONTAINS_NAME = 3.2
-LONGER_KEY = 2.3
+LONGER_KEY = 0.9
 ONLY_COLUMNS = 0.6
 EXTENDS = 2.6
 SAME_KEY = -3.0
 OTHER_SCHEMA = -0.5
 _MOST_TABLES = 300
+_MOST_EXTENDING = 20
 _MOST_COLUMNS = 8
+_SURE = 0.5
+"""Score from which a relation makes another one needless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +53,15 @@ def find_composites(
     if not any(len(key) > 1 for table in tables for key in (table.primary_key, *table.unique)):
         return []
     held = _columns_by_name(tables)
+    sharing: dict[str, list[int]] = defaultdict(list)
+    for number, (first, *_) in enumerate(words):
+        sharing[first].append(number)
     best: dict[tuple[int, frozenset[str]], PotentialRelation] = {}
     for number, table in enumerate(tables):
         for key in (table.primary_key, *table.unique) if table.kind in BASE_KINDS else ():
             if 1 < len(key) <= _MOST_COLUMNS:
-                for child, relation in _pointing(tables, words, number, key, held):
+                extending = [child for child in sharing[words[number][0]] if _extends(words[child], words[number])]
+                for child, relation in _pointing(tables, words, number, key, held, extending[:_MOST_EXTENDING]):
                     place = (child, frozenset(relation.columns))
                     if relation.score >= threshold and _better(relation, best.get(place)):
                         best[place] = relation
@@ -66,7 +73,9 @@ def _said_by_longer(relation: PotentialRelation, others: Sequence[PotentialRelat
     longer = [
         (one.target_schema, one.target_table)
         for one in others
-        if (one.schema, one.table) == (relation.schema, relation.table) and set(relation.columns) < set(one.columns)
+        if (one.schema, one.table) == (relation.schema, relation.table)
+        and set(relation.columns) < set(one.columns)
+        and one.score >= _SURE
     ]
     target = (relation.target_schema, relation.target_table)
     onward = {(one.schema, one.table) for one in others if (one.target_schema, one.target_table) == target}
@@ -74,6 +83,10 @@ def _said_by_longer(relation: PotentialRelation, others: Sequence[PotentialRelat
         (one.schema, one.name) for one in tables for key in one.foreign_keys if (key.schema, key.table) == target
     }
     return any(place in onward for place in longer)
+
+
+def _extends(entity: tuple[str, ...], parent: tuple[str, ...]) -> bool:
+    return len(entity) > len(parent) and entity[: len(parent)] == parent
 
 
 def _better(relation: PotentialRelation, other: PotentialRelation | None) -> bool:
@@ -107,8 +120,18 @@ def _pointing(
     number: int,
     key: tuple[str, ...],
     held: Mapping[str, Sequence[_Held]],
+    extending: Sequence[int],
 ) -> Iterator[tuple[int, PotentialRelation]]:
-    """Tables that hold all columns of one key."""
+    """Tables that hold all columns of one key.
+
+    Args:
+        tables: The schema.
+        words: What `table_words` says of them.
+        number: The key's table.
+        key: Its columns.
+        held: Columns by the names that they go by.
+        extending: Tables whose name begins with this one's; they may call its columns as it does.
+    """
     table = tables[number]
     columns = {column.name: column for column in table.columns}
     if any(name not in columns or columns[name].family not in KEYABLE for name in key):
@@ -116,6 +139,11 @@ def _pointing(
     prefix = column_prefix(table)
     members = [_member_names(name, prefix, words[number]) for name in key]
     where = [_by_table([one for name in names for one in held.get(name, ())]) for names in members]
+    for name, places in zip(key, where, strict=True):
+        for child in extending:
+            same = next((column for column in tables[child].columns if column.name == name), None)
+            if same is not None:
+                places.setdefault(child, same)
     rarest = min(where, key=len)
     if len(rarest) > _MOST_TABLES:
         return
@@ -173,12 +201,15 @@ def _named(
     """Why these columns mean that table, and are not merely called the same."""
     contains = _contains(entity, parent)
     names = {column.name for column in columns}
-    if set(table.primary_key) == names:
+    own = max((_own(read_column(column.name), parent) for column in key), default=0.0)
+    same_key = set(table.primary_key) == names
+    if same_key and (not own or entity == parent):
         yield Evidence("direction", "both tables have this key", SAME_KEY)
         if contains and len(entity) > len(parent):
             yield Evidence("name", "its table's name extends the other's", EXTENDS + CONTAINS_NAME)
         return
-    own = max((_own(read_column(column.name), parent) for column in key), default=0.0)
+    if same_key:
+        yield Evidence("direction", "they are the table's own key: at most one row each", OWN_KEY)
     if own:
         yield Evidence("name", "all columns of the key are here, one of them the table's own", own)
     elif contains:

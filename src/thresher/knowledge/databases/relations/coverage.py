@@ -20,7 +20,8 @@ NEARLY = -0.2
 PARTLY = -1.8
 HARDLY = -4.5
 MOST = COVERED_TELLING
-OUT_OF_RANGE = -3.0
+OUT_OF_RANGE = -4.5
+OUT_OF_SAMPLE = -0.8
 IN_RANGE = 0.2
 TOO_MANY = -3.0
 _ALL = 0.995
@@ -30,14 +31,20 @@ _ENOUGH = 3
 _TELLING = 8
 
 
-def judge_values(child: Profile, parent: Profile) -> Iterator[Evidence]:
-    """What the values speak for or against."""
+def judge_values(child: Profile, parent: Profile, *, whole: bool) -> Iterator[Evidence]:
+    """What the values speak for or against.
+
+    Args:
+        child: The sample of the column.
+        parent: The sample of the key.
+        whole: Whether all rows of the key's table were looked at.
+    """
     if child.distinct == 0 or child.count == (child.nulls or 0):
         return
     if child.values and parent.values is not None and parent.complete:
         yield _coverage(child.values, parent.values)
     else:
-        yield from _range(child, parent)
+        yield from _range(child, parent, whole=whole)
     if parent.complete and parent.distinct is not None and (child.distinct or 0) > parent.distinct:
         text = f"{child.distinct} different values, the key has {parent.distinct}"
         yield Evidence("cardinality", text, TOO_MANY)
@@ -60,15 +67,14 @@ def _covered(child: frozenset[str], parent: frozenset[str]) -> float:
     return round(COVERED_TELLING * max(amount, 0.5 if len(child) >= _ENOUGH else 0.3), 2)
 
 
-def _range(child: Profile, parent: Profile) -> Iterator[Evidence]:
+def _range(child: Profile, parent: Profile, *, whole: bool) -> Iterator[Evidence]:
     bounds = [_number(value) for value in (child.low, child.high, parent.low, parent.high)]
     low, high, least, most = bounds
     if low is None or high is None or least is None or most is None:
         return
     if low < least or high > most:
         text = f"values from {low} to {high}, the key's from {least} to {most}"
-        whole = parent.distinct is not None and parent.count == parent.distinct
-        yield Evidence("range", text, OUT_OF_RANGE if whole else OUT_OF_RANGE / 3)
+        yield Evidence("range", text, OUT_OF_RANGE if whole else OUT_OF_SAMPLE)
     else:
         yield Evidence("range", f"values from {low} to {high} lie within the key's", IN_RANGE)
 

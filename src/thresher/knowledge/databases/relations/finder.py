@@ -210,7 +210,7 @@ def _not_implied(
 ) -> Iterator[PotentialRelation]:
     """Leave out relations of one column that a relation of several says already, by way of its parent."""
     covering: dict[tuple[str, str, str], list[tuple[PotentialRelation, str]]] = defaultdict(list)
-    for whole in composites:
+    for whole in (one for one in composites if one.score >= THRESHOLD):
         for column, target in zip(whole.columns, whole.target_columns, strict=True):
             covering[whole.schema, whole.table, column].append((whole, target))
     towards = _targets(singles, tables)

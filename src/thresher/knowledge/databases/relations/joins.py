@@ -21,7 +21,7 @@ Place: TypeAlias = tuple[str, str]
 LONGEST: Final = 5
 """Keys on the way between two tables at most."""
 _DOUBT = 2.0
-_SIBLINGS = 0.6
+_SIBLINGS = 1.5
 """What it costs to go up to a parent and down to another child: rows are joined that merely share it."""
 _HUB = 0.08
 _VISITED_MOST = 20_000

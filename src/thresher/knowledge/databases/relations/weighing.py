@@ -110,7 +110,8 @@ def _values(profiles: Profiles, table: Table, column: Column, target: Table, key
     child = profiles.columns.get((table.schema, table.name, column.name))
     parent = profiles.columns.get((target.schema, target.name, key.name))
     if child is not None and parent is not None and child.count and parent.count:
-        yield from judge_values(child, parent)
+        rows = profiles.rows.get((target.schema, target.name))
+        yield from judge_values(child, parent, whole=parent.complete or parent.count == rows)
 
 
 def score_of(evidence: Iterable[Evidence]) -> float:

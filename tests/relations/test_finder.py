@@ -1,0 +1,211 @@
+"""What looks like a foreign key, and what does not."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from tests.relations.shapes import found, sample, samples, tables_of, told
+from thresher.connectors import Profile, Table
+from thresher.knowledge.databases import find_relations
+from thresher.knowledge.databases.relations import columns_wanted
+
+FINDS = {
+    "a plural table and its key": (
+        "customers: *id i\norders: *id i, customer_id i",
+        "orders.customer_id > customers.id",
+    ),
+    "a role before the table": (
+        "addresses: *id i\norders: *id i, billing_address_id i",
+        "orders.billing_address_id > addresses.id",
+    ),
+    "a role that people have": (
+        "Employee: *EmployeeId i\nCustomer: *CustomerId i, SupportRepId i",
+        "Customer.SupportRepId > Employee.EmployeeId",
+    ),
+    "a row of its own table": (
+        "employees: *employee_id i, reports_to i",
+        "employees.reports_to > employees.employee_id",
+    ),
+    "a parent in a tree": ("nodes: *id i, parent_id i", "nodes.parent_id > nodes.id"),
+    "a qualified parent": ("category: *id i, parent_category_id i", "category.parent_category_id > category.id"),
+    "a verb of the table": (
+        "shippers: *shipper_id i\norders: *id i, ship_via i",
+        "orders.ship_via > shippers.shipper_id",
+    ),
+    "whoever did it": ("users: *id i\norders: *id i, booked_by i", "orders.booked_by > users.id"),
+    "a short form": ("departments: *id i\nemployees: *id i, dept_id i", "employees.dept_id > departments.id"),
+    "first letters": ("purchase_orders: *id i\nreceipts: *id i, po_id i", "receipts.po_id > purchase_orders.id"),
+    "a name with its own table's": (
+        "order_statuses: *id i\ninvoice_statuses: *id i\norders: *id i, status_id i",
+        "orders.status_id > order_statuses.id",
+    ),
+    "a table with an empty word": (
+        "product_master: *id i\nsales: *id i, product_id i",
+        "sales.product_id > product_master.id",
+    ),
+    "no border at all": ("MOVIE: *MOVIEID i\nREVIEW: *REVIEWID i, MOVIEID i", "REVIEW.MOVIEID > MOVIE.MOVIEID"),
+    "a natural key": (
+        "countries: *country_code c2\ncities: *id i, country_code c2",
+        "cities.country_code > countries.country_code",
+    ),
+    "a unique code beside the key": (
+        "countries: *id i, code c2!\ncities: *id i, country_code c2",
+        "cities.country_code > countries.code",
+    ),
+    "no key word": ("artist: *id i\nalbum: *id i, artist i", "album.artist > artist.id"),
+    "German forms": ("Kunden: *KundeNr i\nAuftraege: *AuftragNr i, KundenNr i", "Auftraege.KundenNr > Kunden.KundeNr"),
+    "a row for a row": ("users: *id i\nuser_settings: *user_id i, theme t", "user_settings.user_id > users.id"),
+    "a key that is not declared": (
+        "parts: part_id i, name t\nuses: part_id i, amount n",
+        "uses.part_id > parts.part_id",
+    ),
+    "another schema": (
+        "hr.person: *person_id i\nfin.payment: *id i, person_id i",
+        "payment.person_id > person.person_id",
+    ),
+    "types of different families with one name": (
+        "stadium: *stadium_id i\nconcert: *id i, stadium_id t",
+        "concert.stadium_id > stadium.stadium_id",
+    ),
+}
+LEAVES = {
+    "another type": "region: *region_id i\ncustomers: *id i, region t",
+    "a measure": "orders: *order_id i\nproducts: *id i, units_on_order i",
+    "a number of rows": "guests: *id i\nrooms: *id i, number_of_guests i",
+    "a price": "prices: *id i\nitems: *id i, price n, unit_price n",
+    "a name in text": "customers: *customer_id t\norders: *id i, customer_name t",
+    "its own key": "orders: *order_id i\ncustomers: *customer_id i",
+    "keys called id": "a: *id i\nb: *id i",
+    "a polymorphic pair": "posts: *id i\ncomments: *id i, commentable_id i, commentable_type t",
+    "a view as parent": "view customers: id i\norders: *id i, customer_id i",
+    "a view as child": "customers: *id i\nview orders: id i, customer_id i",
+    "a key of several columns in part": "lines: *order_no i, *line_no i\nnotes: *id i, line_no i",
+    "dates and booleans": "days: *day d\nevents: *id i, day d, active o",
+    "words that end like a key": "pa: *id i\nbills: *id i, paid i, valid i",
+}
+
+
+@pytest.mark.parametrize(("schema", "relation"), FINDS.values(), ids=FINDS.keys())
+def test_a_key_is_found(schema: str, relation: str) -> None:
+    """By its name, its type and what it points to."""
+    assert found(schema) == {relation}
+
+
+@pytest.mark.parametrize("schema", LEAVES.values(), ids=LEAVES.keys())
+def test_what_is_no_key_is_left(schema: str) -> None:
+    """However it is called."""
+    assert found(schema) == set()
+
+
+def test_a_declared_key_is_not_repeated() -> None:
+    """Nor is its column given another parent."""
+    assert found("customers: *id i\norders: *id i, customer_id i>customers") == set()
+
+
+def test_a_column_has_one_parent_and_says_where_it_doubts() -> None:
+    """Of two tables that fit alike one is given, less surely."""
+    schema = "x.customers: *id i\ny.customers: *id i\nz.orders: *id i, customer_id i"
+    (one,) = find_relations(tables_of(schema))
+    (sure,) = find_relations([table for table in tables_of(schema) if table.schema != "y"])
+
+    assert one.target_table == "customers"
+    assert one.score < sure.score
+    assert any("nearly as well" in evidence.text for evidence in one.evidence)
+
+
+def test_evidence_adds_up_to_the_score_and_stands_strongest_first() -> None:
+    """Scores are probabilities, relations come best first."""
+    relations = find_relations(
+        tables_of("customers: *id i\nsales_rep: *id i\norders: *id i, customer_id i, cust_ref_id i")
+    )
+
+    assert [one.score for one in relations] == sorted((one.score for one in relations), reverse=True)
+    for one in relations:
+        weights = [abs(evidence.weight) for evidence in one.evidence]
+        assert weights == sorted(weights, reverse=True)
+        assert 0.5 <= one.score < 1
+
+
+def test_the_order_of_the_tables_changes_nothing() -> None:
+    """The same schema gives the same relations."""
+    tables = list(tables_of("\n".join(schema for schema, _ in FINDS.values() if "." not in schema.split(":")[0])))
+    unique = list({table.name: table for table in tables}.values())
+    shuffled = random.Random(3).sample(unique, len(unique))
+
+    assert find_relations(shuffled) == find_relations(unique)
+
+
+def test_nothing_in_gives_nothing_out() -> None:
+    """No tables, a table without columns, names without letters."""
+    assert find_relations([]) == []
+    assert find_relations([Table("", "", "table", ())]) == []
+    assert find_relations([*tables_of("___: *_ i\n1: *2 i, 3 i"), Table("", "a", "table", ())]) == []
+
+
+def test_the_limit_keeps_the_best() -> None:
+    """Of what was found."""
+    tables = tables_of("customers: *id i\nemployees: *id i\norders: *id i, customer_id i, approved_by i")
+
+    assert told(find_relations(tables, limit=1)) == {"orders.customer_id > customers.id"}
+
+
+CODES = [f"K{number * 37 % 1000:03}" for number in range(40)]
+PLANTS = "plants: *plant_id i\nmachines: *id i, plant_id i"
+
+
+def test_values_that_the_parent_lacks_refute_a_name() -> None:
+    """Half of them are no keys."""
+    profiles = samples(plants__plant_id=sample(1, 2, 3), machines__plant_id=sample(2, 3, 8, 9))
+
+    assert found(PLANTS) == {"machines.plant_id > plants.plant_id"}
+    assert found(PLANTS, profiles) == set()
+
+
+def test_values_that_the_parent_has_make_it_surer() -> None:
+    """The score rises, and the evidence says how many were covered."""
+    profiles = samples(plants__plant_id=sample(*range(1, 30)), machines__plant_id=sample(*range(1, 20), rows=400))
+    (plain,) = find_relations(tables_of(PLANTS))
+    (one,) = find_relations(tables_of(PLANTS), profiles)
+
+    assert one.score > plain.score
+    assert any(evidence.kind == "coverage" and "100%" in evidence.text for evidence in one.evidence)
+
+
+def test_an_empty_column_says_nothing() -> None:
+    """Neither for nor against."""
+    empty = replace(sample(), distinct=0, low=None, high=None)
+    profiles = samples(plants__plant_id=sample(1, 2), machines__plant_id=empty)
+
+    assert [one.score for one in find_relations(tables_of(PLANTS), profiles)] == [
+        one.score for one in find_relations(tables_of(PLANTS))
+    ]
+
+
+def test_values_out_of_range_refute_where_not_all_are_known() -> None:
+    """A sample in part still knows the smallest and the largest."""
+    parent = Profile(9_000, 0, 9_000, 1, 9_000, frozenset(map(str, range(5_000))), complete=False)
+    known = samples(plants__plant_id=parent, machines__plant_id=sample(10, 20, 77_000))
+    profiles = replace(known, rows={("", "plants"): 9_000})
+
+    assert found(PLANTS, profiles) == set()
+
+
+def test_telling_values_find_a_key_that_no_name_does() -> None:
+    """Codes do not meet by chance; the numbers from one upwards do."""
+    schema = "q1: *a t\nq2: *b i, c t"
+    coded = samples(q1__a=sample(*CODES), q2__c=sample(*CODES[:20]))
+    counted = samples(q1__a=sample(*map(str, range(1, 40))), q2__c=sample(*map(str, range(1, 20))))
+
+    assert found(schema, coded) == {"q2.c > q1.a"}
+    assert found(schema, counted) == set()
+
+
+def test_samples_are_wanted_where_they_may_tell() -> None:
+    """Both ends of a doubtful pair; bounded."""
+    tables = tables_of("plants: *plant_id i\nmachines: *id i, plant_id i, weight n, note t")
+
+    assert columns_wanted(tables) == {("", "plants", "plant_id"), ("", "machines", "plant_id")}
+    assert len(columns_wanted(tables, most=1)) == 1
