@@ -202,6 +202,28 @@ def test_a_statement_is_cancelled_from_another_thread(session: SqliteSession) ->
     assert rows_of(session, "SELECT 1") == [(1,)]
 
 
+def test_closing_below_a_running_statement_frees_nothing_that_it_reads(shop: Path) -> None:
+    """The statement ends first; closing below it once brought the process down."""
+    endless = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT hex(x) FROM r WHERE x < 0"
+    ended: list[str] = []
+
+    def read(session: SqliteSession) -> None:
+        ended.append(problem_of(session, endless, seconds=20).code)
+
+    for _ in range(10):
+        session = session_of(shop)
+        thread = threading.Thread(target=read, args=(session,))
+        thread.start()
+        while thread.is_alive():
+            session.cancel()
+            if session._at_work.locked():
+                session.close()
+        thread.join()
+        session.close()
+
+    assert ended == ["query_timeout"] * 10
+
+
 def test_memory_has_an_end(session: SqliteSession) -> None:
     """A text without end fails by its length, and so does a blob."""
     problems = [

@@ -7,6 +7,7 @@ prepared under an allow-list, and its time is watched from inside the engine.
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -88,6 +89,7 @@ class SqliteSession:
         self._options = options
         self._until = 0.0
         self._cancelled = False
+        self._at_work = threading.Lock()
         self._rules = Rules(frozenset())
         self._seen, self._immutable, self._database = self._connect()
 
@@ -172,12 +174,27 @@ class SqliteSession:
         return not self._database.in_transaction
 
     def close(self) -> None:
-        """See `Session.close`."""
+        """See `Session.close`; below a running statement it would free what that reads, so that is only cancelled."""
+        if not self._at_work.acquire(blocking=False):
+            self.cancel()
+            return
+        try:
+            self._shut()
+        finally:
+            self._at_work.release()
+
+    def _shut(self) -> None:
         with suppress(sqlite3.Error):
             self._database.close()
 
     @contextmanager
     def _reading(self, seconds: float) -> Generator[None]:
+        """As `_transaction`; the file is not closed below it."""
+        with self._at_work, self._transaction(seconds):
+            yield
+
+    @contextmanager
+    def _transaction(self, seconds: float) -> Generator[None]:
         """A transaction that only reads, watched by the clock and rolled back; the file must not change below it."""
         self._refresh()
         self._cancelled = False
@@ -220,7 +237,7 @@ class SqliteSession:
         except OSError:
             raise _gone(self._file) from None
         if now.inode != self._seen.inode or (self._immutable and now != self._seen):
-            self.close()
+            self._shut()
             self._seen, self._immutable, self._database = self._connect()
 
     def _connect(self) -> tuple[_Seen, bool, sqlite3.Connection]:
