@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from tests.audit.conftest import KEY, attempt
 from thresher.audit import AuditLog, Ended, Filters
-from thresher.core import AuditBroken, Caller, InvalidInput, StoreUnavailable, Tenant, traced
+from thresher.core import AuditBroken, Caller, InvalidInput, NotFound, StoreUnavailable, Tenant, traced
 from thresher.store import Database, SecretBox
 
 SOON = dt.timedelta(seconds=5)
@@ -283,6 +283,19 @@ async def test_a_tenant_that_is_dropped_takes_its_log_along(
     unseen = await AuditLog(database, secrets).verify(again)
 
     assert (found.sound, unseen.sound) == (False, True)
+
+
+async def test_a_tenant_that_is_gone_is_an_error_of_its_own(database: Database, log: AuditLog) -> None:
+    """Whether or not something was noted before; nothing may run."""
+    unknown, known = await database.tenant("gone-unknown"), await database.tenant("gone-known")
+    await log.decide(Caller(known), attempt())
+    await database.drop_tenant(unknown)
+    await database.drop_tenant(known)
+
+    with pytest.raises(NotFound, match="gone"):
+        await log.decide(Caller(unknown), attempt())
+    with pytest.raises(AuditBroken):
+        await log.decide(Caller(known), attempt())
 
 
 async def test_another_secret_key_is_named_as_the_reason(database: Database, log: AuditLog, caller: Caller) -> None:

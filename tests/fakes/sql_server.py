@@ -17,6 +17,7 @@ TOOLS = [
     {"name": "execute", "description": "Executes SQL.", "inputSchema": SQL},
     {"name": "batch", "description": "Runs many.", "inputSchema": MANY},
     {"name": "where", "description": "Says where.", "inputSchema": {"type": "object", "properties": {}}},
+    {"name": "hang", "description": "Never answers.", "inputSchema": SQL},
     {"name": "die", "description": "Ends the server.", "inputSchema": SQL},
 ]
 
@@ -56,7 +57,7 @@ sys.stderr.write(f"connecting to {ADDRESS}\n")
 sys.stderr.flush()
 for line in sys.stdin:
     message = json.loads(line)
-    if "id" not in message:
+    if "id" not in message or message.get("params", {}).get("name") == "hang":
         continue
     reply: dict = {"jsonrpc": "2.0", "id": message["id"]}
     try:

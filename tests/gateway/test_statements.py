@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,13 @@ import pytest
 from cryptography.fernet import Fernet
 from fastmcp import Client
 
-from tests.gateway.talking import text
+from tests.audit.conftest import attempt
+from tests.gateway.talking import connect, served, text
+from tests.support.product import opened
 from tests.support.pypi import program
 from thresher.audit import AuditLog, Entry, Filters
-from thresher.core import Caller, Tenant
+from thresher.core import Caller, Settings, Tenant
+from thresher.embedding import Encoder
 from thresher.gateway import build_gateway
 from thresher.services import Services
 from thresher.store import Database, SecretBox
@@ -82,6 +85,13 @@ async def ask(client: Client[Any], tool: str, /, **arguments: Any) -> tuple[bool
 async def noted(services: Services, **filters: Any) -> list[Entry]:
     """The log, oldest first."""
     return [*reversed((await services.audit.entries(services.caller, Filters(**filters))).entries)]
+
+
+async def eventually_noted(services: Services, fits: Callable[[Entry], bool]) -> None:
+    """Wait for a line in the log."""
+    async with asyncio.timeout(20):
+        while not any(fits(entry) for entry in await noted(services)):
+            await asyncio.sleep(0.01)
 
 
 async def test_a_statement_that_reads_is_noted_and_run(client: Client[Any], services: Services) -> None:
@@ -150,6 +160,40 @@ async def test_an_error_of_the_server_is_noted(client: Client[Any], services: Se
     assert second.ended.error
 
 
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_client_that_goes_is_noted(services: Services, file: Path, mode: str) -> None:
+    """Its statement was passed on; that it was given up is its outcome."""
+    await add(services, file, GuardedSql("sqlite"))
+    async with served(services) as url, connect(url, mode) as client:
+        calling = asyncio.ensure_future(ask(client, "db_hang", sql="select 1"))
+        await eventually_noted(services, lambda entry: entry.attempt.sql == "select 1")
+        calling.cancel()
+        await asyncio.wait([calling])
+
+        await eventually_noted(services, lambda entry: entry.ended is not None)
+
+    (entry,) = await noted(services)
+    assert entry.ended is not None
+    assert entry.ended.outcome == "cancelled"
+
+
+async def test_a_call_that_takes_too_long_is_noted(
+    database: Database, tenant: Tenant, settings: Settings, encoder: Encoder, file: Path
+) -> None:
+    """As a time-out."""
+    impatient = settings.model_copy(update={"upstream_call_seconds": 1.0})
+    async with opened(database, tenant, impatient, encoder) as services:
+        await add(services, file, GuardedSql("sqlite"))
+        async with Client(build_gateway(services)) as client:
+            failed, _ = await ask(client, "db_hang", sql="select 1")
+
+        (entry,) = await noted(services)
+
+    assert failed
+    assert entry.ended is not None
+    assert (entry.ended.outcome, entry.ended.ms >= 900) == ("timeout", True)
+
+
 async def test_a_named_tool_cannot_be_called_without_its_statement(client: Client[Any], services: Services) -> None:
     """And none with something that is no text; tools without SQL are not touched."""
     missing = await client.call_tool_mcp("call_tool", {"name": "db_query", "arguments": {"sql": None}})
@@ -167,18 +211,12 @@ async def test_a_log_that_is_broken_lets_nothing_through(
     database: Database, services: Services, client: Client[Any], tenant: Tenant
 ) -> None:
     """No line, no statement."""
-    await AuditLog(database, SecretBox(Fernet.generate_key())).decide(Caller(tenant), (await _attempt()))
+    await AuditLog(database, SecretBox(Fernet.generate_key())).decide(Caller(tenant), attempt())
 
     failed, told = await ask(client, "db_query", sql="select 1")
 
     assert failed
     assert "audit verify" in told
-
-
-async def _attempt() -> Any:
-    from tests.audit.conftest import attempt
-
-    return attempt()
 
 
 async def test_calls_at_once_are_each_noted(client: Client[Any], services: Services) -> None:

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from psycopg.errors import UniqueViolation
+from psycopg.errors import ForeignKeyViolation, UniqueViolation
 
 from thresher.audit import queries
 from thresher.audit.anchors import Anchors
 from thresher.audit.links import NOTHING, Content, Head, Link, Signer
-from thresher.core import AuditBroken, Tenant
+from thresher.core import AuditBroken, NotFound, Tenant
 from thresher.store import Database
 
 _TOGETHER: Final = 50
@@ -60,6 +60,7 @@ class Writer:
 
         Raises:
             AuditBroken: The head is not as it was made.
+            NotFound: The tenant was dropped meanwhile.
             StoreUnavailable: The database cannot be reached; whether the link was written is open.
         """
         queue = self._queues.setdefault(tenant.id, _Queue())
@@ -127,6 +128,9 @@ class Writer:
                 ):
                     return self._written(tenant, head, links)
             return await self._write_locked(tenant, contents)
+        except ForeignKeyViolation:
+            self.forget(tenant)
+            raise NotFound("The tenant is gone, and its audit log with it.", hint="Sign in again.") from None
         except UniqueViolation:
             self.forget(tenant)
             raise broken("has links behind its head") from None
