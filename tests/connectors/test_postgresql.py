@@ -222,6 +222,33 @@ async def test_texts_are_read_as_the_guard_reads_them(subject: Subject) -> None:
     assert found.rows == (("a\\",),)
 
 
+async def test_keeping_house_changes_no_stamp(subject: Subject) -> None:
+    """ANALYZE and VACUUM are no change of the schema; a comment, a key and a function are."""
+    stamps = [await subject.connector.stamp()]
+    for statement in (
+        "analyze",
+        "vacuum",
+        "comment on column customer.name is 'who'",
+        "alter table customer add constraint named unique (name)",
+        "create function lower(int) returns int language sql as 'select 1'",
+        "drop function lower(int)",
+        "alter table customer drop constraint named",
+    ):
+        await subject.admin(statement)
+        stamps.append(await subject.connector.stamp())
+
+    assert stamps[0] == stamps[1] == stamps[2]
+    assert len(set(stamps[2:6])) == 4
+
+
+async def test_text_that_is_no_utf8_is_an_error_of_ours(subject: Subject) -> None:
+    """Half of a surrogate pair reaches no server, and no driver's error comes back."""
+    with pytest.raises(QueryFailed):
+        await ask(subject, "select '\ud800'")
+    with pytest.raises(QueryFailed):
+        await ask(subject, "select '\0'")
+
+
 async def test_only_readable_columns_are_shown(subject: Subject) -> None:
     """A table of which some columns may be read shows these; one without any is not there."""
     name = make_url(subject.url).username

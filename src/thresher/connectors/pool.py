@@ -19,7 +19,7 @@ from thresher.connectors.addresses import Address
 from thresher.connectors.connector import ConnectorOptions, Engine, Session
 from thresher.connectors.failures import failed
 from thresher.connectors.records import Caps, Health, Profiles, Rows, Schema, Tag
-from thresher.core import DatabaseUnavailable, QueryTimeout, ThresherError, event
+from thresher.core import DatabaseUnavailable, QueryFailed, QueryTimeout, ThresherError, event
 from thresher.sqlguard import Dialect, Knowledge
 
 _logger = logging.getLogger("thresher.connectors")
@@ -140,8 +140,8 @@ class PooledConnector:
             self._stoppers.submit(_quietly, session.cancel)
         self._drop_idle()
         while self._tidying:
-            await asyncio.wait(tuple(self._tidying), timeout=_STOPPING)
-            if self._busy and any(not one.done() for one in self._tidying):
+            _, late = await asyncio.wait(tuple(self._tidying), timeout=_STOPPING)
+            if late:
                 for session in tuple(self._busy):
                     self._stoppers.submit(_quietly, session.close)
                 break
@@ -167,29 +167,36 @@ class PooledConnector:
         return await self._ask(work, seconds, sql)
 
     async def _enter(self) -> None:
-        if self._closed:
-            raise DatabaseUnavailable("The connection was closed.", hint="Ask again.")
+        self._require_open()
         try:
-            await asyncio.wait_for(self._room.acquire(), self._options.connect_seconds)
+            async with asyncio.timeout(self._options.connect_seconds):
+                await self._room.acquire()
         except TimeoutError:
             raise DatabaseUnavailable(
                 f"All {self._options.sessions} sessions with the database are busy.",
                 hint="Try again when the statements that run have ended.",
             ) from None
 
+    def _require_open(self) -> None:
+        if self._closed:
+            raise DatabaseUnavailable("The connection was closed.", hint="Ask again.")
+
     async def _lease(self) -> tuple[Session, bool]:
         """A session, and whether it is new."""
+        self._require_open()
         if self._idle:
             return self._idle.pop().session, False
         opening = asyncio.get_running_loop().run_in_executor(self._threads, self._open)
         self._mind(opening)
         try:
-            return await asyncio.wait_for(asyncio.shield(opening), self._options.connect_seconds + _STOPPING), True
-        except BaseException as error:
+            await asyncio.wait((opening,), timeout=self._options.connect_seconds + _STOPPING)
+        except asyncio.CancelledError:
             opening.add_done_callback(self._close_late)
-            if isinstance(error, TimeoutError):
-                raise DatabaseUnavailable("The database does not answer.", hint="Check host and port.") from None
             raise
+        if not opening.done():
+            opening.add_done_callback(self._close_late)
+            raise DatabaseUnavailable("The database does not answer.", hint="Check host and port.")
+        return opening.result(), True
 
     def _open(self) -> Session:
         try:
@@ -203,34 +210,41 @@ class PooledConnector:
 
     async def _use(self, session: Session, work: Work[T], seconds: float, sql: str) -> T:
         """Run the work in a thread; when the time is up or the caller goes, it is stopped on the server."""
+        if self._closed:
+            self._give_back(session, usable=False)
+            self._require_open()
         self._busy.add(session)
         running = asyncio.get_running_loop().run_in_executor(self._threads, self._work, session, work, sql)
         self._mind(running)
         try:
-            result = await asyncio.wait_for(asyncio.shield(running), seconds + _GRACE)
-        except TimeoutError:
-            await self._stop(session, running)
-            raise QueryTimeout(
-                f"The statement took longer than {seconds:g} seconds and was cancelled.",
-                hint="Ask for less: filter, aggregate or limit it; sql_explain shows what costs.",
-            ) from None
+            await asyncio.wait((running,), timeout=seconds + _GRACE)
         except asyncio.CancelledError:
             stopping = asyncio.ensure_future(self._stop(session, running))
             self._mind(stopping)
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.shield(stopping)
             raise
-        except BaseException:
-            self._give_back(session, usable=False)
-            raise
-        self._give_back(session, usable=True)
-        return result
+        if not running.done():
+            await self._stop(session, running)
+            raise QueryTimeout(
+                f"The statement took longer than {seconds:g} seconds and was cancelled.",
+                hint="Ask for less: filter, aggregate or limit it; sql_explain shows what costs.",
+            )
+        self._give_back(session, usable=running.exception() is None)
+        return running.result()
 
     def _work(self, session: Session, work: Work[T], sql: str) -> T:
         try:
             return work(session)
         except self._engine.errors as error:
             raise failed(self._address.dialect, error, sql) from None
+        except (ValueError, OverflowError) as error:  # of drivers: text that is no UTF-8, dates beyond Python's
+            raise QueryFailed(
+                f"The database's driver cannot read a value of the answer, or the statement: {type(error).__name__}.",
+                hint="Convert the column to text in the statement.",
+            ) from None
+        except MemoryError:
+            raise QueryFailed("The answer is too large for memory.", hint="Ask for fewer or shorter values.") from None
 
     async def _stop(self, session: Session, running: asyncio.Future[Any]) -> None:
         """Cancel on the server; a statement that goes on loses its session, and its place when its thread ends."""

@@ -96,11 +96,11 @@ class PostgresSession:
         schemas: list[str] = found[0] if found else []
         self._default = schemas[0] if schemas else ""
         self._path = [name for name in schemas if name not in ("pg_catalog", "pg_temp")]
-        self._checks = _takes(connection, "set client_connection_check_interval = '2s'")
+        self._checks = _takes(connection, _CHECK_CLIENT)
 
     def knowledge(self) -> Knowledge:
         """See `Session`."""
-        with self._transaction(_OWN, _OWN_SECONDS, own=True):
+        with self._transaction(_OWN, _OWN_SECONDS):  # by the path of the statements to be judged
             functions = known_functions("postgresql", self._rows, self._options)
         return Knowledge(functions, self._version, {"standard_conforming_strings": "on"})
 
@@ -300,10 +300,11 @@ def _type_name(found: TypeInfo, code: int) -> str:
     return found.regtype if found.oid == code else f"{found.regtype}[]"
 
 
-def _takes(connection: _Connection, statement: str) -> bool:
+def _takes(connection: _Connection, setting: str) -> bool:
     """Whether the server knows a setting; older ones and some systems do not."""
     try:
-        connection.execute(cast("Query", statement))
+        connection.execute(cast("Query", f"begin; {setting} rollback"))
     except psycopg.Error:
+        connection.rollback()
         return False
     return True
