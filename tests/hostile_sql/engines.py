@@ -42,6 +42,7 @@ _POSTGRESQL: Final = (
     "create index item_brin on item using brin (id)",
     "create index item_gin on item using gin (to_tsvector('simple', name))",
     "create function wipe() returns int language sql as 'delete from item; select 1'",
+    "create function wipe_row(item) returns int language sql as 'delete from item; select 1'",
     "create procedure wipe_all() language sql as 'delete from item'",
 )
 _POSTGRESQL_TRACES: Final = """
