@@ -21,6 +21,7 @@ from benchmarks import (
     process_prompt,
     processes,
     quality,
+    relations,
     scanner,
     speed,
     starts,
@@ -47,6 +48,7 @@ BENCHMARKS = {
     "document_speed": document_speed.run,
     "chunks": chunks.run,
     "indexing_load": indexing_load.run,
+    "relations": relations.run,
     "conformance": conformance.run,
     "page": page.run,
 }
