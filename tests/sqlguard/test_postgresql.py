@@ -35,6 +35,7 @@ READS: Final = """
     SELECT 1 OPERATOR(pg_catalog.+) 2, U&"b\\0061r" FROM t
     SELECT lpad(id::text, 8, '0'), repeat('-', 80), repeat('#', (n * 40 / 7)::int), format('%-20s|', name) FROM t
     SELECT * FROM t WHERE id = 5000000000
+    SELECT '/*+ text */', "/*+" FROM t -- /*+ comment
     TABLE t
     VALUES (1, 'a'), (2, 'b')
     EXPLAIN (FORMAT json, COSTS off, ANALYZE off) SELECT * FROM t
@@ -93,6 +94,8 @@ REFUSED: Final = [
     ("SELECT FROM WHERE", "syntax", "WHERE"),
     ("SELECT * FROM t WHERE a = :name", "syntax", ":"),
     ("-- nothing", "empty", None),
+    ("/*+ Set(statement_timeout 0) */ SELECT 1", "comment", "/*+"),
+    ("SELECT 'ä', /*+ SeqScan(t) */ 1", "comment", "/*+"),
 ]  # fmt: skip
 
 COSTLY: Final = [
@@ -118,6 +121,9 @@ COSTLY: Final = [
     "SELECT repeat('x', (1000 / (5 - 4.999999))::int)",
     "SELECT repeat('x', (0.001 ^ -3)::int)",
     "SELECT repeat('x', (-1)::bit(29)::int)",
+    "SELECT repeat('x', 1 << -2)",
+    "SELECT repeat('x', (1e30 + 1000000000 - 1e30)::int)",
+    "SELECT repeat('x', 500000001::numeric(1, -9)::int)",
     "SELECT repeat('x', '1,000,000,000'::money::numeric::int)",
     "SELECT repeat('x', ('2' || '00000000')::int)",
     "SELECT repeat('x', n) FROM (SELECT power(10, 9)::int) v(n)",

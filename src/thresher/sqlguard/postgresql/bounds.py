@@ -36,26 +36,26 @@ def bound(node: Body) -> float | None:
     if has_rows(node):
         kind, body = split(node)
         return _least(body) if kind == "MinMaxExpr" else None
-    exact = value(node)
-    if exact is not None:
-        return abs(exact)
     kind, body = split(node)
     reader = _BOUNDS.get(kind)
-    found = reader(body) if reader else math.inf
+    try:
+        found = reader(body) if reader else math.inf
+    except OverflowError:
+        return math.inf
     return math.inf if math.isnan(found) else found
 
 
 def value(node: Body) -> float | None:
-    """The number that constants and plain arithmetic make; None: anything else, or no number."""
+    """The number that constants and plain arithmetic make, about; None: anything else, or no number."""
     kind, body = split(node)
     if kind == "A_Const":
         return _constant(body)
     if kind == "TypeCast":
-        return value(body.get("arg", {})) if _type(body) in _NUMERIC else None
+        return value(body.get("arg", {})) if _is_numeric(body) else None
     if kind != "A_Expr":
         return None
     left, right = value(body["lexpr"]) if "lexpr" in body else 0.0, value(body.get("rexpr", {}))
-    operation = _EXACT.get(_operator(body))
+    operation = _ABOUT.get(_operator(body))
     if left is None or right is None or operation is None:
         return None
     try:
@@ -100,11 +100,16 @@ def _operator(body: Body) -> str:
     return body["name"][-1]["String"].get("sval", "")
 
 
-def _type(body: Body) -> str:
-    return body["typeName"]["names"][-1]["String"].get("sval", "")
+def _is_numeric(cast: Body) -> bool:
+    """Whether a cast keeps a number what it is, but for its fraction: `numeric(1, -9)` does not."""
+    return _type(cast) in _NUMERIC and "typmods" not in cast["typeName"]
 
 
-_EXACT: Final[dict[str, Callable[[float, float], float]]] = {
+def _type(cast: Body) -> str:
+    return cast["typeName"]["names"][-1]["String"].get("sval", "")
+
+
+_ABOUT: Final[dict[str, Callable[[float, float], float]]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -118,12 +123,31 @@ _FROM_ABOVE: Final[dict[str, Callable[[float, float], float]]] = {
     "*": operator.mul,
     "%": lambda _left, right: right,
 }
+_BY_A_LITERAL: Final[dict[str, Callable[[float, float], float]]] = {
+    "/": lambda left, right: left / min(abs(right), 1.0) if right else math.inf,
+    "^": lambda left, right: max(left, 1.0) ** right if right >= 0 else math.inf,
+    "<<": lambda left, right: left * 2.0**right if right >= 0 else math.inf,
+}
+"""What grows where the right side shrinks, or is below zero: its right side is a number written out."""
 
 
 def _operation(body: Body) -> float:
-    left, right = (bound(body[side]) if side in body else 0.0 for side in ("lexpr", "rexpr"))
-    operation = _FROM_ABOVE.get(_operator(body))
-    return operation(left or 0.0, right or 0.0) if operation else math.inf
+    """Differences count as sums: what two large numbers leave of each other is a question of their rounding."""
+    name = _operator(body)
+    left = (bound(body["lexpr"]) if "lexpr" in body else 0.0) or 0.0
+    if name in _FROM_ABOVE:
+        return _FROM_ABOVE[name](left, bound(body["rexpr"]) or 0.0)
+    literal = _literal(body["rexpr"]) if "rexpr" in body else None
+    return _BY_A_LITERAL[name](left, literal) if name in _BY_A_LITERAL and literal is not None else math.inf
+
+
+def _literal(node: Body) -> float | None:
+    """A number that is written out, whatever its sign or type."""
+    kind, body = split(node)
+    if kind == "A_Expr" and _operator(body) == "-" and "lexpr" not in body:
+        found = _literal(body["rexpr"])
+        return None if found is None else -found
+    return _constant(body) if kind == "A_Const" else None
 
 
 def _call(body: Body) -> float:
@@ -135,8 +159,10 @@ def _call(body: Body) -> float:
 
 
 def _cast(body: Body) -> float:
-    found = bound(body.get("arg", {})) if _type(body) in _NUMERIC else None
-    return math.inf if found is None else found
+    found = bound(body.get("arg", {})) if _is_numeric(body) else None
+    if found is None or math.isinf(found):
+        return math.inf
+    return float(math.ceil(found)) if _type(body).startswith("int") else found
 
 
 def _least(body: Body) -> float | None:
@@ -146,7 +172,7 @@ def _least(body: Body) -> float | None:
 
 
 _BOUNDS: Final[dict[str, Callable[[Body], float]]] = {
-    "A_Const": lambda _text: 0.0,
+    "A_Const": lambda constant: abs(_constant(constant) or 0.0),
     "A_Expr": _operation,
     "FuncCall": _call,
     "TypeCast": _cast,

@@ -12,6 +12,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeAlias, cast
 
+from postgast import scan
 from postgast.native import lib
 
 from thresher.sqlguard.refusals import Refused
@@ -63,6 +64,16 @@ def parse(sql: str) -> list[Body]:
         return json.loads(written).get("stmts", [])
     except RecursionError:
         raise Refused("too_deep", "The statement is nested too deeply.", hint=DEEP) from None
+
+
+def hint_of(sql: str) -> int | None:
+    """Characters before the first comment that extensions read as orders to the planner; None: there is none."""
+    if "/*+" not in sql:
+        return None
+    encoded = sql.encode()
+    starts = (token.start for token in scan(sql).tokens if encoded.startswith(b"/*+", token.start))
+    first = next(starts, None)
+    return None if first is None else Offsets(sql).characters(first)
 
 
 def split(node: Body) -> tuple[str, Body]:

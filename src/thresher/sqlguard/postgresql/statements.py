@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from thresher.sqlguard.postgresql.grammar import Body, Offsets, parse
+from thresher.sqlguard.postgresql.grammar import Body, Offsets, hint_of, parse
 from thresher.sqlguard.postgresql.names import SETTINGS
 from thresher.sqlguard.postgresql.nodes import is_writing
 from thresher.sqlguard.postgresql.walk import Walk
@@ -37,6 +37,10 @@ def read(sql: str, _dialect: Dialect, knowledge: Knowledge, limits: Limits) -> V
         raise Refused("syntax", "Backslashes are read otherwise by this session.", offset=sql.index("\\"))
     offsets = Offsets(sql)
     statements = parse(sql)
+    hint = hint_of(sql)
+    if hint is not None:
+        reason = "A comment that begins with + may change settings while the statement is planned."
+        raise Refused("comment", reason, hint="Leave it out.", offset=hint, text="/*+")
     if not statements:
         raise Refused("empty", "There is no statement, only comments.")
     if len(statements) > 1:
