@@ -224,6 +224,23 @@ def test_closing_below_a_running_statement_frees_nothing_that_it_reads(shop: Pat
     assert ended == ["query_timeout"] * 10
 
 
+def test_a_session_that_is_closed_under_a_statement_ends_it_first(shop: Path) -> None:
+    """The driver would free what the statement reads: closing cancels it, and whoever ran it closes again."""
+    session = session_of(shop)
+    timer = threading.Timer(0.05, session.close)
+    timer.start()
+
+    problem = problem_of(
+        session, "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT max(x) FROM r"
+    )
+
+    timer.join()
+    assert isinstance(problem, QueryTimeout)
+    session.close()
+    with pytest.raises(sqlite3.ProgrammingError):
+        session.health()
+
+
 def test_memory_has_an_end(session: SqliteSession) -> None:
     """A text without end fails by its length, and so does a blob."""
     problems = [

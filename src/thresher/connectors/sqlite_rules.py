@@ -19,7 +19,7 @@ PRAGMAS: Final = frozenset(
 """Those that take the name of a table or an index and tell about it."""
 SETTINGS: Final = frozenset(
     {"application_id", "collation_list", "compile_options", "data_version", "encoding", "freelist_count",
-     "function_list", "page_count", "page_size", "schema_version", "user_version"}
+     "foreign_keys", "function_list", "page_count", "page_size", "schema_version", "user_version"}
 )  # fmt: skip
 """Those that may be read; with a value some would be set."""
 FORBIDDEN_FUNCTIONS: Final = frozenset(
