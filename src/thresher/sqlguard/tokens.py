@@ -19,6 +19,7 @@ Kind: TypeAlias = Literal["word", "name", "string", "number", "system", "symbol"
 
 _BLANKS: Final = re.compile(r"(?:(?![\n\t\r])[\x00-\x1f]|[\x7f\x85\u2028\u2029]|\r(?!\n|\Z))")
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f]")
+_MARKS: Final = re.compile(r"[\\'\"`\[\]\x00-\x1f\x7f]")
 _MASK: Final = {ord(mark): "x" for mark in "\\'\"`[]"} | dict.fromkeys([*range(32), 127], "x")
 _STICKING: Final = {
     *(
@@ -64,14 +65,12 @@ class Lexicon:
     Attributes:
         pattern: Alternatives named `space`, `line`, `block`, `string`, `name`, `bits`, `number`, `system`, `word`,
             `symbol`, tried in the order that the engine does.
-        symbols: The operators and marks that may be written.
         quote: What the tree's grammar quotes names with: opening and closing mark.
         refused: Rule, reason and hint of marks that are refused with one of their own.
         introducers: Words that may stand right before a string and say what its bytes are.
     """
 
     pattern: re.Pattern[str]
-    symbols: frozenset[str]
     quote: tuple[str, str] = ('"', '"')
     refused: Refusals = field(default_factory=dict[str, tuple[Rule, str, str]])
     introducers: frozenset[str] = frozenset()
@@ -113,7 +112,7 @@ def lexicon(
         r"|(?P<number>(?:0[xX][0-9A-Fa-f]++|(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?)(?![\w$#@.'\"`\[]))"
         rf"|(?P<system>{system})|(?P<word>{word})|(?P<symbol>(?!--|/\*)(?:{marks}|;))"
     )
-    return Lexicon(re.compile(source, re.DOTALL), frozenset(known), quote, refused or {}, introducers)
+    return Lexicon(re.compile(source, re.DOTALL), quote, refused or {}, introducers)
 
 
 def read_tokens(sql: str, lexicon: Lexicon) -> tuple[list[Token], str]:
@@ -128,51 +127,70 @@ def read_tokens(sql: str, lexicon: Lexicon) -> tuple[list[Token], str]:
     """
     tokens: list[Token] = []
     parts: list[str] = []
-    at, match = 0, lexicon.pattern.match
-    while at < len(sql):
-        found = match(sql, at)
-        if found is None or found.end() == at:
-            raise _unread(sql, at, lexicon)
-        group, text, end = str(found.lastgroup), found.group(), found.end()
-        if group == "space":
-            parts.append(text.replace("\f", " "))
-        elif group in {"line", "block"}:
-            _check_comment(text, at)
-            parts.append(" " * len(text))
-        else:
-            token, part = _token(group, text, at, lexicon)
-            _check_neighbours(token, tokens, sql, lexicon)
-            tokens.append(token)
-            parts.append(part)
+    at = kept = last = 0
+    for found in lexicon.pattern.finditer(sql):
+        start, end, group = found.start(), found.end(), found.lastgroup
+        if start != at:
+            break
         at = end
-    return _drop_end(tokens, parts)
+        if group == "space" or group == "line" or group == "block":
+            blank = _blank(found.group(), start)
+            parts += (sql[kept:start], blank)
+            kept = end
+            continue
+        token, masked = _token(str(group), found.group(), start, lexicon)
+        if start == last and tokens and group != "symbol":
+            _check_neighbours(token, tokens[-1], sql, lexicon)
+        tokens.append(token)
+        last = end
+        if masked is not None:
+            parts += (sql[kept:start], masked)
+            kept = end
+    if at != len(sql):
+        raise _unread(sql, at, lexicon)
+    parts.append(sql[kept:])
+    return _drop_end(tokens, "".join(parts))
 
 
-def _token(group: str, text: str, at: int, lexicon: Lexicon) -> tuple[Token, str]:
-    """A word and what the tree's grammar gets in its place."""
+def _token(group: str, text: str, at: int, lexicon: Lexicon) -> tuple[Token, str | None]:
+    """A word and what the tree's grammar gets in its place; None: the word itself."""
     end = at + len(text)
+    if group == "symbol":
+        return Token("symbol", text, at, end), None
     if group == "word":
-        return Token("word", upper(text), at, end), text
+        return Token("word", upper(text), at, end), None
     if group == "string":
         mark = next(index for index, letter in enumerate(text) if letter in "'\"")
         body = text[mark + 1 : -1]
-        return Token("string", body, at, end), " " * mark + "'" + body.translate(_MASK) + "'"
+        return Token("string", body, at, end), " " * mark + "'" + _masked(body) + "'"
     if group == "name":
         return _name(text, at, lexicon)
     if group == "bits":
-        return Token("number", text, at, end), text
-    return Token(cast("Kind", group), text, at, end), text
+        return Token("number", text, at, end), None
+    return Token(cast("Kind", group), text, at, end), None
 
 
 def _name(text: str, at: int, lexicon: Lexicon) -> tuple[Token, str]:
     """A quoted name, its quotes as the tree's grammar writes them."""
     body = text[1:-1]
-    if not body.strip() or _CONTROLS.search(body):
+    if not body.isidentifier() and (not body.strip() or _CONTROLS.search(body)):
         raise Refused("syntax", "A quoted name is empty or has characters that are no text.", offset=at, text=text)
-    doubled = text[-1] * 2
     opening, closing = lexicon.quote
-    name = Token("name", body.replace(doubled, text[-1]), at, at + len(text))
-    return name, opening + body.translate(_MASK) + closing
+    name = Token("name", body.replace(text[-1] * 2, text[-1]), at, at + len(text))
+    return name, opening + _masked(body) + closing
+
+
+def _masked(body: str) -> str:
+    """What stands in quotes, without anything that could end them."""
+    return body.translate(_MASK) if _MARKS.search(body) else body
+
+
+def _blank(text: str, at: int) -> str:
+    """What the tree's grammar gets in place of blanks or a comment."""
+    if text[0] in "-/#":
+        _check_comment(text, at)
+        return " " * len(text)
+    return text.replace("\f", " ")
 
 
 def upper(text: str) -> str:
@@ -190,11 +208,8 @@ def _check_comment(text: str, at: int) -> None:
         raise Refused("comment", "A comment may end at another place.", hint="Leave it out.", offset=at, text=text[:20])
 
 
-def _check_neighbours(token: Token, before: list[Token], sql: str, lexicon: Lexicon) -> None:
+def _check_neighbours(token: Token, last: Token, sql: str, lexicon: Lexicon) -> None:
     """Refuses words that stick together and are read as one by some."""
-    if not before or before[-1].end != token.start:
-        return
-    last = before[-1]
     if token.kind in {"string", "number"} and sql[token.start] in "'.xXbBnNqQ" and last.kind == "word":
         if sql[token.start] == "'" and (last.text in _STICKING or last.text in lexicon.introducers):
             return
@@ -222,18 +237,17 @@ def _unread(sql: str, at: int, lexicon: Lexicon) -> Refused:
     return Refused("syntax", f"{mark!r} may not be written here.", offset=at, text=mark)
 
 
-def _drop_end(tokens: list[Token], parts: list[str]) -> tuple[list[Token], str]:
+def _drop_end(tokens: list[Token], text: str) -> tuple[list[Token], str]:
     """Without the semicolons at the end; one elsewhere divides statements."""
-    text = "".join(parts)
     while tokens and tokens[-1].text == ";" and tokens[-1].kind == "symbol":
         last = tokens.pop()
         text = text[: last.start] + " " + text[last.end :]
     if not tokens:
         raise Refused("empty", "There is no statement.")
-    for token in tokens:
-        if token.kind == "symbol" and token.text == ";":
-            raise Refused(
-                "several_statements", "There is more than one statement.", hint="Send them one by one.",
-                offset=token.start, text=";",
-            )  # fmt: skip
+    divided = next((token for token in tokens if token.text == ";" and token.kind == "symbol"), None)
+    if divided is not None:
+        hint = "Send them one by one."
+        raise Refused(
+            "several_statements", "There is more than one statement.", hint=hint, offset=divided.start, text=";"
+        )
     return tokens, text

@@ -73,6 +73,8 @@ PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
 }
 """Nodes that may have these parts only: what is missing locks, stores, or is of no dialect that is read here."""
 
+_SCALARS: Final = frozenset({str, int, float, bool, exp.DType})
+
 QUERIES: Final = _classes("Select Union Except Intersect Subquery Values")
 """What may stand in brackets as a query."""
 
@@ -196,10 +198,13 @@ def _nodes(root: exp.Expr) -> Iterator[exp.Expr]:
             if value is None or value is False or value == []:
                 continue
             if parts is not None and key not in parts:
-                raise _refused(
-                    node, "clause", f"{key.rstrip('_')} of {_name(node)} is not among the parts that only read."
-                )
-            waiting.extend(_values(node, value))
+                rule = "locks" if key == "locks" else "clause"
+                reason = f"{key.rstrip('_')} of {_name(node)} is not among the parts that only read."
+                raise _refused(node, rule, reason)
+            if isinstance(value, exp.Expr):
+                waiting.append(value)
+            elif type(value) not in _SCALARS:
+                waiting.extend(_values(node, value))
 
 
 def _values(node: exp.Expr, value: Any) -> Iterator[exp.Expr]:
@@ -209,7 +214,7 @@ def _values(node: exp.Expr, value: Any) -> Iterator[exp.Expr]:
             yield item
         elif isinstance(item, list):
             yield from _values(node, item)
-        elif item is not None and not isinstance(item, (str, int, float, bool, exp.DType)):
+        elif item is not None and type(item) not in _SCALARS:
             raise _refused(node, "clause", f"{_name(node)} has a part that cannot be read.")
 
 
