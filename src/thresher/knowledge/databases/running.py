@@ -140,7 +140,7 @@ class Runner:
             verdict = await asyncio.to_thread(judge, statement.sql, dialect, knowledge)
             if explaining and verdict.kind == "explain":
                 raise InvalidInput("The statement begins with EXPLAIN already.", hint="Give it without EXPLAIN.")
-            audit_id = await self._audit.decide(statement.caller, _attempt(statement, verdict))
+            audit_id = await self._decided(statement, verdict)
             if not verdict.allowed:
                 raise refusal(verdict, audit_id)
             if connector is None:
@@ -148,6 +148,17 @@ class Runner:
                 raise lost or DatabaseUnavailable("The database cannot be reached.", hint="Test the connection.")
             tag = Tag(statement.who.client, statement.who.thread, audit_id)
             return await self._sent(statement, verdict, audit_id, send(connector, tag))
+
+    async def _decided(self, statement: Statement, verdict: Verdict) -> int:
+        """Note the decision; where the caller goes in this moment, that his statement did not run."""
+        deciding = asyncio.create_task(self._audit.decide(statement.caller, _attempt(statement, verdict)))
+        try:
+            return await asyncio.shield(deciding)
+        except asyncio.CancelledError:
+            audit_id = await deciding
+            if verdict.allowed:
+                await asyncio.shield(self._end(statement, audit_id, Ended("cancelled", 0, 0.0)))
+            raise
 
     async def _reach(
         self, statement: Statement, stack: AsyncExitStack

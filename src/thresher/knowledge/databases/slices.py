@@ -12,7 +12,7 @@ from thresher.connectors import Table
 from thresher.knowledge.databases.catalog import Catalog
 from thresher.knowledge.databases.paging import Filling
 from thresher.knowledge.databases.rendering import Overview
-from thresher.knowledge.databases.wording import NOTES, Writer, must_quote, quoted
+from thresher.knowledge.databases.wording import NOTES, Writer, inline, must_quote, quoted
 
 _CORE: Final = 5
 """Tables that are joined to each other, whatever lies between them."""
@@ -54,7 +54,7 @@ def dialect_note(catalog: Catalog) -> str:
     note = next((text for name, text in NOTES.items() if name == dialect), "")
     names = (column.name for table in catalog.schema.tables[:50] for column in table.columns)
     example = next((name for name in names if must_quote(dialect, name)), "")
-    return f"dialect {dialect}: {note}" + (f"; write {quoted(dialect, example)}" if example else "")
+    return f"dialect {dialect}: {note}" + (f"; write {quoted(dialect, inline(example))}" if example else "")
 
 
 def _ordered(catalog: Catalog, found: Sequence[Table]) -> list[Table]:

@@ -22,7 +22,7 @@ _COLUMN: Final = (
     re.compile(rf"unknown column {_NAME}", re.I),
     re.compile(rf"referenced column {_NAME} not found", re.I),
     re.compile(rf"does not have a column named {_NAME}", re.I),
-    re.compile(rf"ORA-00904: {_NAME}", re.I),
+    re.compile(rf"{_NAME}: invalid identifier", re.I),
     re.compile(rf"invalid column name {_NAME}", re.I),
 )
 _TABLE: Final = (
@@ -30,7 +30,7 @@ _TABLE: Final = (
     re.compile(rf"no such table: {_NAME}", re.I),
     re.compile(rf"table {_NAME} doesn't exist", re.I),
     re.compile(rf"table with name {_NAME} does not exist", re.I),
-    re.compile(rf"ORA-00942: table or view {_NAME} does not exist", re.I),
+    re.compile(rf"table or view {_NAME} does not exist", re.I),
     re.compile(rf"invalid object name {_NAME}", re.I),
     re.compile(rf"missing FROM-clause entry for table {_NAME}", re.I),
 )
