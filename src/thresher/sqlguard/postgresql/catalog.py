@@ -21,7 +21,8 @@ with namespace as (
     from pg_catalog.pg_depend d join pg_catalog.pg_extension e on e.oid = d.refobjid
     where d.deptype = 'e' and d.refclassid = 'pg_catalog.pg_extension'::pg_catalog.regclass
 ), plain as (
-    select p.oid, p.provolatile <> 'v' and l.lanname in ('c', 'internal', 'sql') as is_plain
+    select p.oid, p.provolatile <> 'v' and l.lanname in ('c', 'internal', 'sql') as is_plain,
+        p.provolatile <> 'v' and l.lanname in ('c', 'internal') as is_native
     from pg_catalog.pg_proc p join pg_catalog.pg_language l on l.oid = p.prolang
 )
 select distinct 'own' as kind, '' as schema, p.proname::text as name, '' as extension,
@@ -40,7 +41,7 @@ from pg_catalog.pg_proc p
 where p.oid >= 16384 and p.prokind <> 'p'
 group by 2, 3, 4, 5
 union all
-select 'operator', n.nspname, o.oprname, coalesce(e.extname, ''), n.in_path, bool_and(plain.is_plain), false, false
+select 'operator', n.nspname, o.oprname, coalesce(e.extname, ''), n.in_path, bool_and(plain.is_native), false, false
 from pg_catalog.pg_operator o
     join namespace n on n.oid = o.oprnamespace
     join plain on plain.oid = o.oprcode
@@ -146,7 +147,7 @@ def _allowed(found: Sequence[_Row], replaced: Collection[str]) -> frozenset[str]
 
 
 def _holds(operator: _Row) -> bool:
-    """Whether an operator only compares or computes: a type needs its own `=`."""
+    """Whether an operator only compares or computes: a type in C needs its own `=`."""
     return operator.is_reviewed or (operator.is_plain and operator.name in shipped().operators)
 
 
