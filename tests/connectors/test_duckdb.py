@@ -225,6 +225,21 @@ def test_a_statement_is_cancelled_from_another_thread(session: DuckdbSession) ->
     assert value_of(session, "1") == 1
 
 
+def test_a_session_that_is_closed_under_a_statement_ends_it_first(shop: Path) -> None:
+    """Closing cancels it, and whoever ran it closes again."""
+    session = session_of(shop)
+    timer = threading.Timer(0.05, session.close)
+    timer.start()
+
+    problem = problem_of(session, ENDLESS)
+
+    timer.join()
+    assert isinstance(problem, QueryTimeout)
+    session.close()
+    with pytest.raises(duckdb.ConnectionException):
+        session.health()
+
+
 def test_memory_has_an_end(shop: Path) -> None:
     """Nothing is put off to disk instead."""
     session = session_of(shop)
@@ -317,8 +332,22 @@ def test_a_session_describes_itself(session: DuckdbSession) -> None:
     told = dict(session.describe(TAG).rows)
 
     assert (told["client"], told["audit_id"], told["enable_external_access"]) == ("test", "7", "False")
+    assert (told["lock_configuration"], told["TimeZone"], told["access_mode"]) == ("True", "UTC", "read_only")
     assert session.health().ok
     assert session.knowledge().version[0] == 2
+
+
+def test_sessions_beside_each_other_share_their_settings(shop: Path, session: DuckdbSession) -> None:
+    """The second finds them locked, and is as safe as the first."""
+    other = session_of(shop)
+
+    told = dict(other.describe(TAG).rows)
+    problem = problem_of(other, "SET GLOBAL enable_external_access = true")
+    other.close()
+
+    assert (told["lock_configuration"], told["TimeZone"]) == ("True", "UTC")
+    assert isinstance(problem, InvalidInput)
+    assert value_of(session, "1") == 1
 
 
 def test_a_plan_is_told_without_running(session: DuckdbSession) -> None:

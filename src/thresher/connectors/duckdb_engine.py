@@ -72,7 +72,8 @@ class DuckdbSession:
     def __init__(self, file: Path, options: ConnectorOptions) -> None:
         self._file = file
         self._options = options
-        self._database = duckdb.connect(str(file), read_only=True, config=_configuration(options))
+        self._at_work = threading.RLock()
+        self._database = _connect(file, options)
 
     def knowledge(self) -> Knowledge:
         """DuckDB's version, and functions of the file that bear names of the engine's."""
@@ -163,18 +164,26 @@ class DuckdbSession:
         return False
 
     def close(self) -> None:
-        """See `Session.close`."""
-        with suppress(duckdb.Error):
-            self._database.close()
+        """See `Session.close`; below a running statement it would free what that reads, so that is only cancelled."""
+        if not self._at_work.acquire(blocking=False):
+            self.cancel()
+            return
+        try:
+            with suppress(duckdb.Error):
+                self._database.close()
+        finally:
+            self._at_work.release()
 
     @contextmanager
     def _reading(self) -> Generator[None]:
-        self._database.execute("BEGIN TRANSACTION READ ONLY")
-        try:
-            yield
-        finally:
-            with suppress(duckdb.Error):
-                self._database.execute("ROLLBACK")
+        """A transaction that only reads and is rolled back; the file is not closed below it."""
+        with self._at_work:
+            self._database.execute("BEGIN TRANSACTION READ ONLY")
+            try:
+                yield
+            finally:
+                with suppress(duckdb.Error):
+                    self._database.execute("ROLLBACK")
 
     def _kind_of(self, sql: str) -> duckdb.StatementType:
         """What sort of statement it is, by DuckDB's own reading.
@@ -222,8 +231,22 @@ def _configuration(options: ConnectorOptions) -> dict[str, str | bool | int | fl
         "temp_directory": "",
         "memory_limit": f"{options.memory_mb}MB",
         "threads": "2",
-        "lock_configuration": "true",
     }
+
+
+def _connect(file: Path, options: ConnectorOptions) -> duckdb.DuckDBPyConnection:
+    """Open the file and lock the settings; the zone of times can be set only after the first and before the second."""
+    database = duckdb.connect(str(file), read_only=True, config=_configuration(options))
+    for setting in ("TimeZone = 'UTC'", "lock_configuration = true"):
+        with suppress(duckdb.InvalidInputException):  # a session beside this one has locked them already
+            database.execute(f"SET GLOBAL {setting}")
+    locked = database.execute("SELECT current_setting('lock_configuration')").fetchone()
+    if locked is None or locked[0] is not True:
+        database.close()
+        raise DatabaseUnavailable(
+            "DuckDB does not lock its settings.", hint="Use the DuckDB version that is supported."
+        )
+    return database
 
 
 @contextmanager
