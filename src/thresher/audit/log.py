@@ -6,16 +6,17 @@ tenant's.
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from thresher.audit import queries
 from thresher.audit.anchors import Anchors
 from thresher.audit.checking import Check, Frame
-from thresher.audit.links import Content, Signer, decision_of, outcome_of
+from thresher.audit.links import Content, Link, Signer, decision_of, outcome_of
 from thresher.audit.records import Attempt, Ended, Entries, Entry, Filters, Outcome, Verification
 from thresher.audit.writing import Writer, broken
 from thresher.core import Caller, InvalidInput, NotAllowed, Tenant, current_trace
@@ -88,7 +89,7 @@ class AuditLog:
         if filters.since is not None and filters.since.tzinfo is None:
             filters = replace(filters, since=filters.since.replace(tzinfo=dt.UTC))
         rows = await queries.read_entries(self._database, caller, filters, _place(cursor), limit + 1)
-        found = tuple(_entry(row) for row in rows[:limit])
+        found = tuple(_entry(decision, outcome) for decision, outcome in rows[:limit])
         return Entries(found, str(found[-1].id) if len(rows) > limit else "")
 
     async def verify(self, tenant: Tenant, *, expect: str = "") -> Verification:
@@ -110,7 +111,7 @@ class AuditLog:
             check = Check(self._signer, Frame(tenant.id, ends.head, ends.last, tuple(statements), anchor, expected))
             after = check.pruned
             while links := await queries.read_links(connection, tenant, after, ends.last, _AT_ONCE):
-                check.read(links)
+                await asyncio.to_thread(check.read, links)
                 after = links[-1].id
         return check.end()
 
@@ -183,9 +184,22 @@ def _noted_head(text: str) -> tuple[int, bytes] | None:
     return int(found["place"]), bytes.fromhex(found["hash"])
 
 
-def _entry(row: tuple[Any, ...]) -> Entry:
-    place, at, trace_id, actor, client, model, thread, connection, dialect, sql, allowed, rule, tool, *ended = row
-    attempt = Attempt(actor, client, model, thread, connection, dialect, sql, bool(allowed), rule, tool)
-    outcome, rows, ms, error = ended
-    told = None if outcome is None else Ended(cast("Outcome", outcome), rows or 0, ms or 0.0, error)
-    return Entry(place, at, attempt, told, trace_id)
+def _entry(decision: Link, outcome: Content | None) -> Entry:
+    told = decision.content
+    attempt = Attempt(
+        told.actor,
+        told.client,
+        told.model,
+        told.thread,
+        told.connection,
+        told.dialect,
+        told.sql,
+        bool(told.allowed),
+        told.rule,
+        told.tool,
+    )
+    return Entry(decision.id, told.at, attempt, None if outcome is None else _ended(outcome), told.trace_id)
+
+
+def _ended(outcome: Content) -> Ended:
+    return Ended(cast("Outcome", outcome.outcome), outcome.rows or 0, outcome.ms or 0.0, outcome.note)
