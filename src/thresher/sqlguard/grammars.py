@@ -100,7 +100,7 @@ def check_start(tokens: Sequence[Token], grammar: Grammar) -> None:
     Raises:
         Refused: With the word as its kind.
     """
-    first = next((token for token in tokens if token.text != "("), tokens[0])
+    first = next((token for token in tokens if token.said != "("), tokens[0])
     if first.kind == "word" and first.text in grammar.starts:
         return
     rule = grammar.refused.get(first.text, "statement") if first.kind == "word" else "syntax"
@@ -138,15 +138,15 @@ def check_words(tokens: Sequence[Token], grammar: Grammar, functions: Functions)
         if token.kind == "system":
             _check_system(token, grammar)
         if token.kind != "word":
-            if token.text == "." and (not index or tokens[index - 1].kind not in {"word", "name"}):
+            if token.said == "." and (not index or tokens[index - 1].kind not in {"word", "name"}):
                 raise Refused("syntax", "A dot may not stand here.", offset=token.start)
             continue
         _check_inner(tokens, index)
         if token.text not in grammar.refused:
             continue
-        following = tokens[index + 1].text if index + 1 < len(tokens) else ""
+        following = tokens[index + 1].said if index + 1 < len(tokens) else ""
         called = following == "(" and token.text.lower() in functions.allowed
-        if called or (index and tokens[index - 1].text == "."):
+        if called or (index and tokens[index - 1].said == "."):
             continue
         rule = grammar.refused[token.text]
         reason = _REASONS[rule].format(word=token.text)
@@ -160,7 +160,7 @@ def _check_inner(tokens: Sequence[Token], index: int) -> None:
         Refused: No grammar has it; a lenient one would take it for a name with an alias.
     """
     token = tokens[index]
-    if token.text not in BEGINNINGS or not index or tokens[index - 1].text != "(" or index + 1 >= len(tokens):
+    if token.text not in BEGINNINGS or not index or tokens[index - 1].said != "(" or index + 1 >= len(tokens):
         return
     if tokens[index + 1].kind in {"word", "name", "string"} and tokens[index + 1].text not in _BINDING:
         raise Refused("statement", f"{token.text} may not run here.", hint=_WRITE_HINT, offset=token.start)
@@ -244,39 +244,45 @@ def _called(tokens: Sequence[Token], opening: int, closing: int, grammar: Gramma
         return ""
     if last.kind in {"string", "system"}:
         raise Refused("syntax", "A parenthesis may not follow here.", offset=last.start)
-    if [token.text for token in tokens[opening + 1 : closing]] == ["+"]:
+    if [token.said for token in tokens[opening + 1 : closing]] == ["+"]:
         return ""  # Oracle's mark of an outer join
     before = tokens[opening - 2] if opening > 1 else None
-    if before is not None and before.kind == "symbol" and before.text == ".":
+    if before is not None and before.said == ".":
         return _qualified(tokens, opening)
     word = last.text if last.kind == "word" else ""
-    if word in grammar.structural or (before is not None and before.kind == "word" and before.text == "AS"):
+    if word in grammar.structural or (before is not None and before.said == "AS"):
         return ""
-    if before is not None and {_text(before), before.kind} & grammar.contextual.get(word, frozenset()):
+    if before is not None and {before.said, before.kind} & grammar.contextual.get(word, frozenset()):
         return ""
-    if before is not None and before.text in {"WITH", "RECURSIVE", ","} and _is_query_name(tokens, closing):
+    if before is not None and before.said in {"WITH", "RECURSIVE", ","} and _is_query_name(tokens, closing):
         return ""
-    return last.text.lower()
-
-
-def _text(token: Token) -> str:
-    """What a token is for the context of another: its text, or its kind where it is a literal or a quoted name."""
-    return token.text if token.kind in {"word", "symbol"} else token.kind
+    return _part(last)
 
 
 def _qualified(tokens: Sequence[Token], opening: int) -> str:
     """The dotted name before a parenthesis."""
-    parts = [tokens[opening - 1].text.lower()]
+    parts = [_part(tokens[opening - 1])]
     index = opening - 2
-    while index > 0 and tokens[index].text == "." and tokens[index - 1].kind in {"word", "name"}:
-        parts.append(tokens[index - 1].text.lower())
+    while index > 0 and tokens[index].said == "." and tokens[index - 1].kind in {"word", "name"}:
+        parts.append(_part(tokens[index - 1]))
         index -= 2
     return ".".join(reversed(parts))
 
 
+def _part(token: Token) -> str:
+    """A part of a function's name, lower case.
+
+    Raises:
+        Refused: A quoted name with a dot inside, which would look like two.
+    """
+    if "." in token.text:
+        raise Refused("function", "A function's name has a dot.", hint="Do without it.", offset=token.start)
+    return token.text.lower()
+
+
 def _is_query_name(tokens: Sequence[Token], closing: int) -> bool:
     """Whether what closes here are the columns of a query in WITH: `name (a, b) AS (...)`."""
-    after = [token.text for token in tokens[closing + 1 : closing + 4]]
+    after = [token.said for token in tokens[closing + 1 : closing + 4]]
     return after[:1] == ["AS"] and after[1:2] in (["("], ["MATERIALIZED"], ["NOT"])
 
 

@@ -95,7 +95,7 @@ GRAMMAR: Final = Grammar(
         locks="LOCK UNLOCK",
         statement="DECLARE SIGNAL RESIGNAL KILL LOAD RETURN WHILE LOOP ITERATE LEAVE ANALYZE DESCRIBE EXPLAIN"
         " UNDO RELEASE HANDLER",
-        clause="SQL_CALC_FOUND_ROWS SET",
+        clause="SQL_CALC_FOUND_ROWS",
     ),
     structural=words(
         "SELECT DISTINCT DISTINCTROW FROM WHERE ON USING AND OR XOR NOT IN AS BY HAVING LIMIT VALUES EXISTS CASE"
@@ -146,10 +146,10 @@ def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Ve
     """
     text = _cut(sql, knowledge.options.get("sql_mode"))
     query = functools.partial(_read_query, functions=known_functions(dialect, knowledge), limits=limits)
-    start = text.tokens[0].text
+    start = text.tokens[0].said
     if start == "SHOW":
         return _read_show(text)
-    if start in {"EXPLAIN", "DESCRIBE", "DESC"} and text.tokens[0].kind == "word":
+    if start in {"EXPLAIN", "DESCRIBE", "DESC"}:
         if _describes(text.tokens):
             return Verdict(True, kind="describe", tables=(".".join(token.text for token in text.tokens[1::2]),))
         return explained(query(text.behind(_plan_words(text))))
@@ -197,7 +197,7 @@ def _read_query(text: Text, functions: Functions, limits: Limits) -> Verdict:
         Refused: What it broke.
     """
     for first, second in itertools.pairwise(text.tokens):
-        if first.text == "FOR" and second.text in {"UPDATE", "SHARE", "SYSTEM_TIME", "PORTION"}:
+        if first.said == "FOR" and second.said in {"UPDATE", "SHARE", "SYSTEM_TIME", "PORTION"}:
             rule = "locks" if second.text in {"UPDATE", "SHARE"} else "clause"
             raise Refused(rule, f"FOR {second.text} is not for reading.", hint="Leave it out.", offset=first.start)
     check_pairs(text.tokens, {("VALUE", "FOR"): "A sequence is moved."})
@@ -226,7 +226,7 @@ def _describes(tokens: Sequence[Token]) -> bool:
     """Whether it is `DESCRIBE table` or `DESCRIBE schema.table`."""
     found = tokens[1:]
     names = len(found) in {1, 3} and _is_name(found[0]) and _is_name(found[-1])
-    return names and (len(found) == 1 or found[1].text == ".")
+    return names and (len(found) == 1 or found[1].said == ".")
 
 
 def _read_show(text: Text) -> Verdict:
@@ -235,8 +235,8 @@ def _read_show(text: Text) -> Verdict:
     Raises:
         Refused: Any other.
     """
-    rest = [token for token in text.tokens[1:] if token.text not in {"FULL", "EXTENDED"} or token.kind != "word"]
-    names = rest[1:] if rest and rest[0].text in _PATTERNS else None
+    rest = [token for token in text.tokens[1:] if token.said not in {"FULL", "EXTENDED"}]
+    names = rest[1:] if rest and rest[0].said in _PATTERNS else None
     if texts(rest, 2) in (["CREATE", "TABLE"], ["CREATE", "VIEW"], ["TABLE", "STATUS"], ["CHARACTER", "SET"]):
         names = rest[2:]
     if names is None or not all(_shown(token) for token in names):

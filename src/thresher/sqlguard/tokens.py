@@ -57,6 +57,11 @@ class Token(NamedTuple):
     start: int
     end: int
 
+    @property
+    def said(self) -> str:
+        """The word or the mark; empty for what stands in quotes, a number or a variable."""
+        return self.text if self.kind in {"word", "symbol"} else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
@@ -239,12 +244,12 @@ def _unread(sql: str, at: int, lexicon: Lexicon) -> Refused:
 
 def _drop_end(tokens: list[Token], text: str) -> tuple[list[Token], str]:
     """Without the semicolons at the end; one elsewhere divides statements."""
-    while tokens and tokens[-1].text == ";" and tokens[-1].kind == "symbol":
+    while tokens and tokens[-1].said == ";":
         last = tokens.pop()
         text = text[: last.start] + " " + text[last.end :]
     if not tokens:
         raise Refused("empty", "There is no statement.")
-    divided = next((token for token in tokens if token.text == ";" and token.kind == "symbol"), None)
+    divided = next((token for token in tokens if token.said == ";"), None)
     if divided is not None:
         hint = "Send them one by one."
         raise Refused(
