@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from thresher.connectors import Caps, Connector, ConnectorOptions, ForeignKey, Rows, Tag, open_connector
+from thresher.connectors import Caps, Connector, ConnectorOptions, ForeignKey, Rows, Tag, open_connector, pool
 from thresher.core import DatabaseUnavailable, QueryFailed, QueryTimeout, ThresherError
 
 TAG = Tag(client="desk 'top'; --", thread="chat/7", audit_id=4711)
@@ -73,6 +73,22 @@ async def connector_of(url: str, **options: Any):
         yield connector
     finally:
         await connector.close()
+
+
+async def leave_behind(subject: Subject, session: type, monkeypatch: pytest.MonkeyPatch) -> Rows:
+    """Cancel a caller whose statement does not heed that; returns what the only session answers next.
+
+    For engines whose sessions can be ended by another thread while they are busy.
+    """
+    monkeypatch.setattr(pool, "_STOPPING", 0.1)
+    monkeypatch.setattr(session, "cancel", lambda _: None)
+    async with connector_of(subject.url, sessions=1) as connector:
+        await connector.run("select 1", TAG, Caps())
+        asking = asyncio.create_task(connector.run(subject.slow, TAG, Caps(seconds=60)))
+        await asyncio.wait((asking,), timeout=0.2)
+        asking.cancel()
+        await asyncio.wait((asking,))
+        return await asyncio.wait_for(connector.run("select 1", TAG, Caps()), 8)
 
 
 class ConnectorContract:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.connectors.contract import SECRET, TABLES, TAG, ConnectorContract, Subject, ask, connector_of
+from tests.connectors.contract import SECRET, TABLES, TAG, ConnectorContract, Subject, ask, connector_of, leave_behind
 from tests.support.mariadb import MariaServer
 from thresher.connectors import Caps, open_connector
 from thresher.connectors.addresses import read_address
@@ -91,6 +91,11 @@ async def test_nothing_of_a_session_is_left(subject: Subject) -> None:
     found = await ask(subject, "select is_used_lock('thresher-test'), @left")
 
     assert found.rows == ((None, None),)
+
+
+async def test_a_statement_that_does_not_heed_is_left_behind(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where cancelling does nothing, the session is ended under its statement, and its place is free again."""
+    assert (await leave_behind(subject, MySQLSession, monkeypatch)).rows == ((1,),)
 
 
 async def test_a_statement_is_stopped_on_the_server(subject: Subject) -> None:

@@ -11,9 +11,10 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from tests.connectors.contract import SECRET, TABLES, TAG, ConnectorContract, Subject, ask, connector_of
+from tests.connectors.contract import SECRET, TABLES, TAG, ConnectorContract, Subject, ask, connector_of, leave_behind
 from tests.support import Databases
 from thresher.connectors import Caps, Health, open_connector
+from thresher.connectors.postgresql import PostgresSession
 from thresher.core import QueryFailed, QueryTimeout, StatementRefused
 
 WRITES = (
@@ -110,6 +111,11 @@ async def test_what_outlives_a_transaction_is_taken_away(subject: Subject) -> No
 
     assert before.rows == after.rows
     assert before.rows[0][2] == 0
+
+
+async def test_a_statement_that_does_not_heed_is_left_behind(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where cancelling does nothing, the session is ended under its statement, and its place is free again."""
+    assert (await leave_behind(subject, PostgresSession, monkeypatch)).rows == ((1,),)
 
 
 async def test_a_statement_is_stopped_on_the_server(subject: Subject) -> None:

@@ -28,7 +28,6 @@ class ConnectorOptions:
         most_rows: The same for the rows that a plan expects to look at or to make in any one step.
         allow_functions: Functions of users (`schema.name`) that may be called.
         memory_mb: What an engine inside this process (DuckDB, SQLite) may take.
-        sort_mb: What a server may take for each sort or hash of a statement, where it can be told so.
     """
 
     sessions: int = 4
@@ -39,7 +38,6 @@ class ConnectorOptions:
     most_rows: float | None = 1e10
     allow_functions: tuple[str, ...] = ()
     memory_mb: int = 512
-    sort_mb: int = 64
 
 
 class Connector(Protocol):
@@ -155,7 +153,7 @@ class Session(Protocol):
         ...
 
     def close(self) -> None:
-        """End it; never raises."""
+        """End it. From any thread: while a statement runs, it ends that, and is called again when it has ended."""
         ...
 
 

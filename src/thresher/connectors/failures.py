@@ -22,7 +22,7 @@ _SAID: Final[Mapping[Sort, tuple[type[ThresherError], str, str]]] = {
     "sign-in": (DatabaseUnavailable, "The database refuses the sign-in.", "Check user, password and database."),
     "full": (DatabaseUnavailable, "The database takes no further sessions.", "Try again later."),
     "locked": (DatabaseUnavailable, "The database is locked by somebody who writes.", "Try again when it is done."),
-    "away": (DatabaseUnavailable, "The database cannot be reached.", "Check host, port and whether it runs."),
+    "away": (DatabaseUnavailable, "The database cannot be reached.", "Check host, port, TLS and whether it runs."),
 }
 _PREFIX: Final = re.compile(
     r"^(?:(?:ORA|DPY)-\d+:|(?:\[[^\]]*\])+|[A-Z]\w+(?: [A-Z]\w+)? Error:|INTERRUPT Error:|Not implemented Error:|"

@@ -8,6 +8,7 @@ it may only read before anything else runs in it, takes one statement at a time,
 from __future__ import annotations
 
 import contextlib
+import socket
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -190,9 +191,10 @@ class MySQLSession:
         return True
 
     def close(self) -> None:
-        """See `Session`."""
-        if self._connection is not None:
-            self._connection._force_close()
+        """See `Session`; whoever waits for an answer is woken by an end, and closes behind himself."""
+        connection = self._connection
+        if connection is not None and connection._sock is not None:
+            connection._sock.shutdown(socket.SHUT_RDWR)
 
     @contextmanager
     def _transaction(self, tag: Tag, seconds: float) -> Generator[None]:

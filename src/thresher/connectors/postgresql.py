@@ -8,6 +8,7 @@ the transaction; afterwards `DISCARD ALL` takes away what outlives a transaction
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Collection, Generator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -164,8 +165,12 @@ class PostgresSession:
         return True
 
     def close(self) -> None:
-        """See `Session`."""
-        self._connection.close()
+        """See `Session`; libpq's memory must not go while another thread is in it, so that one is woken by an end."""
+        if self._connection.info.transaction_status is TransactionStatus.ACTIVE:
+            with socket.socket(fileno=os.dup(self._connection.fileno())) as line:
+                line.shutdown(socket.SHUT_RDWR)
+        else:
+            self._connection.close()
 
     @property
     def _version(self) -> tuple[int, ...]:
