@@ -128,6 +128,8 @@ COSTLY: Final = [
     "SELECT repeat('x', ('2' || '00000000')::int)",
     "SELECT repeat('x', n) FROM (SELECT power(10, 9)::int) v(n)",
     "SELECT repeat('x', n) FROM (SELECT (1000 / 0.000001)::int) v(n)",
+    "SELECT DISTINCT repeat('x', 20000) || n FROM t",
+    "SELECT string_agg(lpad(a, 100000), '') FROM t",
     "SELECT lpad('x', 500000000), rpad('y', 2)",
     "SELECT format('%1000000000s', 'x')",
     "SELECT format('%*s', 1000000000, 'x')",

@@ -20,6 +20,8 @@ TEXTS: Final = frozenset({"repeat", "lpad", "rpad", "array_fill", "format"})
 """Functions whose result is as long as a number says."""
 ROWS: Final = frozenset({"generate_series"})
 """Functions that give as many rows as numbers say."""
+A_ROW: Final = 100
+"""The part of the limit that a value may take where there may be one in each row."""
 _MULTIPLYING: Final = frozenset({"replace", "regexp_replace"})
 _WIDTH: Final = re.compile(r"%(?:\d+\$)?-?(\*|\d+)")
 _DIMENSIONS: Final = re.compile(r"\{[\s\d,]*\}")
@@ -33,10 +35,12 @@ class Sizes:
     Attributes:
         calls: Name, body and place (bytes) of the calls that make as much as a number says.
         numbers: Nodes that are or make numbers, with their places.
+        has_rows: Whether it reads from anything: what it makes it then makes for each row.
     """
 
     calls: list[tuple[str, Body, int]] = field(default_factory=list[tuple[str, Body, int]])
     numbers: list[tuple[str, Body, int]] = field(default_factory=list[tuple[str, Body, int]])
+    has_rows: bool = False
 
     def check(self, most: int, characters: Callable[[int], int]) -> None:
         """Refuses a statement that makes more than the limit.
@@ -48,13 +52,16 @@ class Sizes:
         Raises:
             Refused: It could make more.
         """
-        total, is_open = 0.0, False
+        total = {True: 0.0, False: 0.0}
+        is_open = False
         for name, body, at in self.calls:
-            made = _rows(body) if name in ROWS else _made(name, body)
+            is_series = name in ROWS
+            made = _rows(body) if is_series else _made(name, body)
             is_open = is_open or made is None
-            total += made or 0
-            if not total <= most:
-                reason = f"{name} would make more than {most:,} characters or rows."
+            total[is_series] += made or 0
+            limit = most if is_series or not self.has_rows else most // A_ROW
+            if not total[is_series] <= limit:
+                reason = f"{name} would make more than {limit:,} {'rows' if is_series else 'characters or elements'}."
                 raise Refused("cost", reason, hint=_HINT, offset=characters(at))
         if is_open:
             self._check_numbers(most, characters)

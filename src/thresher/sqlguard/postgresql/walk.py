@@ -103,6 +103,10 @@ class Walk:
         children.reverse()
         return children
 
+    def look_at_query(self, body: Body, _at: int, _scope: Scope) -> None:
+        """Whether values are made once, or for each row."""
+        self._sizes.has_rows = self._sizes.has_rows or "fromClause" in body
+
     def look_at_call(self, body: Body, at: int, _scope: Scope) -> None:
         """A function that is called by name."""
         parts = _strings(body["funcname"])
@@ -223,6 +227,7 @@ _LOOKS: Final[dict[str, Callable[[Walk, Body, int, Scope], None]]] = {
     "RangeFunction": Walk.look_at_source,
     "RangeTableSample": Walk.look_at_sample,
     "RangeVar": Walk.look_at_relation,
+    "SelectStmt": Walk.look_at_query,
     "SortBy": Walk.look_at_order,
     "SubLink": Walk.look_at_subquery,
     "TypeName": Walk.look_at_type,
