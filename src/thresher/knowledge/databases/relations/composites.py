@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from thresher.connectors import Column, Table
 from thresher.knowledge.databases.models import Evidence, PotentialRelation
@@ -25,19 +26,34 @@ ONLY_COLUMNS = 0.6
 EXTENDS = 2.6
 SAME_KEY = -3.0
 OTHER_SCHEMA = -0.5
-_MOST_TABLES = 300
+_MOST_TABLES = 3_000
+_MOST_PAIRS = 200_000
+"""Pairs of a key and a table that are looked at in a whole schema."""
 _MOST_EXTENDING = 20
 _MOST_COLUMNS = 8
 _SURE = 0.5
 """Score from which a relation makes another one needless."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """A column that a table holds, found by a name."""
+Place: TypeAlias = tuple[str, str]
+"""Schema and name of a table."""
 
-    table: int
-    column: Column
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """A schema as keys of several columns are looked for in it.
+
+    Attributes:
+        tables: It.
+        words: What `table_words` says of them.
+        held: Columns by each name that they go by, and their table's number.
+        extending: Numbers of tables by the beginnings of their names' words; some of each.
+    """
+
+    tables: Sequence[Table]
+    words: Sequence[tuple[str, ...]]
+    held: Mapping[str, Mapping[int, Column]]
+    extending: Mapping[tuple[str, ...], Sequence[int]]
 
 
 def find_composites(
@@ -52,60 +68,71 @@ def find_composites(
     """
     if not any(len(key) > 1 for table in tables for key in (table.primary_key, *table.unique)):
         return []
-    held = _columns_by_name(tables)
-    sharing: dict[str, list[int]] = defaultdict(list)
-    for number, (first, *_) in enumerate(words):
-        sharing[first].append(number)
+    looked = _Looked(tables, words, _columns_by_name(tables), _extending(words))
     best: dict[tuple[int, frozenset[str]], PotentialRelation] = {}
+    left = _MOST_PAIRS
     for number, table in enumerate(tables):
         for key in (table.primary_key, *table.unique) if table.kind in BASE_KINDS else ():
-            if 1 < len(key) <= _MOST_COLUMNS:
-                extending = [child for child in sharing[words[number][0]] if _extends(words[child], words[number])]
-                for child, relation in _pointing(tables, words, number, key, held, extending[:_MOST_EXTENDING]):
-                    place = (child, frozenset(relation.columns))
-                    if relation.score >= threshold and _better(relation, best.get(place)):
-                        best[place] = relation
-    return [one for one in best.values() if not _said_by_longer(one, list(best.values()), tables)]
+            if not 1 < len(key) <= _MOST_COLUMNS:
+                continue
+            chosen = _holders(looked, number, key)
+            left -= len(chosen)
+            if left < 0:
+                break
+            for child, columns in chosen:
+                relation = _weighed(looked, (child, columns), (number, key))
+                place = (child, frozenset(column.name for column in columns))
+                if relation and relation.score >= threshold and _better(relation, best.get(place)):
+                    best[place] = relation
+    return list(_not_said_by_longer(list(best.values()), tables))
 
 
-def _said_by_longer(relation: PotentialRelation, others: Sequence[PotentialRelation], tables: Sequence[Table]) -> bool:
-    """Whether a longer key of the same columns leads to the same table by way of its own parent."""
-    longer = [
-        (one.target_schema, one.target_table)
-        for one in others
-        if (one.schema, one.table) == (relation.schema, relation.table)
-        and set(relation.columns) < set(one.columns)
-        and one.score >= _SURE
-    ]
-    target = (relation.target_schema, relation.target_table)
-    onward = {(one.schema, one.table) for one in others if (one.target_schema, one.target_table) == target}
-    onward |= {
-        (one.schema, one.name) for one in tables for key in one.foreign_keys if (key.schema, key.table) == target
-    }
-    return any(place in onward for place in longer)
+def _not_said_by_longer(found: Sequence[PotentialRelation], tables: Sequence[Table]) -> Iterator[PotentialRelation]:
+    """Leave out keys where a longer one of the same table leads to the same parent by way of its own."""
+    of_table: dict[Place, list[PotentialRelation]] = defaultdict(list)
+    towards: set[tuple[Place, Place]] = set()
+    for one in found:
+        of_table[one.schema, one.table].append(one)
+        towards.add(((one.schema, one.table), (one.target_schema, one.target_table)))
+    for table in tables:
+        towards |= {((table.schema, table.name), (key.schema, key.table)) for key in table.foreign_keys}
+    for one in found:
+        target = (one.target_schema, one.target_table)
+        if not any(
+            set(one.columns) < set(longer.columns)
+            and longer.score >= _SURE
+            and ((longer.target_schema, longer.target_table), target) in towards
+            for longer in of_table[one.schema, one.table]
+        ):
+            yield one
 
 
-def _extends(entity: tuple[str, ...], parent: tuple[str, ...]) -> bool:
-    return len(entity) > len(parent) and entity[: len(parent)] == parent
+def _extending(words: Sequence[tuple[str, ...]]) -> Mapping[tuple[str, ...], Sequence[int]]:
+    found: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for number, entity in enumerate(words):
+        for end in range(1, len(entity)):
+            if len(found[entity[:end]]) < _MOST_EXTENDING:
+                found[entity[:end]].append(number)
+    return found
 
 
 def _better(relation: PotentialRelation, other: PotentialRelation | None) -> bool:
     return other is None or relation.score > other.score
 
 
-def _columns_by_name(tables: Sequence[Table]) -> Mapping[str, Sequence[_Held]]:
-    """Columns under each way to read their name."""
-    found: dict[str, list[_Held]] = defaultdict(list)
+def _columns_by_name(tables: Sequence[Table]) -> Mapping[str, Mapping[int, Column]]:
+    """Columns under each way to read their name, the first one of a table where it has several."""
+    found: dict[str, dict[int, Column]] = defaultdict(dict)
     for number, table in enumerate(tables):
-        if table.kind not in BASE_KINDS:
-            continue
         prefix = column_prefix(table)
-        for column in table.columns:
-            if column.family not in KEYABLE:
-                continue
-            readings = read_column(column.name, prefix)
-            for name in dict.fromkeys((*(reading.whole for reading in readings), _short_name(column.name, prefix))):
-                found[name].append(_Held(number, column))
+        for column in table.columns if table.kind in BASE_KINDS else ():
+            if column.family in KEYABLE:
+                names = (
+                    *(reading.whole for reading in read_column(column.name, prefix)),
+                    _short_name(column.name, prefix),
+                )
+                for name in names:
+                    found[name].setdefault(number, column)
     return found
 
 
@@ -114,47 +141,62 @@ def _short_name(name: str, prefix: str) -> str:
     return read_column(name, prefix)[-1].joined + (read_column(name, prefix)[-1].kind if prefix else "")
 
 
-def _pointing(
-    tables: Sequence[Table],
-    words: Sequence[tuple[str, ...]],
-    number: int,
-    key: tuple[str, ...],
-    held: Mapping[str, Sequence[_Held]],
-    extending: Sequence[int],
-) -> Iterator[tuple[int, PotentialRelation]]:
-    """Tables that hold all columns of one key.
-
-    Args:
-        tables: The schema.
-        words: What `table_words` says of them.
-        number: The key's table.
-        key: Its columns.
-        held: Columns by the names that they go by.
-        extending: Tables whose name begins with this one's; they may call its columns as it does.
-    """
-    table = tables[number]
+def _holders(looked: _Looked, number: int, key: tuple[str, ...]) -> list[tuple[int, tuple[Column, ...]]]:
+    """Tables that hold all columns of one key, and these columns in the key's order."""
+    table = looked.tables[number]
     columns = {column.name: column for column in table.columns}
     if any(name not in columns or columns[name].family not in KEYABLE for name in key):
-        return
+        return []
     prefix = column_prefix(table)
-    members = [_member_names(name, prefix, words[number]) for name in key]
-    where = [_by_table([one for name in names for one in held.get(name, ())]) for names in members]
+    where = [
+        [looked.held[name] for name in _member_names(member, prefix, looked.words[number]) if name in looked.held]
+        for member in key
+    ]
+    sizes = [sum(map(len, places)) for places in where]
+    extending = looked.extending.get(looked.words[number], ())
+    if min(sizes) > _MOST_TABLES:
+        return []
+    candidates = dict.fromkeys(child for places in where[sizes.index(min(sizes))] for child in places)
+    found: list[tuple[int, tuple[Column, ...]]] = []
+    for child in (*candidates, *(child for child in extending if child not in candidates)):
+        chosen = _chosen(looked.tables[child], child, key, where, named_alike=child in extending)
+        if child != number and chosen and not _declared(looked.tables[child], chosen):
+            found.append((child, chosen))
+    return found
+
+
+def _chosen(
+    table: Table,
+    child: int,
+    key: tuple[str, ...],
+    where: Sequence[Sequence[Mapping[int, Column]]],
+    *,
+    named_alike: bool,
+) -> tuple[Column, ...]:
+    """A table's columns for each of a key's; none where it lacks one.
+
+    A table whose name begins with the key's table's may call its columns as that does.
+    """
+    found: list[Column] = []
     for name, places in zip(key, where, strict=True):
-        for child in extending:
-            same = next((column for column in tables[child].columns if column.name == name), None)
-            if same is not None:
-                places.setdefault(child, same)
-    rarest = min(where, key=len)
-    if len(rarest) > _MOST_TABLES:
-        return
-    for child in rarest:
-        if child == number or not all(child in places for places in where):
-            continue
-        chosen = tuple(places[child] for places in where)
-        if len({column.name for column in chosen}) == len(key) and not _declared(tables[child], chosen):
-            evidence = _evidence(tables, words, (child, chosen), (number, tuple(columns[name] for name in key)))
-            if evidence is not None:
-                yield child, _relation(tables[child], chosen, table, key, evidence)
+        column = next((held[child] for held in places if child in held), None)
+        if column is None and named_alike:
+            column = next((column for column in table.columns if column.name == name), None)
+        if column is None or column in found:
+            return ()
+        found.append(column)
+    return tuple(found)
+
+
+def _weighed(
+    looked: _Looked, child: tuple[int, tuple[Column, ...]], parent: tuple[int, tuple[str, ...]]
+) -> PotentialRelation | None:
+    number, key = parent
+    by_name = {column.name: column for column in looked.tables[number].columns}
+    evidence = _evidence(looked.tables, looked.words, child, (number, tuple(by_name[name] for name in key)))
+    if evidence is None:
+        return None
+    return _relation(looked.tables[child[0]], child[1], looked.tables[number], key, evidence)
 
 
 def _member_names(name: str, prefix: str, entity: tuple[str, ...]) -> tuple[str, ...]:
@@ -163,13 +205,6 @@ def _member_names(name: str, prefix: str, entity: tuple[str, ...]) -> tuple[str,
     if not readings[-1].core:
         return tuple("".join((*entity[start:], readings[-1].whole)) for start in range(len(entity)))
     return tuple(dict.fromkeys((*(reading.whole for reading in readings), _short_name(name, prefix))))
-
-
-def _by_table(held: Sequence[_Held]) -> dict[int, Column]:
-    found: dict[int, Column] = {}
-    for one in held:
-        found.setdefault(one.table, one.column)
-    return found
 
 
 def _declared(table: Table, columns: Sequence[Column]) -> bool:

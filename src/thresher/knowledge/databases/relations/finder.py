@@ -21,7 +21,7 @@ from thresher.knowledge.databases.relations.matching import Asked, Matcher
 from thresher.knowledge.databases.relations.naming import column_prefix, read_column, table_words
 from thresher.knowledge.databases.relations.records import ColumnName, NameMatch
 from thresher.knowledge.databases.relations.values import ValueIndex
-from thresher.knowledge.databases.relations.weighing import MOST_BESIDE_NAME, score_of, weigh
+from thresher.knowledge.databases.relations.weighing import MOST_BESIDE_NAME, alike, score_of, weigh
 from thresher.knowledge.databases.relations.words import loose, shortens, split
 
 THRESHOLD = 0.5
@@ -75,6 +75,7 @@ class _Singles:
         self._profiles = profiles
         self._index: ParentIndex = build_index(tables, words, profiles)
         self._matcher = Matcher(self._index)
+        self._families = alike(key.column.family for key in self._index.keys)
         self._values = ValueIndex(self._index.keys, tables, profiles) if profiles is not None else None
         self._most = MOST_BESIDE_NAME + (MOST_OF_VALUES if profiles is not None else 0.0)
 
@@ -122,6 +123,8 @@ class _Singles:
     def _candidates(self, asked: Asked, table: Table, names: set[str]) -> list[_Candidate]:
         own = self._index.of_table.get(asked.table, ())
         is_key = bool(own) and self._index.keys[own[0]].column.name == asked.column.name
+        if not self._may_be_key(asked):
+            return []
         if is_key and any(_is_named(name, asked.entity) for name in asked.names):
             return []
         matches = sorted(self._matches(asked, table), key=lambda match: (-match.weight, match.key))
@@ -140,6 +143,14 @@ class _Singles:
                 found.append(candidate)
                 best = max(best, candidate.total)
         return sorted(found, key=lambda one: (-one.total, one.key))
+
+    def _may_be_key(self, asked: Asked) -> bool:
+        """Whether a column may hold any key at all: one without a key word must have the type of some key."""
+        if any(name.kind for name in asked.names) or asked.column.family in self._families:
+            return True
+        if self._values is not None and asked.column.family in ("text", "uuid"):
+            return True
+        return any(self._index.called(asked.schema, name.whole) for name in asked.names)
 
     def _matches(self, asked: Asked, table: Table) -> list[NameMatch]:
         found = self._matcher.matches(asked)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from thresher.connectors import Table
 from thresher.knowledge.databases.relations.lexicon import (
@@ -89,6 +90,7 @@ def column_prefix(table: Table) -> str:
     return word if count >= max(2, _SHARED_COLUMNS * len(named)) and word not in LEADING_KEYS else ""
 
 
+@lru_cache(maxsize=65_536)
 def read_column(name: str, prefix: str = "") -> tuple[ColumnName, ...]:
     """The ways to read a column's name, the plainest first; at least one.
 

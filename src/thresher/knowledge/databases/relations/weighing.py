@@ -29,8 +29,8 @@ OWN_KEY = -0.6
 OTHER_SCHEMA = -0.5
 MOST_BESIDE_NAME: Final = SAME_TYPE + RANKS["primary"] + SAME_KIND
 """What can be added to a name's weight at most, where no values are known."""
-_NUMBERS = ("integer", "decimal")
-_TEXTS = ("text", "other", "uuid")
+_NUMBERS: Final[tuple[Family, ...]] = ("integer", "decimal")
+_TEXTS: Final[tuple[Family, ...]] = ("text", "other", "uuid")
 _RANK_TEXTS = {
     "primary": "the primary key",
     "unique": "a unique key",
@@ -80,6 +80,12 @@ def _judge(child: tuple[Family, str, int | None], parent: tuple[Family, str, int
     if all(family in (*_NUMBERS, *_TEXTS) for family in pair):
         return Evidence("type", f"{text}: of different families", OTHER_TYPE)
     return None
+
+
+def alike(families: Iterable[Family]) -> frozenset[Family]:
+    """The families of columns that may hold keys of some families without a word that says so."""
+    known = frozenset(families)
+    return known | frozenset(_NUMBERS) if known & frozenset(_NUMBERS) else known
 
 
 def _fits(child: Column, kind: KeyKind, key: ParentKey) -> bool:

@@ -24,6 +24,8 @@ _ES_ENDINGS = ("ches", "shes", "sses", "xes", "zzes")
 _LOOSE_ENDINGS = ("nen", "en", "er", "es", "e", "n", "s")
 """Of German and Romance plurals and joints; English ones are `stem`'s."""
 _LEAST_LOOSE = 3
+_LONGEST = 200
+"""Characters of a name that are read; engines allow 128 at most."""
 _LEAST_SHORT = 2
 _LEAST_PREFIX = 3
 
@@ -34,7 +36,7 @@ def split(name: str) -> tuple[str, ...]:
 
     Snake case, camel case, dots, blanks and dashes all divide; `CUSTOMERID` and `custid` stay one word.
     """
-    plain = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
+    plain = unicodedata.normalize("NFKD", name[:_LONGEST].replace("ß", "ss"))
     folded = "".join(letter for letter in plain if not unicodedata.combining(letter))
     if not folded.isascii():
         return tuple(re.findall(r"\w+", folded.lower().replace("_", " ")))
