@@ -6,6 +6,7 @@ import asyncio
 import sys
 
 from benchmarks import (
+    audit,
     chunks,
     conformance,
     document_speed,
@@ -36,6 +37,7 @@ BENCHMARKS = {
     "process_prompt": process_prompt.run,
     "scanner": scanner.run,
     "guard": guard.run,
+    "audit": audit.run,
     "quality": quality.run,
     "abstention": quality.run_abstention,
     "intents": intents.run,
