@@ -11,7 +11,7 @@ import secrets
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +26,7 @@ from thresher.core import ThresherError
 from thresher.sqlguard import Dialect
 
 TAG: Final = Tag(client="hostile", thread="t", audit_id=1)
-CAPS: Final = Caps(rows=20, bytes=100_000, seconds=2.0)
+CAPS: Final = Caps(rows=20, bytes=100_000, seconds=0.3)
 OPTIONS: Final = ConnectorOptions(sessions=1, lock_seconds=0.5, connect_seconds=20)
 
 _TABLES: Final = (
@@ -133,7 +133,9 @@ class Live:
 
     async def kept(self) -> str:
         """What the session keeps."""
-        return str((await self.connector.run(self.session, TAG, CAPS)).rows) if self.session else ""
+        if not self.session:
+            return ""
+        return str((await self.connector.run(self.session, TAG, replace(CAPS, seconds=30))).rows)
 
 
 def _listing(folder: Path) -> str:

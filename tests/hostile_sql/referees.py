@@ -40,7 +40,7 @@ def referee(live: Live) -> Iterator[Referee]:
 @contextmanager
 def _postgresql(url: str) -> Iterator[Referee]:
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("set statement_timeout = '2s'")
+        connection.execute("set statement_timeout = '300ms'")
         connection.execute("set default_transaction_read_only = on")
 
         def run(sql: str) -> str:
@@ -93,7 +93,7 @@ def _mariadb(url: str) -> Iterator[Referee]:
         )
     ) as connection:
         cursor = connection.cursor()
-        cursor.execute("set session max_statement_time = 2")
+        cursor.execute("set session max_statement_time = 0.3")
 
         def run(sql: str) -> str:
             try:

@@ -37,7 +37,7 @@ async def test_a_column_that_bears_no_functions_name_is_read(postgresql: Live) -
 
 
 async def test_what_is_learnt_lets_nothing_more_pass(live: Live) -> None:
-    """The live catalog narrows the lists that ship; only texts whose reading depends on a setting become clear by it."""
+    """The live catalog narrows the lists that ship; only what depends on a setting of the session becomes clear."""
     knowledge = await live.connector.knowledge()
 
     passed = [
