@@ -100,6 +100,8 @@ RELATIONS: Final[Mapping[str, str]] = {
     "pg_cursors": OTHERS,
     "pg_settings": SETTINGS_OF_OTHERS,
     "pg_db_role_setting": SETTINGS_OF_OTHERS,
+    "pg_roles": SETTINGS_OF_OTHERS,
+    "pg_user": SETTINGS_OF_OTHERS,
 }
 """Relations of the system that may not be read, and why. Most of them the server itself shows to few."""
 

@@ -148,7 +148,8 @@ class Walk:
         schema, name = body.get("schemaname", ""), body["relname"]
         reason = refused_relation(schema, name)
         if reason:
-            raise self._refused("relation", f"{name} may not be read: {reason[0].lower()}{reason[1:]}", at)
+            hint = "pg_get_userbyid(oid) names a role." if name in ("pg_roles", "pg_user") else ""
+            raise self._refused("relation", f"{name} may not be read: {reason[0].lower()}{reason[1:]}", at, hint=hint)
         if schema or name not in scope:
             self._note(self.tables, f"{schema}.{name}" if schema else name, at)
 
