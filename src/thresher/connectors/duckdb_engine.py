@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,6 +48,7 @@ class DuckdbEngine:
 
     file: Path
     options: ConnectorOptions
+    stamps: dict[tuple[int, int, int], str] = field(default_factory=dict[tuple[int, int, int], str])
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
@@ -63,14 +64,21 @@ class DuckdbEngine:
         if not self.file.is_file():
             message = f"The file {self.file.name} of the database cannot be read."
             raise DatabaseUnavailable(message, hint="Check that it exists.")
-        return DuckdbSession(self.file, self.options)
+        return DuckdbSession(self.file, self.options, self.stamps)
 
 
 class DuckdbSession:
-    """One session with a DuckDB file."""
+    """One session with a DuckDB file.
 
-    def __init__(self, file: Path, options: ConnectorOptions) -> None:
+    Args:
+        file: Which.
+        options: How it is used.
+        stamps: What the definitions came to when the file was so and so: its inode, size and time.
+    """
+
+    def __init__(self, file: Path, options: ConnectorOptions, stamps: dict[tuple[int, int, int], str]) -> None:
         self._file = file
+        self._stamps = stamps
         self._options = options
         self._at_work = threading.RLock()
         self._database = _connect(file, options)
@@ -115,7 +123,7 @@ class DuckdbSession:
             return read_schema(self._ask, duckdb.__version__, self._stamp(), limit)
 
     def stamp(self) -> str:
-        """A digest of all definitions: DuckDB keeps no counter of changes."""
+        """A digest of all definitions, made anew when the file was written: DuckDB keeps no counter of changes."""
         with self._reading():
             return self._stamp()
 
@@ -216,7 +224,14 @@ class DuckdbSession:
         return self._database.execute(sql, list(bind)).fetchall()
 
     def _stamp(self) -> str:
-        return str(self._ask(STAMP)[0][0] or "")
+        state = self._file.stat()  # nobody writes it as long as it is open here
+        look = (state.st_ino, state.st_size, state.st_mtime_ns)
+        if look not in self._stamps:
+            stamp = str(self._ask(STAMP)[0][0] or "")
+            self._stamps.clear()
+            self._stamps[look] = stamp
+            return stamp
+        return self._stamps[look]
 
 
 def _configuration(options: ConnectorOptions) -> dict[str, str | bool | int | float | list[str]]:

@@ -10,8 +10,8 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
 
 from thresher.connectors.families import family, length_of
 from thresher.connectors.records import Column, ForeignKey, RelationKind, Schema, Table
@@ -21,21 +21,43 @@ SELECT name, type, wr FROM pragma_table_list
 WHERE schema = 'main' AND type IN ('table', 'view', 'virtual') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
 ORDER BY name
 """
-_COLUMNS: Final = 'SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?) ORDER BY cid'
-_KEYS: Final = 'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq'
-_UNIQUE: Final = """
-SELECT l.name, i.name FROM pragma_index_list(?) l, pragma_index_info(l.name) i
-WHERE l."unique" AND l.origin <> 'pk' AND NOT l.partial ORDER BY l.seq DESC, i.seqno
-"""
+_PLAIN: Final = "(SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table') t"
+_COLUMN: Final = 'c.name, c.type, c."notnull", c.dflt_value, c.pk, c.hidden'
+_COLUMNS: Final = f"SELECT t.name, {_COLUMN} FROM {_PLAIN}, pragma_table_xinfo(t.name) c ORDER BY t.name, c.cid"  # noqa: S608 - constants
+_COLUMNS_OF: Final = f"SELECT {_COLUMN} FROM pragma_table_xinfo(?) c ORDER BY c.cid"  # noqa: S608 - a constant
+_KEYS: Final = f"""
+SELECT t.name, k.id, k."table", k."from", k."to" FROM {_PLAIN}, pragma_foreign_key_list(t.name) k
+ORDER BY t.name, k.id, k.seq
+"""  # noqa: S608 - a constant
+_UNIQUE: Final = f"""
+SELECT t.name, l.name, i.name FROM {_PLAIN}, pragma_index_list(t.name) l, pragma_index_info(l.name) i
+WHERE l."unique" AND l.origin <> 'pk' AND NOT l.partial ORDER BY t.name, l.seq DESC, i.seqno
+"""  # noqa: S608 - a constant
+Grouped: TypeAlias = Mapping[str, Sequence[Sequence[Any]]]
 _HIDDEN: Final = 1
 _GENERATED: Final = (2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class _Catalog:
+    """What the pragmas tell of all plain tables, by table: columns, keys, indexes, rows."""
+
+    columns: Grouped
+    keys: Grouped
+    unique: Grouped
+    counted: Mapping[str, int]
 
 
 def read_schema(database: sqlite3.Connection, limit: int) -> Schema:
     """All tables and views of a file, at most `limit` of them; the stamp is for the caller to fill in."""
     found = database.execute(_TABLES).fetchall()
-    counted = _counted(database)
-    tables = [_table(database, name, kind, bool(plain), counted) for name, kind, plain in found[:limit]]
+    catalog = _Catalog(
+        _grouped(database.execute(_COLUMNS)),
+        _grouped(database.execute(_KEYS)),
+        _grouped(database.execute(_UNIQUE)),
+        _counted(database),
+    )
+    tables = [_table(database, catalog, name, kind, bool(plain)) for name, kind, plain in found[:limit]]
     return Schema(
         dialect="sqlite",
         version=sqlite3.sqlite_version,
@@ -45,16 +67,23 @@ def read_schema(database: sqlite3.Connection, limit: int) -> Schema:
     )
 
 
-def _table(
-    database: sqlite3.Connection, name: str, kind: str, without_rowid: bool, counted: Mapping[str, int]
-) -> Table:
+def _grouped(rows: Iterable[Sequence[Any]]) -> Grouped:
+    """Rows without their first value, by that."""
+    groups: dict[str, list[Sequence[Any]]] = defaultdict(list)
+    for name, *rest in rows:
+        groups[name].append(rest)
+    return groups
+
+
+def _table(database: sqlite3.Connection, catalog: _Catalog, name: str, kind: str, without_rowid: bool) -> Table:
     relation: RelationKind = "view" if kind == "view" else "table"
-    raw: Sequence[Sequence[Any]] = ()
-    with suppress(sqlite3.Error):
-        raw = database.execute(_COLUMNS, (name,)).fetchall()
+    raw = catalog.columns.get(name, ())
+    if kind != "table":
+        with suppress(sqlite3.Error):  # one that cannot be read is there without columns
+            raw = database.execute(_COLUMNS_OF, (name,)).fetchall()
     primary = [str(row[0]) for row in sorted((row for row in raw if row[4]), key=lambda row: row[4])]
     columns = tuple(_column(row, len(primary)) for row in raw if row[5] != _HIDDEN)
-    if relation == "view" or kind == "virtual":
+    if kind != "table":
         return Table("", name, relation, columns, tuple(primary))
     return Table(
         schema="",
@@ -62,9 +91,9 @@ def _table(
         kind=relation,
         columns=columns,
         primary_key=tuple(primary),
-        unique=tuple(_unique(database.execute(_UNIQUE, (name,)))),
-        foreign_keys=tuple(_keys(database.execute(_KEYS, (name,)))),
-        rows=counted.get(name) if without_rowid or name in counted else _last_row(database, name),
+        unique=tuple(_unique(catalog.unique.get(name, ()))),
+        foreign_keys=tuple(_keys(catalog.keys.get(name, ()))),
+        rows=catalog.counted.get(name) if without_rowid or name in catalog.counted else _last_row(database, name),
     )
 
 
