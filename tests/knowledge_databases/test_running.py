@@ -10,7 +10,16 @@ import pytest
 
 from tests.knowledge_databases.conftest import url
 from tests.support.product import opened
-from thresher.core import Caller, DatabaseUnavailable, InvalidInput, QueryTimeout, Settings, StatementRefused, Tenant
+from thresher.core import (
+    Caller,
+    DatabaseUnavailable,
+    InvalidInput,
+    NotFound,
+    QueryTimeout,
+    Settings,
+    StatementRefused,
+    Tenant,
+)
 from thresher.embedding import Encoder
 from thresher.knowledge.databases import Asker, DatabaseService
 from thresher.services import Services
@@ -138,3 +147,22 @@ async def test_a_session_says_what_it_may(service: DatabaseService, caller: Call
     info = await service.session_info(caller, "shop")
 
     assert "SQLite" in str(info.session["engine"])
+
+
+async def test_text_of_any_kind_is_answered_by_an_error_that_says_what_to_do(
+    service: DatabaseService, caller: Caller, shop: Path
+) -> None:
+    """Zero bytes, halves of characters, the empty and the huge."""
+    await service.add_connection(caller, "shop", url(shop))
+
+    for sql in ("", " ", "\0", "select '\ud800'", "select 1\0", ";", "x" * 200_000, "select " + "(" * 5_000):
+        with pytest.raises(StatementRefused):
+            await service.query(caller, "shop", sql)
+    for name in ("", "\0", "\ud800", "x" * 10_000):
+        with pytest.raises(NotFound):
+            await service.query(caller, name, "select 1")
+    for address in ("", "\0", "postgresql://a:\ud800@b/c", "x" * 100_000, "http://a/b"):
+        with pytest.raises(InvalidInput):
+            await service.add_connection(caller, "odd", address)
+    odd = await service.query_database_schema(caller, "shop", question="\0\ud800 customers \u202e")
+    assert "customer" in odd.shown

@@ -85,6 +85,8 @@ class Connections:
     ) -> Held:
         """Keep a connection under a name."""
         checked_name(name)
+        if clean(url) != url:
+            raise InvalidInput("The address holds characters that no address has.", hint="Copy it again.")
         address = await asyncio.to_thread(read_address, url)
         may_connect(caller, address, self._settings)
         write = Write(

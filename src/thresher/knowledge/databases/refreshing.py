@@ -138,8 +138,12 @@ class Refresher:
 
     async def _look(self, tenant: Tenant, held: Held, watch: _Watch) -> None:
         """Ask the database whether its schema has changed, and go on with what was broken off."""
-        async with self._sessions.use(tenant, held) as connector:
-            stamp = await connector.stamp()
+        try:
+            async with self._sessions.use(tenant, held) as connector:
+                stamp = await connector.stamp()
+        except ThresherError as error:
+            await self._fail(tenant, held, str(error))
+            raise
         age = (datetime.now(UTC) - held.connection.schema_at).total_seconds() if held.connection.schema_at else None
         old = age is None or age > UNSTAMPED_SECONDS
         if stamp != held.stamp or (not stamp and old) or held.connection.state != "ready":
