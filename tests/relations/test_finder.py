@@ -209,3 +209,11 @@ def test_samples_are_wanted_where_they_may_tell() -> None:
 
     assert columns_wanted(tables) == {("", "plants", "plant_id"), ("", "machines", "plant_id")}
     assert len(columns_wanted(tables, most=1)) == 1
+
+
+def test_a_declared_key_tells_what_the_same_name_means_elsewhere() -> None:
+    """A name that says nothing by itself; not where two declared keys differ."""
+    schema = "staff: *id i\njobs: *id i\nbills: *id i, zz9 i>staff\nnotes: *id i, zz9 i"
+
+    assert found(schema) == {"notes.zz9 > staff.id"}
+    assert found(schema + "\nplans: *id i, zz9 i>jobs") == set()

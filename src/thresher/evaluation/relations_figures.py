@@ -77,7 +77,7 @@ def try_relations(name: str, tables: Sequence[Table], profiles: Profiles | None 
     hidden = [replace(table, foreign_keys=()) for table in tables]
     ranked = tuple(find_relations(hidden, profiles, limit=sys.maxsize, threshold=LEAST))
     declared = frozenset(
-        (table.schema, table.name, key.schema, key.table, frozenset(zip(key.columns, key.target_columns, strict=True)))
+        (table.schema, table.name, key.schema, key.table, frozenset(zip(key.columns, key.target_columns, strict=False)))
         for table in tables
         for key in table.foreign_keys
     )

@@ -56,6 +56,8 @@ class ParentIndex:
         loose: Names by their loose form, by schema.
         columns: Keys by schema and the key column's whole name.
         words: Names word by word, by schema and first letter.
+        declared: Keys that declared ones point to, by the whole name of the column that does; those alone whose name
+            means the same key wherever it is declared.
     """
 
     keys: tuple[ParentKey, ...]
@@ -65,6 +67,7 @@ class ParentIndex:
     loose: Mapping[tuple[str, str], list[Form]]
     columns: Mapping[tuple[str, str], list[int]]
     words: Mapping[tuple[str, str], list[Form]]
+    declared: Mapping[str, int]
 
     def named(self, schema: str, name: str) -> Sequence[Form]:
         """The keys that a glued name names: of the schema, or of others where it has none."""
@@ -121,7 +124,22 @@ def build_index(tables: Sequence[Table], words: Sequence[tuple[str, ...]], profi
         loose=loosely,
         columns=columns,
         words=_by_letter(forms),
+        declared=_declared(tables, keys),
     )
+
+
+def _declared(tables: Sequence[Table], keys: Sequence[ParentKey]) -> dict[str, int]:
+    places = {
+        (tables[key.table].schema, tables[key.table].name, key.column.name): number for number, key in enumerate(keys)
+    }
+    found: dict[str, set[int | None]] = defaultdict(set)
+    for table in tables:
+        for key in table.foreign_keys:
+            if len(key.columns) == 1:
+                target = places.get((key.schema, key.table, "".join(key.target_columns)))
+                itself = (key.schema, key.table) == (table.schema, table.name)
+                found[read_column(key.columns[0])[0].whole].add(None if itself else target)
+    return {name: number for name, some in found.items() for number in some if len(some) == 1 and number is not None}
 
 
 def _merged(forms: Mapping[tuple[str, str], list[Form]]) -> dict[str, list[Form]]:

@@ -28,6 +28,7 @@ from thresher.knowledge.databases.relations.records import ColumnName, NameMatch
 from thresher.knowledge.databases.relations.words import shortens, stem
 
 SAME_NAME = 3.4
+DECLARED = 4.0
 LOOSE_LOSS = 0.6
 CONTEXT = 3.9
 CONTEXT_TAIL_LOSS = 0.4
@@ -106,6 +107,8 @@ class Matcher:
         return known
 
     def _plainly(self, schema: str, name: ColumnName) -> Iterator[NameMatch]:
+        if (declared := self._index.declared.get(name.whole)) is not None:
+            yield NameMatch(declared, DECLARED, "called like a column with a declared key to it", whole=True)
         if name.whole not in NOT_KEYS:
             for key in self._index.called(schema, name.whole):
                 yield NameMatch(key, SAME_NAME, "named like the key", whole=True, same=True)
