@@ -63,7 +63,7 @@ def reading_of(kind: DuckType) -> Reading | None:
         return Reading("VARCHAR", float)
     if name == "JSON":
         return Reading("VARCHAR", read_json)
-    if kind.id == "variant":
+    if kind.id in ("variant", "tuple"):
         return Reading("JSON", read_json)
     if kind.id == "union":
         return Reading("VARCHAR", str)
