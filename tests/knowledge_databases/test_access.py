@@ -134,7 +134,7 @@ async def test_no_password_is_told(services: Services, caller: Caller, caplog: p
         rows = (await link.exec_driver_sql("select c::text, sealed from connection c")).all()
 
     told = f"{made} {health} {failed.value!r} {refused.value!r} {after} {caplog.text}"
-    told += "".join(f"{row[0]} {bytes(row[1])!r}" for row in rows)
+    told += "".join(f"{text} {bytes(sealed)!r}" for text, sealed in map(tuple, rows))
     assert "s3cret" not in told
     assert not health.ok
     assert after.state == "failed"

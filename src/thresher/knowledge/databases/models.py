@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from thresher.connectors import Column, ForeignKey, RelationKind, ResultColumn, Table
-from thresher.sqlguard import Dialect, Verdict
+from thresher.sqlguard import Dialect
 
 State: TypeAlias = Literal["new", "ready", "stale", "failed"]
 
@@ -188,15 +188,6 @@ class QueryAnswer:
     audit_id: int
     ms: float
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A statement that the guard did not let through, as it is told to the one who asked."""
-
-    connection: str
-    verdict: Verdict
-    audit_id: int
 
 
 @dataclass(frozen=True, slots=True)
