@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final
 
 import pymysql
-from pymysql.constants import FIELD_TYPE
-from pymysql.converters import conversions
 from pymysql.cursors import SSCursor
 
 from thresher.connectors import mysql_catalog as catalog
@@ -27,10 +25,10 @@ from thresher.connectors.connector import ConnectorOptions, Session
 from thresher.connectors.costs import too_dear
 from thresher.connectors.filling import fill
 from thresher.connectors.knowing import known_functions
+from thresher.connectors.mysql_driver import arguments, encryption
 from thresher.connectors.profiling import profile
 from thresher.connectors.records import Caps, Health, Profiles, ResultColumn, Rows, Schema, Tag
-from thresher.connectors.tagging import PROGRAM, cleaned, session_name
-from thresher.connectors.values import iso_text, read_json
+from thresher.connectors.tagging import cleaned, session_name
 from thresher.connectors.wording import first_word
 from thresher.core import InvalidInput
 from thresher.sqlguard import Knowledge
@@ -45,30 +43,6 @@ _KILLING: Final = 5.0
 _TOO_BIG: Final = 1104
 _EXPLAINED: Final = Caps(rows=5_000, cell=4_000)
 _MOST_JOIN: Final = 2**64 - 1
-
-
-def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
-
-
-def _time(value: Any) -> str:
-    return iso_text(_text(value))
-
-
-def _bits(value: Any) -> int:
-    return int.from_bytes(value, "big") if isinstance(value, bytes) else int(value)
-
-
-# Python's dates know no `0000-00-00`, its times no -838 hours.
-_CONVERSIONS: Final[dict[Any, Any]] = {
-    **conversions,
-    FIELD_TYPE.DATE: _text,
-    FIELD_TYPE.DATETIME: _time,
-    FIELD_TYPE.TIMESTAMP: _time,
-    FIELD_TYPE.TIME: _text,
-    FIELD_TYPE.BIT: _bits,
-    FIELD_TYPE.JSON: read_json,
-}
 
 
 def open_mysql(address: Address, options: ConnectorOptions) -> MySQLEngine:
@@ -97,8 +71,8 @@ class MySQLEngine:
 
     def connection(self, seconds: float) -> Any:
         """A connection that is not connected yet; what TLS needs is read from files once."""
-        arguments = _arguments(self.address, self.options, seconds)
-        made: Any = pymysql.connect(**arguments, ssl_disabled=True, defer_connect=True)
+        told = arguments(self.address, self.options, seconds)
+        made: Any = pymysql.connect(**told, ssl_disabled=True, defer_connect=True)
         model = self._encrypted
         made.ssl, made.ctx, made._ssl_required = model.ssl, model.ctx, model._ssl_required
         made.client_flag = model.client_flag
@@ -106,8 +80,8 @@ class MySQLEngine:
 
     @cached_property
     def _encrypted(self) -> Any:
-        arguments = _arguments(self.address, self.options, 1.0)
-        return pymysql.connect(**arguments, **_encryption(self.address.query), defer_connect=True)
+        told = arguments(self.address, self.options, 1.0)
+        return pymysql.connect(**told, **encryption(self.address.query), defer_connect=True)
 
 
 class MySQLSession:
@@ -282,32 +256,6 @@ class MySQLSession:
             if not self._connection.open:
                 raise
             return None
-
-
-def _arguments(address: Address, options: ConnectorOptions, seconds: float) -> dict[str, Any]:
-    return {
-        "host": address.hosts[0],
-        "port": address.ports[0],
-        "user": address.user,
-        "password": address.password.encode(),
-        "database": address.database or None,
-        "charset": "utf8mb4",
-        "connect_timeout": max(1, int(options.connect_seconds)),
-        "read_timeout": int(seconds) + 10,  # where the network is gone; the server's own time-out comes first
-        "write_timeout": 10,
-        "local_infile": False,
-        "autocommit": None,
-        "program_name": PROGRAM,
-        "conv": _CONVERSIONS,
-        "unix_socket": address.query.get("unix_socket"),
-    }
-
-
-def _encryption(query: Mapping[str, str]) -> dict[str, Any]:
-    options: dict[str, Any] = {name: value for name, value in query.items() if name.startswith("ssl_")}
-    if "ssl_verify_identity" in options:
-        options["ssl_verify_identity"] = query["ssl_verify_identity"].lower() in ("1", "true", "yes")
-    return options
 
 
 def _end(connection: Any) -> None:

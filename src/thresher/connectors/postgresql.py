@@ -18,11 +18,8 @@ from typing import Any, Final, TypeAlias, cast
 import psycopg
 from psycopg import sql as text_of
 from psycopg.abc import Query
-from psycopg.adapt import Loader
 from psycopg.pq import TransactionStatus
 from psycopg.types import TypeInfo
-from psycopg.types.json import set_json_loads
-from psycopg.types.string import TextLoader
 
 from thresher.connectors import postgresql_catalog as catalog
 from thresher.connectors.addresses import Address
@@ -31,10 +28,10 @@ from thresher.connectors.connector import ConnectorOptions, Session
 from thresher.connectors.costs import Estimate, postgresql_estimate, refuse_dear
 from thresher.connectors.filling import fill
 from thresher.connectors.knowing import known_functions
+from thresher.connectors.postgresql_driver import arguments, register
 from thresher.connectors.profiling import profile
 from thresher.connectors.records import Caps, Health, Profiles, ResultColumn, Rows, Schema, Tag
-from thresher.connectors.tagging import PROGRAM, session_name
-from thresher.connectors.values import iso_text, read_json
+from thresher.connectors.tagging import session_name
 from thresher.connectors.wording import first_word
 from thresher.sqlguard import Knowledge
 
@@ -46,11 +43,6 @@ _CHUNK: Final = 16
 """Rows that are held at once besides those that are kept."""
 _IDLE_SECONDS: Final = 60
 _EXPLAINED: Final = Caps(rows=5_000, cell=4_000)
-_TIMES: Final = ("date", "time", "timetz", "timestamp", "timestamptz")
-_TEXTS: Final = (
-    "interval", "int4range", "int8range", "numrange", "tsrange", "tstzrange", "daterange", "int4multirange",
-    "int8multirange", "nummultirange", "tsmultirange", "tstzmultirange", "datemultirange", "inet", "cidr",
-)  # fmt: skip
 # What changes how a statement or a value is read, whatever the role or the database is set to.
 _SETTINGS: Final = """
 set local standard_conforming_strings = on; set local backslash_quote = safe_encoding;
@@ -78,7 +70,7 @@ class PostgresEngine:
 
     def open(self) -> Session:
         """See `Engine`."""
-        connection: _Connection = psycopg.connect(**_arguments(self._address, self._options))
+        connection: _Connection = psycopg.connect(**arguments(self._address, self._options))
         try:
             return PostgresSession(connection, self._options)
         except BaseException:
@@ -92,7 +84,7 @@ class PostgresSession:
     def __init__(self, connection: _Connection, options: ConnectorOptions) -> None:
         self._connection = connection
         self._options = options
-        _register(connection)
+        register(connection)
         found = connection.execute("select pg_catalog.current_schemas(false)").fetchone()
         schemas: list[str] = found[0] if found else []
         self._default = schemas[0] if schemas else ""
@@ -261,44 +253,6 @@ class PostgresSession:
             if self._connection.info.transaction_status is not TransactionStatus.INTRANS:
                 raise
             return None
-
-
-class _TimeLoader(Loader):
-    """Times in ISO 8601, whatever Python holds to be a date."""
-
-    def load(self, data: Any) -> str:
-        return iso_text(bytes(data).decode())
-
-
-def _arguments(address: Address, options: ConnectorOptions) -> dict[str, Any]:
-    """What libpq is told; nothing of this process's own environment or files signs in for somebody else."""
-    signing = {} if "sslcert" in address.query else {"sslcertmode": "disable"}
-    return {
-        "host": ",".join(address.hosts),
-        "port": ",".join(str(port) for port in address.ports),
-        "user": address.user or None,
-        "password": address.password or None,
-        "dbname": address.database or None,
-        "connect_timeout": max(2, int(options.connect_seconds)),
-        "application_name": PROGRAM,
-        "client_encoding": "UTF8",
-        "options": "",
-        "passfile": f"{os.devnull}/none",  # the empty one would be the default
-        "gssencmode": "disable",
-        **signing,
-        **address.query,
-        "autocommit": True,
-        "prepare_threshold": None,
-    }
-
-
-def _register(connection: _Connection) -> None:
-    """Values as text where Python's types would lose something."""
-    set_json_loads(read_json, connection)
-    for name in _TIMES:
-        connection.adapters.register_loader(name, _TimeLoader)
-    for name in _TEXTS:
-        connection.adapters.register_loader(name, TextLoader)
 
 
 def _type_name(found: TypeInfo, code: int) -> str:
