@@ -13,7 +13,10 @@ from typing import Any
 import thresher
 
 RESULTS = Path(__file__).with_name("results")
-LIBRARIES = ("fastmcp", "mcp", "numpy", "onnxruntime", "pgvector", "psycopg", "sqlalchemy", "tokenizers")
+LIBRARIES = (
+    *("duckdb", "fastmcp", "mcp", "numpy", "onnxruntime", "pgvector", "postgast", "psycopg", "sqlalchemy", "sqlglot"),
+    "tokenizers",
+)
 
 
 def _processor() -> str:

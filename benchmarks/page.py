@@ -121,6 +121,17 @@ def _least(found: Results, figure: str) -> str:
     return f"{min(_answers(found, figure)):.3f}"
 
 
+def _guard(found: Results, dialect: str) -> str:
+    """The cells of one dialect: reads accepted of those that its engine could run, hostile ones accepted, times."""
+    figures = value(found, f"guard.{dialect}")
+    reads = figures["reads"].values()
+    accepted, able = (sum(part[name] for part in reads) for name in ("accepted", "in_the_grammar"))
+    foreign = sum(part["of_other_engines"] for part in reads)
+    cells = [f"**{accepted / (able - foreign):.1%}** of {able - foreign:,}", f"{accepted / able:.1%} of {able:,}"]
+    cells += [f"**{figures['hostile_accepted']}** of {figures['hostile']:,}"]
+    return " | ".join([*cells, f"**{figures['p50_ms']:.2f} / {figures['p99_ms']:.1f} ms**"])
+
+
 PIECES: Mapping[str, Callable[[Results, str], str]] = {
     "recall": _recall,
     "growth": _growth,
@@ -129,6 +140,7 @@ PIECES: Mapping[str, Callable[[Results, str], str]] = {
     "retention": _retention,
     "total": _total,
     "least": _least,
+    "guard": _guard,
 }
 
 
