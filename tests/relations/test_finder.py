@@ -217,3 +217,13 @@ def test_a_declared_key_tells_what_the_same_name_means_elsewhere() -> None:
 
     assert found(schema) == {"notes.zz9 > staff.id"}
     assert found(schema + "\nplans: *id i, zz9 i>jobs") == set()
+
+
+@pytest.mark.parametrize("odd", ["--3", "9" * 5_000, "\u0663", "\u00b2", "1e5", ""])
+def test_values_that_only_look_like_numbers_do_no_harm(odd: str) -> None:
+    """Samples are other people's text."""
+    values = sample("1", "2", odd)
+
+    assert found(PLANTS, samples(plants__plant_id=values, machines__plant_id=values)) == {
+        "machines.plant_id > plants.plant_id"
+    }

@@ -6,6 +6,7 @@ bounded, and a column costs a look at a few of its values before any set is comp
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -20,6 +21,7 @@ _LEAST: Final = 8
 _PROBES: Final = 3
 _MOST_VALUES: Final = 1_000_000
 _ALL: Final = 0.995
+_NUMBER: Final = re.compile(r"-?\d{1,40}")
 _WIDE: Final = 2
 _LARGE: Final = 1_000
 _MOST_KEYS: Final = 4
@@ -27,7 +29,7 @@ _MOST_KEYS: Final = 4
 
 def telling(values: frozenset[str]) -> bool:
     """Whether values are such that others do not meet them by chance: not the numbers from one upwards, not years."""
-    numbers = [int(value) for value in values if value.lstrip("-").isdecimal()]
+    numbers = [int(value) for value in values if _NUMBER.fullmatch(value)]
     if len(numbers) < len(values):
         return True
     low, high = min(numbers, default=0), max(numbers, default=0)
