@@ -21,7 +21,7 @@ from thresher.sqlguard.grammars import words
 from thresher.sqlguard.lists import listed
 from thresher.sqlguard.records import Dialect, Functions, Knowledge, Limits, Rule, Verdict
 from thresher.sqlguard.refusals import Refused
-from thresher.sqlguard.sizes import bound, widths
+from thresher.sqlguard.sizes import FORMATS, VALUE, bound, widths
 
 Node: TypeAlias = Mapping[str, Any]
 
@@ -70,7 +70,7 @@ _PARTS: Final = words(
     " unnamed_values unpivot_names upper using_columns value values when_expr where_clause with_ordinality"
 )
 _SHOWN: Final = {"", "tables", "databases", "schemas", "__show_tables_expanded"}
-_SIZED: Final = frozenset({"repeat", "lpad", "rpad", "range", "generate_series", "printf", "format", "bar",
+_SIZED: Final = frozenset({"repeat", "lpad", "rpad", "range", "generate_series", "printf", "format",
                            "list_resize", "array_resize"})  # fmt: skip
 _MULTIPLYING: Final = frozenset({"replace", "regexp_replace", "translate", "string_agg", "list_transform"})
 _BELOW: Final = {"duckdb_logs", "duckdb_secrets", "pg_settings", "pg_prepared_statements"}
@@ -145,6 +145,8 @@ class _Reading:
         tables: The relations found.
         called: The functions found.
         queries: The names of the queries in WITH.
+        rows: Calls in FROM, which give row after row.
+        reads: Whether there is a relation or a call in FROM.
         total: Characters or rows that its calls make by their numbers.
     """
 
@@ -154,6 +156,8 @@ class _Reading:
     tables: dict[str, None] = field(default_factory=dict[str, None])
     called: dict[str, None] = field(default_factory=dict[str, None])
     queries: set[str] = field(default_factory=set[str])
+    rows: set[int] = field(default_factory=set[int])
+    reads: bool = False
     total: float = 0.0
 
     def verdict(self) -> Verdict:
@@ -168,7 +172,10 @@ class _Reading:
         statements: list[Node] = tree["statements"]
         if len(statements) != 1:
             raise Refused("several_statements", "There is more than one statement.", hint="Send them one by one.")
-        for node in _nodes(statements[0]):
+        nodes = list(_nodes(statements[0]))
+        self.rows = {id(node["function"]) for node in nodes if node.get("type") == "TABLE_FUNCTION"}
+        self.reads = any(node.get("type") in ("BASE_TABLE", "TABLE_FUNCTION") for node in nodes)
+        for node in nodes:
             self._check(node)
         query: Node = statements[0]["node"]
         limited = any(one["type"].startswith("LIMIT") for one in query.get("modifiers", ()))
@@ -222,10 +229,15 @@ class _Reading:
         """Refuses more characters or rows than any answer needs: alone, together, or one made of another."""
         inner = [one for one in _nodes(node) if one.get("function_name") in _SIZED]
         own = [_own(one) for one in inner]
+        scalar = node.get("function_name") in _SIZED and id(node) not in self.rows
+        if scalar and any(not _written_out(argument) for argument in _counts(node)):
+            hint = "Write the number, or the format, itself; or let the rows come from the function in FROM."
+            raise self._refused("cost", "How large a value becomes is not written out.", node, hint=hint)
         if node.get("function_name") in _SIZED:
             self.total += own[0]
-        if max(self.total, math.prod(own)) > self.limits.literal_count:
-            reason = f"More than {self.limits.literal_count:,} characters or rows are made of nothing."
+        largest = VALUE if scalar and self.reads else self.limits.literal_count
+        if math.prod(own) > largest or self.total > self.limits.literal_count:
+            reason = f"More than {largest:,} characters or rows are made of nothing."
             raise self._refused("cost", reason, node)
 
     def _check_table(self, node: Node) -> None:
@@ -267,14 +279,14 @@ class _Reading:
         rule = _RULES.get(word, "statement")
         return Refused(rule, f"A statement of the kind {word} may not run here.", hint=_HINT, kind=word.lower())
 
-    def _refused(self, rule: Rule, reason: str, node: Node, text: str = "") -> Refused:
+    def _refused(self, rule: Rule, reason: str, node: Node, text: str = "", hint: str = _HINT) -> Refused:
         """A refusal at the node."""
         places = [
             place for inner in _nodes(node) if (place := inner.get("query_location", -1)) in range(4 * len(self.sql))
         ]
         offset = self._characters(int(places[0])) if places else None
         shown = "" if offset is None or not self.sql[offset:].lower().startswith(text.lower()) else text
-        return Refused(rule, reason, hint=_HINT, offset=offset, text=shown)
+        return Refused(rule, reason, hint=hint, offset=offset, text=shown)
 
     def _characters(self, count: int) -> int:
         """Characters of so many bytes of the text."""
@@ -314,6 +326,21 @@ def _nodes(value: Any, without: frozenset[str] = frozenset()) -> Iterator[Node]:
                 waiting.extend(reversed(list(node.values())))
         elif isinstance(item, list):
             waiting.extend(reversed(cast("list[Any]", item)))
+
+
+def _counts(node: Node) -> list[Node]:
+    """The arguments of a call that say how large its value becomes."""
+    arguments: list[Node] = list(node.get("arguments", ()))
+    if node.get("function_name") in FORMATS:
+        return arguments[:1]
+    return arguments if node.get("function_name") in {"range", "generate_series"} else arguments[1:2]
+
+
+def _written_out(argument: Node) -> bool:
+    """Whether an argument has no column, no query and no call of a function, but for arithmetic."""
+    nodes = list(_nodes(argument))
+    plain = all(one.get("is_operator", True) for one in nodes)
+    return plain and not any(one.get("class") in ("COLUMN_REF", "SUBQUERY") for one in nodes)
 
 
 def _own(node: Node) -> float:

@@ -19,6 +19,14 @@ Calls: TypeAlias = Sequence[tuple[int, int]]
 _HINT: Final = "Ask for less; long values are cut anyway."
 _POWERS: Final = frozenset({"pow", "power", "exp", "factorial", "^", "**", "<<", "~"})
 _FACTORS: Final = frozenset({"*", "/", "//", "multiply", "divide"})
+VALUE: Final = 10_000
+"""The longest value that a call may make for each row of a relation."""
+
+FORMATS: Final = frozenset({"printf", "format", "sformat"})
+"""Functions whose first argument says how wide their answer is."""
+
+_BRACES: Final = re.compile(r"\{[^{}]*\}")
+_INNER: Final = re.compile(r"\{[^{}]*\{")
 _WIDTH: Final = re.compile(r"%[-+ 0#,!]*(\*|\d+)?(?:\.(\*|\d+))?")
 
 
@@ -34,12 +42,26 @@ def check_sizes(tokens: Sequence[Token], calls: Calls, multiplying: Calls, limit
     Raises:
         Refused: Too large.
     """
+    for call in calls:
+        _check_format(tokens, call)
     own = {call: _own(tokens, call, calls) for call in calls}
     chains = [math.prod(own[outer] for outer in calls if _within(call, outer)) for call in calls]
     products = [math.prod(own[inner] for inner in calls if _within(inner, call)) for call in multiplying]
     if sum(chains) > limits.literal_count or max(products, default=0.0) > limits.literal_count:
         reason = f"More than {limits.literal_count:,} characters or rows are made of nothing."
         raise Refused("cost", reason, hint=_HINT, offset=tokens[calls[0][0] - 1].start)
+
+
+def _check_format(tokens: Sequence[Token], call: tuple[int, int]) -> None:
+    """Refuses a format that is put together, whose widths nobody can read.
+
+    Raises:
+        Refused: `cost`.
+    """
+    name, first = tokens[call[0] - 1], tokens[call[0] + 1 : call[0] + 3]
+    literal = first[0].kind == "string" and first[-1].said in {",", ")"}
+    if name.text.lower() in FORMATS and not literal:
+        raise Refused("cost", "A format is not written out.", hint="Write it as one string.", offset=name.start)
 
 
 def _within(call: tuple[int, int], outer: tuple[int, int]) -> bool:
@@ -104,8 +126,11 @@ def _number(text: str) -> float:
 
 
 def widths(text: str) -> list[float]:
-    """The numbers that a text stands for: its own, or the widths that a format asks for (`%1000d`, `%*d`)."""
+    """The numbers that a text stands for: its own, or the widths of a format (`%1000d`, `%*d`, `{:>1000}`)."""
     if text.strip().isdecimal():
         return [float(text)]
+    if _INNER.search(text):
+        return [math.inf]
+    braces = [float(width) for part in _BRACES.findall(text) for width in re.findall(r"\d+", part)]
     found = [width for match in _WIDTH.findall(text) for width in match if width]
-    return [math.inf if width == "*" else float(width) for width in found]
+    return braces + [math.inf if width == "*" else float(width) for width in found]
