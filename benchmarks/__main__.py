@@ -24,6 +24,7 @@ from benchmarks import (
     quality,
     relations,
     scanner,
+    schema,
     speed,
     starts,
     tokens,
@@ -51,6 +52,7 @@ BENCHMARKS = {
     "chunks": chunks.run,
     "indexing_load": indexing_load.run,
     "relations": relations.run,
+    "schema": schema.run,
     "conformance": conformance.run,
     "page": page.run,
 }
