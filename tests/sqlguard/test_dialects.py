@@ -145,6 +145,27 @@ def test_a_text_that_nests_too_deeply_is_refused(dialect: Dialect, start: str, m
     assert not verdict.allowed
 
 
+@pytest.mark.parametrize(
+    ("dialect", "call"),
+    [("sqlite", "date"), ("sqlite", "char"), ("mysql", "binary"), ("mariadb", "uuid"), ("mariadb", "`time`")],
+)
+def test_a_text_that_a_grammar_would_read_again_and_again_is_refused(dialect: Dialect, call: str) -> None:
+    """Each level of what looks like a type would take two or three times as long as the one in it."""
+    few, many = (f"SELECT {(call + ' (') * count}1{')' * count}" for count in (4, 40))
+
+    assert judge(few, dialect).allowed
+    assert judge(many, dialect).rule == "too_deep"
+
+
+@pytest.mark.parametrize(("start", "end"), [("(", " JOIN t ON 1 = 1)"), ("(/*)*/", " JOIN t ON ')' > $x$)$x$)")])
+def test_brackets_of_duckdb_are_counted_before_its_grammar_reads_them(start: str, end: str) -> None:
+    """It takes minutes for thousands of joins in each other."""
+    few, many = (f"SELECT * FROM {start * count}t{end * count}" for count in (50, 3_000))
+
+    assert judge(few, "duckdb").allowed
+    assert judge(many, "duckdb").rule == "too_deep"
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_long_flat_statement_is_read(dialect: Dialect) -> None:
     """Length alone is no nesting."""

@@ -78,6 +78,7 @@ def known(rows: list[tuple[object, ...]], *own: str) -> Functions:
         ("SELECT 'good'::mood === 'bad'", "operator"),
         ("SELECT 1 <> 2", "operator"),
         ("SELECT 1 OPERATOR(pg_catalog.<>) 2", None),
+        ("SELECT 1 WHERE 1 IN (SELECT 2)", None),
         ("SELECT '[1]'::vector <> '[2]'::vector", "operator"),
         ("SELECT '[1]'::vector < '[2]'::vector", None),
         ("SELECT 1 OPERATOR(hidden.~~~) 2", "operator"),
@@ -90,6 +91,18 @@ def test_what_users_made_is_judged_by_what_it_is(rows: list[tuple[object, ...]],
     verdict = judge(sql, "postgresql", Knowledge(known(rows)))
 
     assert (verdict.allowed, verdict.rule) == (rule is None, rule)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT 1 IN (SELECT 2)", "SELECT 1 NOT IN (SELECT 2)", "SELECT (1, 2) IN (SELECT 1, 2)", "SELECT 1 IN (1, 2)"],
+)
+def test_in_calls_the_operator_of_users(rows: list[tuple[object, ...]], sql: str) -> None:
+    """PostgreSQL looks for `=` by its plain name, for lists and for queries."""
+    made = ("operator", "public", "=", "", True, False, False, False)
+
+    assert judge(sql, "postgresql", Knowledge(known(rows))).allowed
+    assert judge(sql, "postgresql", Knowledge(known([*rows, made]))).rule == "operator"
 
 
 def test_functions_that_are_allowed_by_name_pass(rows: list[tuple[object, ...]]) -> None:

@@ -34,6 +34,11 @@ _SETTINGS: Final = {
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
 }
+_WORD: Final = re.compile(
+    r"""--[^\n]*+|/\*.*?(?:\*/|\Z)|[eE]'(?:[^'\\]|''|\\.)*+'?|'(?:[^']|'')*+'?|"(?:[^"]|"")*+"?"""
+    r"""|\$(?P<tag>\w*+)\$.*?(?:\$(?P=tag)\$|\Z)|[\w$]++|(?P<open>[(\[{])|(?P<close>[)\]}])""",
+    re.DOTALL,
+)
 _PLAN: Final = re.compile(r"\A(?:[ \t\r\n\f]|--[^\n]*\n|/\*.*?\*/)*explain\b", re.IGNORECASE | re.DOTALL)
 
 _TYPES: Final = frozenset(
@@ -71,9 +76,11 @@ _PARTS: Final = words(
 )
 _SHOWN: Final = {"", "tables", "databases", "schemas", "__show_tables_expanded"}
 _SIZED: Final = frozenset({"repeat", "lpad", "rpad", "range", "generate_series", "printf", "format",
-                           "list_resize", "array_resize"})  # fmt: skip
+                           "list_resize", "array_resize", "bitstring"})  # fmt: skip
 _MULTIPLYING: Final = frozenset({"replace", "regexp_replace", "translate", "string_agg", "list_transform"})
 _BELOW: Final = {"duckdb_logs", "duckdb_secrets", "pg_settings", "pg_prepared_statements"}
+_BY_NAME: Final = frozenset({"histogram", "histogram_values", "pragma_show", "pragma_table_info"})
+"""Functions in FROM that read the relation which their first argument names."""
 _FILE: Final = re.compile(r"[/\\*?\[\]:|]|\.\w+\s*\Z|\A\s*[.~]")
 _STATEMENTS: Final = words(
     "COMMIT ROLLBACK BEGIN START SAVEPOINT EXECUTE DEALLOCATE VACUUM CHECKPOINT USE DETACH ATTACH INSTALL LOAD UPDATE"
@@ -124,6 +131,7 @@ def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Ve
         Refused: What it broke.
     """
     functions = knowledge.functions or listed(dialect)
+    _check_depth(sql, limits)
     plan = _PLAN.match(sql)
     if plan is None:
         return _Reading(sql, functions, limits).verdict()
@@ -132,6 +140,20 @@ def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Ve
     if _parser().kinds(sql) != ["EXPLAIN"]:
         raise Refused("statement", "This form of EXPLAIN may not run here.", hint=_HINT, kind="explain")
     return replace(verdict, kind="explain", limited=True)
+
+
+def _check_depth(sql: str, limits: Limits) -> None:
+    """Refuses brackets in brackets that the grammar would read for minutes.
+
+    Raises:
+        Refused: `too_deep`.
+    """
+    depth = 0
+    for found in _WORD.finditer(sql):
+        depth = max(0, depth + (found["open"] is not None) - (found["close"] is not None))
+        if depth > limits.depth:
+            raise Refused("too_deep", "The statement is nested too deeply.", hint="Write it flatter.",
+                          offset=found.start())  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -213,6 +235,19 @@ class _Reading:
         self.called[name] = None
         if name in _SIZED or name in _MULTIPLYING:
             self._check_size(node)
+        if name in _BY_NAME and id(node) in self.rows:
+            self._check_source(node)
+
+    def _check_source(self, node: Node) -> None:
+        """Refuses what such a function could read as a file: anything but the name of a table."""
+        arguments: list[Node] = node.get("arguments", [])
+        for argument in (*arguments[:1], *(one for one in arguments if str(one.get("name", "")).lower() == "source")):
+            named: Node = argument["expression"]
+            text = named["literal"]["text"] if named.get("literal", {}).get("kind") == "STRING" else ""
+            parts: list[str] = named.get("column_names", [text])
+            if not all(parts):
+                raise self._refused("file", "A table's name is not written out.", node)
+            self._check_relation(parts, node)
 
     def _check_name(self, name: str, schema: str, node: Node) -> None:
         if schema and f"{schema}.{name}" in self.functions.own:
@@ -230,7 +265,8 @@ class _Reading:
         inner = [one for one in _nodes(node) if one.get("function_name") in _SIZED]
         own = [_own(one) for one in inner]
         scalar = node.get("function_name") in _SIZED and id(node) not in self.rows
-        if scalar and any(not _written_out(argument) for argument in _counts(node)):
+        formats = node.get("function_name") in FORMATS
+        if scalar and any(not _written_out(argument, formats=formats) for argument in _counts(node)):
             hint = "Write the number, or the format, itself; or let the rows come from the function in FROM."
             raise self._refused("cost", "How large a value becomes is not written out.", node, hint=hint)
         if node.get("function_name") in _SIZED:
@@ -248,12 +284,16 @@ class _Reading:
             if node.get("show_type") == "SHOW_SPECIAL" and name not in _SHOWN:
                 raise self._refused("statement", f"SHOW {name[:40]} may not run here.", node)
             return
+        if parts and parts[0].upper() in _STATEMENTS and self._bracketed(node):
+            raise self._refused("statement", f"{parts[0].upper()} may not run here.", node)
+        self._check_relation(parts, node)
+
+    def _check_relation(self, parts: list[str], node: Node) -> None:
+        """Refuses names of files, and of what shows secrets."""
         for part in parts:
             if _FILE.search(part):
                 reason = f"{part[:60]} may be a file, or an address."
                 raise self._refused("file", reason, node, text=part)
-        if parts and parts[0].upper() in _STATEMENTS and self._bracketed(node):
-            raise self._refused("statement", f"{parts[0].upper()} may not run here.", node)
         if parts and parts[-1].lower() in _BELOW:
             raise self._refused("relation", f"{parts[-1]} shows settings, or what others ask.", node, text=parts[-1])
         self.tables[".".join(parts)] = None
@@ -336,11 +376,24 @@ def _counts(node: Node) -> list[Node]:
     return arguments if node.get("function_name") in {"range", "generate_series"} else arguments[1:2]
 
 
-def _written_out(argument: Node) -> bool:
-    """Whether an argument has no column, no query and no call of a function, but for arithmetic."""
+def _written_out(argument: Node, *, formats: bool) -> bool:
+    """Whether an argument has no column, no query and no call of a function, but for arithmetic.
+
+    Args:
+        argument: The argument.
+        formats: Whether it is a format; any other has numbers only.
+    """
     nodes = list(_nodes(argument))
+    if not formats and any(map(_is_text, nodes)):
+        return False
     plain = all(one.get("is_operator", True) for one in nodes)
     return plain and not any(one.get("class") in ("COLUMN_REF", "SUBQUERY") for one in nodes)
+
+
+def _is_text(node: Node) -> bool:
+    """Whether a node is a text that does not show its number at sight: `'1e9'`, a time, a span."""
+    literal: Node = node.get("literal", {})
+    return literal.get("kind") == "STRING" and not literal["text"].strip().isdecimal()
 
 
 def _own(node: Node) -> float:

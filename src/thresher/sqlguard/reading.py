@@ -14,7 +14,7 @@ from thresher.sqlguard.lists import listed
 from thresher.sqlguard.records import Dialect, Functions, Knowledge, Limits, Verdict
 from thresher.sqlguard.refusals import Refused
 from thresher.sqlguard.tokens import Token
-from thresher.sqlguard.trees import check_tree, read_tree
+from thresher.sqlguard.trees import check_retries, check_tree, read_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,7 @@ def read_query(text: Text, grammar: Grammar, functions: Functions, limits: Limit
     check_depth(text.tokens, limits)
     check_words(text.tokens, grammar, functions)
     called = check_calls(text.tokens, grammar, functions, limits)
+    check_retries(text.tokens, grammar)
     return check_tree(read_tree(text.masked, grammar), grammar, functions, called)
 
 

@@ -62,6 +62,7 @@ GRAMMAR: Final = Grammar(
         "OVER": frozenset({")"}),
         "FILTER": frozenset({")"}),
         "MATCH": frozenset({"word", "name"}),
+        "MATERIALIZED": frozenset({"NOT"}),
         "GROUP": frozenset({"WITHIN"}),
     },
     sized=words("randomblob zeroblob printf format generate_series"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import logging
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, cast
 
 from sqlglot import exp
@@ -19,6 +19,7 @@ from sqlglot.errors import SqlglotError
 from thresher.sqlguard.grammars import Grammar
 from thresher.sqlguard.records import Functions, Verdict
 from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.tokens import Token
 
 _HINT: Final = "Only statements that read may run here."
 
@@ -78,6 +79,11 @@ _SCALARS: Final = frozenset({str, int, float, bool, exp.DType})
 QUERIES: Final = _classes("Select Union Except Intersect Subquery Values")
 """What may stand in brackets as a query."""
 
+_TRIES: Final = 3
+"""How often the tree's grammar may read what stands in brackets behind a type's name: as type, literal and call."""
+_MOST_READ: Final = 300_000
+"""Words that it may read, counting each as often as it may: about a second."""
+
 UNCALLED: Final = _classes(
     "NextValueFor ReadCSV ReadParquet AnonymousAggFunc CombinedAggFunc CombinedParameterizedAgg"
     " ParameterizedAgg PropertyEQ Predict MLForecast MLTranslate GenerateEmbedding VectorSearch AIClassify"
@@ -103,6 +109,39 @@ def read_tree(text: str, grammar: Grammar) -> exp.Expr:
     if len(trees) != 1:
         raise Refused("several_statements", "There is more than one statement.", hint="Send them one by one.")
     return trees[0]
+
+
+def check_retries(tokens: Sequence[Token], grammar: Grammar) -> None:
+    """Refuses what the tree's grammar would read again and again: twice for each level of `date(date(date(...)))`.
+
+    Args:
+        tokens: The statement, whose brackets match.
+        grammar: The dialect.
+
+    Raises:
+        Refused: `too_deep`.
+    """
+    types = _types(grammar.tree)
+    weights = [1]
+    read = 0
+    for index, token in enumerate(tokens):
+        if token.said == "(":
+            typed = index > 0 and tokens[index - 1].text.upper() in types
+            weights.append(weights[-1] * _TRIES if typed else weights[-1])
+        elif token.said == ")":
+            weights.pop()
+        read += weights[-1]
+        if read > _MOST_READ:
+            hint = "Write fewer conversions inside conversions."
+            raise Refused("too_deep", "The statement is nested too deeply.", hint=hint, offset=token.start)
+
+
+@functools.cache
+def _types(name: str) -> frozenset[str]:
+    """The words that the tree's grammar may take for a type."""
+    dialect = _dialect(name)
+    kinds = type(dialect).parser_class.TYPE_TOKENS
+    return frozenset(word for word, kind in dialect.tokenizer_class.KEYWORDS.items() if kind in kinds)
 
 
 @functools.cache

@@ -178,7 +178,9 @@ class Walk:
         self._names.require_operator(_strings(body.get("useOp", ())), at)
 
     def look_at_subquery(self, body: Body, at: int, _scope: Scope) -> None:
-        """`x operator ANY (SELECT ...)`."""
+        """`x operator ANY (SELECT ...)`; `x IN (SELECT ...)` calls `=`."""
+        if body.get("subLinkType") == "ANY_SUBLINK" and "operName" not in body:
+            self._names.require_own(at, "=")
         self._names.require_operator(_strings(body.get("operName", ())), at)
 
     def look_at_type(self, body: Body, at: int, _scope: Scope) -> None:
