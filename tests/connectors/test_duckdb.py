@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -356,3 +358,13 @@ def test_a_plan_is_told_without_running(session: DuckdbSession) -> None:
     plan = session.explain(ENDLESS, TAG, 1.0)
 
     assert len(plan.rows) > 3
+
+
+def test_a_database_of_sqlite_is_told_apart(tmp_path: Path) -> None:
+    """DuckDB itself would ask for an extension that no session may load."""
+    file = tmp_path / "shop.db"
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("CREATE TABLE t (a)")
+
+    with pytest.raises(DatabaseUnavailable, match="SQLite"):
+        session_of(file)

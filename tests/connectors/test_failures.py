@@ -152,3 +152,22 @@ def test_a_message_without_end_is_cut() -> None:
 
     assert len(message) < 700
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("dialect", "error"),
+    [
+        ("sqlite", Told("file is not a database", sqlite_errorname="SQLITE_NOTADB")),
+        ("sqlite", Told("database disk image is malformed", sqlite_errorname="SQLITE_CORRUPT_INDEX")),
+        ("sqlite", Told("unable to open database file", sqlite_errorname="SQLITE_CANTOPEN")),
+        ("duckdb", duckdb.IOException('IO Error: The file "/x" exists, but it is not a valid DuckDB database file!')),
+        ("duckdb", duckdb.IOException('IO Error: Cannot open file "/x": Permission denied')),
+    ],
+)
+def test_a_file_is_not_told_of_as_a_server(dialect: str, error: BaseException) -> None:
+    """Whoever named a wrong file is not sent to look at hosts and ports."""
+    told = failed(dialect, error)
+
+    assert isinstance(told, DatabaseUnavailable)
+    assert "file" in str(told).lower()
+    assert "host" not in str(told).lower()

@@ -14,7 +14,7 @@ from tests.support.mariadb import MariaServer
 from thresher.connectors import Caps, open_connector
 from thresher.connectors.addresses import read_address
 from thresher.connectors.connector import ConnectorOptions
-from thresher.connectors.mysql import MySQLSession, open_mysql
+from thresher.connectors.mysql import MySQLEngine, MySQLSession, open_mysql
 from thresher.connectors.mysql_catalog import writable_rights
 from thresher.core import InvalidInput, QueryFailed, QueryTimeout, StatementRefused
 
@@ -152,6 +152,14 @@ def test_an_address_needs_a_user() -> None:
     """Nobody signs in as whoever runs this process."""
     with pytest.raises(InvalidInput, match="user"):
         open_connector("mysql://db.example.org/shop")
+
+
+def test_files_for_tls_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    """The driver would say that there is no such file, and not which."""
+    address = read_address(f"mysql://u:p@h/d?ssl_ca={tmp_path}/gone.pem")
+
+    with pytest.raises(InvalidInput, match="TLS"):
+        MySQLEngine(address, ConnectorOptions()).connection(1.0)
 
 
 def test_mysql_is_told_its_own_time_limit() -> None:

@@ -70,6 +70,20 @@ async def test_what_was_known_answers_while_a_database_is_away(
     assert (await service.connection(caller, "shop")).state == "stale"
 
 
+async def test_a_test_that_works_has_the_schema_read(service: DatabaseService, caller: Caller, shop: Path) -> None:
+    """Whoever has mended what was wrong, and tried it, is not told of it any more."""
+    away = shop.rename(shop.with_suffix(".away"))
+    await service.add_connection(caller, "shop", url(shop))
+    await service.settle()
+    away.rename(shop)
+
+    health = await service.test_connection(caller, "shop")
+    await service.settle()
+    found = await service.connection(caller, "shop")
+
+    assert (health.ok, found.state, found.problem, found.tables) == (True, "ready", "", 4)
+
+
 async def test_a_schema_that_was_never_read_is_an_error(service: DatabaseService, caller: Caller) -> None:
     """Not an empty answer."""
     await service.add_connection(caller, "far", "postgresql://reader:x@127.0.0.1:1/shop")

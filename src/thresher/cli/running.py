@@ -54,7 +54,7 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="8642 unless told; 0 takes a free one.")] = None,
     expose: Annotated[Exposed, typer.Option(help="What tools/list shows.")] = Exposed.meta,
     admin_tools: Annotated[
-        bool, typer.Option("--admin-tools", help="Let MCP clients index, refresh and remove documents.")
+        bool, typer.Option("--admin-tools", help="Let MCP clients change documents and connections.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -65,6 +65,10 @@ _FORMS: Final[Mapping[Dialect, str]] = {
     "sqlite": "sqlite:////folder/file.db",
     "duckdb": "duckdb:////folder/file.duckdb",
 }
+_DRIVER: Final = re.compile(r"ODBC Driver \d{2} for SQL Server")
+"""Of SQL Server; any other could be a library of this machine, or one that opens its files."""
+_SERVICE: Final = re.compile(r"[\w.$#-]{0,128}")
+_OPTION: Final = re.compile(r"\w{1,40}")
 _MOST_CHARACTERS: Final = 4_000
 _HOST: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|[0-9A-Fa-f:.]{2,45}|/[\w./@-]{1,200}")
 
@@ -147,12 +151,17 @@ def _query(parts: URL, dialect: Dialect) -> dict[str, str]:
     known = _OPTIONS[dialect]
     found: dict[str, str] = {}
     for name, value in parts.query.items():
+        if not _OPTION.fullmatch(name):
+            # It may be half of a password with @ and ? in it, and is not shown.
+            raise InvalidInput("This is no address of a database.", hint=_examples())
         if name not in known:
             allowed = f"Allowed are {', '.join(sorted(known))}." if known else "Leave out everything from the '?' on."
             raise InvalidInput(f"An address must not set the option {name!r}.", hint=allowed)
         text = value if isinstance(value, str) else ",".join(value)
         if text not in _VALUES.get(name, (text,)):
             raise InvalidInput(f"The option {name!r} must be {' or '.join(sorted(_VALUES[name]))}.")
+        if name == "driver" and not _DRIVER.fullmatch(text):
+            raise InvalidInput("The option 'driver' names no driver of Microsoft's.", hint="Leave it out.")
         found[name] = text
     return found
 
@@ -174,6 +183,11 @@ def _of_server(parts: URL, dialect: Dialect, query: dict[str, str]) -> Address:
     database = parts.database or ""
     if dialect == "oracle" and not (database or query.get("service_name")):
         raise InvalidInput("The address names no service.", hint=f"Write it like {_FORMS[dialect]}")
+    if "@" in database:
+        # What stands before it is half of a password, and is not shown.
+        raise InvalidInput("The address has an @ behind its host.", hint=_examples())
+    if dialect == "oracle" and not all(_SERVICE.fullmatch(name) for name in (database, query.get("service_name", ""))):
+        raise InvalidInput("The address has no proper service.", hint=f"Write it like {_FORMS[dialect]}")
     host, port = endpoints[0]
     shown = f"[{host}]" if ":" in host else quote(host, safe=".-_")
     path = quote(query.get("service_name", "") or database, safe="._-$#")

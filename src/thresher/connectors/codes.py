@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
-Sort: TypeAlias = Literal["timeout", "waited", "sign-in", "away", "full", "locked", "failed"]
+Sort: TypeAlias = Literal["timeout", "waited", "sign-in", "away", "full", "locked", "damaged", "failed"]
 
 POSTGRESQL: Final[tuple[tuple[str, Sort], ...]] = (
     ("57014", "timeout"), ("25P03", "timeout"), ("25P04", "timeout"), ("55P03", "waited"), ("28", "sign-in"),
@@ -31,7 +31,7 @@ ORACLE: Final[Mapping[str, Sort]] = {
 }  # fmt: skip
 SQLITE: Final[tuple[tuple[str, Sort], ...]] = (
     ("SQLITE_INTERRUPT", "timeout"), ("SQLITE_BUSY", "locked"), ("SQLITE_LOCKED", "locked"),
-    ("SQLITE_CANTOPEN", "away"), ("SQLITE_NOTADB", "away"), ("SQLITE_IOERR", "away"), ("SQLITE_CORRUPT", "away"),
+    ("SQLITE_CANTOPEN", "away"), ("SQLITE_NOTADB", "damaged"), ("SQLITE_IOERR", "away"), ("SQLITE_CORRUPT", "damaged"),
 )  # fmt: skip
 MSSQL: Final[tuple[tuple[str, Sort], ...]] = (
     ("HYT00", "timeout"), ("HY008", "timeout"), ("HYT01", "away"), ("28000", "sign-in"), ("08", "away"),

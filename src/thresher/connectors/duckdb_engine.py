@@ -27,6 +27,7 @@ from thresher.core import DatabaseUnavailable, InvalidInput
 from thresher.sqlguard import CATALOG_SQL, Knowledge, functions_of
 
 _BATCH: Final = 256
+_SQLITE: Final = b"SQLite format 3\0"
 _QUERIES: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
 """MULTI is a PIVOT, which DuckDB takes as several steps of one question."""
 _RUNS: Final = (*_QUERIES, duckdb.StatementType.EXPLAIN)
@@ -64,6 +65,9 @@ class DuckdbEngine:
         if not self.file.is_file():
             message = f"The file {self.file.name} of the database cannot be read."
             raise DatabaseUnavailable(message, hint="Check that it exists.")
+        if _begins_like_sqlite(self.file):
+            message = f"The file {self.file.name} is a database of SQLite."
+            raise DatabaseUnavailable(message, hint="Write sqlite: in place of duckdb: in its address.")
         return DuckdbSession(self.file, self.options, self.stamps)
 
 
@@ -247,6 +251,12 @@ def _configuration(options: ConnectorOptions) -> dict[str, str | bool | int | fl
         "memory_limit": f"{options.memory_mb}MB",
         "threads": "2",
     }
+
+
+def _begins_like_sqlite(file: Path) -> bool:
+    with suppress(OSError), file.open("rb") as opened:
+        return opened.read(len(_SQLITE)) == _SQLITE
+    return False
 
 
 def _connect(file: Path, options: ConnectorOptions) -> duckdb.DuckDBPyConnection:

@@ -23,7 +23,9 @@ _SAID: Final[Mapping[Sort, tuple[type[ThresherError], str, str]]] = {
     "full": (DatabaseUnavailable, "The database takes no further sessions.", "Try again later."),
     "locked": (DatabaseUnavailable, "The database is locked by somebody who writes.", "Try again when it is done."),
     "away": (DatabaseUnavailable, "The database cannot be reached.", "Check host, port, TLS and whether it runs."),
+    "damaged": (DatabaseUnavailable, "The file is damaged, or no database of this engine.", "Check its path and kind."),
 }
+_FILE_AWAY: Final = ("The file of the database cannot be read.", "Check that it is there and may be read.")
 _PREFIX: Final = re.compile(
     r"^(?:(?:ORA|DPY)-\d+:|(?:\[[^\]]*\])+|[A-Z]\w+(?: [A-Z]\w+)? Error:|INTERRUPT Error:|Not implemented Error:|"
     r"Out of (?:Range|Memory) Error:|ERROR:|FATAL:)\s*"
@@ -64,6 +66,8 @@ def failed(dialect: str, error: BaseException, sql: str = "", *, lead: str = "")
     sort = _sort(dialect, said, bare)
     if sort != "failed":
         kind, message, hint = _SAID[sort]
+        if sort == "away" and dialect in ("sqlite", "duckdb"):
+            message, hint = _FILE_AWAY
         return kind(message, hint=hint)
     return QueryFailed(
         f"{_words(said.message) or type(bare).__name__}{_where(sql, said.offset, len(lead))}", hint=_words(said.hint)
@@ -135,15 +139,12 @@ def _of_duckdb(said: _Said) -> Sort:
         return "timeout"
     if "could not set lock" in lowered or "conflicting lock" in lowered or "different configuration" in lowered:
         return "locked"
-    gone = (
-        "cannot open",
-        "does not exist",
-        "no such file",
-        "not a valid duckdb",
-        "different duckdb version",
-        "corrupt",
-    )
-    return "away" if said.code == "IOException" and any(part in lowered for part in gone) else "failed"
+    if said.code != "IOException":
+        return "failed"
+    if "not a valid duckdb" in lowered or "corrupt" in lowered:
+        return "damaged"
+    gone = ("cannot open", "does not exist", "no such file", "different duckdb version")
+    return "away" if any(part in lowered for part in gone) else "failed"
 
 
 def _read_plain(error: BaseException, sql: str) -> _Said:

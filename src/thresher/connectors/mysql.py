@@ -81,7 +81,13 @@ class MySQLEngine:
     @cached_property
     def _encrypted(self) -> Any:
         told = arguments(self.address, self.options, 1.0)
-        return pymysql.connect(**told, **encryption(self.address.query), defer_connect=True)
+        try:
+            return pymysql.connect(**told, **encryption(self.address.query), defer_connect=True)
+        except OSError:
+            raise InvalidInput(
+                "A file that the address names for TLS cannot be read, or is none.",
+                hint="Check ssl_ca, ssl_cert and ssl_key.",
+            ) from None
 
 
 class MySQLSession:

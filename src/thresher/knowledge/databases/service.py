@@ -142,10 +142,16 @@ class DatabaseService:
     async def test_connection(self, caller: Caller, name: str) -> Health:
         """Connect and ask something harmless; what fails is in the answer, and no error.
 
+        A schema that could not be read is read again in the background once the database answers.
+
         Raises:
             NotFound: There is no such connection.
         """
-        return await self._connections.test(caller, await self._connections.held(caller, name))
+        held = await self._connections.held(caller, name)
+        health = await self._connections.test(caller, held)
+        if health.ok and held.connection.state in ("failed", "stale"):
+            self._refresher.begin(caller.tenant, held)
+        return health
 
     async def refresh_schema(self, caller: Caller, name: str) -> Connection:
         """Read a connection's schema again now, and wait for it.
