@@ -76,6 +76,7 @@ GRAMMAR: Final = Grammar(
         "PATH": frozenset({"XML"}),
         "ROOT": frozenset({","}),
         "RAW": frozenset({"XML"}),
+        "TABLESAMPLE": frozenset({"word", "name"}),
     },
     sized=words("replicate space generate_series"),
     relation=_relation,

@@ -116,7 +116,7 @@ GRAMMAR: Final = Grammar(
         "OFFSET": frozenset({"number"}),
         "GROUP": frozenset({"WITHIN"}),
     },
-    sized=words("repeat space lpad rpad random_bytes sformat lpad_oracle rpad_oracle"),
+    sized=words("repeat weight_string space lpad rpad random_bytes sformat lpad_oracle rpad_oracle"),
     relation=_relation,
     systems=words(
         "version version_comment version_compile_os sql_mode time_zone system_time_zone lower_case_table_names"

@@ -7,6 +7,7 @@ values.
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Final
 
 from thresher.sqlguard.grammars import Grammar, refusals, words
@@ -86,12 +87,25 @@ def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Ve
     start = texts(text.tokens, 3)
     if start[0] == "PRAGMA":
         return _read_pragma(text)
+    _check_in(text)
     query = functools.partial(read_query, grammar=GRAMMAR, functions=known_functions(dialect, knowledge), limits=limits)
     if start == ["EXPLAIN", "QUERY", "PLAN"]:
         return explained(query(text.behind(3)))
     if start[0] == "EXPLAIN":
         return explained(query(text.behind(1)))
     return query(text)
+
+
+def _check_in(text: Text) -> None:
+    """Refuses `x IN name`, which reads a relation where the tree sees a column.
+
+    Raises:
+        Refused: `clause`.
+    """
+    for first, second in itertools.pairwise(text.tokens):
+        if first.said == "IN" and second.said != "(":
+            hint = "Write IN (SELECT ... FROM ...)."
+            raise Refused("clause", "IN stands before the name of a relation.", hint=hint, offset=second.start)
 
 
 def _read_pragma(text: Text) -> Verdict:
