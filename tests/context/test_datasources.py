@@ -2,14 +2,54 @@
 
 from __future__ import annotations
 
-from thresher.context.datasources import servers_line, sources_line
-from thresher.context.variables import VALUE_CHARACTERS
-from thresher.knowledge.databases import Connection, TableBrief
+import asyncio
+from typing import Any, cast
+
+from thresher.context.datasources import name_datasources, servers_line, sources_line
+from thresher.context.variables import VALUE_CHARACTERS, Situation, Variables
+from thresher.core import Caller, NotFound, Tenant
+from thresher.knowledge.databases import Connection, DatabaseService, TableBrief, TableList
 
 
 def tables(*names: str, schema: str = "public") -> list[TableBrief]:
     """Tables of these names."""
     return [TableBrief(schema, name, "table", 3, None, "") for name in names]
+
+
+class Slow:
+    """A service in which one connection's tables come late, and one has gone."""
+
+    def __init__(self) -> None:
+        self.late = asyncio.Event()
+
+    async def list_connections(self, caller: Caller) -> tuple[Connection, ...]:
+        """Three of them."""
+        return tuple(
+            Connection(number, name, "sqlite", "", "", None, True, "", "ready", "", "", 9_000, None)
+            for number, name in enumerate(("gone", "huge", "shop"))
+        )
+
+    async def list_tables(self, caller: Caller, name: str, **_: Any) -> TableList:
+        """One table, or what is in the way of it."""
+        if name == "gone":
+            raise NotFound("It has gone.")
+        if name == "huge":
+            await self.late.wait()
+        return TableList(name, "sqlite", tuple(tables("t")), 1, None, ())
+
+
+async def test_a_large_schema_keeps_no_other_from_being_named() -> None:
+    """It is named without its tables, and goes on being read for the next time."""
+    variables, slow = Variables(), Slow()
+    name_datasources(variables, cast("DatabaseService", slow))
+    asker = Situation(Caller(Tenant(1, "local"), None))
+
+    first = await variables.values(asker, ["AVAILABLE_DATASOURCES"])
+    slow.late.set()
+    second = await variables.values(asker, ["AVAILABLE_DATASOURCES"])
+
+    assert first == {"AVAILABLE_DATASOURCES": "db:/huge and 9,000 more; db:/shop/t"}
+    assert second == {"AVAILABLE_DATASOURCES": "db:/huge/t; db:/shop/t"}
 
 
 def test_connections_are_named_with_their_engines() -> None:

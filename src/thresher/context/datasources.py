@@ -5,10 +5,12 @@ Invariant: nothing is asked of a database itself; what is not known yet is missi
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from thresher.context.variables import VALUE_CHARACTERS, Situation, Variables
-from thresher.core import ThresherError
+from thresher.core import Caller, ThresherError
 from thresher.knowledge.databases import Connection, DatabaseService, TableBrief
 
 _ROOM = VALUE_CHARACTERS - 20
@@ -17,6 +19,11 @@ _MOST = 40
 """Tables that are looked at of one connection."""
 _SHARE = 8
 """Connections that are named with tables: more would leave room for one table each."""
+_SECONDS = 0.15
+"""How long tables are waited for: below what a value may take in all."""
+
+_Tables: TypeAlias = tuple[str, Sequence[TableBrief], int]
+"""A connection's name, some of its tables, and how many there are in all."""
 
 
 def name_datasources(variables: Variables, databases: DatabaseService) -> None:
@@ -26,23 +33,35 @@ def name_datasources(variables: Variables, databases: DatabaseService) -> None:
         variables: Where they are registered.
         databases: Knows the connections and their tables.
     """
+    asked: set[asyncio.Task[_Tables | None]] = set()
 
     async def servers(situation: Situation) -> str | None:
         return servers_line(await databases.list_connections(situation.caller))
 
     async def sources(situation: Situation) -> str | None:
         known = [one for one in await databases.list_connections(situation.caller) if one.tables][:_SHARE]
-        tables: list[tuple[str, Sequence[TableBrief], int]] = []
-        for one in known:
-            try:
-                found = await databases.list_tables(situation.caller, one.name, limit=_MOST)
-            except ThresherError:
-                continue  # the others can be named all the same
-            tables.append((one.name, found.tables, found.total))
-        return sources_line(tables)
+        tasks = [asyncio.create_task(_some_tables(databases, situation.caller, one.name)) for one in known]
+        asked.update(tasks)
+        for task in tasks:
+            task.add_done_callback(asked.discard)
+        if tasks:
+            # A large schema goes on being unpacked, and stands there the next time.
+            await asyncio.wait(tasks, timeout=_SECONDS)
+        pairs = zip(known, tasks, strict=True)
+        found = [task.result() if task.done() else (one.name, (), one.tables) for one, task in pairs]
+        return sources_line([one for one in found if one is not None])
 
     variables.register("DATABASE_SERVERS", servers)
     variables.register("AVAILABLE_DATASOURCES", sources)
+
+
+async def _some_tables(databases: DatabaseService, caller: Caller, name: str) -> _Tables | None:
+    """Some tables of a connection; None where it has gone or cannot say: others can be named all the same."""
+    try:
+        found = await databases.list_tables(caller, name, limit=_MOST)
+    except ThresherError:
+        return None
+    return name, found.tables, found.total
 
 
 def servers_line(connections: Sequence[Connection]) -> str | None:
@@ -50,7 +69,7 @@ def servers_line(connections: Sequence[Connection]) -> str | None:
     return ", ".join(f"{one.name} ({one.dialect})" for one in connections) or None
 
 
-def sources_line(connections: Sequence[tuple[str, Sequence[TableBrief], int]]) -> str | None:
+def sources_line(connections: Sequence[_Tables]) -> str | None:
     """Tables as `db:/connection/table`, as many of each connection as fit its share of one line.
 
     Args:
