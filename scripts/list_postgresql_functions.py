@@ -51,6 +51,7 @@ HARMFUL = {
     "reads tables that the statement does not name": """database_to_xml database_to_xml_and_xmlschema
         database_to_xmlschema schema_to_xml schema_to_xml_and_xmlschema schema_to_xmlschema table_to_xml
         table_to_xml_and_xmlschema table_to_xmlschema""",
+    "checks a value by whatever type is named, with code of users": "pg_input_is_valid pg_input_error_info",
     "takes SQL as text": "ts_rewrite ts_stat query_to_xml query_to_xmlschema query_to_xml_and_xmlschema",
     "uses up a transaction number": "pg_current_xact_id txid_current",
     "shows what others run": """pg_stat_get_activity pg_stat_get_backend_activity pg_prepared_statement pg_cursor

@@ -44,7 +44,8 @@ PLAIN: Final = _classes(
     " JSONPathScript JSONPathSelector JSONTable JSONSchema JSONColumnDef JSONKeyValue FormatJson OpenJSONColumnDef"
     " JSONValue JSONValueArray JSONExtractQuote OnCondition Hint Overlaps AtTimeZone TableAlias JoinHint"
     " LimitOptions HavingMax WeekStart IndexTableHint WithTableHint SessionParameter XMLNamespace QueryOption"
-    " XMLKeyValueOption Kwarg Pivot PivotAlias UnpivotColumns Unnest Values Dot Match Binary Partition Parameter ForClause"
+    " XMLKeyValueOption Kwarg Pivot PivotAlias UnpivotColumns Unnest Values Dot Match Binary Partition Parameter"
+    " ForClause"
 )
 """Nodes that may have any of their parts, each of which is visited."""
 
