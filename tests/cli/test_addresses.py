@@ -40,6 +40,13 @@ def test_a_shown_password_is_taken_with_a_warning(capsys: pytest.CaptureFixture[
     assert "hunter2" not in told
 
 
+def test_the_warning_names_the_option_that_was_given(capsys: pytest.CaptureFixture[str]) -> None:
+    """Another command has the address under another name."""
+    read_address("postgresql://me:hunter2@host/shop", "--database")
+
+    assert "Write --database - and give it on standard input, or '${NAME}'" in capsys.readouterr().err
+
+
 def test_references_are_filled_and_quoted_where_a_password_stands(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,6 @@ from thresher.cli.references import filled
 
 STANDARD_INPUT = "-"
 
-_OPTION = "--url"
 _USER = re.compile(r"(?P<scheme>^[^:/@]+://)(?P<user>[^/?#]*)@")
 _PASSWORD = re.compile(r":(?!\$\{[^}]+\}$).+$")
 """A password that stands there itself, and not by its name."""
@@ -26,25 +25,26 @@ _REFERENCE = re.compile(r"\$\{[^}]+\}")
 _FILE = re.compile(r"^(?P<scheme>(?:sqlite|duckdb)(?:\+\w+)?:///)(?P<path>[^/?:][^?]*)(?P<rest>\?.*)?$")
 
 
-def read_address(url: str | None) -> str:
+def read_address(url: str | None, option: str = "--url") -> str:
     """The whole address: from standard input, from a prompt, or from the option, its references filled.
 
     Args:
         url: As the option has it; None: it was not given.
+        option: Its name, for what is said of it.
 
     Raises:
         BadParameter: There is none, or a reference leads nowhere.
     """
     if url is None:
-        return _placed(filled(_OPTION, _prompted()))
+        return _placed(filled(option, _prompted(option)))
     if url == STANDARD_INPUT:
         return _placed(_read())
     if shows_password(url):
         sys.stderr.write(
             "thresher: this password can be seen in the list of processes and in the shell's history.\n"
-            "  Write --url - and give it on standard input, or '${NAME}' for a variable.\n"
+            f"  Write {option} - and give it on standard input, or '${{NAME}}' for a variable.\n"
         )
-    return _placed(_filled(url))
+    return _placed(_filled(url, option))
 
 
 def shows_password(url: str) -> bool:
@@ -53,9 +53,9 @@ def shows_password(url: str) -> bool:
     return bool((user and _PASSWORD.search(user["user"])) or _IN_OPTIONS.search(url))
 
 
-def _prompted() -> str:
+def _prompted(option: str) -> str:
     if not sys.stdin.isatty():
-        raise typer.BadParameter("Give --url URL, or --url - and the address on standard input.")
+        raise typer.BadParameter(f"Give {option} URL, or {option} - and the address on standard input.")
     return str(typer.prompt("Address (not shown)", hide_input=True, err=True)).strip()
 
 
@@ -65,13 +65,13 @@ def _read() -> str:
     return line
 
 
-def _filled(url: str) -> str:
+def _filled(url: str, option: str) -> str:
     """The address with its references filled; user and password may hold any character, and are quoted."""
     user = _USER.match(url)
     if user is None:
-        return filled(_OPTION, url)
-    quoted = _REFERENCE.sub(lambda one: quote(filled(_OPTION, one[0]), safe=""), user["user"])
-    return f"{user['scheme']}{quoted}@{filled(_OPTION, url[user.end() :])}"
+        return filled(option, url)
+    quoted = _REFERENCE.sub(lambda one: quote(filled(option, one[0]), safe=""), user["user"])
+    return f"{user['scheme']}{quoted}@{filled(option, url[user.end() :])}"
 
 
 def _placed(url: str) -> str:

@@ -122,7 +122,7 @@ def evaluate_relations(
     """
     if (database is None) == (schemas is None):
         raise typer.BadParameter("Give --database URL, or --schemas FILE.")
-    given = {"schemas": str(schemas.absolute())} if schemas else {"database": read_address(database)}
+    given = {"schemas": str(schemas.absolute())} if schemas else {"database": read_address(database, "--database")}
     with progress_bar("Evaluating", as_json) as follow:
         answer = ask("evaluate_relations", {**given, "no_data": no_data}, progress=follow)
     show(answer, as_json, relation_trial)
