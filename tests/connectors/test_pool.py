@@ -163,6 +163,18 @@ async def test_what_the_guard_must_know_is_asked_again_after_a_change(monkeypatc
     assert (same, engine.asked) == (1, 2)
 
 
+async def test_a_statement_that_is_cut_off_says_why() -> None:
+    """Whoever removes a connection ends what runs there, and it did not take too long."""
+    engine = Engine()
+    async with pool_of(engine) as connector:
+        asking = asyncio.create_task(connector.run("slow", TAG, Caps()))
+        await settled(engine.running.is_set)
+        await connector.close()
+
+        with pytest.raises(DatabaseUnavailable, match="was closed"):
+            await asking
+
+
 async def test_a_closed_connector_opens_nothing() -> None:
     """Neither a question nor a second close."""
     engine = Engine()

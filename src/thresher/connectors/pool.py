@@ -230,7 +230,10 @@ class PooledConnector:
                 f"The statement took longer than {seconds:g} seconds and was cancelled.",
                 hint="Ask for less: filter, aggregate or limit it; sql_explain shows what costs.",
             )
-        self._give_back(session, usable=running.exception() is None)
+        wrong = running.exception()
+        self._give_back(session, usable=wrong is None)
+        if wrong is not None:
+            self._require_open()  # what was cut off by `close` did not take too long
         return running.result()
 
     def _work(self, session: Session, work: Work[T], sql: str) -> T:
