@@ -16,6 +16,7 @@ from thresher.core import ConfigurationError, InvalidInput, NotFound
         ("postgresql://u:p%40@db.example.org/shop", "postgresql://db.example.org:5432/shop", "u", ("db.example.org",)),
         ("postgres://u@h:6432/shop", "postgresql://h:6432/shop", "u", ("h",)),
         ("postgresql+psycopg2://u@h/shop?sslmode=verify-full", "postgresql://h:5432/shop", "u", ("h",)),
+        ("postgresql://u:p@h/my%40shop", "postgresql://h:5432/my%40shop", "u", ("h",)),
         ("postgresql:///shop", "postgresql://localhost:5432/shop", "", ("localhost",)),
         ("postgresql://u:p@/shop?host=/run/pg", "postgresql://%2Frun%2Fpg:5432/shop", "u", ("/run/pg",)),
         ("postgresql://u@a/shop?host=b,c", "postgresql://a:5432/shop", "u", ("a", "b", "c")),

@@ -96,3 +96,11 @@ async def test_a_removed_connection_is_gone(service: DatabaseService, caller: Ca
     assert shop.exists()
     with pytest.raises(NotFound):
         await service.query(caller, "shop", "select 1")
+
+
+async def test_an_engine_without_schemas_says_so(service: DatabaseService, caller: Caller, shop: Path) -> None:
+    """A wrong schema is answered with those that there are, and not with an empty list."""
+    await service.add_connection(caller, "shop", url(shop))
+
+    with pytest.raises(NotFound, match="leave it away"):
+        await service.list_tables(caller, "shop", schema="public")

@@ -114,6 +114,9 @@ def read_address(url: str) -> Address:
         raise InvalidInput("This is no address of a database.", hint=_examples()) from None
     dialect = _dialect(parts)
     query = _query(parts, dialect)
+    if dialect in PORTS and "@" in url.partition("@")[2].partition("?")[0]:
+        # What stands before the second one is half of a password, and is not shown.
+        raise InvalidInput("The address has an @ behind its host.", hint=_examples())
     return _of_file(parts, dialect) if dialect in ("sqlite", "duckdb") else _of_server(parts, dialect, query)
 
 
@@ -183,9 +186,6 @@ def _of_server(parts: URL, dialect: Dialect, query: dict[str, str]) -> Address:
     database = parts.database or ""
     if dialect == "oracle" and not (database or query.get("service_name")):
         raise InvalidInput("The address names no service.", hint=f"Write it like {_FORMS[dialect]}")
-    if "@" in database:
-        # What stands before it is half of a password, and is not shown.
-        raise InvalidInput("The address has an @ behind its host.", hint=_examples())
     if dialect == "oracle" and not all(_SERVICE.fullmatch(name) for name in (database, query.get("service_name", ""))):
         raise InvalidInput("The address has no proper service.", hint=f"Write it like {_FORMS[dialect]}")
     host, port = endpoints[0]

@@ -74,9 +74,10 @@ def _of_schema(catalog: Catalog, schema: str | None) -> list[Table]:
     known = catalog.schemas()
     named = [one for one in known if one == schema] or [one for one in known if one.casefold() == schema.casefold()]
     if not named:
+        listed = f"There are: {', '.join(known[:20])}." if any(known) else "Its tables stand in none: leave it away."
         raise NotFound(
             f"There is no schema '{schema[:80]}' with tables in this connection.",
-            hint=did_you_mean(nearest(schema[:80], known)) or f"There are: {', '.join(known[:20])}.",
+            hint=did_you_mean(nearest(schema[:80], known)) or listed,
         )
     return [table for table in catalog.schema.tables if table.schema in named]
 
