@@ -236,8 +236,15 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
     documents = {"/v1/retrieve_document", "/v1/search_documents", "/v1/read_document", "/v1/repositories"}
     documents |= {f"/v1/repositories/{{name}}{verb}" for verb in ("", "/skipped", "/refresh", "/guide")}
     jobs = {"/v1/jobs", "/v1/jobs/{job}", "/v1/jobs/{job}/cancel"}
-    told = {"/v1/intents", "/v1/intents/stats", "/healthz", "/readyz"}
-    assert set(document["paths"]) == posted | documents | jobs | told
+    told = {"/v1/intents", "/v1/intents/stats", "/v1/audit", "/v1/audit/verification", "/healthz", "/readyz"}
+    databases = {
+        "/v1/connections",
+        *(f"/v1/connections/{{name}}{verb}" for verb in ("", "/test", "/refresh", "/schema")),
+    }
+    databases |= {f"/v1/sql_{verb}" for verb in ("query", "explain", "table_info", "list_tables", "session_info")}
+    databases |= {f"/v1/{verb}" for verb in ("query_database_schema", "get_table_columns", "search_schema")}
+    databases |= {"/v1/find_relations"}
+    assert set(document["paths"]) == posted | documents | databases | jobs | told
     assert document["openapi"].startswith("3.1")
     for path in posted:
         operation = document["paths"][path]["post"]

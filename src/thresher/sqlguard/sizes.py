@@ -16,7 +16,7 @@ from thresher.sqlguard.tokens import Token
 
 Calls: TypeAlias = Sequence[tuple[int, int]]
 
-_HINT: Final = "Ask for less; long values are cut anyway."
+_HINT: Final = "Ask for less: an answer is cut long before that size."
 _POWERS: Final = frozenset({"pow", "power", "exp", "factorial", "^", "**", "<<", "~"})
 _FACTORS: Final = frozenset({"*", "/", "//", "multiply", "divide"})
 VALUE: Final = 10_000

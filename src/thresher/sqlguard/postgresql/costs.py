@@ -25,7 +25,7 @@ A_ROW: Final = 100
 _MULTIPLYING: Final = frozenset({"replace", "regexp_replace"})
 _WIDTH: Final = re.compile(r"%(?:\d+\$)?-?(\*|\d+)")
 _DIMENSIONS: Final = re.compile(r"\{[\s\d,]*\}")
-_HINT: Final = "Ask for less; long values are cut anyway."
+_HINT: Final = "Ask for less: an answer is cut long before that size."
 
 
 @dataclass(slots=True)
