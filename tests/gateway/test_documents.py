@@ -67,8 +67,10 @@ def handbook(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What another process has changed shows at once."""
+    """What another process has changed shows at once, and a busy machine has time to load the packs' code."""
     monkeypatch.setattr("thresher.context.readiness.FRESH_SECONDS", 0.0)
+    monkeypatch.setattr("thresher.context.readiness.ASKED_SECONDS", 20.0)
+    monkeypatch.setattr("thresher.gateway.packs.tools.QUICK_SECONDS", 20.0)
 
 
 @pytest.fixture
