@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.relations.shapes import tables_of
 from thresher.knowledge.databases import find_relations
-from thresher.knowledge.databases.relations import JoinGraph, join_paths
+from thresher.knowledge.databases.relations import JoinGraph
 
 SHOP = tables_of(
     "customers: *id i, country_id i>countries\n"
@@ -23,7 +23,7 @@ def places(*names: str) -> list[tuple[str, str]]:
 
 def test_a_path_goes_by_rows_that_belong_together() -> None:
     """Customers and products meet in order lines, not in a country that they share."""
-    joins = join_paths(SHOP, (), places("customers", "products"))
+    joins = JoinGraph(SHOP, ()).connect(places("customers", "products"))
 
     assert [step.columns for step in joins.steps] == [("customer_id",), ("order_id",), ("product_id",)]
     assert joins.tables == (("", "customers"), ("", "orders"), ("", "lines"), ("", "products"))
@@ -32,7 +32,7 @@ def test_a_path_goes_by_rows_that_belong_together() -> None:
 
 def test_what_nothing_joins_is_said() -> None:
     """A table without keys stands apart; an unknown one too."""
-    joins = join_paths(SHOP, (), places("orders", "settings", "orders", "nowhere"))
+    joins = JoinGraph(SHOP, ()).connect(places("orders", "settings", "orders", "nowhere"))
 
     assert joins.apart == tuple(places("settings", "nowhere"))
     assert joins.tables == (("", "orders"),)
@@ -40,8 +40,8 @@ def test_what_nothing_joins_is_said() -> None:
 
 def test_nothing_and_one_table_need_no_key() -> None:
     """Empty answers."""
-    assert join_paths(SHOP, (), []).steps == ()
-    assert join_paths(SHOP, (), places("orders")).tables == (("", "orders"),)
+    assert JoinGraph(SHOP, ()).connect([]).steps == ()
+    assert JoinGraph(SHOP, ()).connect(places("orders")).tables == (("", "orders"),)
 
 
 def test_potential_keys_join_where_none_is_declared() -> None:

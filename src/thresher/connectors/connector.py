@@ -87,9 +87,7 @@ class Connector(Protocol):
         """A text that changes when the schema does: cheap. Empty where the engine has none."""
         ...
 
-    async def profiles(
-        self, schema: Schema, wanted: Collection[tuple[str, str, str]], seconds: float, tag: Tag | None = None
-    ) -> Profiles:
+    async def profiles(self, schema: Schema, wanted: Collection[tuple[str, str, str]], seconds: float) -> Profiles:
         """Look at samples of columns, given as (schema, table, column); what is not read in time is absent."""
         ...
 

@@ -109,11 +109,8 @@ class PooledConnector:
         """See `Connector`."""
         return await self._ask(lambda session: session.stamp(), _QUICK)
 
-    async def profiles(
-        self, schema: Schema, wanted: Collection[tuple[str, str, str]], seconds: float, tag: Tag | None = None
-    ) -> Profiles:
+    async def profiles(self, schema: Schema, wanted: Collection[tuple[str, str, str]], seconds: float) -> Profiles:
         """See `Connector`."""
-        del tag
         return await self._ask(lambda session: session.profiles(schema, wanted, seconds), seconds + _QUICK)
 
     async def test(self) -> Health:

@@ -140,11 +140,6 @@ class JoinGraph:
         return _HUB * math.log2(1 + len(self._edges[place])) + (_SIBLINGS if came_up else 0.0)
 
 
-def join_paths(tables: Iterable[Table], potential: Iterable[PotentialRelation], wanted: Sequence[Place]) -> Joins:
-    """Join some tables of a schema, once; `JoinGraph` where more is asked of the same schema."""
-    return JoinGraph(tables, potential).connect(wanted)
-
-
 def _declared(tables: Iterable[Table]) -> Iterator[JoinStep]:
     for table in tables:
         for key in table.foreign_keys:
