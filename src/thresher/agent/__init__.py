@@ -1,0 +1,6 @@
+"""The assistant: says what a question wants, calls the tools that answer it, and formats what they give.
+
+Invariant: tools are called through an MCP client of the gateway, so that what a caller may do is decided there alone.
+
+Uses: core.
+"""

@@ -1,0 +1,67 @@
+"""What the assistant answers.
+
+Invariant: frozen; results are other people's data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+IntentType: TypeAlias = Literal["search", "endpoint_info", "analytics", "tutorial"]
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What a question wants.
+
+    Attributes:
+        type: Nothing recognised is a search, with low confidence.
+        confidence: 0 to 1.
+        tools: The tools that were called for it, in order.
+    """
+
+    type: IntentType
+    confidence: float
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What was found.
+
+    Attributes:
+        type: The intent's, or `error`.
+        results: One mapping a result, each with its `kind` and `tool`.
+        total: How many there are, also those not shown.
+        query: As it was understood, with what the conversation adds.
+        filters_applied: Providers, methods and the like that were read out of the question.
+        text: The formatted answer, Markdown.
+        notes: What is degraded, guessed or left out.
+    """
+
+    type: str
+    results: tuple[Mapping[str, Any], ...] = ()
+    total: int = 0
+    query: str = ""
+    filters_applied: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    text: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one question.
+
+    Attributes:
+        query: As asked.
+        intent: What it wants.
+        response: What was found.
+        session_id: Names the conversation; a new one where none was given.
+    """
+
+    query: str
+    intent: Intent
+    response: Reply
+    session_id: str
