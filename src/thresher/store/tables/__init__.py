@@ -4,6 +4,7 @@ Uses: nothing.
 """
 
 from thresher.store.tables.access import access_key, credential
+from thresher.store.tables.apis import api_document, api_operation, api_provider, api_version
 from thresher.store.tables.audit import APPEND_ONLY, audit_head, audit_link
 from thresher.store.tables.catalogue import component, discovery, invocation, server, tool
 from thresher.store.tables.databases import connection, schema_snapshot
@@ -24,6 +25,10 @@ __all__ = [
     "APPEND_ONLY",
     "TENANT_TABLES",
     "access_key",
+    "api_document",
+    "api_operation",
+    "api_provider",
+    "api_version",
     "audit_head",
     "audit_link",
     "chunk",
