@@ -35,12 +35,17 @@ def sample_row(table: Table, tenant: Tenant) -> dict[str, Any]:
 async def fill(database: Database, tenant: Tenant) -> None:
     """Write one row into every tenant table."""
     async with database.transaction(tenant) as connection:
-        parents: dict[str, int] = {}
+        ids: dict[str, int] = {}
         for table in metadata.sorted_tables:
             if table.name not in TENANT_TABLES:
                 continue
             row = sample_row(table, tenant)
-            row |= {column: parent for column, parent in parents.items() if column in row}
+            row |= {
+                column.name: ids[key.column.table.name]
+                for column in table.columns
+                for key in column.foreign_keys
+                if column.name in row and key.column.name == "id" and key.column.table.name in ids
+            }
             result = await connection.execute(table.insert().values(**row))
             if "id" in table.columns:
-                parents[f"{table.name}_id"] = result.inserted_primary_key[-1]
+                ids[table.name] = result.inserted_primary_key[-1]

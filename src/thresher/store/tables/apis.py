@@ -36,8 +36,8 @@ api_provider = tenant_table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     UniqueConstraint("tenant_id", "owner", "name", postgresql_nulls_not_distinct=True),
 )
-"""`aliases`: other words for it in a question. `active`: whether search looks at it. `removing`: its operations are being
-taken out of the index; nobody sees it."""
+"""`aliases`: other words for it in a question. `active`: whether search looks at it. `removing`: its operations are
+being taken out of the index; nobody sees it."""
 
 api_version = tenant_table(
     "api_version",
@@ -73,10 +73,10 @@ api_version = tenant_table(
     UniqueConstraint("tenant_id", "provider_id", "label"),
 )
 """One description of a provider. `source`: path or address, nothing secret; `etag`, `modified`: what its server said of
-it. `digest`: of the bytes that are answered from; `wanted`: of newer ones that are not taken over yet; `indexed`: digest
-and form of what was put into the index wholly. `tags`: [name, description]. `problems`: the first ones, as [code,
-message, pointer, line, column, severity]. `counts`: operations that the last sync added, changed, removed and kept.
-`edition`: raised whenever its operations are others, so that copies know that they are old."""
+it. `digest`: of the bytes that are answered from; `wanted`: of newer ones that are not taken over yet; `indexed`:
+digest and form of what was put into the index wholly. `tags`: [name, description]. `problems`: the first ones, as
+[code, message, pointer, line, column, severity]. `counts`: operations that the last sync added, changed, removed and
+kept. `edition`: raised whenever its operations are others, so that copies know that they are old."""
 
 api_document = tenant_table(
     "api_document",
