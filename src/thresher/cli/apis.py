@@ -1,0 +1,247 @@
+"""`thresher apis`: APIs whose descriptions are indexed, their operations, their use, and what would improve them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from thresher.cli.api_views import (
+    endpoint_text,
+    found_endpoints,
+    improvements,
+    provider_card,
+    provider_list,
+    removed,
+    usage_report,
+)
+from thresher.cli.output import AsJson, ReaderGone, progress_bar, show
+from thresher.daemon import ask
+
+commands = typer.Typer(help="Ask and manage descriptions of APIs.", no_args_is_help=True, rich_markup_mode=None)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="An API, as `apis list` names it.")]
+Some = Annotated[str | None, typer.Argument(metavar="NAME", help="An API; all unless given.")]
+Version = Annotated[str | None, typer.Option("--version", help="One of its versions.")]
+Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until everything is indexed.")]
+Cursor = Annotated[str | None, typer.Option(help="Of the last answer: what it left out.")]
+
+FAILED = 1
+"""Exit code where a description that was waited for could not be read."""
+
+
+class TimeRange(StrEnum):
+    """How far back use is counted."""
+
+    day = "1d"
+    week = "7d"
+    month = "30d"
+    quarter = "90d"
+
+
+class Feedback(StrEnum):
+    """What about a description is looked at."""
+
+    all = "all"
+    clarity = "clarity"
+    examples = "examples"
+    structure = "structure"
+    errors = "errors"
+    security = "security"
+
+
+class Severity(StrEnum):
+    """How bad a finding is."""
+
+    error = "error"
+    warning = "warning"
+    info = "info"
+    hint = "hint"
+
+
+class PatchForm(StrEnum):
+    """How a patch is written."""
+
+    overlay = "overlay"
+    diff = "diff"
+
+
+class Format(StrEnum):
+    """How findings are written."""
+
+    markdown = "markdown"
+    json = "json"
+
+
+@commands.command("add")
+def add(
+    name: Annotated[str, typer.Argument(help="What the API is called from now on: short, lower case.")],
+    sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help="OpenAPI descriptions: files or URLs.")],
+    display: Annotated[str | None, typer.Option(help="Its name as people write it.")] = None,
+    alias: Annotated[list[str] | None, typer.Option(help="Another word for it in questions; repeatable.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Where it is called, if the description does not say.")] = None,
+    version: Annotated[
+        str | None, typer.Option(help="What to call this version; the description says unless given.")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Give an existing name these sources.")] = False,
+    wait: Wait = True,
+    as_json: AsJson = False,
+) -> None:
+    """Make the operations of an API searchable; several sources are several versions of it."""
+    arguments = {"name": name, "sources": [_placed(one) for one in sources], "display_name": display, "aliases": alias}
+    more = {"base_url": base_url, "version": version, "replace": replace or None}
+    _finish(ask("add_api", _given(arguments | more)), wait, as_json)
+
+
+@commands.command("list")
+def list_apis(as_json: AsJson = False) -> None:
+    """List the APIs: versions, how many operations, how they stand."""
+    show(ask("list_api_providers"), as_json, provider_list)
+
+
+@commands.command("sync")
+def sync(name: Name, version: Version = None, wait: Wait = True, as_json: AsJson = False) -> None:
+    """Read an API's descriptions again; what did not change is kept as it is."""
+    _finish(ask("sync_api", _given({"name": name, "version": version})), wait, as_json)
+
+
+@commands.command("enable")
+def enable(name: Name, as_json: AsJson = False) -> None:
+    """Let an API be found again."""
+    show(ask("set_api_active", {"name": name, "active": True}), as_json, provider_card)
+
+
+@commands.command("disable")
+def disable(name: Name, as_json: AsJson = False) -> None:
+    """Keep an API, but let nobody find it."""
+    show(ask("set_api_active", {"name": name, "active": False}), as_json, provider_card)
+
+
+@commands.command("remove")
+def remove(name: Name, version: Version = None, as_json: AsJson = False) -> None:
+    """Forget an API, or one of its versions; its description is left alone."""
+    show(ask("remove_api", _given({"name": name, "version": version})), as_json, removed)
+
+
+@commands.command("search")
+def search(
+    query: Annotated[str, typer.Argument(help="What shall be done, in any words; '' lists the tags of an API.")] = "",
+    api: Annotated[list[str] | None, typer.Option("--api", "-a", help="Only this API; repeatable.")] = None,
+    method: Annotated[list[str] | None, typer.Option("--method", "-m", help="Only this method; repeatable.")] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only this tag; repeatable.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", help="Operations at most, 1 to 50.")] = None,
+    rerank: Annotated[bool, typer.Option("--rerank", help="Read the best candidates closely; slower.")] = False,
+    cursor: Cursor = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the operations that do something, best first."""
+    arguments = {"query": query, "providers": api, "methods": method, "tags": tag, "limit": limit}
+    more = {"rerank": rerank or None, "cursor": cursor}
+    show(ask("search_api_docs", _given(arguments | more)), as_json, found_endpoints)
+
+
+@commands.command("show")
+def show_endpoint(
+    endpoint: Annotated[
+        list[str], typer.Argument(metavar="ENDPOINT", help="op_..., or METHOD PATH, or an operation's own name.")
+    ],
+    api: Annotated[str | None, typer.Option("--api", "-a", help="Whose operation it is.")] = None,
+    version: Version = None,
+    budget: Annotated[int | None, typer.Option("--budget", "-b", help="Tokens at most; 4000 unless told.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print one operation in full: parameters, request, answers, sign-in, schemas, code."""
+    arguments = {**_endpoint(endpoint), "provider": api, "version": version, "budget": budget}
+    show(ask("get_api_endpoint", _given(arguments)), as_json, endpoint_text)
+
+
+@commands.command("usage")
+def usage(
+    name: Some = None,
+    time_range: Annotated[TimeRange, typer.Option("--range", "-r", help="How far back.")] = TimeRange.week,
+    metric: Annotated[list[str] | None, typer.Option(help="Only this figure; repeatable.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what was searched and read, what found nothing, how fast answers were."""
+    arguments = {"provider": name, "time_range": time_range.value, "metrics": metric}
+    show(ask("analyze_api_usage", _given(arguments)), as_json, usage_report)
+
+
+@commands.command("improve")
+def improve(
+    name: Some = None,
+    endpoint: Annotated[str | None, typer.Option(help="op_...: only this operation.")] = None,
+    version: Version = None,
+    kind: Annotated[Feedback, typer.Option("--type", "-t", help="Only findings of this kind.")] = Feedback.all,
+    severity: Annotated[Severity, typer.Option("--min-severity", "-s", help="No milder ones.")] = Severity.hint,
+    patch: Annotated[PatchForm | None, typer.Option(help="Print the change that mends what it can.")] = None,
+    form: Annotated[Format | None, typer.Option("--format", "-f", help="markdown for a page; json as --json.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", help="Findings at most; 50 unless told.")] = None,
+    cursor: Cursor = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what is wrong with a description, worst first, or the patch that mends it."""
+    arguments = {"provider": name, "endpoint_id": endpoint, "version": version, "feedback_type": kind.value}
+    more = {"min_severity": severity.value, "limit": limit, "cursor": cursor, "patch": True if patch else None}
+    given = _given(arguments | more | {"format": form.value if form else None})
+    with progress_bar("Reading", as_json) as follow:
+        answer = ask("suggest_api_improvements", given, progress=follow)
+    if as_json or form is Format.json:
+        show(answer, True, improvements)
+    elif patch is not None:
+        _print(_patch(answer["patch"], patch))
+    elif form is Format.markdown:
+        _print(answer["markdown"])
+    else:
+        show(answer, False, improvements)
+
+
+def _finish(provider: dict[str, Any], wait: bool, as_json: bool) -> None:
+    """Follow the jobs of an API to their ends, if that is wanted, and show how it stands then."""
+    jobs = [version["job"] for version in provider["versions"] if version["job"]]
+    if wait and jobs:
+        with progress_bar("Indexing", as_json) as follow:
+            for job in dict.fromkeys(jobs):
+                ask("follow_job", {"job": job}, progress=follow)
+        named = [one for one in ask("list_api_providers") if one["name"] == provider["name"]]
+        provider = named[0] if named else provider
+    show(provider, as_json, provider_card)
+    if any(version["failure"] for version in provider["versions"]):
+        raise typer.Exit(FAILED)
+
+
+def _endpoint(words: list[str]) -> dict[str, str]:
+    """Which operation is meant: `op_...`, `GET /path`, `GET` and `/path`, or the operation's own name."""
+    parts = " ".join(words).split(maxsplit=1)
+    if len(parts) == 2 and parts[1].startswith("/"):
+        return {"method": parts[0], "path": parts[1]}
+    text = " ".join(parts)
+    return {"endpoint_id": text} if text.startswith("op_") else {"operation_id": text}
+
+
+def _patch(patch: dict[str, Any] | None, form: PatchForm) -> str:
+    if patch is None:
+        return ""
+    return patch["diff"] if form is PatchForm.diff else json.dumps(patch["overlay"], ensure_ascii=False, indent=2)
+
+
+def _print(text: str) -> None:
+    """A text as it is: to be kept in a file or given to another program."""
+    try:
+        sys.stdout.write(text if text.endswith("\n") or not text else f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise ReaderGone from None
+
+
+def _placed(source: str) -> str:
+    """The source as the daemon, which works in no folder, understands it: a path absolute, an address as it is."""
+    return source if "://" in source else str(Path(source).expanduser().absolute())
+
+
+def _given(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if value is not None}
