@@ -5,6 +5,8 @@ Invariant: pure; nothing here reaches a network or a database, and no reference 
 Uses: core.
 """
 
+from thresher.openapi.description import Description, read_description
+from thresher.openapi.limits import LIMITS, Limits
 from thresher.openapi.records import (
     Body,
     Content,
@@ -25,14 +27,20 @@ from thresher.openapi.records import (
     Severity,
     Tag,
 )
+from thresher.openapi.references import MISSING, Missing
 
 __all__ = [
+    "LIMITS",
+    "MISSING",
     "Body",
     "Content",
+    "Description",
     "Dialect",
     "Edit",
     "Finding",
     "Json",
+    "Limits",
+    "Missing",
     "Operation",
     "Parameter",
     "ParameterIn",
@@ -45,4 +53,5 @@ __all__ = [
     "SecurityScheme",
     "Severity",
     "Tag",
+    "read_description",
 ]

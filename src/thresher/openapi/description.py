@@ -1,0 +1,136 @@
+"""A description that was read: its operations, its problems, and any part of it by reference or by place."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import cast
+
+from thresher.openapi.context import Context
+from thresher.openapi.dialects import dialect_of, schemas_pointer
+from thresher.openapi.digests import Digests
+from thresher.openapi.frame import read_schemes, read_security, read_servers, read_tags
+from thresher.openapi.limits import LIMITS, Limits
+from thresher.openapi.loading import Format, load
+from thresher.openapi.notes import Note, Notes
+from thresher.openapi.operations import read_operations
+from thresher.openapi.positions import Positions
+from thresher.openapi.records import Dialect, Json, Operation, Place, Problem, Requirement, SecurityScheme, Tag
+from thresher.openapi.references import Missing, References
+
+
+class Description:
+    """A description that was read.
+
+    Attributes:
+        name: As its reader called it, such as a file's name; empty without.
+        dialect: The specification that it follows.
+        format: How it is written.
+        text: Its source, without a byte order mark.
+        digest: SHA-256 of its octets, hexadecimal.
+        root: Plain data of the whole document; never to be changed.
+        title: `info.title`.
+        declared: `info.version`.
+        summary: `info.summary`, or the first lines of `info.description`.
+        servers: Base addresses, variables filled with their defaults.
+        tags: Those that it explains.
+        operations: In the order of the document.
+        security_schemes: By name.
+        security: Ways to be let in, where an operation says nothing else; None where nothing is said at all.
+    """
+
+    def __init__(self, name: str, digest: str, context: Context, text: str, form: Format, limits: Limits) -> None:
+        self.name = name
+        self.digest = digest
+        self.text = text
+        self.format: Format = form
+        self.dialect: Dialect = context.dialect
+        self.root = context.root
+        self._references = context.references
+        info = context.mapping(context.root.get("info"), "/info", "info")
+        self.title = context.text(info.get("title"), "/info/title", "The title")
+        self.declared = context.text(info.get("version"), "/info/version", "The version")
+        said = info.get("summary") or info.get("description")
+        self.summary = context.text(said, "/info/description", "A description")
+        self.servers: tuple[str, ...] = read_servers(context, context.root, "")
+        self.tags: tuple[Tag, ...] = read_tags(context)
+        self.security_schemes: Mapping[str, SecurityScheme] = read_schemes(context)
+        self.security: tuple[Requirement, ...] | None = read_security(
+            context, context.root.get("security"), "/security"
+        )
+        self.operations: tuple[Operation, ...] = _operations(context, limits)
+        self._notes = context.notes.all()
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be read and was left out, with its lines."""
+        return tuple(Problem(each.code, each.message, self._where(each)) for each in self._notes)
+
+    @property
+    def schemas(self) -> Mapping[str, Json]:
+        """The named schemas, as they stand."""
+        found, _ = self._references.at(schemas_pointer(self.dialect))
+        return cast("dict[str, Json]", found) if isinstance(found, dict) else {}
+
+    def schema(self, name: str) -> Mapping[str, Json]:
+        """A named schema; an empty one where there is none."""
+        found = self.schemas.get(name)
+        return cast("dict[str, Json]", found) if isinstance(found, dict) else {}
+
+    def resolve(self, ref: str) -> Json | Missing:
+        """What a reference (`#/components/schemas/Pet`) or a pointer (`/components/schemas/Pet`) names.
+
+        References that stand on the way are followed, the one that may stand at its end is not: that is `follow`.
+
+        Returns:
+            The value; `MISSING`, which is false, where there is none, or where the reference leaves the document.
+        """
+        return self._references.at(ref)[0]
+
+    def follow(self, value: Json) -> Json | Missing:
+        """The value itself, or what its chain of references ends at; `MISSING` for a broken or a circular chain."""
+        return self._references.follow(value, "")[0]
+
+    def place(self, pointer: str) -> Place:
+        """Where something stands: its key, or the entry of a list; that of its nearest holder where it is absent."""
+        line, column = self._positions.line(pointer)
+        return Place(pointer, line, column)
+
+    @cached_property
+    def _positions(self) -> Positions:
+        return Positions(self.text, self.format)
+
+    def _where(self, note: Note) -> Place:
+        return self.place(note.pointer)
+
+
+def read_description(data: bytes, *, name: str = "", limits: Limits = LIMITS) -> Description:
+    """Read an API description, JSON or YAML by what it holds.
+
+    Args:
+        data: Its octets.
+        name: For messages, such as a file's name.
+        limits: Beyond which it is refused.
+
+    Raises:
+        InvalidInput: Nothing of it can be read: too large, no text, no JSON and no YAML, no mapping, nested too deeply,
+            aliases that expand without end, or no version that is known. Anything less is one of its problems.
+    """
+    notes = Notes(limits.problems)
+    loaded = load(data, limits, notes)
+    dialect = dialect_of(loaded.root, notes)
+    context = Context(dialect, loaded.root, References(loaded.root), notes)
+    return Description(name, hashlib.sha256(data).hexdigest(), context, loaded.text, loaded.format, limits)
+
+
+def _operations(context: Context, limits: Limits) -> tuple[Operation, ...]:
+    """The operations, each with the schemas that it reaches and its digest."""
+    digests = Digests(context.references, schemas_pointer(context.dialect), limits)
+    return tuple(_finished(digests, operation, said) for operation, said in read_operations(context))
+
+
+def _finished(digests: Digests, operation: Operation, said: Sequence[Json]) -> Operation:
+    schemas, digest = digests.of(said)
+    return replace(operation, schemas=schemas, digest=digest)

@@ -1,0 +1,47 @@
+"""What reading meets and leaves out, gathered until the places are asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A problem whose line is not known yet.
+
+    Attributes:
+        code: Stable name.
+        message: What is wrong, and what to do.
+        pointer: Where.
+        offset: In the text, where reading it knew no pointer; -1 else.
+    """
+
+    code: str
+    message: str
+    pointer: str = ""
+    offset: int = -1
+
+
+@dataclass(slots=True)
+class Notes:
+    """The problems of one reading, each once, the first `cap` of them."""
+
+    cap: int
+    kept: dict[tuple[str, str, str], Note] = field(default_factory=dict[tuple[str, str, str], Note])
+    beyond: int = 0
+
+    def add(self, code: str, message: str, pointer: str = "", offset: int = -1) -> None:
+        """Keep a problem."""
+        key = (code, pointer, message)
+        if key in self.kept:
+            return
+        if len(self.kept) >= self.cap:
+            self.beyond += 1
+            return
+        self.kept[key] = Note(code, message, pointer, offset)
+
+    def all(self) -> tuple[Note, ...]:
+        """Those kept, and one that counts the others."""
+        if not self.beyond:
+            return tuple(self.kept.values())
+        return (*self.kept.values(), Note("more-problems", f"{self.beyond:,} more problems are not listed."))

@@ -1,0 +1,239 @@
+"""Lines and columns of what stands in a description, found when they are asked for.
+
+Invariant: an absent part gets the place of its nearest holder, so every pointer has a line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Protocol, cast
+
+import yaml
+
+from thresher.openapi.pointers import split
+
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+_scan: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False).raw_decode
+"""Reads one value; beside it stands where it ends."""
+
+
+class Index(Protocol):
+    """Tells where keys stand."""
+
+    def find(self, keys: tuple[str, ...]) -> tuple[int, int]:
+        """Line and column of the last of these keys that there is, from 1."""
+        ...
+
+
+def index_of(text: str, form: Literal["json", "yaml"]) -> Index:
+    """The index of a text that was read."""
+    return JsonIndex(text) if form == "json" else YamlIndex(text)
+
+
+class Positions:
+    """Where the parts of one text stand.
+
+    Args:
+        text: The source.
+        form: How it is written.
+    """
+
+    def __init__(self, text: str, form: Literal["json", "yaml"]) -> None:
+        self._index = index_of(text, form)
+        self._known: dict[str, tuple[int, int]] = {}
+
+    def line(self, pointer: str) -> tuple[int, int]:
+        """Line and column, from 1."""
+        if pointer not in self._known:
+            self._known[pointer] = self._index.find(split(pointer))
+        return self._known[pointer]
+
+
+class JsonIndex:
+    """Finds the members of JSON's containers, each container when it is first gone through.
+
+    What lies between two members is skipped by Python's own reader, which is faster than any scanner in Python.
+
+    Args:
+        text: Valid JSON.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._members: dict[int, dict[str, tuple[int, int]]] = {}
+
+    def find(self, keys: tuple[str, ...]) -> tuple[int, int]:
+        """Line and column of the last of these keys that there is, from 1."""
+        place = start = self._after(0)
+        for key in keys:
+            found = self._inside(start).get(key)
+            if found is None:
+                break
+            place, start = found
+        row = bisect_right(self._lines, place)
+        return row, place - self._lines[row - 1] + 1
+
+    def _inside(self, start: int) -> dict[str, tuple[int, int]]:
+        """Offsets of key and value of each member of the container that begins here."""
+        if start not in self._members:
+            opened = self._text[start]
+            walk = self._entries(start) if opened == "{" else self._list(start) if opened == "[" else iter(())
+            self._members[start] = {key: (place, value) for key, place, value in walk}
+        return self._members[start]
+
+    def _entries(self, start: int) -> Iterator[tuple[str, int, int]]:
+        place = self._after(start + 1)
+        while self._text[place] == '"':
+            key, end = _scan(self._text, place)
+            value = self._after(self._after(end) + 1)
+            yield key, place, value
+            place = (
+                self._after(self._after(self._end(value)) + 1)
+                if self._text[self._after(self._end(value))] == ","
+                else -1
+            )
+            if place < 0:
+                return
+
+    def _list(self, start: int) -> Iterator[tuple[str, int, int]]:
+        place = self._after(start + 1)
+        count = 0
+        while self._text[place] != "]":
+            yield str(count), place, place
+            count += 1
+            place = self._after(self._end(place))
+            if self._text[place] == ",":
+                place = self._after(place + 1)
+
+    def _end(self, value: int) -> int:
+        """Where a value ends."""
+        return _scan(self._text, value)[1]
+
+    def _after(self, offset: int) -> int:
+        """The next offset that is no white space."""
+        found = _SPACE.match(self._text, offset)
+        return found.end() if found else offset
+
+
+_ROW: Final = 20
+"""Bits for a column, so that a line and a column are one number."""
+
+
+@dataclass(slots=True)
+class _Node:
+    """A container of YAML: where its members stand, and those that are containers.
+
+    Attributes:
+        marks: Key to line and column.
+        below: Key to container.
+        merged: Containers whose entries were merged into it.
+        keyed: Whether it is a mapping.
+        key: The key whose value comes next.
+        at: Where that key stands.
+        anchor: Its name.
+    """
+
+    keyed: bool
+    anchor: str = ""
+    marks: dict[str, int] = field(default_factory=dict[str, int])
+    below: dict[str, _Node] = field(default_factory=dict[str, "_Node"])
+    merged: list[_Node] = field(default_factory=list["_Node"])
+    key: str | None = None
+    at: int = 0
+
+
+class YamlIndex:
+    """Knows where all keys of a YAML text stand, after one walk of libyaml's events.
+
+    Args:
+        text: Valid YAML.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._anchors: dict[str, _Node] = {}
+        self._root = _Node(False)
+        self._read(text)
+
+    def find(self, keys: tuple[str, ...]) -> tuple[int, int]:
+        """Line and column of the last of these keys that there is, from 1."""
+        node: _Node | None = self._root
+        place = 0
+        for key in ("0", *keys):
+            node, mark = _member(node, key)
+            if mark is None:
+                break
+            place = mark
+        return (place >> _ROW) + 1, (place & ((1 << _ROW) - 1)) + 1
+
+    def _read(self, text: str) -> None:
+        parser: Any = yaml.CSafeLoader(text)
+        stack = [self._root]
+        try:
+            while True:
+                event = parser.get_event()
+                kind = cast("type", type(event))
+                if kind is yaml.ScalarEvent or kind is yaml.AliasEvent:
+                    self._leaf(stack[-1], event, kind is yaml.AliasEvent)
+                elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+                    stack.append(self._opened(stack[-1], event, kind is yaml.MappingStartEvent))
+                elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+                    stack.pop()
+                elif kind is yaml.DocumentEndEvent or kind is yaml.StreamEndEvent:
+                    return
+        finally:
+            parser.dispose()
+
+    def _leaf(self, node: _Node, event: Any, alias: bool) -> None:
+        mark = event.start_mark
+        at = (mark.line << _ROW) | min(mark.column, (1 << _ROW) - 1)
+        if node.keyed and node.key is None:
+            node.key, node.at = ("" if alias else event.value), at
+            return
+        key = self._put(node, at)
+        if alias and event.anchor in self._anchors:
+            self._hang(node, key, self._anchors[event.anchor])
+
+    def _opened(self, node: _Node, event: Any, keyed: bool) -> _Node:
+        mark = event.start_mark
+        at = (mark.line << _ROW) | min(mark.column, (1 << _ROW) - 1)
+        child = _Node(keyed)
+        if event.anchor:
+            self._anchors[event.anchor] = child
+        if node.keyed and node.key is None:
+            node.key, node.at = "", at
+            return child
+        self._hang(node, self._put(node, at), child)
+        return child
+
+    def _put(self, node: _Node, at: int) -> str:
+        """Note where the next member stands; its key."""
+        if not node.keyed:
+            key = str(len(node.marks))
+            node.marks[key] = at
+            return key
+        key, node.key = node.key or "", None
+        node.marks[key] = node.at
+        return key
+
+    def _hang(self, node: _Node, key: str, child: _Node) -> None:
+        if key == "<<" and node.keyed:
+            node.merged.append(child)
+        node.below[key] = child
+
+
+def _member(node: _Node | None, key: str) -> tuple[_Node | None, int | None]:
+    """The container under a key, and where the key stands."""
+    if node is None:
+        return None, None
+    if key in node.marks:
+        return node.below.get(key), node.marks[key]
+    for merged in node.merged:
+        for each in (merged, *merged.below.values()) if not merged.keyed else (merged,):
+            if key in each.marks and each.keyed:
+                return each.below.get(key), each.marks[key]
+    return None, None
