@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol, cast
+from typing import Any, Final, Literal, Protocol
 
 import yaml
 
@@ -176,7 +176,7 @@ class YamlIndex:
         try:
             while True:
                 event = parser.get_event()
-                kind = cast("type", type(event))
+                kind = event.__class__
                 if kind is yaml.ScalarEvent or kind is yaml.AliasEvent:
                     self._leaf(stack[-1], event, kind is yaml.AliasEvent)
                 elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:

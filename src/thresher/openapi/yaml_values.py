@@ -133,7 +133,7 @@ class YamlValues:
         handlers = self._handlers
         while True:
             event = following()
-            kind = cast("type", type(event))
+            kind = event.__class__
             handler = handlers.get(kind)
             if handler is not None:
                 handler(event)
