@@ -1,0 +1,168 @@
+"""What of an operation is searched: a text to embed, and fields for the words.
+
+A summary alone says little ("create a LimitRange"), and some descriptions say what a thing is only in its schema. So
+the text begins with provider and path in words, and ends with what the schema of the thing says of it.
+
+Invariant: pure; the same operation of the same description gives the same wording, since it decides what is embedded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from thresher.core import shortened
+from thresher.knowledge.apis.paths import literals, spaced, squeezed
+from thresher.openapi import Description, Json, Operation
+
+_LINK: Final = re.compile(r"\[([^\]\[]{0,300})\]\([^()\s]{0,500}\)")
+_MARKS: Final = re.compile(r"[*_`#>|~\\]+")
+_SENTENCE: Final = re.compile(r"(.{20,}?(?<!\be\.g)(?<!\bi\.e)[.!?])(?:\s|$)")
+_ENDING: Final = re.compile(r"(?:list|response|request|bean|dto)+$")
+_READ: Final = 2_000
+"""Characters of a description that are looked at."""
+_SENTENCE_CHARACTERS: Final = 200
+_THING_CHARACTERS: Final = 250
+_TITLE_CHARACTERS: Final = 160
+_SCHEMAS: Final = 5
+_PROPERTIES: Final = 80
+_DEPTH: Final = 2
+_EVERYWHERE: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
+"""Properties of every object of Kubernetes, which tell none from another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What the index gets of an operation.
+
+    Attributes:
+        texts: What the encoder reads.
+        weights: One a text, or none.
+        fields: Field to text, for the words.
+    """
+
+    texts: tuple[str, ...]
+    weights: tuple[float, ...] = ()
+    fields: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def document(self) -> dict[str, Any]:
+        """As it is stored with the operation."""
+        return {"texts": list(self.texts), "weights": list(self.weights), "fields": dict(self.fields)}
+
+
+class Worder:
+    """Words the operations of one description.
+
+    Args:
+        description: Where they stand; its schemas are looked at.
+        provider: Name of the provider.
+    """
+
+    def __init__(self, description: Description, provider: str) -> None:
+        self._description = description
+        self._provider = provider
+        self._things: dict[str, str] = {}
+        for name in description.schemas:
+            self._things.setdefault(_thing_of(name), name)
+
+    def worded(self, operation: Operation) -> Wording:
+        """The wording of one of them."""
+        title = title_of(
+            operation.method, operation.path, operation.operation_id, operation.summary, operation.description
+        )
+        said = plain(operation.description)
+        thing = first_sentence(self._thing(operation), _THING_CHARACTERS)
+        brief = first_sentence(said, _SENTENCE_CHARACTERS)
+        resources = " ".join(spaced(segment) for segment in literals(operation.path))
+        about = " ".join(part for part in ("" if brief in title else brief, thing) if part)
+        schemas = [name.rpartition(".")[2] for name in operation.schemas[:_SCHEMAS]]
+        return Wording(
+            (f"{self._provider} {resources}: {title}. {about}".strip(),),
+            fields={
+                "title": title,
+                "description": said,
+                "path": spaced(operation.path),
+                "id": spaced(operation.operation_id),
+                "tag": " ".join(spaced(tag) for tag in operation.tags),
+                "parameters": " ".join(parameter.name for parameter in operation.parameters),
+                "schemas": " ".join(spaced(name) for name in schemas),
+                "provider": self._provider,
+                "thing": thing,
+                "properties": " ".join(spaced(name) for name in _properties(operation, self._description)),
+            },
+        )
+
+    def _thing(self, operation: Operation) -> str:
+        """What is said of the thing that a path names: by the schema of its name, else by the nearest schema."""
+        reached = {_thing_of(name): name for name in reversed(operation.schemas)}
+        for segment in reversed([one for one in literals(operation.path) if one not in _EVERYWHERE]):
+            thing = squeezed(segment)
+            for name in (reached.get(thing), self._things.get(thing)):
+                if name is not None and (said := self._said(name)):
+                    return said
+        return next((said for name in operation.schemas[:_SCHEMAS] if (said := self._said(name))), "")
+
+    def _said(self, name: str) -> str:
+        said = self._description.schema(name).get("description")
+        return plain(said) if isinstance(said, str) else ""
+
+
+def title_of(method: str, path: str, operation_id: str, summary: str, description: str) -> str:
+    """What an operation is called: its summary, a short description, or its id or path in words."""
+    if summary.strip():
+        return shortened(plain(summary), _TITLE_CHARACTERS)
+    said = plain(description)
+    if said and len(said) <= _TITLE_CHARACTERS:
+        return said
+    named = spaced(operation_id) or " ".join((method.lower(), *map(spaced, literals(path))))
+    return shortened(named.strip() or path, _TITLE_CHARACTERS)
+
+
+def plain(text: str) -> str:
+    """Markdown as running text; only the beginning of a long one."""
+    return " ".join(_MARKS.sub(" ", _LINK.sub(r"\1", text[:_READ])).split())
+
+
+def first_sentence(text: str, most: int) -> str:
+    """The first sentence of a running text, cut to so many characters."""
+    found = _SENTENCE.match(text)
+    return shortened(found[1] if found else text, most)
+
+
+def _thing_of(schema: str) -> str:
+    """The name of a schema without its package and its ending: `v1.PodList` becomes `pod`."""
+    name = schema.rpartition(".")[2].lower()
+    return _ENDING.sub("", name) or name
+
+
+def _properties(operation: Operation, description: Description) -> list[str]:
+    """Names of what a request carries, outermost first."""
+    contents = operation.body.contents[:1] if operation.body is not None else ()
+    names: dict[str, None] = {}
+    level: list[Json] = [content.schema for content in contents]
+    for _ in range(_DEPTH + 1):
+        found = [pair for schema in level for pair in _members(description, schema)]
+        names.update(dict.fromkeys(name for name, _ in found))
+        if len(names) >= _PROPERTIES:
+            break
+        level = [schema for _, schema in found]
+    return list(names)[:_PROPERTIES]
+
+
+def _members(description: Description, schema: Json, depth: int = 0) -> Iterator[tuple[str, Json]]:
+    """Properties of a schema, of the entries of a list, and of the parts of `allOf`."""
+    schema = description.follow(schema)
+    if not isinstance(schema, Mapping) or depth > _DEPTH:
+        return
+    schema = cast("Mapping[str, Json]", schema)
+    properties = schema.get("properties")
+    if isinstance(properties, Mapping):
+        known = cast("Mapping[str, Json]", properties)
+        yield from ((str(name), known[name]) for name in known if name not in _EVERYWHERE)
+    parts = schema.get("allOf")
+    inner = cast("list[Json]", parts) if isinstance(parts, list) else []
+    for part in (*inner, schema.get("items")):
+        if part is not None:
+            yield from _members(description, part, depth + 1)
