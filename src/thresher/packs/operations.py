@@ -125,9 +125,9 @@ def with_one_form(answer: Improvements, form: str) -> Improvements:
     """The answer with its patch in one form, or without it where it is too long for a model."""
     if (patch := answer.patch) is None:
         return answer
-    diff, overlay = (patch.diff, {}) if form == "diff" else ("", patch.overlay)
-    if len(diff) + len(json.dumps(overlay)) <= PATCH_CHARACTERS:
-        return replace(answer, patch=replace(patch, diff=diff, overlay=overlay))
+    one = replace(patch, overlay={}) if form == "diff" else replace(patch, diff="")
+    if len(one.diff) + len(json.dumps(one.overlay)) <= PATCH_CHARACTERS:
+        return replace(answer, patch=one)
     left = f"the patch of {_many(len(patch.edits), 'edit')}: thresher apis improve NAME --patch {form}"
     return replace(answer, patch=None, left_out=(*answer.left_out, left))
 
