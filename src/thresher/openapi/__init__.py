@@ -6,6 +6,7 @@ Uses: core.
 """
 
 from thresher.openapi.description import Description, read_description
+from thresher.openapi.facts import tips_of
 from thresher.openapi.limits import LIMITS, Limits
 from thresher.openapi.records import (
     Body,
@@ -54,4 +55,5 @@ __all__ = [
     "Severity",
     "Tag",
     "read_description",
+    "tips_of",
 ]
