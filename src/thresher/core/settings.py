@@ -151,6 +151,8 @@ class Settings(BaseSettings):
     """Whether packs in `~/.agents/skills` and `~/.claude/skills` are used."""
     log_text: Literal["off", "on"] = "off"
     """Whether logs, files and tables alike, hold the text of messages."""
+    api_queries: Literal["off", "on"] = "on"
+    """Whether the log of API searches keeps their words, without secrets; they are what usage is about."""
     log_days: int = Field(default=90, ge=1)
     """How long discoveries and calls are kept."""
     rules_first: Literal["on", "off"] = "on"

@@ -4,6 +4,7 @@ Uses: nothing.
 """
 
 from thresher.store.tables.access import access_key, credential
+from thresher.store.tables.api_usage import api_read_log, api_search_log
 from thresher.store.tables.apis import api_document, api_operation, api_provider, api_version
 from thresher.store.tables.audit import APPEND_ONLY, audit_head, audit_link
 from thresher.store.tables.catalogue import component, discovery, invocation, server, tool
@@ -28,6 +29,8 @@ __all__ = [
     "api_document",
     "api_operation",
     "api_provider",
+    "api_read_log",
+    "api_search_log",
     "api_version",
     "audit_head",
     "audit_link",

@@ -1,0 +1,259 @@
+"""Counts over the logs of API searches and reads.
+
+Invariant: each statement reads a period of one tenant once, by the index on tenant and time; a caller that stands for
+one user counts that user's rows alone. Failed searches count as errors and as nothing else.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import TextClause, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from thresher.core import Caller
+from thresher.knowledge.apis.queries.usage_log import MINUTES
+from thresher.store import period
+
+_TOP: Final = 20
+"""Entries of each list."""
+_OLDEST: Final = 20_000
+"""Searches that missed are looked at so far back, the newest first."""
+_NEAR: Final = 3
+"""A place up to which an endpoint counts as found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What happened on one day (UTC): answered searches, those that were followed by a read, reads, failures."""
+
+    day: str
+    searches: int
+    followed: int
+    reads: int
+    errors: int
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What happened at one provider: answered searches that concern it, those followed by a read, and reads."""
+
+    provider: str
+    searches: int
+    followed: int
+    reads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query, and how often it was asked: in the period, in the one before, and without a hit in the period."""
+
+    query: str
+    count: int
+    before: int
+    empty: int
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A query that found an endpoint too low, or not at all."""
+
+    endpoint: int
+    query: str
+    count: int
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What there is to be counted.
+
+    Attributes:
+        rows: Whether anything is in the logs of the period.
+        answered: Whether a search was answered.
+        worded: Whether one of them had words that were kept.
+        worded_before: The same of the period before.
+    """
+
+    rows: bool
+    answered: bool
+    worded: bool
+    worded_before: bool
+
+
+_MINE: Final = "tenant_id = :tenant and (cast(:owner as text) is null or owner = :owner)"
+_SEARCHES: Final = f"api_search_log where {_MINE} and (:provider = '' or :provider = any(providers))"
+_READS: Final = f"api_read_log where {_MINE} and at >= :since and (:provider = '' or provider = :provider)"
+_WORDED: Final = "error = '' and mode = 'search' and query <> ''"
+_DAY: Final = "date_bin('1 day', at, timestamptz '2000-01-01 00:00:00+00')"
+
+# Hashes and sorts of a million rows stay in memory; set for one transaction.
+_ROOM: Final = text("select set_config('work_mem', '64MB', true)")
+
+_DAYS: Final = text(f"""
+    select to_char(day at time zone 'UTC', 'YYYY-MM-DD'), sum(searches), sum(followed), sum(reads), sum(errors)
+    from (select {_DAY} as day, count(*) filter (where error = '') as searches, count(read_rank) as followed,
+                 0 as reads, count(*) filter (where error <> '') as errors
+          from {_SEARCHES} and at >= :since group by 1
+          union all
+          select {_DAY}, 0, 0, count(*) filter (where error = ''), count(*) filter (where error <> '')
+          from {_READS} group by 1) counted
+    group by day order by day
+""")  # noqa: S608 - our own names, all values are bound
+
+# Counted by set of providers first: few sets, however many searches.
+_SHARES: Final = text(f"""
+    select provider, sum(searches), sum(followed), sum(reads)
+    from (select unnest(providers) as provider, searches, followed, 0 as reads
+          from (select providers, count(*) as searches, count(read_rank) as followed
+                from {_SEARCHES} and at >= :since and error = '' group by providers) sets
+          union all
+          select provider, 0, 0, count(*) from {_READS} and error = '' and provider <> '' group by provider) counted
+    where :provider = '' or provider = :provider
+    group by provider order by provider
+""")  # noqa: S608 - as above
+
+_ERRORS: Final = text(f"""
+    select error, sum(count)
+    from (select error, count(*) as count from {_SEARCHES} and at >= :since and error <> '' group by error
+          union all
+          select error, count(*) from {_READS} and error <> '' group by error) counted
+    group by error order by 2 desc, 1
+""")  # noqa: S608 - as above
+
+# By tenths of a millisecond: there are few, while sorting every search would take twice as long.
+_TIMES: Final = text(f"""
+    select min(tenth) filter (where place >= 0.5 * total) / 10.0, min(tenth) filter (where place >= 0.95 * total) / 10.0
+    from (select tenth, sum(count) over (order by tenth) as place, sum(count) over () as total
+          from (select cast(duration_ms * 10 as bigint) as tenth, count(*) as count
+                from {_SEARCHES} and at >= :since and error = '' group by 1) tenths) placed
+""")  # noqa: S608 - as above
+
+_QUERIES: Final = f"""
+    select query, count(*) filter (where at >= :since) as count, count(*) filter (where at < :since) as before,
+           count(*) filter (where at >= :since and cardinality(hits) = 0) as empty
+    from {_SEARCHES} and at >= :before and {_WORDED} group by query"""  # noqa: S608 - as above
+_BEST: Final = text(f"""
+    with asked as materialized ({_QUERIES})
+    (select 'top', query, count, before, empty from asked where count > 0 order by count desc, query limit {_TOP})
+    union all
+    (select 'rising', query, count, before, empty from asked where count > before and :grown
+     order by count - before desc, query limit {_TOP})
+    union all
+    (select 'empty', query, count, before, empty from asked where empty > 0 order by empty desc, query limit {_TOP})
+""")  # noqa: S608 - as above
+_BASIS: Final = text(f"""
+    select exists (select from {_SEARCHES} and at >= :since) or exists (select from {_READS}) as rows,
+           exists (select from {_SEARCHES} and at >= :since and error = '') as answered,
+           exists (select from {_SEARCHES} and at >= :since and {_WORDED}) as worded,
+           exists (select from {_SEARCHES} and at >= :before and at < :since and {_WORDED}) as worded_before
+""")  # noqa: S608 - as above
+
+_ENDPOINTS: Final = text(f"""
+    select endpoint, operation, provider, count(*) from {_READS} and error = '' and endpoint is not null
+    group by 1, 2, 3 order by 4 desc, 2, 3 limit {_TOP}
+""")  # noqa: S608 - as above
+
+_MISSED: Final = text(f"""
+    select r.endpoint, s.query, count(*) as count, coalesce(min(array_position(s.hits, r.endpoint)), 0) as rank
+    from (select * from api_search_log
+          where {_MINE} and at >= :since and {_WORDED}
+            and (read_rank is null or read_rank > {_NEAR})
+          order by at desc limit {_OLDEST}) s
+    cross join lateral (
+      select endpoint from api_read_log r
+      where r.tenant_id = :tenant and r.at >= s.at and r.at <= s.at + interval '{MINUTES} minutes'
+        and r.owner is not distinct from s.owner and (r.client = s.client or r.client = '' or s.client = '')
+        and r.endpoint is not null and r.error = ''
+      order by (r.endpoint = s.hits[s.read_rank]) desc nulls last, r.at limit 1) r
+    where cast(:wanted as bigint[]) is null or r.endpoint = any(cast(:wanted as bigint[]))
+    group by 1, 2 order by 3 desc, 2
+""")  # noqa: S608 - as above
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What is counted.
+
+    Attributes:
+        caller: Whose rows.
+        provider: Only what concerns it; empty for all.
+        before: When the period before began.
+        since: When the period began.
+    """
+
+    caller: Caller
+    provider: str
+    before: dt.datetime
+    since: dt.datetime
+
+    @property
+    def values(self) -> dict[str, object]:
+        """What the statements bind."""
+        return {**period(self.caller, self.since), "provider": self.provider, "before": self.before}
+
+
+async def make_room(connection: AsyncConnection) -> None:
+    """Give the statements of this transaction memory enough."""
+    await connection.execute(_ROOM)
+
+
+async def days(connection: AsyncConnection, window: Window) -> list[Day]:
+    """Counts by day, the earliest first; days on which nothing happened are not there."""
+    return [Day(row[0], *(int(value) for value in row[1:])) for row in await _rows(connection, _DAYS, window)]
+
+
+async def shares(connection: AsyncConnection, window: Window) -> list[Share]:
+    """Counts by provider, by name."""
+    return [Share(row[0], *(int(value) for value in row[1:])) for row in await _rows(connection, _SHARES, window)]
+
+
+async def errors(connection: AsyncConnection, window: Window) -> dict[str, int]:
+    """How often each error was met, the most frequent first."""
+    return {row[0]: int(row[1]) for row in await _rows(connection, _ERRORS, window)}
+
+
+async def times(connection: AsyncConnection, window: Window) -> tuple[float | None, float | None]:
+    """Milliseconds that half of the searches took at most, and 95 in 100, to a tenth; None without any."""
+    ((half, most),) = await _rows(connection, _TIMES, window)
+    return (None if half is None else float(half)), (None if most is None else float(most))
+
+
+async def basis(connection: AsyncConnection, window: Window) -> Basis:
+    """What there is to be counted at all."""
+    return Basis(*(bool(value) for value in (await _rows(connection, _BASIS, window))[0]))
+
+
+async def queries(connection: AsyncConnection, window: Window, *, grown: bool) -> Mapping[str, list[Asked]]:
+    """The most frequent queries (`top`), those without hits (`empty`), and those that grew (`rising`).
+
+    Args:
+        connection: Where the log is.
+        window: What is counted.
+        grown: Whether there is a period before to compare with.
+    """
+    found: dict[str, list[Asked]] = {"top": [], "rising": [], "empty": []}
+    values = window.values | {"grown": grown, "before": window.before if grown else window.since}
+    for kind, *asked in await connection.execute(_BEST, values):
+        found[kind].append(Asked(*asked))
+    return found
+
+
+async def endpoints(connection: AsyncConnection, window: Window) -> list[tuple[int, str, str, int]]:
+    """Endpoints by how often they were read: number, operation, provider, count."""
+    return [(row[0], row[1], row[2], row[3]) for row in await _rows(connection, _ENDPOINTS, window)]
+
+
+async def missed(
+    connection: AsyncConnection, caller: Caller, since: dt.datetime, wanted: Sequence[int] | None
+) -> list[Missed]:
+    """Queries by the endpoint that was read after them and not among the first, the most frequent first."""
+    values = {**period(caller, since), "wanted": None if wanted is None else list(wanted)}
+    return [Missed(*row) for row in await connection.execute(_MISSED, values)]
+
+
+async def _rows(connection: AsyncConnection, statement: TextClause, window: Window) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in await connection.execute(statement, window.values)]

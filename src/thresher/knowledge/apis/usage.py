@@ -1,0 +1,237 @@
+"""What the logs say of a period: what is asked and found, what is then read, how long it takes, what fails.
+
+Invariant: nothing is estimated. Where there is nothing to count, a metric is empty and named in `no_data`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from thresher.core import Caller, InvalidInput, did_you_mean, nearest
+from thresher.knowledge.apis.models import EndpointCount, QueryCount, TimeRange, UsageReport
+from thresher.knowledge.apis.queries import usage as counts
+from thresher.knowledge.apis.usage_log import id_of, number_of
+from thresher.store import Database, age_limit, period_start, purge_rows
+
+Metric: TypeAlias = Literal[
+    "searches",
+    "reads",
+    "top_queries",
+    "rising_queries",
+    "zero_result_queries",
+    "read_rate",
+    "endpoints",
+    "latency",
+    "errors",
+    "per_provider",
+    "per_day",
+]
+METRICS: Final[tuple[Metric, ...]] = get_args(Metric)
+_RANGES: Final[Mapping[str, int]] = {"1d": 1, "7d": 7, "30d": 30, "90d": 90}
+_TABLES: Final = ("api_search_log", "api_read_log")
+_QUERIES: Final = frozenset({"top_queries", "rising_queries", "zero_result_queries"})
+_TOTALS: Final = frozenset({"searches", "reads", "read_rate", "per_day"})
+
+
+@dataclass(frozen=True, slots=True)
+class MissedQuery:
+    """A query that people asked and that did not show an endpoint among the first.
+
+    Attributes:
+        query: Its words, folded.
+        count: How often the endpoint was read after it.
+        rank: Its best place among the hits, from 1; 0 where it was not among them.
+    """
+
+    query: str
+    count: int
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was counted; empty where it was not asked for."""
+
+    basis: counts.Basis
+    days: Sequence[counts.Day] = ()
+    shares: Sequence[counts.Share] = ()
+    errors: Mapping[str, int] = field(default_factory=dict[str, int])
+    times: tuple[float | None, float | None] = (None, None)
+    queries: Mapping[str, Sequence[counts.Asked]] = field(default_factory=dict[str, Sequence[counts.Asked]])
+    endpoints: Sequence[tuple[int, str, str, int]] = ()
+
+
+async def measure_usage(
+    database: Database,
+    caller: Caller,
+    provider: str = "",
+    time_range: TimeRange = "7d",
+    metrics: Sequence[str] = (),
+) -> UsageReport:
+    """Count a period that ends now.
+
+    Args:
+        database: Where the logs are.
+        caller: Whose rows: one user's, or for a caller without a user all of the tenant's.
+        provider: Name of the only one that is counted; empty for all.
+        time_range: `1d`, `7d`, `30d` or `90d`, to the second.
+        metrics: The only ones that are counted, of `METRICS`; none for all.
+
+    Raises:
+        InvalidInput: The range or a metric is none.
+    """
+    length, wanted = _length(time_range), _wanted(metrics)
+    since = period_start(length)
+    window = counts.Window(caller, provider, since - dt.timedelta(days=length), since)
+    async with database.transaction(caller.tenant) as connection:
+        counted = await _count(connection, window, wanted)
+    return report(provider, time_range, since, wanted, counted)
+
+
+async def _count(connection: AsyncConnection, window: counts.Window, wanted: frozenset[str]) -> Counted:
+    await counts.make_room(connection)
+    counted = Counted(await counts.basis(connection, window))
+    if wanted & _TOTALS:
+        counted = replace(counted, days=await counts.days(connection, window))
+    if "per_provider" in wanted:
+        counted = replace(counted, shares=await counts.shares(connection, window))
+    if "errors" in wanted:
+        counted = replace(counted, errors=await counts.errors(connection, window))
+    if "latency" in wanted:
+        counted = replace(counted, times=await counts.times(connection, window))
+    if wanted & _QUERIES:
+        queries = await counts.queries(connection, window, grown=counted.basis.worded_before)
+        counted = replace(counted, queries=queries)
+    if "endpoints" in wanted:
+        counted = replace(counted, endpoints=await counts.endpoints(connection, window))
+    return counted
+
+
+def report(
+    provider: str, time_range: TimeRange, since: dt.datetime, wanted: frozenset[str], counted: Counted
+) -> UsageReport:
+    """Put the counts together; those that nobody wanted stay empty."""
+    searches, followed = sum(day.searches for day in counted.days), sum(day.followed for day in counted.days)
+    asked = {name: _queries(some) for name, some in counted.queries.items()}
+    whole = UsageReport(
+        provider=provider,
+        time_range=time_range,
+        since=since,
+        searches=searches,
+        reads=sum(day.reads for day in counted.days),
+        top_queries=asked.get("top", ()),
+        rising_queries=asked.get("rising", ()),
+        zero_result_queries=_empty(counted.queries.get("empty", ())),
+        read_rate=_rate(followed, searches),
+        endpoints=tuple(EndpointCount(id_of(one[0]), *one[1:]) for one in counted.endpoints),
+        latency_p50_ms=counted.times[0],
+        latency_p95_ms=counted.times[1],
+        errors=dict(counted.errors),
+        per_provider={one.provider: _share(one) for one in counted.shares},
+        per_day={day.day: _day(day) for day in counted.days},
+    )
+    unwanted = {name: _NOTHING[name] for name in METRICS if name not in wanted and name in _NOTHING}
+    return replace(whole, **unwanted, no_data=_missing(whole, wanted, counted.basis))
+
+
+_NOTHING: Final[Mapping[str, Any]] = {
+    "searches": 0,
+    "reads": 0,
+    "top_queries": (),
+    "rising_queries": (),
+    "zero_result_queries": (),
+    "read_rate": None,
+    "per_day": {},
+}
+"""What stands where a metric is not wanted that was counted with another one."""
+
+
+def _missing(whole: UsageReport, wanted: frozenset[str], basis: counts.Basis) -> tuple[str, ...]:
+    """Metrics that there is nothing to count for; a count of none is a figure where there was something to count."""
+    there: Mapping[Metric, bool] = {
+        "searches": basis.rows,
+        "reads": basis.rows,
+        "errors": basis.rows,
+        "top_queries": basis.worded,
+        "zero_result_queries": basis.worded,
+        "rising_queries": basis.worded and basis.worded_before,
+        "read_rate": basis.answered,
+        "latency": basis.answered,
+        "endpoints": bool(whole.endpoints),
+        "per_provider": bool(whole.per_provider),
+        "per_day": basis.rows,
+    }
+    return tuple(name for name in METRICS if name in wanted and not there[name])
+
+
+async def missed_queries(
+    database: Database, caller: Caller, endpoints: Sequence[str] = (), *, days: float = 30, limit: int = 5
+) -> Mapping[str, tuple[MissedQuery, ...]]:
+    """Queries that did not show an endpoint among the first three, though it is what was read next.
+
+    Args:
+        database: Where the logs are.
+        caller: Whose rows, as for `measure_usage`.
+        endpoints: Ids of the only ones that are wanted; none for all.
+        days: How far back.
+        limit: Queries of one endpoint at most, the most frequent ones.
+
+    Returns:
+        Endpoint id to its queries, the most frequent first; the newest 20,000 searches that missed are looked at.
+    """
+    wanted = [number for endpoint in endpoints if (number := number_of(endpoint)) is not None]
+    since = period_start(days)
+    async with database.transaction(caller.tenant) as connection:
+        rows = await counts.missed(connection, caller, since, wanted if endpoints else None)
+    found: dict[str, list[MissedQuery]] = {}
+    for row in rows:
+        found.setdefault(id_of(row.endpoint), []).append(MissedQuery(row.query, row.count, row.rank))
+    return {endpoint: tuple(queries[:limit]) for endpoint, queries in found.items()}
+
+
+async def purge_usage(database: Database, caller: Caller, days: float) -> int:
+    """Remove the caller's rows of both logs that are at least so many days old; returns how many.
+
+    Raises:
+        InvalidInput: The age is negative, or out of this world.
+    """
+    return await purge_rows(database, caller, _TABLES, age_limit(days))
+
+
+def _length(time_range: str) -> int:
+    if time_range not in _RANGES:
+        raise InvalidInput(f"{time_range!r} is no time range.", hint=f"Choose one of {', '.join(_RANGES)}.")
+    return _RANGES[time_range]
+
+
+def _wanted(metrics: Sequence[str]) -> frozenset[str]:
+    for name in metrics:
+        if name not in METRICS:
+            near = did_you_mean(nearest(name, METRICS))
+            raise InvalidInput(f"There is no metric {name!r}.", hint=f"{near} Choose of {', '.join(METRICS)}.".strip())
+    return frozenset(metrics or METRICS)
+
+
+def _rate(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _queries(asked: Sequence[counts.Asked]) -> tuple[QueryCount, ...]:
+    return tuple(QueryCount(one.query, one.count, one.before) for one in asked)
+
+
+def _empty(asked: Sequence[counts.Asked]) -> tuple[QueryCount, ...]:
+    return tuple(QueryCount(one.query, one.empty) for one in asked)
+
+
+def _share(one: counts.Share) -> Mapping[str, float | int | None]:
+    return {"searches": one.searches, "reads": one.reads, "read_rate": _rate(one.followed, one.searches)}
+
+
+def _day(day: counts.Day) -> Mapping[str, int]:
+    return {"searches": day.searches, "reads": day.reads, "errors": day.errors}
