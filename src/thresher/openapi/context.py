@@ -46,61 +46,96 @@ class Context:
     responses: dict[str, Response] = field(default_factory=dict[str, Response])
     bodies: dict[str, Body] = field(default_factory=dict[str, Body])
 
-    def mapping(self, value: Json, pointer: str, what: str) -> Mapping[str, Json]:
-        """The value where it is a mapping; an empty one else."""
-        if isinstance(value, dict):
-            return cast("dict[str, Json]", value)
-        self._expect(value, pointer, what, "a mapping")
-        return {}
+    def mapping(self, fields: Mapping[str, Json], key: str, pointer: str) -> tuple[Mapping[str, Json], str]:
+        """The mapping under a key, and where it stands; an empty one where there is none."""
+        value = fields.get(key)
+        if not isinstance(value, dict):
+            self._expect(value, key, pointer, "a mapping")
+            return {}, pointer
+        return cast("dict[str, Json]", value), join(pointer, key)
 
-    def items(self, value: Json, pointer: str, what: str) -> list[Json]:
-        """The value where it is a list; an empty one else."""
-        if isinstance(value, list):
-            return cast("list[Json]", value)
-        self._expect(value, pointer, what, "a list")
-        return []
+    def items(self, fields: Mapping[str, Json], key: str, pointer: str) -> Iterator[tuple[Json, str]]:
+        """The entries of the list under a key, and where they stand."""
+        value = fields.get(key)
+        if not isinstance(value, list):
+            self._expect(value, key, pointer, "a list")
+            return
+        place = join(pointer, key)
+        for index, each in enumerate(cast("list[Json]", value)):
+            yield each, f"{place}/{index}"
 
-    def text(self, value: Json, pointer: str, what: str) -> str:
-        """The value where it is text or a number; empty text else."""
+    def entries(self, fields: Mapping[str, Json], key: str, pointer: str) -> Iterator[tuple[str, Json, str]]:
+        """Key, value and place of the mapping under a key, but for its extensions (`x-...`)."""
+        entries, place = self.mapping(fields, key, pointer)
+        for name, each in entries.items():
+            if not name.startswith("x-"):
+                yield name, each, join(place, name)
+
+    def text(self, fields: Mapping[str, Json], key: str, pointer: str) -> str:
+        """The text or the number under a key; empty text where there is none."""
+        value = fields.get(key)
         if isinstance(value, str):
             return value
         if isinstance(value, int | float) and not isinstance(value, bool):
             return str(value)
-        self._expect(value, pointer, what, "text")
+        self._expect(value, key, pointer, "text")
         return ""
 
-    def flag(self, value: Json, pointer: str, what: str) -> bool:
-        """The value where it is true or false; false else."""
+    def flag(self, fields: Mapping[str, Json], key: str, pointer: str) -> bool:
+        """What is under a key where it is true or false; false else."""
+        value = fields.get(key)
         if isinstance(value, bool):
             return value
-        self._expect(value, pointer, what, "true or false")
+        self._expect(value, key, pointer, "true or false")
         return False
 
-    def texts(self, value: Json, pointer: str, what: str) -> tuple[str, ...]:
-        """The texts of a list."""
-        found = (self.text(each, join(pointer, i), what) for i, each in enumerate(self.items(value, pointer, what)))
-        return tuple(dict.fromkeys(each for each in found if each))
+    def texts(self, fields: Mapping[str, Json], key: str, pointer: str) -> tuple[str, ...]:
+        """The texts of the list under a key, each once."""
+        found: dict[str, None] = {}
+        for each, place in self.items(fields, key, pointer):
+            if isinstance(each, str | int | float) and not isinstance(each, bool):
+                found.setdefault(str(each))
+            else:
+                self.note("wrong-type", f"An entry of `{key}` must be text; it is left out.", place)
+        return tuple(found)
 
-    def entries(self, value: Json, pointer: str, what: str) -> Iterator[tuple[str, Json, str]]:
-        """Key, value and pointer of a mapping's entries but its extensions (`x-...`)."""
-        for key, each in self.mapping(value, pointer, what).items():
-            if not key.startswith("x-"):
-                yield key, each, join(pointer, key)
+    def schema(self, fields: Mapping[str, Json], key: str, pointer: str) -> Mapping[str, Json] | None:
+        """The schema under a key; None without. The schemas `true` and `false` become mappings that mean the same."""
+        value = fields.get(key)
+        if isinstance(value, bool) and self.dialect not in {"2.0", "3.0"}:
+            return {} if value else {"not": {}}
+        return None if value is None else self.mapping(fields, key, pointer)[0]
 
     def follow(self, value: Json, pointer: str, what: str) -> tuple[Mapping[str, Json], str]:
         """The mapping at the end of a reference, or the value itself, and where it stands.
 
-        A broken reference was noted with all others; an empty mapping comes of it.
+        A broken reference is noted with all others; an empty mapping comes of it.
         """
-        if reference_of(value) is None:
-            return self.mapping(value, pointer, what), pointer
-        target, place = self.references.follow(value, pointer)
-        if isinstance(target, Missing):
-            return {}, pointer
-        return self.mapping(target, place, what), place
+        target, place = (value, pointer) if reference_of(value) is None else self.references.follow(value, pointer)
+        if isinstance(target, dict):
+            return cast("dict[str, Json]", target), place
+        if not isinstance(target, Missing):
+            self.note("wrong-type", f"{what} must be a mapping, not {_seen(target)}; it is left out.", place)
+        return {}, pointer
 
-    def _expect(self, value: Json, pointer: str, what: str, wanted: str) -> None:
-        if value is None:
-            return
-        seen = next((name for kind, name in _NAMES.items() if isinstance(value, kind)), "something else")
-        self.notes.add("wrong-type", f"{what} must be {wanted}, not {seen}; it is left out.", pointer)
+    def beside(self, value: Json, pointer: str) -> str:
+        """The description that stands beside a `$ref` and replaces the target's, from OpenAPI 3.1 on; empty without."""
+        if self.dialect in {"2.0", "3.0"} or reference_of(value) is None:
+            return ""
+        return self.text(cast("dict[str, Json]", value), "description", pointer)
+
+    def note(self, code: str, message: str, pointer: str) -> None:
+        """Keep a problem."""
+        self.notes.add(code, message, pointer)
+
+    def _expect(self, value: Json, key: str, pointer: str, wanted: str) -> None:
+        if value is not None:
+            message = f"`{key}` must be {wanted}, not {_seen(value)}; it is left out."
+            self.note("wrong-type", message, join(pointer, key))
+
+
+def _seen(value: Json) -> str:
+    """What kind of value this is, in words."""
+    if value is None:
+        return "null"
+    return next((name for kind, name in _NAMES.items() if isinstance(value, kind)), "something else")

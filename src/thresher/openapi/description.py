@@ -8,13 +8,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import cast
 
+from thresher.openapi.broken import note_broken
 from thresher.openapi.context import Context
 from thresher.openapi.dialects import dialect_of, schemas_pointer
 from thresher.openapi.digests import Digests
 from thresher.openapi.frame import read_schemes, read_security, read_servers, read_tags
 from thresher.openapi.limits import LIMITS, Limits
-from thresher.openapi.loading import Format, load
-from thresher.openapi.notes import Note, Notes
+from thresher.openapi.loading import Format, Loaded, load
+from thresher.openapi.notes import Notes
 from thresher.openapi.operations import read_operations
 from thresher.openapi.positions import Positions
 from thresher.openapi.records import Dialect, Json, Operation, Place, Problem, Requirement, SecurityScheme, Tag
@@ -41,32 +42,31 @@ class Description:
         security: Ways to be let in, where an operation says nothing else; None where nothing is said at all.
     """
 
-    def __init__(self, name: str, digest: str, context: Context, text: str, form: Format, limits: Limits) -> None:
+    def __init__(self, name: str, digest: str, context: Context, loaded: Loaded, limits: Limits) -> None:
         self.name = name
         self.digest = digest
-        self.text = text
-        self.format: Format = form
+        self.text = loaded.text
+        self.format: Format = loaded.format
+        self._readable = loaded.readable
         self.dialect: Dialect = context.dialect
         self.root = context.root
         self._references = context.references
-        info = context.mapping(context.root.get("info"), "/info", "info")
-        self.title = context.text(info.get("title"), "/info/title", "The title")
-        self.declared = context.text(info.get("version"), "/info/version", "The version")
-        said = info.get("summary") or info.get("description")
-        self.summary = context.text(said, "/info/description", "A description")
+        info, place = context.mapping(context.root, "info", "")
+        self.title = context.text(info, "title", place)
+        self.declared = context.text(info, "version", place)
+        self.summary = context.text(info, "summary", place) or context.text(info, "description", place)
         self.servers: tuple[str, ...] = read_servers(context, context.root, "")
         self.tags: tuple[Tag, ...] = read_tags(context)
         self.security_schemes: Mapping[str, SecurityScheme] = read_schemes(context)
-        self.security: tuple[Requirement, ...] | None = read_security(
-            context, context.root.get("security"), "/security"
-        )
+        self.security: tuple[Requirement, ...] | None = read_security(context, context.root, "")
         self.operations: tuple[Operation, ...] = _operations(context, limits)
+        note_broken(context.root, context.references, context.notes)
         self._notes = context.notes.all()
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """What could not be read and was left out, with its lines."""
-        return tuple(Problem(each.code, each.message, self._where(each)) for each in self._notes)
+        return tuple(Problem(each.code, each.message, self.place(each.pointer)) for each in self._notes)
 
     @property
     def schemas(self) -> Mapping[str, Json]:
@@ -100,10 +100,7 @@ class Description:
 
     @cached_property
     def _positions(self) -> Positions:
-        return Positions(self.text, self.format)
-
-    def _where(self, note: Note) -> Place:
-        return self.place(note.pointer)
+        return Positions(self._readable, self.format)
 
 
 def read_description(data: bytes, *, name: str = "", limits: Limits = LIMITS) -> Description:
@@ -121,8 +118,8 @@ def read_description(data: bytes, *, name: str = "", limits: Limits = LIMITS) ->
     notes = Notes(limits.problems)
     loaded = load(data, limits, notes)
     dialect = dialect_of(loaded.root, notes)
-    context = Context(dialect, loaded.root, References(loaded.root), notes)
-    return Description(name, hashlib.sha256(data).hexdigest(), context, loaded.text, loaded.format, limits)
+    context = Context(dialect, loaded.root, References(loaded.root, dialect in {"3.1", "3.2"}), notes)
+    return Description(name, hashlib.sha256(data).hexdigest(), context, loaded, limits)
 
 
 def _operations(context: Context, limits: Limits) -> tuple[Operation, ...]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, cast
 
 from thresher.core import InvalidInput
-from thresher.openapi.limits import Limits
+from thresher.openapi.limits import Limits, too_deep
+from thresher.openapi.notes import Notes, doubled
+from thresher.openapi.positions import JsonIndex
 from thresher.openapi.records import Json
-from thresher.openapi.yaml_values import too_deep
 
 _DIGITS: Final = 400
 
@@ -30,46 +31,35 @@ class JsonBroken(Exception):
         return InvalidInput(f"{self.what}.", hint="Mend that line; any JSON checker shows it.")
 
 
-def read_json(text: str, limits: Limits) -> Json:
-    """The value of a text.
+def read_json(text: str, limits: Limits, notes: Notes) -> Json:
+    """The value of a text; of keys that stand twice in one mapping, the last counts, and each is noted.
 
     Raises:
         JsonBroken: It is not JSON.
-        InvalidInput: It is nested too deeply, or has too many values.
+        InvalidInput: It is nested too deeply.
     """
-    if text.count(",") + text.count("{") + text.count("[") > limits.values:
-        raise InvalidInput(
-            f"The description has more than {limits.values:,} values.",
-            hint="Split it by product or version, and add each part as a version of its own.",
-        )
+    twice: list[int] = []
+
+    def gathered(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
+        entries = dict(pairs)
+        if len(entries) < len(pairs):
+            twice.append(len(pairs))
+        return entries
+
     try:
-        value = json.loads(text, parse_int=_whole, parse_float=_fraction, parse_constant=str)
+        value = json.loads(
+            text, object_pairs_hook=gathered, parse_int=_whole, parse_float=_fraction, parse_constant=str
+        )
     except json.JSONDecodeError as error:
-        raise JsonBroken(
-            f"The JSON cannot be read: {error.msg}, at line {error.lineno}, column {error.colno}"
-        ) from error
+        where = f"line {error.lineno}, column {error.colno}"
+        raise JsonBroken(f"The JSON cannot be read: {error.msg}, at {where}") from error
     except RecursionError as error:
         raise too_deep(limits) from error
     check_depth(value, limits)
+    if twice:
+        for pointer, key, first, last in JsonIndex(text).doubled():
+            notes.add("duplicate-key", doubled(key, first, last), pointer)
     return value
-
-
-def _whole(digits: str) -> int | str:
-    """A whole number; text where it is absurdly long."""
-    return int(digits) if len(digits) <= _DIGITS else digits
-
-
-def _fraction(digits: str) -> float | str:
-    """A number with a fraction; text where it is beyond what a double holds, for JSON has no infinity."""
-    value = float(digits)
-    return digits if value in (float("inf"), float("-inf")) else value
-
-
-def children_of(value: Json) -> Iterable[Json]:
-    """What a list or a mapping holds; nothing for any other value."""
-    if isinstance(value, dict):
-        return cast("dict[str, Json]", value).values()
-    return cast("list[Json]", value) if isinstance(value, list) else ()
 
 
 def check_depth(value: Json, limits: Limits) -> None:
@@ -80,10 +70,23 @@ def check_depth(value: Json, limits: Limits) -> None:
     """
     level = [value]
     for _ in range(limits.depth):
-        following: list[Json] = []
-        for each in level:
-            following += [child for child in children_of(each) if isinstance(child, dict | list)]
-        if not following:
+        level = [child for each in level for child in _children(each) if isinstance(child, dict | list)]
+        if not level:
             return
-        level = following
     raise too_deep(limits)
+
+
+def _children(value: Json) -> Iterable[Json]:
+    """What a list or a mapping holds."""
+    return cast("dict[str, Json]", value).values() if isinstance(value, dict) else cast("list[Json]", value)
+
+
+def _whole(digits: str) -> int | str:
+    """A whole number; text where it is absurdly long."""
+    return int(digits) if len(digits) <= _DIGITS else digits
+
+
+def _fraction(digits: str) -> float | str:
+    """A number with a fraction; text where it is beyond what a double holds, for JSON has no infinity."""
+    value = float(digits)
+    return digits if value in {float("inf"), float("-inf")} else value

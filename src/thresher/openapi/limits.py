@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from thresher.core import InvalidInput
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -28,3 +30,15 @@ class Limits:
 
 
 LIMITS: Final = Limits()
+
+
+def too_deep(limits: Limits) -> InvalidInput:
+    """The refusal of what is nested too deeply."""
+    return InvalidInput(
+        f"The description is nested more than {limits.depth} levels deep.", hint="Use $ref instead of nesting."
+    )
+
+
+def too_large(what: str) -> InvalidInput:
+    """The refusal of what has too many octets or values, as `what` says."""
+    return InvalidInput(what, hint="Split it by product or version, and add each part as a version of its own.")

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from thresher.core import InvalidInput
+from thresher.openapi.characters import cleaned, readable
 from thresher.openapi.decoding import decoded
 from thresher.openapi.json_values import JsonBroken, read_json
-from thresher.openapi.limits import Limits
+from thresher.openapi.limits import Limits, too_large
 from thresher.openapi.notes import Notes
 from thresher.openapi.records import Json
 from thresher.openapi.yaml_values import YamlValues
@@ -23,11 +24,13 @@ class Loaded:
     Attributes:
         root: Plain data.
         text: Its text, without a byte order mark.
+        readable: The same, character for character, but for those that its reader does not take.
         format: How it is written.
     """
 
     root: dict[str, Json]
     text: str
+    readable: str
     format: Format
 
 
@@ -38,32 +41,36 @@ def load(data: bytes, limits: Limits, notes: Notes) -> Loaded:
         InvalidInput: They are too many, no text, neither JSON nor YAML, no mapping, or nested too deeply.
     """
     if len(data) > limits.octets:
-        raise InvalidInput(
-            f"The description has {len(data):,} octets; at most {limits.octets:,} are read.",
-            hint="Split it by product or version, and add each part as a version of its own.",
-        )
+        raise too_large(f"The description has {len(data):,} octets; at most {limits.octets:,} are read.")
     text = decoded(data, notes)
     if not text.strip():
         raise InvalidInput("The description is empty.", hint="Give a file or an address that holds OpenAPI or Swagger.")
-    value, written = _value(text, limits, notes)
+    if sum(text.count(sign) for sign in ",{[\n") > limits.values:
+        raise too_large(f"The description has more than {limits.values:,} values.")
+    value, shown, written = _value(text, limits, notes)
     if not isinstance(value, dict):
         raise InvalidInput(
             "The document is no mapping, so it cannot describe an API.",
             hint="Give the OpenAPI or Swagger document itself, not a page that shows it.",
         )
-    return Loaded(cast("dict[str, Json]", value), text, written)
+    return Loaded(cleaned(cast("dict[str, Json]", value), shown, notes), text, shown, written)
 
 
-def _value(text: str, limits: Limits, notes: Notes) -> tuple[Json, Format]:
-    """The value of a text; what begins like JSON but is none is tried as YAML, which allows a comma too many."""
+def _value(text: str, limits: Limits, notes: Notes) -> tuple[Json, str, Format]:
+    """The value of a text, the text as its reader took it, and how it is written.
+
+    What begins like JSON but is none is tried as YAML, which allows a comma too many.
+    """
     if text.lstrip()[0] not in "{[":
-        return YamlValues(limits, notes).read(text), "yaml"
+        shown = readable(text, notes)
+        return YamlValues(limits, notes).read(shown), shown, "yaml"
     try:
-        return read_json(text, limits), "json"
+        return read_json(text, limits, notes), text, "json"
     except JsonBroken as broken:
+        shown = readable(text, notes)
         try:
-            value = YamlValues(limits, notes).read(text)
+            value = YamlValues(limits, notes).read(shown)
         except InvalidInput:
             raise broken.refusal() from broken
-        notes.add("not-json", f"{broken.what}; it was read as YAML, which allows that.", "")
-        return value, "yaml"
+        notes.add("not-json", f"{broken.what}; it was read as YAML, which allows that.")
+        return value, shown, "yaml"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
+
+_CLIP: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,13 +16,17 @@ class Note:
         code: Stable name.
         message: What is wrong, and what to do.
         pointer: Where.
-        offset: In the text, where reading it knew no pointer; -1 else.
     """
 
     code: str
     message: str
     pointer: str = ""
-    offset: int = -1
+
+
+def doubled(key: str, first: int, last: int) -> str:
+    """The message about a key that stands twice in one mapping."""
+    named = repr(key if len(key) <= _CLIP else f"{key[:_CLIP]}...")
+    return f"The key {named} stands twice, at lines {first} and {last}; the last one counts. Take one away."
 
 
 @dataclass(slots=True)
@@ -30,7 +37,7 @@ class Notes:
     kept: dict[tuple[str, str, str], Note] = field(default_factory=dict[tuple[str, str, str], Note])
     beyond: int = 0
 
-    def add(self, code: str, message: str, pointer: str = "", offset: int = -1) -> None:
+    def add(self, code: str, message: str, pointer: str = "") -> None:
         """Keep a problem."""
         key = (code, pointer, message)
         if key in self.kept:
@@ -38,7 +45,7 @@ class Notes:
         if len(self.kept) >= self.cap:
             self.beyond += 1
             return
-        self.kept[key] = Note(code, message, pointer, offset)
+        self.kept[key] = Note(code, message, pointer)
 
     def all(self) -> tuple[Note, ...]:
         """Those kept, and one that counts the others."""

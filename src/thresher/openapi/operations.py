@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from thresher.openapi.context import Context
 from thresher.openapi.dialects import METHODS
@@ -49,19 +50,17 @@ def read_operations(context: Context) -> Iterator[tuple[Operation, list[Json]]]:
     """Each operation, still without schemas and digest, and all that the description says of it."""
     root = context.root
     defaults = Defaults(
-        read_security(context, root.get("security"), "/security"),
-        context.texts(root.get("consumes"), "/consumes", "consumes"),
-        context.texts(root.get("produces"), "/produces", "produces"),
+        read_security(context, root, ""), context.texts(root, "consumes", ""), context.texts(root, "produces", "")
     )
     seen: set[str] = set()
     for item in _items(context):
         for method, value, pointer in _methods(context, item):
-            fields = context.mapping(value, pointer, "An operation")
-            if not isinstance(value, dict):
+            fields, _ = context.follow(value, pointer, "An operation")
+            if not fields:
                 continue
             operation = _operation(context, item, method, fields, pointer, defaults)
             if operation.key in seen:
-                context.notes.add("duplicate-operation", f"{operation.key} stands twice; the first is kept.", pointer)
+                context.note("duplicate-operation", f"{operation.key} stands twice; the first is kept.", pointer)
                 continue
             seen.add(operation.key)
             yield operation, _said(item, operation, fields)
@@ -70,18 +69,18 @@ def read_operations(context: Context) -> Iterator[tuple[Operation, list[Json]]]:
 def _items(context: Context) -> Iterator[Item]:
     """The paths, then the webhooks."""
     for group in ("paths", "webhooks"):
-        for path, value, pointer in context.entries(context.root.get(group), f"/{group}", group):
+        for path, value, pointer in context.entries(context.root, group, ""):
             yield _item(context, path, value, pointer)
 
 
 def _item(context: Context, path: str, value: Json, pointer: str) -> Item:
-    own = context.mapping(value, pointer, "A path")
+    """A path; what stands beside its reference wins."""
     fields, place = context.follow(value, pointer, "A path")
-    if fields is not own:
+    if fields is not value and isinstance(value, dict):
+        own = cast("dict[str, Json]", value)
         fields = {**fields, **{key: each for key, each in own.items() if key != "$ref"}}
-    parameters = _parameters(context, fields.get("parameters"), join(place, "parameters"))
     servers = () if context.dialect == "2.0" else read_servers(context, fields, place)
-    return Item(path, fields, place, parameters, servers)
+    return Item(path, fields, place, _parameters(context, fields, place), servers)
 
 
 def _methods(context: Context, item: Item) -> Iterator[tuple[str, Json, str]]:
@@ -90,45 +89,39 @@ def _methods(context: Context, item: Item) -> Iterator[tuple[str, Json, str]]:
         if method in item.fields:
             yield method.upper(), item.fields[method], join(item.pointer, method)
     if context.dialect == "3.2":
-        place = join(item.pointer, "additionalOperations")
-        for method, value, pointer in context.entries(item.fields.get("additionalOperations"), place, "Operations"):
+        for method, value, pointer in context.entries(item.fields, "additionalOperations", item.pointer):
             yield method.upper(), value, pointer
 
 
-def _parameters(context: Context, value: Json, pointer: str) -> tuple[Parameter, ...]:
-    """The parameters of a list; the last of those of one name and place."""
+def _parameters(context: Context, fields: Mapping[str, Json], pointer: str) -> tuple[Parameter, ...]:
+    """The parameters of a path or an operation; the last of those of one name and place."""
+    if "parameters" not in fields:
+        return ()
     read = read_swagger_parameter if context.dialect == "2.0" else read_parameter
-    found = (
-        read(context, each, join(pointer, i)) for i, each in enumerate(context.items(value, pointer, "parameters"))
-    )
+    found = (read(context, each, place) for each, place in context.items(fields, "parameters", pointer))
     return tuple({(each.name, each.place): each for each in found if each is not None}.values())
 
 
 def _operation(
     context: Context, item: Item, method: str, fields: Mapping[str, Json], pointer: str, defaults: Defaults
 ) -> Operation:
-    def text(key: str) -> str:
-        return context.text(fields.get(key), join(pointer, key), key)
-
-    own = _parameters(context, fields.get("parameters"), join(pointer, "parameters"))
-    merged = {(each.name, each.place): each for each in (*item.parameters, *own)}
-    security = read_security(context, fields.get("security"), join(pointer, "security"))
-    swagger = context.dialect == "2.0"
+    own = _parameters(context, fields, pointer)
+    merged = tuple({(each.name, each.place): each for each in (*item.parameters, *own)}.values())
+    security = read_security(context, fields, pointer)
     return Operation(
         method=method,
         path=item.path,
-        operation_id=text("operationId"),
-        summary=text("summary")
-        or ("" if swagger else context.text(item.fields.get("summary"), item.pointer, "summary")),
-        description=text("description")
-        or ("" if swagger else context.text(item.fields.get("description"), item.pointer, "description")),
-        tags=context.texts(fields.get("tags"), join(pointer, "tags"), "tags"),
-        parameters=tuple(each for each in merged.values() if each.place not in {"body", "formData"}),
-        body=_body(context, fields, pointer, tuple(merged.values()), defaults),
+        operation_id=context.text(fields, "operationId", pointer),
+        summary=context.text(fields, "summary", pointer) or context.text(item.fields, "summary", item.pointer),
+        description=context.text(fields, "description", pointer)
+        or context.text(item.fields, "description", item.pointer),
+        tags=context.texts(fields, "tags", pointer),
+        parameters=tuple(each for each in merged if each.place not in {"body", "formData"}),
+        body=_body(context, fields, pointer, merged, defaults),
         responses=tuple(_responses(context, fields, pointer, defaults)),
         security=defaults.security if security is None else security,
-        deprecated=context.flag(fields.get("deprecated"), join(pointer, "deprecated"), "deprecated"),
-        servers=() if swagger else read_servers(context, fields, pointer) or item.servers,
+        deprecated=context.flag(fields, "deprecated", pointer),
+        servers=() if context.dialect == "2.0" else read_servers(context, fields, pointer) or item.servers,
         pointer=pointer,
     )
 
@@ -141,19 +134,20 @@ def _body(
     defaults: Defaults,
 ) -> Body | None:
     if context.dialect != "2.0":
-        return read_body(context, fields.get("requestBody"), join(pointer, "requestBody"))
-    consumes = context.texts(fields.get("consumes"), join(pointer, "consumes"), "consumes") or defaults.consumes
-    return body_of(parameters, consumes)
+        return read_body(context, fields, pointer)
+    return body_of(parameters, context.texts(fields, "consumes", pointer) or defaults.consumes)
 
 
 def _responses(context: Context, fields: Mapping[str, Json], pointer: str, defaults: Defaults) -> Iterator[Response]:
-    place = join(pointer, "responses")
-    produces = context.texts(fields.get("produces"), join(pointer, "produces"), "produces") or defaults.produces
-    for status, value, where in context.entries(fields.get("responses"), place, "responses"):
-        if context.dialect == "2.0":
-            yield read_swagger_response(context, status, value, where, produces)
+    swagger = context.dialect == "2.0"
+    produces = context.texts(fields, "produces", pointer) or defaults.produces if swagger else ()
+    if "responses" not in fields and context.dialect in {"2.0", "3.0"}:
+        context.note("no-responses", "The operation does not say what it answers. Add its responses.", pointer)
+    for status, value, place in context.entries(fields, "responses", pointer):
+        if swagger:
+            yield read_swagger_response(context, status, value, place, produces)
         else:
-            yield read_response(context, status, value, where)
+            yield read_response(context, status, value, place)
 
 
 def _said(item: Item, operation: Operation, fields: Mapping[str, Json]) -> list[Json]:

@@ -7,8 +7,8 @@ from urllib.parse import unquote
 
 from thresher.openapi.records import Json
 
-_PLACES: Final = 10
-"""Digits beyond which no list is as long."""
+_DIGITS: Final = 9
+"""Digits of a list's longest index."""
 
 
 def escape(key: str) -> str:
@@ -23,16 +23,19 @@ def unescape(part: str) -> str:
 
 def join(pointer: str, *keys: str | int) -> str:
     """The pointer of what stands under these keys."""
-    return pointer + "".join(f"/{escape(key) if isinstance(key, str) else key}" for key in keys)
+    for key in keys:
+        pointer = f"{pointer}/{escape(key) if isinstance(key, str) else key}"
+    return pointer
 
 
 def split(pointer: str) -> tuple[str, ...]:
     """The keys of a pointer; none for the whole document."""
-    return tuple(unescape(part) for part in pointer.split("/")[1:])
+    parts = pointer.split("/")[1:]
+    return tuple([unescape(part) for part in parts] if "~" in pointer else parts)
 
 
 def parent(pointer: str) -> str:
-    """The pointer of what holds this one's value; itself for the whole document."""
+    """The pointer of what holds this one's value; the whole document's for itself."""
     return pointer.rpartition("/")[0]
 
 
@@ -52,8 +55,9 @@ def step(value: Json, key: str) -> tuple[bool, Json]:
     if isinstance(value, dict):
         entries = cast("dict[str, Json]", value)
         return (True, entries[key]) if key in entries else (False, None)
-    if isinstance(value, list) and key.isascii() and key.isdigit() and (key == "0" or key[0] != "0"):
-        listed = cast("list[Json]", value)
-        index = int(key) if len(key) < _PLACES else len(listed)
-        return (True, listed[index]) if index < len(listed) else (False, None)
-    return False, None
+    if not isinstance(value, list) or not key.isdecimal() or not key.isascii():
+        return False, None
+    listed = cast("list[Json]", value)
+    if len(key) > _DIGITS or (key[0] == "0" and key != "0") or int(key) >= len(listed):
+        return False, None
+    return True, listed[int(key)]

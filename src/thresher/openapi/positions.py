@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, Protocol
 
 import yaml
 
-from thresher.openapi.pointers import split
+from thresher.openapi.pointers import join, split
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _scan: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False).raw_decode
@@ -75,16 +75,31 @@ class JsonIndex:
             if found is None:
                 break
             place, start = found
-        row = bisect_right(self._lines, place)
-        return row, place - self._lines[row - 1] + 1
+        return self._at(place)
+
+    def doubled(self) -> Iterator[tuple[str, str, int, int]]:
+        """Pointer, key and the two last lines of each key that stands more than once in its mapping."""
+        waiting = [("", self._after(0))]
+        while waiting:
+            pointer, start = waiting.pop()
+            seen: dict[str, int] = {}
+            for key, place, value in self._walk(start):
+                below = join(pointer, key)
+                if key in seen:
+                    yield below, key, self._at(seen[key])[0], self._at(place)[0]
+                seen[key] = place
+                waiting.append((below, value))
 
     def _inside(self, start: int) -> dict[str, tuple[int, int]]:
         """Offsets of key and value of each member of the container that begins here."""
         if start not in self._members:
-            opened = self._text[start]
-            walk = self._entries(start) if opened == "{" else self._list(start) if opened == "[" else iter(())
-            self._members[start] = {key: (place, value) for key, place, value in walk}
+            self._members[start] = {key: (place, value) for key, place, value in self._walk(start)}
         return self._members[start]
+
+    def _walk(self, start: int) -> Iterator[tuple[str, int, int]]:
+        """Key, its offset and that of its value, for each member of the value that begins here."""
+        opened = self._text[start]
+        return self._entries(start) if opened == "{" else self._listed(start) if opened == "[" else iter(())
 
     def _entries(self, start: int) -> Iterator[tuple[str, int, int]]:
         place = self._after(start + 1)
@@ -92,23 +107,25 @@ class JsonIndex:
             key, end = _scan(self._text, place)
             value = self._after(self._after(end) + 1)
             yield key, place, value
-            place = (
-                self._after(self._after(self._end(value)) + 1)
-                if self._text[self._after(self._end(value))] == ","
-                else -1
-            )
-            if place < 0:
-                return
+            place = self._following(value)
 
-    def _list(self, start: int) -> Iterator[tuple[str, int, int]]:
+    def _listed(self, start: int) -> Iterator[tuple[str, int, int]]:
         place = self._after(start + 1)
         count = 0
         while self._text[place] != "]":
             yield str(count), place, place
             count += 1
-            place = self._after(self._end(place))
-            if self._text[place] == ",":
-                place = self._after(place + 1)
+            place = self._following(place)
+
+    def _following(self, value: int) -> int:
+        """Where the member after this value begins, or what holds it ends."""
+        place = self._after(self._end(value))
+        return self._after(place + 1) if self._text[place] == "," else place
+
+    def _at(self, offset: int) -> tuple[int, int]:
+        """Line and column, from 1."""
+        row = bisect_right(self._lines, offset)
+        return row, offset - self._lines[row - 1] + 1
 
     def _end(self, value: int) -> int:
         """Where a value ends."""
@@ -120,7 +137,7 @@ class JsonIndex:
         return found.end() if found else offset
 
 
-_ROW: Final = 20
+_ROW: Final = 32
 """Bits for a column, so that a line and a column are one number."""
 
 

@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias, cast
 import yaml
 
 from thresher.core import InvalidInput
-from thresher.openapi.limits import Limits
-from thresher.openapi.notes import Notes
+from thresher.openapi.limits import Limits, too_deep
+from thresher.openapi.notes import Notes, doubled
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Json
 
@@ -176,11 +176,7 @@ class YamlValues:
         line = event.start_mark.line + 1
         first = frame.lines.get(text)
         if first is not None:
-            self._notes.add(
-                "duplicate-key",
-                f"The key {text[:80]!r} stands twice, at lines {first} and {line}; the last one counts. Take one away.",
-                join(self._pointer(), text),
-            )
+            self._notes.add("duplicate-key", doubled(text, first, line), join(self._pointer(), text))
         frame.lines[text] = line
         frame.key = text
 
@@ -271,10 +267,3 @@ class YamlValues:
             elif frame.key is not None and frame.key is not _DROPPED:
                 pointer = join(pointer, frame.key)
         return pointer
-
-
-def too_deep(limits: Limits) -> InvalidInput:
-    """The refusal of what is nested too deeply."""
-    return InvalidInput(
-        f"The description is nested more than {limits.depth} levels deep.", hint="Use $ref instead of nesting."
-    )
