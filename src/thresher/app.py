@@ -24,6 +24,8 @@ from thresher.core import Caller, InvalidInput, Settings, Tenant, ThresherError,
 from thresher.embedding import Encoder, open_cross_encoder, open_encoder
 from thresher.gateway import Expose, build_gateway, http_app, serve_stream_session
 from thresher.jobs import Jobs, Supervisor
+from thresher.knowledge.apis import TASK as SYNC_TASK
+from thresher.knowledge.apis import ApiService
 from thresher.knowledge.databases import EMBED_TASK, DatabaseService, read_configured
 from thresher.knowledge.documents import TASK, DocumentService
 from thresher.knowledge.intents import IntentService, sources_of
@@ -39,7 +41,7 @@ logger = logging.getLogger("thresher.app")
 
 LOCAL_TENANT = "local"
 SWEEP_SECONDS = 24 * 3600.0
-TASKS = (TASK, EMBED_TASK)
+TASKS = (TASK, EMBED_TASK, SYNC_TASK)
 """What workers can do; `worker.open_tasks` makes it."""
 
 
@@ -140,6 +142,8 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
     documents = DocumentService(database, index, crossing, jobs, settings, chat)
     databases = DatabaseService(database, index, jobs, secrets, audit, settings)
     stack.push_async_callback(databases.close)
+    apis = ApiService(database, index, crossing, jobs, settings, chat)
+    stack.push_async_callback(apis.close)
     context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases)))
     name_datasources(context.variables, databases)
     return Services(
@@ -158,6 +162,7 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
         jobs=jobs,
         audit=audit,
         databases=databases,
+        apis=apis,
     )
 
 

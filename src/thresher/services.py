@@ -14,6 +14,7 @@ from thresher.context import ContextService
 from thresher.core import Caller, Settings
 from thresher.embedding import Encoder
 from thresher.jobs import Jobs
+from thresher.knowledge.apis import ApiService
 from thresher.knowledge.databases import DatabaseService
 from thresher.knowledge.documents import DocumentService
 from thresher.knowledge.intents import IntentService
@@ -43,6 +44,7 @@ class Services:
         jobs: Long work, done by other processes.
         audit: What was decided about statements to databases, and what came of them.
         databases: The databases kind.
+        apis: The APIs kind.
     """
 
     settings: Settings
@@ -60,3 +62,4 @@ class Services:
     jobs: Jobs
     audit: AuditLog
     databases: DatabaseService
+    apis: ApiService

@@ -14,6 +14,7 @@ from thresher.core import Settings
 from thresher.embedding import open_encoder
 from thresher.jobs import Task
 from thresher.jobs.worker import work
+from thresher.knowledge.apis import SyncTask
 from thresher.knowledge.databases import EmbedTask
 from thresher.knowledge.documents import IndexTask
 from thresher.llm import open_chat
@@ -35,7 +36,7 @@ async def open_tasks(settings: Settings, database: Database, stack: AsyncExitSta
     stack.push_async_callback(index.close)
     if (chat := open_chat(settings)) is not None:
         stack.push_async_callback(chat.close)
-    return (IndexTask(database, index, settings, chat), EmbedTask(database, index))
+    return (IndexTask(database, index, settings, chat), EmbedTask(database, index), SyncTask(database, index))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from thresher.context import ContextService, DocumentSource, SchemaSource, name_
 from thresher.core import Caller, Settings, Tenant, Tool
 from thresher.embedding import Encoder, open_cross_encoder
 from thresher.jobs import Jobs
+from thresher.knowledge.apis import ApiService
 from thresher.knowledge.databases import DatabaseService
 from thresher.knowledge.documents import DocumentService
 from thresher.knowledge.intents import IntentService, Sources
@@ -48,6 +49,7 @@ async def opened(
     documents = DocumentService(database, index, crossing, jobs, settings)
     audit = AuditLog(database, secrets)
     databases = DatabaseService(database, index, jobs, secrets, audit, settings)
+    apis = ApiService(database, index, crossing, jobs, settings)
     context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases)))
     name_datasources(context.variables, databases)
     try:
@@ -67,8 +69,10 @@ async def opened(
             jobs=jobs,
             audit=audit,
             databases=databases,
+            apis=apis,
         )
     finally:
+        await apis.close()
         await databases.close()
         await audit.settle()
         await crossing.close()

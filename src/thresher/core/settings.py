@@ -80,6 +80,13 @@ def _sources(prefixes: tuple[str, ...]) -> tuple[str, ...]:
     return prefixes
 
 
+def _api_sources(prefixes: tuple[str, ...]) -> tuple[str, ...]:
+    sound = re.compile(r"https?://[^/?#@\s]+/[^?#\s]*")
+    if wrong := [one for one in prefixes if not Path(one).is_absolute() and not sound.fullmatch(one)]:
+        raise ValueError(f"{wrong[0]!r} is neither an absolute path nor an address such as https://docs.example.com/")
+    return prefixes
+
+
 class Settings(BaseSettings):
     """What a person can set. Frozen: read once at the start and handed down."""
 
@@ -169,6 +176,9 @@ class Settings(BaseSettings):
     """Time to list a repository, fetching included."""
     index_sources: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_sources)] = ()
     """Folders and addresses below which callers with a key may index; the machine's user may index anything."""
+    api_sources: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_api_sources)] = ()
+    """Folders and addresses below which callers with a key may read API descriptions; these may read what is public
+    anyway, the machine's user anything."""
     databases: Annotated[Path | None, AfterValidator(_absolute_file)] = None
     """A JSON or YAML file of connections to databases; they are there while it names them."""
     database_files: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_paths), AfterValidator(_absolute)] = ()

@@ -1,6 +1,6 @@
-"""What can be known, one package a kind: tools, intents.
+"""What can be known, one package a kind: tools, intents, documents, databases, apis.
 
 Invariant: the kinds never import each other; each has its own door (`thresher.knowledge.tools`).
 
-Uses: audit, connectors, core, embedding, jobs, llm, scanner, search, sqlguard, store, upstream.
+Uses: audit, connectors, core, embedding, jobs, llm, openapi, scanner, search, sqlguard, store, upstream.
 """

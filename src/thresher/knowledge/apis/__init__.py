@@ -1,8 +1,9 @@
 """The APIs kind: descriptions of APIs, the operation that a question means, and where descriptions fail their readers.
 
-Uses: core, openapi.
+Uses: core, embedding, jobs, llm, openapi, search, store.
 """
 
+from thresher.knowledge.apis.entries import KIND
 from thresher.knowledge.apis.models import (
     DEFAULT_BUDGET,
     DEFAULT_LIMIT,
@@ -15,16 +16,22 @@ from thresher.knowledge.apis.models import (
     Improvements,
     Provider,
     QueryCount,
+    SyncCounts,
     TagCount,
     TimeRange,
     UsageReport,
     Version,
 )
+from thresher.knowledge.apis.service import ApiService
+from thresher.knowledge.apis.task import TASK, SyncTask
 
 __all__ = [
     "DEFAULT_BUDGET",
     "DEFAULT_LIMIT",
+    "KIND",
     "LIMIT_CAP",
+    "TASK",
+    "ApiService",
     "EndpointAnswer",
     "EndpointCount",
     "FeedbackType",
@@ -33,6 +40,8 @@ __all__ = [
     "Improvements",
     "Provider",
     "QueryCount",
+    "SyncCounts",
+    "SyncTask",
     "TagCount",
     "TimeRange",
     "UsageReport",

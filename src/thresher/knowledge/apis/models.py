@@ -23,6 +23,16 @@ State: TypeAlias = Literal["waiting", "indexing", "ready", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
+class SyncCounts:
+    """What the last sync did to the operations of a description."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Version:
     """One description of a provider.
 
@@ -40,6 +50,8 @@ class Version:
         state: Where its indexing stands.
         failure: Why the last sync failed; empty else.
         job: Id of the job that reads or embeds it; 0 without one.
+        counts: What the last sync that found another text did.
+        title: `info.title` as written.
     """
 
     label: str
@@ -55,6 +67,8 @@ class Version:
     state: State = "waiting"
     failure: str = ""
     job: int = 0
+    counts: SyncCounts = SyncCounts()
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +289,7 @@ class Improvements:
         patch: What can be set without changing the contract; None where nothing can.
         worded_by: `rules`, or the model's name.
         left_out: What was cut, and how to get it.
+        cursor: Of the next page of findings; empty on the last.
     """
 
     provider: str
@@ -288,3 +303,4 @@ class Improvements:
     patch: Patch | None = None
     worded_by: str = "rules"
     left_out: tuple[str, ...] = ()
+    cursor: str = ""

@@ -53,7 +53,6 @@ api_version = tenant_table(
     Column("servers", ARRAY(Text), nullable=False, server_default="{}"),
     Column("tags", JSONB, nullable=False, server_default="[]"),
     Column("operations", Integer, nullable=False, server_default="0"),
-    Column("embedded", Integer, nullable=False, server_default="0"),
     Column("digest", Text, nullable=False, server_default=""),
     Column("wanted", Text, nullable=False, server_default=""),
     Column("indexed", Text, nullable=False, server_default=""),

@@ -1,0 +1,201 @@
+"""Names of providers, other words for them, and labels of versions.
+
+Invariant: pure; a label that was given once stays, whatever a later description says of itself.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+from typing import Any, Final, cast
+from urllib.parse import urlsplit
+
+from thresher.core import Conflict, InvalidInput, NotFound, did_you_mean, nearest
+from thresher.knowledge.apis.heads import ProviderHead
+
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+_LABEL: Final = re.compile(r"[A-Za-z0-9][\w.+-]{0,62}")
+_IN_FILE: Final = re.compile(r"(?<![A-Za-z0-9])v(\d{1,3}(?:\.\d{1,3})*(?:(?:alpha|beta|rc)\d*)?)(?![A-Za-z0-9])", re.I)
+_NUMBER: Final = re.compile(r"v?(\d{1,2})(?:\.\d+)*(?![\d-])", re.I)
+_INFO: Final = re.compile(r"^info:[^\n]*\n((?:[ \t#][^\n]*\n|\s*\n)*)", re.MULTILINE)
+_VERSION: Final = re.compile(r"""^[ \t]+version:[ \t]*["']?([^"'#\s][^"'#\n]*)""", re.MULTILINE)
+_MOST_ALIASES: Final = 16
+_LONGEST_ALIAS: Final = 63
+_LONGEST_TITLE: Final = 120
+_HEAD: Final = 1 << 20
+"""Characters of a YAML description in which its version is looked for before it is read."""
+PLAIN_LABEL: Final = "default"
+"""Of a description that does not tell its version."""
+
+
+def checked_name(name: str) -> str:
+    """A name that a provider may have.
+
+    Raises:
+        InvalidInput: It is none.
+    """
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(
+            f"'{name[:80]}' is no name for a provider.",
+            hint="Use up to 63 small letters, digits, hyphens, dots and underscores, beginning with a letter or digit.",
+        )
+    return name
+
+
+def checked_label(label: str) -> str:
+    """A label that a version may have.
+
+    Raises:
+        InvalidInput: It is none.
+    """
+    if not _LABEL.fullmatch(label):
+        raise InvalidInput(
+            f"'{label[:80]}' is no label for a version.", hint="Use up to 63 letters, digits, hyphens and dots: v2."
+        )
+    return label
+
+
+def checked_aliases(name: str, aliases: Iterable[str]) -> tuple[str, ...]:
+    """Other words for a provider: small letters, single spaces, each once, and never its own name.
+
+    Raises:
+        InvalidInput: They are too many, or one is no word.
+    """
+    if isinstance(aliases, str):
+        raise InvalidInput("Aliases are a list.", hint="Give each by itself.")
+    folded = dict.fromkeys(" ".join(alias.lower().split()) for alias in aliases)
+    folded.pop(name, None)
+    if len(folded) > _MOST_ALIASES:
+        raise InvalidInput("That are too many aliases.", hint=f"Give up to {_MOST_ALIASES}.")
+    for alias in folded:
+        if not (0 < len(alias) <= _LONGEST_ALIAS and alias.isprintable() and any(mark.isalnum() for mark in alias)):
+            raise InvalidInput(
+                f"{alias[:80]!r} is no alias.", hint=f"Give words of up to {_LONGEST_ALIAS} characters, such as 'k8s'."
+            )
+    return tuple(folded)
+
+
+def checked_title(title: str) -> str:
+    """How people write a provider's name.
+
+    Raises:
+        InvalidInput: It is too long, or not printable.
+    """
+    text = " ".join(title.split())
+    if len(text) > _LONGEST_TITLE or not text.isprintable():
+        raise InvalidInput(
+            "The display name is too long, or not printable.", hint=f"Write up to {_LONGEST_TITLE} characters."
+        )
+    return text
+
+
+def checked_base(url: str) -> str:
+    """The address that operations are called at.
+
+    Raises:
+        InvalidInput: It is no address, or holds a credential.
+    """
+    text = url.strip()
+    if not text:
+        return ""
+    try:
+        parts = urlsplit(text)
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        sound, parts = False, urlsplit("")
+    if not sound or not text.isprintable() or " " in text or len(text) > 2_000:
+        raise InvalidInput("The base address is none.", hint="Write https://api.example.com/v2.")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise InvalidInput("The base address holds a user, a password or a query.", hint="Write it without.")
+    return text.rstrip("/")
+
+
+def check_free(wanted: Sequence[str], seen: Iterable[ProviderHead], *, beside: str = "") -> None:
+    """Refuse names that others go by.
+
+    Args:
+        wanted: The name and the aliases.
+        seen: The providers that the caller sees.
+        beside: Name of the one that may have them.
+
+    Raises:
+        Conflict: One of them is taken.
+    """
+    for head in seen:
+        taken = {head.name, *head.aliases} if head.name != beside else set[str]()
+        if clash := next((word for word in wanted if word in taken), None):
+            raise Conflict(f"The provider '{head.name}' goes by '{clash}' already.", hint="Choose another word.")
+
+
+def unknown(name: str, known: Iterable[ProviderHead]) -> NotFound:
+    """What to say of a provider that the caller does not see."""
+    heads = list(known)
+    if not heads:
+        return NotFound("There is no API yet.", hint="Add one: thresher apis add NAME SOURCE.")
+    words = [word for head in heads for word in (head.name, *head.aliases)]
+    named = ", ".join(head.name for head in heads[:20])
+    listed = f"There are: {named}." if len(heads) <= 20 else "list_api_providers shows them."
+    return NotFound(f"There is no API '{name[:80]}'.", hint=did_you_mean(nearest(name[:80].lower(), words)) or listed)
+
+
+def labels_of(sources: Sequence[str], declared: Sequence[str]) -> tuple[str, ...]:
+    """Labels of versions, each another one.
+
+    Args:
+        sources: Where their descriptions are read.
+        declared: What these say of their versions.
+
+    Raises:
+        Conflict: Two would have one label.
+    """
+    labels = [_label(source, said) for source, said in zip(sources, declared, strict=True)]
+    doubled = {label for label in labels if labels.count(label) > 1}
+    labels = [
+        _slug(_stem(source)) if label in doubled else label for source, label in zip(sources, labels, strict=True)
+    ]
+    if clash := next((label for label in labels if labels.count(label) > 1), None):
+        raise Conflict(f"Two sources would be the version '{clash}'.", hint="Add them one by one, with --version.")
+    return tuple(labels)
+
+
+def declared_in(data: bytes) -> str:
+    """What a description says of its version, found without reading it wholly; empty where that is not easy."""
+    if data[:200].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return _in_json(data)
+    head = data[:_HEAD].decode("utf-8", "replace").replace("\r\n", "\n") + "\n"
+    info = _INFO.search(head)
+    found = _VERSION.search(info[1]) if info else None
+    return found[1].strip() if found else ""
+
+
+def _in_json(data: bytes) -> str:
+    try:
+        root: Any = json.loads(data)
+    except (ValueError, RecursionError):
+        return ""
+    info: Any = cast("dict[str, Any]", root).get("info") if isinstance(root, dict) else None
+    version: Any = cast("dict[str, Any]", info).get("version") if isinstance(info, dict) else None
+    return str(version) if isinstance(version, str | int | float) else ""
+
+
+def _label(source: str, declared: str) -> str:
+    """`v2` of `api-v2.yaml` or of version 2.1.0; a date or another word as it is written."""
+    if found := _IN_FILE.findall(_path(source)):
+        return f"v{found[-1].lower()}"
+    if number := _NUMBER.match(declared.strip()):
+        return f"v{number[1]}"
+    return _slug(declared)
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^\w.+-]+", "-", text.strip(), flags=re.ASCII).strip("-._+")[:40] or PLAIN_LABEL
+
+
+def _path(source: str) -> str:
+    return urlsplit(source).path if "://" in source else PurePosixPath(source.replace("\\", "/")).name
+
+
+def _stem(source: str) -> str:
+    return PurePosixPath(_path(source).replace("\\", "/")).stem

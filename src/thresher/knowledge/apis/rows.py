@@ -1,0 +1,115 @@
+"""From a description that was read to the rows that are stored of it.
+
+Invariant: pure; what PostgreSQL cannot hold is left out of every text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from thresher.core import shortened
+from thresher.knowledge.apis.heads import endpoint_id
+from thresher.knowledge.apis.wording import Worder
+from thresher.openapi import Description, Operation
+from thresher.store import clean
+
+FORM: Final = 1
+"""To be raised when operations are worded in another way, so that all of them are made again."""
+_DESCRIPTION: Final = 600
+_LONGEST_KEY: Final = 2_000
+"""Characters of a path or an id: longer ones are cut in what is stored, since they are parts of keys."""
+_PARAMETERS: Final = 60
+_TAGS: Final = 30
+_TAG_DESCRIPTION: Final = 300
+_PROBLEMS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What is stored of a description.
+
+    Attributes:
+        version: Column to value, of the version.
+        rows: Column to value, of each operation.
+    """
+
+    version: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+
+
+def prepared(description: Description, provider: str, label: str) -> Prepared:
+    """The rows of a description.
+
+    Args:
+        description: As it was read.
+        provider: Name of its provider.
+        label: Of the version.
+    """
+    worder = Worder(description, provider)
+    rows = [
+        _row(operation, ordinal, endpoint_id(provider, label, operation.method, operation.path), worder)
+        for ordinal, operation in enumerate(description.operations)
+    ]
+    distinct = {(row["method"], row["path"]): row for row in reversed(rows)}
+    problems = [
+        [one.code, clean(one.message), clean(one.place.pointer), one.place.line, one.place.column]
+        for one in description.problems[:_PROBLEMS]
+    ]
+    version = {
+        "dialect": description.dialect,
+        "title": clean(shortened(description.title, 200)),
+        "declared": clean(shortened(description.declared, 100)),
+        "servers": [clean(server) for server in description.servers],
+        "tags": [[clean(tag.name), clean(shortened(tag.description, _TAG_DESCRIPTION))] for tag in description.tags],
+        "problems": problems,
+        "problem_count": len(description.problems),
+    }
+    return Prepared(version, list(reversed(distinct.values())))
+
+
+def _row(operation: Operation, ordinal: int, endpoint: str, worder: Worder) -> dict[str, Any]:
+    row = {
+        "endpoint": endpoint,
+        "method": operation.method,
+        "path": operation.path[:_LONGEST_KEY],
+        "operation_id": operation.operation_id[:_LONGEST_KEY],
+        "summary": shortened(operation.summary, _DESCRIPTION),
+        "description": shortened(operation.description, _DESCRIPTION),
+        "tags": list(operation.tags[:_TAGS]),
+        "parameters": _parameters(operation),
+        "body": _body(operation),
+        "tips": [],
+        "deprecated": operation.deprecated,
+        "pointer": operation.pointer,
+        "ordinal": ordinal,
+        "digest": operation.digest,
+        "wording": worder.worded(operation).document(),
+    }
+    return cast("dict[str, Any]", _cleaned(row))
+
+
+def _parameters(operation: Operation) -> list[str]:
+    """Names of parameters, those of the path first, then those that must be given."""
+    ordered = sorted(operation.parameters, key=lambda one: (one.place != "path", not one.required))
+    return [one.name for one in ordered[:_PARAMETERS]]
+
+
+def _body(operation: Operation) -> str:
+    """Name of the schema of what an operation is sent; of a list, of its items."""
+    for content in operation.body.contents if operation.body else ():
+        schema: Any = content.schema or {}
+        items = schema.get("items")
+        ref = schema.get("$ref") or (cast("dict[str, Any]", items).get("$ref") if isinstance(items, dict) else None)
+        if isinstance(ref, str):
+            return ref.rpartition("/")[2]
+    return ""
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(name): _cleaned(one) for name, one in cast("dict[str, Any]", value).items()}
+    return [_cleaned(one) for one in cast("list[Any]", value)] if isinstance(value, list) else value

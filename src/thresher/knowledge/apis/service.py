@@ -1,0 +1,212 @@
+"""The verbs of the APIs kind; every face calls these, with the same names and arguments.
+
+Invariant: a caller sees the providers of its tenant and its own, and no others; nothing here calls an API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from thresher.core import Caller, Settings
+from thresher.embedding import CrossEncoder
+from thresher.jobs import Jobs
+from thresher.knowledge.apis.models import (
+    DEFAULT_BUDGET,
+    DEFAULT_LIMIT,
+    EndpointAnswer,
+    FoundEndpoints,
+    Improvements,
+    Provider,
+    TimeRange,
+    UsageReport,
+)
+from thresher.knowledge.apis.providers import Providers, wanted_of
+from thresher.knowledge.apis.shelf import Shelf
+from thresher.llm import Chat
+from thresher.search import SearchIndex
+from thresher.store import Database
+
+
+class ApiService:
+    """Descriptions of APIs, and answers out of them. One per process.
+
+    Args:
+        database: Where they are.
+        index: Where operations are found.
+        crossing: Reads question and operation together, where a caller asks for it.
+        jobs: Takes descriptions over.
+        settings: Who may read what.
+        chat: The configured model, if there is one.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        index: SearchIndex,
+        crossing: CrossEncoder,
+        jobs: Jobs,
+        settings: Settings,
+        chat: Chat | None = None,
+    ) -> None:
+        self._database = database
+        self._index = index
+        self._crossing = crossing
+        self._chat = chat
+        self._shelf = Shelf(database)
+        self._providers = Providers(database, index, jobs, self._shelf, settings)
+
+    async def add(
+        self,
+        caller: Caller,
+        name: str,
+        sources: Sequence[str],
+        *,
+        display_name: str = "",
+        aliases: Sequence[str] = (),
+        base_url: str = "",
+        version: str = "",
+        replace: bool = False,
+    ) -> Provider:
+        """Add descriptions under a name; a small one can be searched at once, a large one in a moment.
+
+        Args:
+            caller: Whose provider it will be: the tenant's where it has no user.
+            name: Small letters, digits, hyphens, dots, underscores; one that is there gets more versions.
+            sources: Files or addresses, one for each version.
+            display_name: As people write it.
+            aliases: Other words for it in a question.
+            base_url: Where its operations are called, where the description does not say.
+            version: Label of the only source; without it the file's name or the description tells.
+            replace: Whether a version of the same label takes the new source.
+
+        Raises:
+            InvalidInput: An argument is none, or a source cannot be read.
+            NotFound: There is nothing at a source.
+            Conflict: The name, an alias or the version is taken.
+            NotAllowed: The caller may not read this source.
+            SourceUnavailable: A server does not answer.
+        """
+        wanted = wanted_of(name, display_name, aliases, base_url)
+        return await self._providers.add(caller, wanted, sources, version=version, replace=replace)
+
+    async def sync(self, caller: Caller, name: str, version: str = "") -> Provider:
+        """Read sources again, and take over what has changed; what cannot be read keeps what was.
+
+        Args:
+            caller: Who asks.
+            name: Name or alias of the provider.
+            version: Label of the only one; empty: all.
+
+        Raises:
+            NotFound: There is no such provider or version, or nothing at its source.
+            NotAllowed: It is the tenant's and the caller a user, or the caller may not read this source.
+            InvalidInput: None of the sources can be read.
+            SourceUnavailable: No server answers.
+        """
+        return await self._providers.sync(caller, name, version)
+
+    async def remove(self, caller: Caller, name: str, version: str = "") -> None:
+        """Forget a provider, or one of its versions, with everything that was indexed of it.
+
+        Raises:
+            NotFound: There is no such provider or version.
+            NotAllowed: It is the tenant's, and the caller a user.
+        """
+        await self._providers.remove(caller, name, version)
+
+    async def set_active(self, caller: Caller, name: str, active: bool) -> Provider:
+        """Have search look at a provider from now on, or not.
+
+        Raises:
+            NotFound: There is no such provider.
+            NotAllowed: It is the tenant's, and the caller a user.
+        """
+        return await self._providers.set_active(caller, name, active=active)
+
+    async def list_providers(self, caller: Caller, *, include_inactive: bool = True) -> tuple[Provider, ...]:
+        """The providers that the caller sees, by name; a user's own hides the tenant's of the same name."""
+        return await self._providers.listed(caller, include_inactive=include_inactive)
+
+    async def provider(self, caller: Caller, name: str) -> Provider:
+        """One of them, by name or alias.
+
+        Raises:
+            NotFound: There is none; the hint offers near ones.
+        """
+        return await self._providers.get(caller, name)
+
+    async def catch_up(self, caller: Caller) -> list[str]:
+        """Have those of the caller's descriptions indexed again, in the background, that another model embedded.
+
+        Returns:
+            Their providers' names and labels.
+
+        Raises:
+            StoreUnavailable: The database cannot be reached.
+        """
+        return await self._providers.catch_up(caller)
+
+    async def sees_any(self, caller: Caller) -> bool:
+        """Whether the caller sees an active provider; one round trip."""
+        return any(head.active and head.versions for head in await self._shelf.directory(caller))
+
+    async def overview(self, caller: Caller) -> str:
+        """The active providers in one line, each with its number of operations; empty without any."""
+        heads = [head for head in await self._shelf.directory(caller) if head.active]
+        return ", ".join(f"{head.name} ({sum(one.operations for one in head.versions):,} operations)" for head in heads)
+
+    async def search(
+        self,
+        caller: Caller,
+        query: str,
+        *,
+        providers: Sequence[str] = (),
+        methods: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        limit: int = DEFAULT_LIMIT,
+        cursor: str = "",
+        rerank: bool = False,
+    ) -> FoundEndpoints:
+        """Operations that do what is asked for, best first."""
+        raise NotImplementedError
+
+    async def endpoint(
+        self,
+        caller: Caller,
+        endpoint_id: str = "",
+        *,
+        provider: str = "",
+        method: str = "",
+        path: str = "",
+        operation_id: str = "",
+        version: str = "",
+        budget: int = DEFAULT_BUDGET,
+    ) -> EndpointAnswer:
+        """Everything that is needed to call one operation, inside a token budget."""
+        raise NotImplementedError
+
+    async def usage(
+        self, caller: Caller, provider: str = "", *, time_range: TimeRange = "7d", metrics: Sequence[str] = ()
+    ) -> UsageReport:
+        """What was searched and read."""
+        raise NotImplementedError
+
+    async def improvements(
+        self,
+        caller: Caller,
+        provider: str = "",
+        *,
+        endpoint_id: str = "",
+        version: str = "",
+        feedback_types: Sequence[str] = (),
+        min_severity: str = "hint",
+        limit: int = 50,
+        cursor: str = "",
+        patch: bool = False,
+        chat: Chat | None = None,
+    ) -> Improvements:
+        """Where a description fails its readers, and what would mend it."""
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """End what runs beside the answers."""

@@ -1,0 +1,195 @@
+"""Where descriptions are read: files of this machine, and addresses.
+
+Whoever owns the process may read anything; somebody with a key reads what the settings name, and public addresses.
+
+Invariant: a source that is kept is an absolute path without links, or an address without a credential.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+
+from thresher.core import Caller, InvalidInput, NotAllowed, NotFound, Settings
+from thresher.openapi import LIMITS
+
+_LONGEST: Final = 2_000
+_SECRET: Final = re.compile(r"token|secret|passw|api.?key|access.?key|signature|^sig$|^auth|credential|^key$", re.I)
+_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a description is read.
+
+    Attributes:
+        location: An absolute path, or an address.
+        guarded: Whether only public addresses may be reached for it: somebody with a key asked, and the settings do
+            not name it.
+    """
+
+    location: str
+    guarded: bool = False
+
+    @property
+    def remote(self) -> bool:
+        """Whether it is an address."""
+        return is_remote(self.location)
+
+
+def is_remote(location: str) -> bool:
+    """Whether a location is an address."""
+    return location.startswith(("http://", "https://"))
+
+
+def source_of(text: str, caller: Caller, settings: Settings) -> Source:
+    """Read what a person names as a source.
+
+    Args:
+        text: A path, or an address (`https://`, `http://`, `file://`).
+        caller: Who asks: a relative path is meant from the folder that it works in.
+        settings: What callers with a key may read.
+
+    Raises:
+        InvalidInput: It is no source, or holds a credential.
+        NotFound: There is nothing at this path.
+        NotAllowed: The caller may not read it.
+    """
+    text = text.strip()
+    if not text or len(text) > _LONGEST or not text.isprintable():
+        raise InvalidInput("A source is needed.", hint="Give a file, or the address of an API description.")
+    if "://" in text and not text.startswith("file://"):
+        location = checked_address(text)
+        return Source(location, caller.keyed and not _is_named(location, settings))
+    try:
+        location = _file(_path_of(text), caller)
+    except (NotFound, InvalidInput):
+        if caller.keyed:
+            raise _refusal() from None
+        raise
+    if caller.keyed and not _is_named(location, settings):
+        raise _refusal()
+    return Source(location)
+
+
+def checked_address(text: str) -> str:
+    """An address that a description may be read at, without its fragment.
+
+    Raises:
+        InvalidInput: It is none, or holds a credential, which would be stored.
+    """
+    try:
+        parts = urlsplit(text)
+        sound = parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        sound, parts = False, urlsplit("")
+    if not sound:
+        raise InvalidInput("The address is none.", hint="Write https://host/path, or the path of a file.")
+    secret = next((name for name, _ in parse_qsl(parts.query, keep_blank_values=True) if _SECRET.search(name)), "")
+    if parts.username is not None or parts.password is not None or secret:
+        raise InvalidInput(
+            "The address holds a credential, which would be stored.",
+            hint="Download the description and add the file, or publish it where no sign-in is needed.",
+        )
+    return urlunsplit((parts.scheme.lower(), parts.netloc.lower(), parts.path or "/", parts.query, ""))
+
+
+async def read_file(location: str) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+        NotFound: It is gone.
+        InvalidInput: It cannot be read, is no file, or is too large.
+    """
+    return await asyncio.to_thread(_read, Path(location))
+
+
+def too_large(source: str) -> InvalidInput:
+    """What to say of a description beyond the limit."""
+    return InvalidInput(
+        f"{source} is larger than {LIMITS.octets >> 20} MiB.",
+        hint="Split the description, or leave out what is no part of it.",
+    )
+
+
+def _read(path: Path) -> bytes:
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except FileNotFoundError:
+        raise NotFound(f"There is no file {str(path)!r}.", hint="Check the path.") from None
+    except OSError as error:
+        raise InvalidInput(
+            f"{str(path)!r} cannot be read: {error.strerror or error}.", hint="Check its rights."
+        ) from None
+    with os.fdopen(descriptor, "rb") as stream:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise InvalidInput(f"{str(path)!r} is no file.", hint="Give the file of a description.")
+        _check_unmoved(path, status)
+        data = stream.read(LIMITS.octets + 1)
+    if len(data) > LIMITS.octets:
+        raise too_large(repr(str(path)))
+    return data
+
+
+def _check_unmoved(path: Path, opened: os.stat_result) -> None:
+    """Refuse a file that was reached over a link which came to be since the path was judged."""
+    now = path.lstat() if path.exists() else None
+    if path.resolve() != path or now is None or (now.st_dev, now.st_ino) != (opened.st_dev, opened.st_ino):
+        raise InvalidInput(f"{str(path)!r} is being replaced, or a link leads to it.", hint="Add it again.")
+
+
+def _path_of(text: str) -> str:
+    if not text.startswith("file://"):
+        return text
+    parts = urlsplit(text)
+    if parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
+        raise InvalidInput(f"{text!r} names another machine.", hint="Write file:///path/to/description.")
+    return unquote(parts.path)
+
+
+def _file(text: str, caller: Caller) -> str:
+    path = Path(text).expanduser()
+    if not path.is_absolute():
+        if not caller.project or caller.keyed:
+            raise InvalidInput(f"{text!r} is a relative path.", hint="Give an absolute path, or an address.")
+        path = Path(caller.project) / path
+    try:
+        found = path.resolve(strict=True)
+    except FileNotFoundError:
+        raise NotFound(f"There is nothing at {str(path)!r}.", hint="Check the path.") from None
+    except (OSError, RuntimeError, ValueError) as error:
+        raise InvalidInput(f"{str(path)!r} cannot be reached: {error}.", hint="Check the path.") from None
+    if found.is_dir():
+        raise InvalidInput(f"{str(found)!r} is a folder.", hint="Give the file of a description.")
+    return str(found)
+
+
+def _is_named(location: str, settings: Settings) -> bool:
+    """Whether the settings name a source, or something above it."""
+    return any(_is_below(location, prefix) for prefix in settings.api_sources)
+
+
+def _is_below(location: str, prefix: str) -> bool:
+    if is_remote(location) != is_remote(prefix):
+        return False
+    if not is_remote(prefix):
+        return Path(location).is_relative_to(Path(prefix).resolve())
+    here, above = urlsplit(location), urlsplit(prefix)
+    steps, base = unquote(here.path).split("/"), above.path.rstrip("/")
+    same = (here.scheme, here.netloc) == (above.scheme.lower(), above.netloc.lower())
+    return same and ".." not in steps and (here.path == base or here.path.startswith(f"{base}/"))
+
+
+def _refusal() -> NotAllowed:
+    """The same whether there is nothing or nothing to be had."""
+    return NotAllowed(
+        "With a key, this may not be read, or there is nothing.",
+        hint="Who runs the server names what may be in THRESHER_API_SOURCES.",
+    )
