@@ -24,15 +24,15 @@ class Item:
 
     Attributes:
         path: As in the description; a webhook's name.
-        fields: Of the path item, its reference followed.
-        pointer: Where they stand.
+        fields: Of the path item, its reference followed, with what stands beside the reference.
+        places: Where each of them stands: the pointer of the mapping that holds it.
         parameters: Of all its operations.
         servers: Likewise.
     """
 
     path: str
     fields: Mapping[str, Json]
-    pointer: str
+    places: Mapping[str, str]
     parameters: tuple[Parameter, ...]
     servers: tuple[str, ...]
 
@@ -76,21 +76,23 @@ def _items(context: Context) -> Iterator[Item]:
 def _item(context: Context, path: str, value: Json, pointer: str) -> Item:
     """A path; what stands beside its reference wins."""
     fields, place = context.follow(value, pointer, "A path")
+    places = dict.fromkeys(fields, place)
     if fields is not value and isinstance(value, dict):
-        own = cast("dict[str, Json]", value)
-        fields = {**fields, **{key: each for key, each in own.items() if key != "$ref"}}
-    servers = () if context.dialect == "2.0" else read_servers(context, fields, place)
-    return Item(path, fields, place, _parameters(context, fields, place), servers)
+        own = {key: each for key, each in cast("dict[str, Json]", value).items() if key != "$ref"}
+        fields = {**fields, **own}
+        places.update(dict.fromkeys(own, pointer))
+    servers = () if context.dialect == "2.0" else read_servers(context, fields, places.get("servers", place))
+    return Item(path, fields, places, _parameters(context, fields, places.get("parameters", place)), servers)
 
 
 def _methods(context: Context, item: Item) -> Iterator[tuple[str, Json, str]]:
     """Method, value and pointer of a path's operations."""
-    for method in METHODS[context.dialect]:
-        if method in item.fields:
-            yield method.upper(), item.fields[method], join(item.pointer, method)
-    if context.dialect == "3.2":
-        for method, value, pointer in context.entries(item.fields, "additionalOperations", item.pointer):
-            yield method.upper(), value, pointer
+    for key, value in item.fields.items():
+        if key in METHODS[context.dialect]:
+            yield key.upper(), value, join(item.places[key], key)
+        elif key == "additionalOperations" and context.dialect == "3.2":
+            for method, each, pointer in context.entries(item.fields, key, item.places[key]):
+                yield method.upper(), each, pointer
 
 
 def _parameters(context: Context, fields: Mapping[str, Json], pointer: str) -> tuple[Parameter, ...]:
@@ -112,9 +114,8 @@ def _operation(
         method=method,
         path=item.path,
         operation_id=context.text(fields, "operationId", pointer),
-        summary=context.text(fields, "summary", pointer) or context.text(item.fields, "summary", item.pointer),
-        description=context.text(fields, "description", pointer)
-        or context.text(item.fields, "description", item.pointer),
+        summary=context.text(fields, "summary", pointer) or _of_path(context, item, "summary"),
+        description=context.text(fields, "description", pointer) or _of_path(context, item, "description"),
         tags=context.texts(fields, "tags", pointer),
         parameters=tuple(each for each in merged if each.place not in {"body", "formData"}),
         body=_body(context, fields, pointer, merged, defaults),
@@ -124,6 +125,11 @@ def _operation(
         servers=() if context.dialect == "2.0" else read_servers(context, fields, pointer) or item.servers,
         pointer=pointer,
     )
+
+
+def _of_path(context: Context, item: Item, key: str) -> str:
+    """A text that a path gives to its operations; empty without."""
+    return context.text(item.fields, key, item.places[key]) if key in item.fields else ""
 
 
 def _body(

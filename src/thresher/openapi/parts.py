@@ -28,7 +28,7 @@ def read_parameter(context: Context, value: Json, pointer: str) -> Parameter | N
 
 def _parameter(context: Context, fields: Mapping[str, Json], place: str) -> Parameter | None:
     name = context.text(fields, "name", place)
-    where = fields.get("in")
+    where = context.text(fields, "in", place)
     if not name or where not in PLACES:
         context.note("bad-parameter", "The parameter has no name, or `in` says no place; it is left out.", place)
         return None

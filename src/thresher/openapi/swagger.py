@@ -31,7 +31,7 @@ def read_swagger_parameter(context: Context, value: Json, pointer: str) -> Param
 
 
 def _parameter(context: Context, fields: Mapping[str, Json], place: str) -> Parameter | None:
-    where = fields.get("in")
+    where = context.text(fields, "in", place)
     name = context.text(fields, "name", place)
     if where not in PLACES or not (name or where == "body"):
         context.note("bad-parameter", "The parameter has no name, or `in` says no place; it is left out.", place)
