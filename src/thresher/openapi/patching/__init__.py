@@ -1,0 +1,26 @@
+"""Patches of descriptions: texts and examples set in the source, with nothing else of it changed.
+
+Invariant: pure; what a patch gives was read again and compared: its contract is that of the source.
+
+Uses: core.
+"""
+
+from thresher.openapi.patching.contracts import WORDS, contract, objection
+from thresher.openapi.patching.documents import applied
+from thresher.openapi.patching.editing import Edited, edit_text
+from thresher.openapi.patching.overlays import json_path, overlay_of
+from thresher.openapi.patching.splices import Splice, spliced, unified_diff
+
+__all__ = [
+    "WORDS",
+    "Edited",
+    "Splice",
+    "applied",
+    "contract",
+    "edit_text",
+    "json_path",
+    "objection",
+    "overlay_of",
+    "spliced",
+    "unified_diff",
+]

@@ -1,0 +1,69 @@
+"""Edits of plain data."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
+
+from thresher.openapi.pointers import join, parent, split, step
+from thresher.openapi.records import Edit, Json
+
+
+def walked(root: Json, keys: Sequence[str]) -> tuple[bool, Json]:
+    """What stands at the end of these keys, without following references, and whether there is any."""
+    there, value = True, root
+    for key in keys:
+        there, value = step(value, key)
+        if not there:
+            return False, None
+    return there, value
+
+
+def applied(root: Mapping[str, Json], edits: Iterable[Edit]) -> dict[str, Json]:
+    """The document with these values set; what is on no edit's way is shared with the old one, which stays as it is.
+
+    Args:
+        root: Plain data.
+        edits: Whose parents are mappings of the document.
+    """
+    whole: dict[str, Json] = {"": dict(root)}
+    for edit in edits:
+        _opened(whole, parent(edit.pointer))[split(edit.pointer)[-1]] = edit.value
+    return whole[""]
+
+
+def differences(one: Json, other: Json) -> Iterator[str]:
+    """Pointers of the smallest parts in which two documents differ."""
+    stack: list[tuple[Json, Json, str]] = [(one, other, "")]
+    while stack:
+        here, there, pointer = stack.pop()
+        if here is there:
+            continue
+        if isinstance(here, dict) and isinstance(there, dict):
+            mine, theirs = cast("dict[str, Json]", here), cast("dict[str, Json]", there)
+            yield from (join(pointer, key) for key in mine.keys() ^ theirs.keys())
+            stack += [(mine[key], theirs[key], join(pointer, key)) for key in mine if key in theirs]
+        elif isinstance(here, list) and isinstance(there, list):
+            ours, others = cast("list[Json]", here), cast("list[Json]", there)
+            if len(ours) != len(others):
+                yield pointer
+            pairs = zip(ours, others, strict=False)
+            stack += [(a, b, join(pointer, at)) for at, (a, b) in enumerate(pairs)]
+        elif _kind(here) is not _kind(there) or here != there:
+            yield pointer
+
+
+def _opened(whole: dict[str, Json], pointer: str) -> Json:
+    """What stands at a pointer, it and all that holds it copied once for this document."""
+    if pointer not in whole:
+        holder = _opened(whole, parent(pointer))
+        last = split(pointer)[-1]
+        key: Json = int(last) if type(holder) is list else last
+        copied = copy.copy(cast("Json", holder[key]))
+        holder[key] = whole[pointer] = copied
+    return whole[pointer]
+
+
+def _kind(value: Json) -> type:
+    return value.__class__

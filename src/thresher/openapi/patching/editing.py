@@ -1,0 +1,133 @@
+"""Sets values in a source's text by their pointers.
+
+Invariant: everything that is not set keeps its characters: comments, order, quotes, white space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from thresher.openapi.patching.json_edits import Render, added_in_braces, json_entry, replaced_in_braces
+from thresher.openapi.patching.json_nodes import json_nodes
+from thresher.openapi.patching.nodes import Node, Nodes, wanted_tree
+from thresher.openapi.patching.splices import Splice
+from thresher.openapi.patching.styles import Style, style_of
+from thresher.openapi.patching.yaml_edits import added_in_block, replaced_in_block
+from thresher.openapi.patching.yaml_nodes import yaml_nodes
+from thresher.openapi.patching.yaml_texts import BlockWriter, flow_text, line_text
+from thresher.openapi.pointers import parent, split
+from thresher.openapi.records import Edit, Json
+
+_ALIASED = "It stands in a part that is used elsewhere by an alias, which would change too."
+_NOWHERE = "Its place is not written out in the source: it comes from an alias or a merged mapping."
+_TOUCHING = "Another edit changes the same place."
+
+_RANKS: Final = {"summary": "0", "description": "1", "example": "2"}
+"""In which order new keys stand that come to one place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What becomes of a text.
+
+    Attributes:
+        splices: The changes, in order.
+        done: Edits that are among them.
+        dropped: Those that are not, each with its reason.
+    """
+
+    splices: tuple[Splice, ...]
+    done: tuple[Edit, ...]
+    dropped: tuple[tuple[Edit, str], ...]
+
+
+def edit_text(text: str, form: str, edits: Iterable[Edit]) -> Edited:
+    """The changes of a source's text that set these values.
+
+    Args:
+        text: The source.
+        form: `json` or `yaml`.
+        edits: At most one for a pointer.
+    """
+    edits = tuple(edits)
+    wanted = wanted_tree(parent(edit.pointer) for edit in edits)
+    nodes = json_nodes(text, wanted) if form == "json" else yaml_nodes(text, wanted)
+    style = style_of(text, form, nodes.found.values())
+    writer = BlockWriter(style)
+    planned: list[tuple[Splice, Edit]] = []
+    dropped: list[tuple[Edit, str]] = []
+    for edit in edits:
+        node = nodes.found.get(parent(edit.pointer))
+        reason = _NOWHERE if node is None else _hindrance(node, nodes, edit)
+        if node is None or reason:
+            dropped.append((edit, reason))
+        else:
+            planned.append((_splice(text, form, node, edit, style, writer), edit))
+    return _in_order(planned, dropped, ordered=style.ordered)
+
+
+def _hindrance(node: Node, nodes: Nodes, edit: Edit) -> str:
+    """Why an edit cannot be made in the text; empty where it can."""
+    entry = node.entry(split(edit.pointer)[-1])
+    if node.anchors & nodes.aliased or (entry is not None and entry.anchor in nodes.aliased):
+        return _ALIASED
+    return ""
+
+
+def _splice(text: str, form: str, node: Node, edit: Edit, style: Style, writer: BlockWriter) -> Splice:
+    key = split(edit.pointer)[-1]
+    entry = node.entry(key)
+    if node.flow:
+        style = style if form == "json" else replace(style, indent="", colon=": ", ascii=False)
+        render = json_entry(style) if form == "json" else _flow_entry(text, node, style)
+        if entry is None:
+            return added_in_braces(text, node, key, edit.value, style, render)
+        if form == "json":
+            return replaced_in_braces(text, node, key, edit.value, style)
+        white = "" if text[entry.value - 1] in " \t\n" else " "
+        return Splice(entry.value, entry.end, white + _flow_value(edit.value, text, node, style))
+    if entry is None:
+        return added_in_block(text, node, key, edit.value, style, writer)
+    return replaced_in_block(text, node, entry, edit.value, style, writer)
+
+
+def _flow_entry(text: str, node: Node, style: Style) -> Render:
+    """How an entry is written in YAML's braces: as JSON where its neighbours are."""
+    quoted = bool(node.entries) and text[node.entries[0].start] == '"'
+
+    def render(key: str, value: Json, _indent: str, _breaking: bool) -> str:
+        name = flow_text(key) if quoted else line_text(key, "plain", style.quoting, flow=True)
+        return f"{name}: {_flow_value(value, text, node, style)}"
+
+    return render
+
+
+def _flow_value(value: Json, text: str, node: Node, style: Style) -> str:
+    quoted = bool(node.entries) and text[node.entries[0].start] == '"'
+    if isinstance(value, str) and not quoted and "\n" not in value:
+        return line_text(value, style.quote, style.quoting, flow=True)
+    return flow_text(value)
+
+
+def _in_order(planned: Sequence[tuple[Splice, Edit]], dropped: list[tuple[Edit, str]], *, ordered: bool) -> Edited:
+    """The splices in the text's order; of two that reach into each other the later one is dropped."""
+
+    def order(each: tuple[Splice, Edit]) -> tuple[int, int, int, str]:
+        # What ends at one place, the innermost first: its lines belong to it.
+        splice, edit = each
+        keys = split(edit.pointer)
+        return splice.start, splice.end, -len(keys), keys[-1] if ordered else _RANKS.get(keys[-1], keys[-1])
+
+    splices: list[Splice] = []
+    done: list[Edit] = []
+    reached = -1
+    for splice, edit in sorted(planned, key=order):
+        if splice.start < reached:
+            dropped.append((edit, _TOUCHING))
+            continue
+        reached = splice.end
+        splices.append(splice)
+        done.append(edit)
+    return Edited(tuple(splices), tuple(done), tuple(dropped))

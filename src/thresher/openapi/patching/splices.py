@@ -1,0 +1,164 @@
+"""Changes of a text by offsets, and the unified diff that they make.
+
+Invariant: the diff is made from the changes themselves, so it costs what they do, not what the text does; applied to
+the text it gives exactly the text with the changes.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+CONTEXT: Final = 3
+"""Unchanged lines shown around a change, as `diff -u` shows them."""
+_UNFIT: Final = re.compile(r"[^\w./@+,=~ -]")
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """Characters `start` to `end` of a text become `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Whole lines `first` to `last` (exclusive, from 0) of a text become `lines`, each with its line break."""
+
+    first: int
+    last: int
+    lines: tuple[str, ...]
+
+
+def spliced(text: str, splices: Sequence[Splice]) -> str:
+    """The text with the changes made.
+
+    Args:
+        text: Before.
+        splices: In order, none reaching into the next.
+    """
+    parts: list[str] = []
+    at = 0
+    for splice in splices:
+        parts += (text[at : splice.start], splice.text)
+        at = splice.end
+    return "".join((*parts, text[at:]))
+
+
+def unified_diff(text: str, splices: Sequence[Splice], name: str) -> str:
+    """The changes as a unified diff that `git apply` and `patch -p1` take; empty where nothing changes.
+
+    Args:
+        text: Before.
+        splices: In order, none reaching into the next.
+        name: Of the file, for the header.
+    """
+    lines = text.splitlines(keepends=True) if _plain_breaks(text) else _lines(text)
+    changes = [change for change in _changes(text, lines, splices) if change.first < change.last or change.lines]
+    if not changes:
+        return ""
+    file = file_name(name)
+    end = "\t\n" if " " in file else "\n"
+    parts = [f"--- a/{file}{end}+++ b/{file}{end}"]
+    shift = 0
+    for group in _groups(changes):
+        hunk, grown = _hunk(lines, group, shift)
+        parts.append(hunk)
+        shift += grown
+    return "".join(parts)
+
+
+def file_name(name: str) -> str:
+    """A name that a diff's header can carry without quotes."""
+    parts = (_UNFIT.sub("_", part) for part in name.replace("\\", "/").split("/"))
+    return "/".join(part for part in parts if part.strip(" .")) or "openapi"
+
+
+def _plain_breaks(text: str) -> bool:
+    """Whether `str.splitlines` cuts this text at line feeds only."""
+    return text.isascii() and not re.search("[\r\x0b\x0c\x1c-\x1e]", text)
+
+
+def _lines(text: str) -> list[str]:
+    parts = text.split("\n")
+    lines = [part + "\n" for part in parts[:-1]]
+    return [*lines, parts[-1]] if parts[-1] else lines
+
+
+def _changes(text: str, lines: Sequence[str], splices: Iterable[Splice]) -> list[Change]:
+    """The splices as changes of whole lines; those that share a line become one."""
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    changes: list[Change] = []
+    group: list[Splice] = []
+    last = -1
+    for splice in splices:
+        first = _line_at(starts, splice.start)
+        if group and first >= last:
+            changes.append(_change(text, lines, starts, group))
+            group = []
+        group.append(splice)
+        last = max(last, _line_at(starts, splice.end) + 1)
+    return [*changes, _change(text, lines, starts, group)] if group else changes
+
+
+def _line_at(starts: Sequence[int], at: int) -> int:
+    return min(bisect_right(starts, at) - 1, len(starts) - 2) if len(starts) > 1 else 0
+
+
+def _change(text: str, lines: Sequence[str], starts: Sequence[int], group: Sequence[Splice]) -> Change:
+    """One change of whole lines, without lines that stay as they are at its edges."""
+    first, last = _line_at(starts, group[0].start), _line_at(starts, group[-1].end) + 1
+    low, high = starts[first], starts[min(last, len(starts) - 1)]
+    moved = [Splice(splice.start - low, splice.end - low, splice.text) for splice in group]
+    new, old = _lines(spliced(text[low:high], moved)), lines[first:last]
+    same = 0
+    while same < min(len(new), len(old)) and new[same] == old[same]:
+        same += 1
+    tail = 0
+    while tail < min(len(new), len(old)) - same and new[-1 - tail] == old[-1 - tail]:
+        tail += 1
+    return Change(first + same, min(last, len(lines)) - tail, tuple(new[same : len(new) - tail]))
+
+
+def _groups(changes: Sequence[Change]) -> list[list[Change]]:
+    """Changes whose contexts touch, together."""
+    groups = [[changes[0]]]
+    for change in changes[1:]:
+        if change.first - groups[-1][-1].last <= 2 * CONTEXT:
+            groups[-1].append(change)
+        else:
+            groups.append([change])
+    return groups
+
+
+def _hunk(lines: Sequence[str], group: Sequence[Change], shift: int) -> tuple[str, int]:
+    """A hunk, and by how many lines it makes the text longer."""
+    low, high = max(group[0].first - CONTEXT, 0), min(group[-1].last + CONTEXT, len(lines))
+    body: list[str] = []
+    at = low
+    for change in group:
+        body += [_row(" ", line) for line in lines[at : change.first]]
+        body += [_row("-", line) for line in lines[change.first : change.last]]
+        body += [_row("+", line) for line in change.lines]
+        at = change.last
+    body += [_row(" ", line) for line in lines[at:high]]
+    grown = sum(len(change.lines) - (change.last - change.first) for change in group)
+    old = _range(low, high - low)
+    new = _range(low + shift, high - low + grown)
+    return f"@@ -{old} +{new} @@\n" + "".join(body), grown
+
+
+def _row(sign: str, line: str) -> str:
+    return sign + line if line.endswith("\n") else f"{sign}{line}\n\\ No newline at end of file\n"
+
+
+def _range(first: int, count: int) -> str:
+    start = first + 1 if count else first
+    return str(start) if count == 1 else f"{start},{count}"
