@@ -17,6 +17,8 @@ from thresher.core import shortened
 from thresher.knowledge.apis.paths import literals, spaced, squeezed
 from thresher.openapi import Description, Json, Operation
 
+FORM: Final = 1
+"""To be raised when wordings change, so that the next sync words every operation again."""
 _LINK: Final = re.compile(r"\[([^\]\[]{0,300})\]\([^()\s]{0,500}\)")
 _MARKS: Final = re.compile(r"[*_`#>|~\\]+")
 _SENTENCE: Final = re.compile(r"(.{20,}?(?<!\be\.g)(?<!\bi\.e)[.!?])(?:\s|$)")
@@ -78,14 +80,15 @@ class Worder:
         resources = " ".join(spaced(segment) for segment in literals(operation.path))
         about = " ".join(part for part in ("" if brief in title else brief, thing) if part)
         schemas = [name.rpartition(".")[2] for name in operation.schemas[:_SCHEMAS]]
+        tag = " ".join(spaced(tag) for tag in operation.tags)
         return Wording(
-            (f"{self._provider} {resources}: {title}. {about}".strip(),),
+            (f"{self._provider} {resources} ({tag}): {title}. {about}".strip(),),
             fields={
                 "title": title,
                 "description": said,
                 "path": spaced(operation.path),
                 "id": spaced(operation.operation_id),
-                "tag": " ".join(spaced(tag) for tag in operation.tags),
+                "tag": tag,
                 "parameters": " ".join(parameter.name for parameter in operation.parameters),
                 "schemas": " ".join(spaced(name) for name in schemas),
                 "provider": self._provider,
