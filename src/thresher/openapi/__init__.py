@@ -29,16 +29,19 @@ from thresher.openapi.records import (
     Tag,
 )
 from thresher.openapi.references import MISSING, Missing
+from thresher.openapi.rules import RULES, Hit, Rule, Scores, find_problems, finding_of, score
 
 __all__ = [
     "LIMITS",
     "MISSING",
+    "RULES",
     "Body",
     "Content",
     "Description",
     "Dialect",
     "Edit",
     "Finding",
+    "Hit",
     "Json",
     "Limits",
     "Missing",
@@ -50,10 +53,15 @@ __all__ = [
     "Problem",
     "Requirement",
     "Response",
+    "Rule",
     "Score",
+    "Scores",
     "SecurityScheme",
     "Severity",
     "Tag",
+    "find_problems",
+    "finding_of",
     "read_description",
+    "score",
     "tips_of",
 ]

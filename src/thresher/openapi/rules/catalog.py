@@ -1,0 +1,58 @@
+"""Every rule: what it asks for, why, and what to do; those that Spectral has too bear its ids and its severities.
+
+Invariant: a finding without a rule in `RULES` cannot be made.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Final, Literal, TypeAlias
+
+from thresher.openapi.records import Dialect, Severity
+
+Kind: TypeAlias = Literal["clarity", "examples", "structure", "errors", "security"]
+
+ALL: Final[tuple[Dialect, ...]] = ("2.0", "3.0", "3.1", "3.2")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule.
+
+    Attributes:
+        id: Spectral's where the rule is shared.
+        kind: What it is about.
+        severity: Of its findings.
+        asks: What it asks for.
+        why: What it costs the reader of the description.
+        fix: What to do.
+        dialects: Versions that it looks at.
+        shared: Whether Spectral's rules for OpenAPI have it, with the same places.
+        optional: Whether Spectral must be asked for it; our own rules always run.
+    """
+
+    id: str
+    kind: Kind
+    severity: Severity
+    asks: str
+    why: str
+    fix: str
+    dialects: tuple[Dialect, ...] = ALL
+    shared: bool = False
+    optional: bool = False
+
+
+def _read(text: str) -> Mapping[str, Rule]:
+    """The rules of a table."""
+    return {name: _rule(name, fields) for name, fields in tomllib.loads(text).items()}
+
+
+def _rule(name: str, fields: dict[str, Any]) -> Rule:
+    versions: tuple[Dialect, ...] = tuple(fields.pop("versions", ALL))
+    return Rule(id=name, dialects=versions, **fields)
+
+
+RULES: Final = _read((files(__package__ or "") / "rules.toml").read_text(encoding="utf-8"))

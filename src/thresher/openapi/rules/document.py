@@ -1,0 +1,227 @@
+"""Rules about what a description says of itself: title block, tags, servers."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, cast
+
+from thresher.openapi.records import Json
+from thresher.openapi.rules.hits import Hit, clipped
+from thresher.openapi.rules.subject import Subject
+from thresher.openapi.rules.values import look, stands, text_of
+
+_VARIABLE: Final = re.compile(r"\{([^{}]*)\}")
+_TRIES: Final = 200
+"""Combinations of a server's variables that are looked at."""
+
+
+def check_info(subject: Subject) -> Iterator[Hit]:
+    """What `info` must hold."""
+    tree = subject.tree
+    info = tree.child(0, "info")
+    said = tree.mapping(info) if info >= 0 else {}
+    for rule, key in (
+        ("info-contact", "contact"),
+        ("info-description", "description"),
+        ("info-license", "license"),
+        ("license-url", "license"),
+    ):
+        license_node = tree.child(info, "license")
+        if rule == "license-url":
+            found = look(tree.mapping(license_node) if license_node >= 0 else None, "url")
+        else:
+            found = said.get(key)
+        if not stands(found):
+            node = license_node if rule == "license-url" and license_node >= 0 else info
+            last = "url" if node == license_node and rule == "license-url" else key
+            pointer = _closest(subject, node, last) if node >= 0 else ""
+            yield Hit(rule, pointer, f"`info.{'license.url' if rule == 'license-url' else key}` is missing or empty.")
+    contact = tree.child(info, "contact")
+    if contact >= 0:
+        for key in ("name", "url", "email"):
+            if not stands(tree.mapping(contact).get(key)):
+                yield Hit("contact-properties", _closest(subject, contact, key), f"`info.contact` has no `{key}`.")
+
+
+def _closest(subject: Subject, node: int, key: str) -> str:
+    """Where a field stands, or its holder where it is absent."""
+    there = key in subject.tree.mapping(node)
+    return subject.tree.pointer(node, key) if there else subject.tree.pointer(node)
+
+
+def check_tags(subject: Subject) -> Iterator[Hit]:
+    """The list of tags: there, described, each once, in order."""
+    tree = subject.tree
+    node = tree.child(0, "tags")
+    tags = tree.values[node] if node >= 0 else subject.root.get("tags")
+    if not isinstance(tags, list) or not tags:
+        yield Hit("openapi-tags", "/tags" if "tags" in subject.root else "", "The description lists no tags.")
+    if not isinstance(tags, list):
+        return
+    names: list[str] = []
+    for place, tag in enumerate(cast("list[Json]", tags)):
+        here = tree.child(node, place)
+        mapping = tree.mapping(here) if here >= 0 else {}
+        if not stands(mapping.get("description")):
+            pointer = _closest(subject, here, "description") if here >= 0 else tree.pointer(node, place)
+            yield Hit("tag-description", pointer, f"Tag {clipped(mapping.get('name', tag))!r} has no description.")
+        names.append(text_of(mapping.get("name")))
+    yield from _doubled(subject, node, names)
+    if any(sort_key(one) > sort_key(other) for one, other in itertools.pairwise(names)):
+        yield Hit("openapi-tags-alphabetical", tree.pointer(node), "The tags are not in alphabetical order.")
+
+
+def _doubled(subject: Subject, node: int, names: Iterable[str]) -> Iterator[Hit]:
+    seen: set[str] = set()
+    for place, name in enumerate(names):
+        if name in seen:
+            holder = subject.tree.child(node, place)
+            yield Hit(
+                "openapi-tags-uniqueness", _closest(subject, holder, "name"), f"Tag {name!r} is listed twice.", name
+            )
+        seen.add(name)
+
+
+def sort_key(name: str) -> tuple[list[tuple[int, str]], str, str]:
+    """Orders names as people do: marks before digits before letters, accents and capitals only to break a tie."""
+    plain = "".join(each for each in unicodedata.normalize("NFKD", name) if not unicodedata.combining(each))
+    return [(_class(each), each.casefold()) for each in plain], name.casefold(), name.swapcase()
+
+
+def _class(character: str) -> int:
+    return 2 if character.isalpha() else 1 if character.isdigit() else 0
+
+
+def check_host(subject: Subject) -> Iterator[Hit]:
+    """Where Swagger 2.0 says the API is."""
+    host, schemes = subject.root.get("host"), subject.root.get("schemes")
+    if not stands(host):
+        yield Hit("oas2-api-host", "/host" if "host" in subject.root else "", "`host` is missing or empty.")
+    if not isinstance(schemes, list) or not schemes:
+        yield Hit("oas2-api-schemes", "/schemes" if "schemes" in subject.root else "", "`schemes` lists no protocol.")
+    else:
+        for place, scheme in enumerate(cast("list[Json]", schemes)):
+            if not isinstance(scheme, str):
+                yield Hit("oas2-api-schemes", f"/schemes/{place}", "A protocol in `schemes` must be text.")
+                break
+    if "example.com" in text_of(host):
+        yield Hit("oas2-host-not-example", "/host", "`host` points at example.com.", text_of(host))
+    if text_of(host).endswith("/"):
+        yield Hit("oas2-host-trailing-slash", "/host", "`host` ends with a slash.", text_of(host))
+
+
+def check_servers(subject: Subject) -> Iterator[Hit]:
+    """Where OpenAPI 3 says the API is."""
+    tree = subject.tree
+    node = tree.child(0, "servers")
+    servers = cast("list[Json]", tree.values[node]) if node >= 0 and isinstance(tree.values[node], list) else []
+    if not servers:
+        yield Hit("oas3-api-servers", "/servers" if "servers" in subject.root else "", "No server is named.")
+    for place, server in enumerate(servers):
+        if not isinstance(server, dict):
+            yield Hit("oas3-api-servers", tree.pointer(node, place), "A server must be a mapping with a `url`.")
+            continue
+        url = text_of(cast("dict[str, Json]", server).get("url"))
+        pointer = tree.pointer(node, place, "url")
+        if "example.com" in url:
+            yield Hit("oas3-server-not-example.com", pointer, "The server points at example.com.", url)
+        if len(url) > 1 and url.endswith("/"):
+            yield Hit("oas3-server-trailing-slash", pointer, "The server's address ends with a slash.", url)
+
+
+def check_server_variables(subject: Subject) -> Iterator[Hit]:
+    """Variables of servers, wherever servers stand: each in the address is explained, and none beside it."""
+    tree = subject.tree
+    holders = [
+        tree.child(0, "servers"),
+        *(tree.child(item, "servers") for item in {o.item for o in subject.operations}),
+    ]
+    holders += [tree.child(operation.node, "servers") for operation in subject.operations if operation.node >= 0]
+    for holder in holders:
+        for _, server in tree.children(holder):
+            yield from _server(subject, server)
+
+
+def _server(subject: Subject, node: int) -> Iterator[Hit]:
+    tree, rule = subject.tree, "oas3-server-variables"
+    url = text_of(tree.mapping(node).get("url"))
+    variables = tree.child(node, "variables")
+    explained = tree.mapping(variables) if variables >= 0 else {}
+    used = list(dict.fromkeys(_VARIABLE.findall(url)))
+    for name in explained:
+        if name not in used:
+            message = f"Variable {name!r} is explained but the server's address does not use it."
+            yield Hit(rule, tree.pointer(variables, name), message, url)
+    if not used:
+        return
+    missing = [name for name in used if name not in explained]
+    if missing:
+        pointer = tree.pointer(variables if variables >= 0 else node)
+        yield Hit(rule, pointer, f"The server's address uses {', '.join(missing)}, which nothing explains.", url)
+    for name in used:
+        if name in explained:
+            yield from _variable(subject, variables, name)
+    yield from _substituted(subject, node, url, explained)
+
+
+def _variable(subject: Subject, variables: int, name: str) -> Iterator[Hit]:
+    tree, rule = subject.tree, "oas3-server-variables"
+    node = tree.child(variables, name)
+    fields = tree.mapping(node) if node >= 0 else {}
+    allowed, default = fields.get("enum"), fields.get("default")
+    if isinstance(allowed, list) and default is not None and default not in cast("list[Json]", allowed):
+        message = f"The default of variable {name!r} is none of the values that its `enum` allows."
+        yield Hit(rule, tree.pointer(node, "default"), message, clipped(default))
+    if default is None:
+        yield Hit(rule, tree.pointer(variables, name), f"Variable {name!r} has no default.")
+
+
+def _substituted(subject: Subject, node: int, url: str, explained: Mapping[str, Json]) -> Iterator[Hit]:
+    """An address that no browser takes once its variables are filled in."""
+    choices = [
+        [(name, value) for value in _values(explained[name])]
+        for name in dict.fromkeys(_VARIABLE.findall(url))
+        if name in explained
+    ]
+    if not choices or not all(choices):
+        return
+    for chosen in itertools.islice(itertools.product(*choices), _TRIES):
+        filled = url
+        for name, value in chosen:
+            filled = filled.replace(f"{{{name}}}", value)
+        if not _ADDRESS.match(filled):
+            pointer = subject.tree.pointer(node, "variables")
+            yield Hit("oas3-server-variables", pointer, "Filled in, the server's address is none.", clipped(filled))
+            return
+
+
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://)?[^\s/?#<>\\^`{|}:@\[\]][^\s<>\\^`{|}\[\]]*$")
+
+
+def _values(variable: Json) -> list[str]:
+    """The texts that a variable may stand for."""
+    allowed = look(variable, "enum")
+    several = cast("list[Json]", allowed) if isinstance(allowed, list) else [look(variable, "default")]
+    return [each for each in several if isinstance(each, str)]
+
+
+def check_markdown(subject: Subject) -> Iterator[Hit]:
+    """Texts that a page which shows them might run."""
+    tree = subject.tree
+    for node in tree.alive:
+        value = tree.values[node]
+        if not isinstance(value, dict):
+            continue
+        for key in ("description", "title"):
+            text = cast("dict[str, Json]", value).get(key)
+            if not isinstance(text, str):
+                continue
+            if "eval(" in text:
+                yield Hit("no-eval-in-markdown", tree.pointer(node, key), "The text holds `eval(`.", clipped(text))
+            if "<script" in text:
+                yield Hit(
+                    "no-script-tags-in-markdown", tree.pointer(node, key), "The text holds a script tag.", clipped(text)
+                )

@@ -1,0 +1,122 @@
+"""Shared rules about schemas, wherever they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, cast
+
+from thresher.openapi.records import Json
+from thresher.openapi.rules.hits import Hit, clipped
+from thresher.openapi.rules.subject import Subject
+from thresher.openapi.rules.values import look, stands, text_of
+
+_TYPES: Final[Mapping[type, str]] = {str: "string", bool: "boolean", list: "array", dict: "object", type(None): "null"}
+
+
+def check_enums(subject: Subject) -> Iterator[Hit]:
+    """Allowed values are of their type, and none is listed twice."""
+    tree = subject.tree
+    for node in tree.alive:
+        value = tree.values[node]
+        if not isinstance(value, dict) or not isinstance(look(value, "enum"), list):
+            continue
+        fields = cast("dict[str, Json]", value)
+        allowed = cast("list[Json]", fields["enum"])
+        if tree.keys[node] != "properties" and (doubled := _doubled(allowed)) is not None:
+            message = "A value is listed twice."
+            yield Hit("duplicated-entry-in-enum", tree.pointer(node, "enum"), message, clipped(allowed[doubled]))
+        types = _types(subject, fields)
+        for place, each in enumerate(allowed) if types else ():
+            if _type(each, integer="integer" in types) not in types:
+                message = f"The value is not of the type {' or '.join(types)}."
+                yield Hit("typed-enum", tree.pointer(node, "enum", place), message, clipped(each))
+
+
+def _doubled(values: list[Json]) -> int | None:
+    """The place of the first value that stands before it too."""
+    seen: set[str] = set()
+    for place, value in enumerate(values):
+        text = canonical(value)
+        if text in seen:
+            return place
+        seen.add(text)
+    return None
+
+
+def canonical(value: Json) -> str:
+    """A text that two values share where JSON calls them equal; not for values of great depth."""
+    if isinstance(value, dict):
+        entries = sorted((key, canonical(each)) for key, each in cast("dict[str, Json]", value).items())
+        return repr(entries)
+    if isinstance(value, list):
+        return repr([canonical(each) for each in cast("list[Json]", value)])
+    if isinstance(value, float) and value.is_integer():
+        return repr(int(value))
+    return repr(value)
+
+
+def _types(subject: Subject, fields: Mapping[str, Json]) -> list[str]:
+    said = fields.get("type")
+    if isinstance(said, str):
+        types = [said] if said else []
+    elif isinstance(said, list) and all(isinstance(each, str) for each in cast("list[Json]", said)):
+        types = list(cast("list[str]", said))
+    else:
+        return []
+    null = {"2.0": "x-nullable", "3.0": "nullable"}.get(subject.dialect, "")
+    return [*types, "null"] if fields.get(null) is True and types else types
+
+
+def _type(value: Json, *, integer: bool) -> str:
+    known = next((name for kind, name in _TYPES.items() if isinstance(value, kind)), None)
+    if known is not None:
+        return known
+    return "integer" if integer and float(value).is_integer() else "number"
+
+
+def check_lists(subject: Subject) -> Iterator[Hit]:
+    """A list says what it holds."""
+    tree = subject.tree
+    new = subject.dialect in {"3.1", "3.2"}
+    for node, value in enumerate(tree.values):
+        if node == 0 or not isinstance(value, dict):
+            continue
+        fields = cast("dict[str, Json]", value)
+        said = fields.get("type")
+        several = isinstance(said, list) and (said == ["array"] or (new and "array" in cast("list[Json]", said)))
+        if (said == "array" or several) and not stands(fields.get("items")):
+            pointer = tree.pointer(node, "items") if "items" in fields else tree.pointer(node)
+            yield Hit("array-items", pointer, "The list does not say what it holds.")
+
+
+def check_swagger_schemas(subject: Subject) -> Iterator[Hit]:
+    """What Swagger 2.0 does not know, and its discriminators."""
+    tree = subject.tree
+    for node in tree.alive:
+        value = tree.values[node]
+        if isinstance(value, dict):
+            for key in ("anyOf", "oneOf"):
+                if key in value:
+                    yield Hit(f"oas2-{key}", tree.pointer(node, key), f"Swagger 2.0 has no `{key}`.")
+    for _, node in tree.children(tree.child(0, "definitions")):
+        fields = tree.mapping(node)
+        name = text_of(fields.get("discriminator"))
+        if not name:
+            continue
+        if name not in (look(fields, "properties") or {}):
+            pointer = tree.pointer(node, "properties") if "properties" in fields else tree.pointer(node)
+            yield Hit("oas2-discriminator", pointer, f"The discriminator {name!r} is no property.", name)
+        required = fields.get("required")
+        if not isinstance(required, list) or name not in cast("list[Json]", required):
+            pointer = tree.pointer(node, "required") if "required" in fields else tree.pointer(node)
+            yield Hit("oas2-discriminator", pointer, f"The discriminator {name!r} is not required.", name)
+
+
+def check_attributes(subject: Subject) -> Iterator[Hit]:
+    """`xml.attribute`, which OpenAPI 3.2 gave another name."""
+    tree = subject.tree
+    for node in tree.alive:
+        xml = look(tree.values[node], "xml")
+        if look(xml, "attribute") is True:
+            message = "OpenAPI 3.2 says `nodeType: attribute` for this."
+            yield Hit("oas3_2-no-deprecated-xml-attribute", tree.pointer(node, "xml"), message)

@@ -1,0 +1,88 @@
+"""The shape of the whole document, by the JSON Schema of its version."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+import jsonschema_rs
+
+from thresher.openapi.pointers import join
+from thresher.openapi.records import Dialect
+from thresher.openapi.rules.hits import Hit, clipped
+from thresher.openapi.rules.subject import Subject
+from thresher.openapi.rules.values import look
+
+MOST: Final = 500
+"""Findings of this rule in one description."""
+_BACKTRACKS: Final = 100_000
+
+
+def check_structure(subject: Subject) -> Iterator[Hit]:
+    """What the schema of the version does not allow."""
+    rule = "oas2-schema" if subject.swagger else "oas3-schema"
+    seen: set[str] = set()
+    for error in _validator(subject.dialect).iter_errors(subject.root):
+        for each in _meant(error):
+            for pointer in _pointers(each):
+                if pointer not in seen:
+                    seen.add(pointer)
+                    yield Hit(rule, pointer, clipped(each.message, 200))
+                if len(seen) >= MOST:
+                    return
+
+
+@cache
+def _validator(dialect: Dialect) -> jsonschema_rs.Validator:
+    found = files("openapi_spec_validator") / "resources" / "schemas" / f"v{dialect}" / "schema.json"
+    options = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS)
+    return jsonschema_rs.validator_for(json.loads(found.read_text()), pattern_options=options, offline=True)
+
+
+def _meant(error: jsonschema_rs.ValidationError) -> Iterator[jsonschema_rs.ValidationError]:
+    """The errors of the branch that the author meant, where the schema has several: that of references for one."""
+    kind = error.kind
+    if isinstance(kind, jsonschema_rs.ValidationErrorKind.AnyOf | jsonschema_rs.ValidationErrorKind.OneOfNotValid):
+        branch = _branch(error, kind.context)
+        if branch:
+            for each in branch:
+                yield from _meant(each)
+            return
+    yield error
+
+
+def _branch(
+    error: jsonschema_rs.ValidationError, branches: Sequence[Sequence[jsonschema_rs.ValidationError]]
+) -> Sequence[jsonschema_rs.ValidationError]:
+    """Of several branches the one that comes nearest: the fewest errors at the value itself, then the fewest in all."""
+    reference = look(error.instance, "$ref") is not None
+    depth = len(error.instance_path)
+
+    def distance(branch: Sequence[jsonschema_rs.ValidationError]) -> tuple[bool, int, int]:
+        wants_reference = any(look_required(each) == "$ref" for each in branch)
+        here = sum(len(each.instance_path) == depth for each in branch)
+        return (wants_reference and not reference, here, len(branch))
+
+    return min((branch for branch in branches if branch), key=distance, default=())
+
+
+def look_required(error: jsonschema_rs.ValidationError) -> str:
+    """The field that an error misses; empty text for any other."""
+    kind = error.kind
+    return kind.property if isinstance(kind, jsonschema_rs.ValidationErrorKind.Required) else ""
+
+
+def _pointers(error: jsonschema_rs.ValidationError) -> list[str]:
+    """Where an error stands: at the field that is too much, or at the value."""
+    here = join("", *error.instance_path)
+    kind = error.kind
+    if isinstance(
+        kind,
+        jsonschema_rs.ValidationErrorKind.AdditionalProperties
+        | jsonschema_rs.ValidationErrorKind.UnevaluatedProperties,
+    ):
+        return [join(here, name) for name in kind.unexpected]
+    return [here]

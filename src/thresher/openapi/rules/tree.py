@@ -1,0 +1,177 @@
+"""The containers of a description, numbered, so that rules can ask what stands under what, references followed.
+
+Invariant: nothing here recurses; a description that refers to itself without end is gone through once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Final, cast
+
+from thresher.core import InvalidInput
+from thresher.openapi.pointers import escape, pointer_of, split
+from thresher.openapi.records import Json
+from thresher.openapi.references import HOPS, reference_of
+
+NODES: Final = 1_500_000
+"""Containers of one description that rules look at; real ones of 4 MB have 30,000."""
+
+
+def _entries(value: Json) -> Iterable[tuple[str | int, Json]]:
+    """Keys and values of a mapping, or places and values of a list."""
+    return cast("dict[str | int, Json]", value).items() if type(value) is dict else enumerate(cast("list[Json]", value))
+
+
+class Tree:
+    """Every mapping and list of a document.
+
+    Attributes:
+        values: The containers, parents before what they hold; the document itself is the first.
+        parents: Number of what holds each; -1 for the document.
+        keys: Under which key or place it stands there.
+        kids: The containers that each holds, by key or place.
+
+    Args:
+        root: Plain data.
+    """
+
+    def __init__(self, root: Mapping[str, Json]) -> None:
+        self.values: list[Json] = [root]
+        self.parents: list[int] = [-1]
+        self.keys: list[str | int] = [""]
+        self.kids: list[dict[str | int, int]] = [{}]
+        self._grow()
+
+    def _grow(self) -> None:
+        number = 0
+        values, parents, keys, kids = self.values, self.parents, self.keys, self.kids
+        while number < len(values):
+            for key, child in _entries(values[number]):
+                if type(child) is dict or type(child) is list:
+                    kids[number][key] = len(values)
+                    values.append(child)
+                    parents.append(number)
+                    keys.append(key)
+                    kids.append({})
+            number += 1
+            if len(values) > NODES:
+                raise InvalidInput(
+                    f"The description has more than {NODES:,} lists and mappings, too many to look for problems.",
+                    hint="Split it by product or version, and look at each part.",
+                )
+
+    def pointer(self, node: int, *keys: str | int) -> str:
+        """Where a container stands, or what it holds under these keys."""
+        parts: list[str] = [escape(key) if isinstance(key, str) else str(key) for key in reversed(keys)]
+        while node > 0:
+            key = self.keys[node]
+            parts.append(escape(key) if isinstance(key, str) else str(key))
+            node = self.parents[node]
+        return "".join(f"/{part}" for part in reversed(parts))
+
+    def mapping(self, node: int) -> dict[str, Json]:
+        """The container where it is a mapping; an empty one else."""
+        value = self.values[node]
+        return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+
+    def at(self, pointer: str) -> int:
+        """The container that a pointer names, references on its way and at its end followed; -1 where there is none."""
+        return self._walk(pointer, HOPS)
+
+    def target(self, node: int) -> int:
+        """The container at the end of a chain of references, itself for any other; -1 where the chain has no end."""
+        for _ in range(HOPS):
+            ref = reference_of(self.values[node])
+            if ref is None:
+                return node
+            pointer = pointer_of(ref)
+            node = -1 if pointer is None else self._walk(pointer, HOPS, follow_last=False)
+            if node < 0:
+                return -1
+        return -1
+
+    def child(self, node: int, key: str | int) -> int:
+        """The container under a key, its references followed; -1 where there is none."""
+        found = self.kids[node].get(key, -1) if node >= 0 else -1
+        return found if found < 0 else self.target(found)
+
+    def children(self, node: int) -> Iterator[tuple[str | int, int]]:
+        """Keys and containers that one holds, references followed, broken ones left out."""
+        for key, kid in self.kids[node].items() if node >= 0 else ():
+            found = self.target(kid)
+            if found >= 0:
+                yield key, found
+
+    def _walk(self, pointer: str, hops: int, *, follow_last: bool = True) -> int:
+        node = 0
+        for part in split(pointer):
+            if hops <= 0:
+                return -1
+            node = self._hop(node, hops)
+            if node < 0:
+                return -1
+            kids = self.kids[node]
+            key: str | int = (
+                int(part) if isinstance(self.values[node], list) and part.isascii() and part.isdigit() else part
+            )
+            if key not in kids:
+                return -1
+            node = kids[key]
+        return self._hop(node, hops) if follow_last else node
+
+    def _hop(self, node: int, hops: int) -> int:
+        ref = reference_of(self.values[node])
+        while ref is not None:
+            pointer = pointer_of(ref)
+            if pointer is None or hops <= 0:
+                return -1
+            hops -= 1
+            node = self._walk(pointer, hops, follow_last=False)
+            if node < 0:
+                return -1
+            ref = reference_of(self.values[node])
+        return node
+
+    @cached_property
+    def references(self) -> Mapping[int, str]:
+        """The containers that are references, with what they name."""
+        found: dict[int, str] = {}
+        for node, value in enumerate(self.values):
+            if type(value) is dict and "$ref" in value and isinstance(value["$ref"], str):
+                found[node] = value["$ref"]
+        return found
+
+    @cached_property
+    def alive(self) -> list[int]:
+        """Containers that are left once each reference is replaced by what it names."""
+        dead: set[int] = set()
+        references = self.references
+        alive: list[int] = []
+        for node, parent in enumerate(self.parents):
+            if node in references or parent in dead:
+                dead.add(node)
+            else:
+                alive.append(node)
+        return alive
+
+    def under(self, starts: Iterable[int]) -> set[int]:
+        """The containers that these hold at any depth, references followed."""
+        seen: set[int] = set()
+        left = [start for start in starts if start >= 0]
+        while left:
+            node = left.pop()
+            for kid in self.kids[node].values():
+                found = self.target(kid) if kid in self.references else kid
+                if found >= 0 and found not in seen:
+                    seen.add(found)
+                    left.append(found)
+        return seen
+
+    def named(self, names: Collection[str]) -> set[int]:
+        """The containers that stand at any depth under any of these keys."""
+        return self.under(
+            self.target(node)
+            for node, key in enumerate(self.keys)
+            if key in names and self.parents[node] >= 0 and isinstance(self.values[self.parents[node]], dict)
+        )
