@@ -2,5 +2,11 @@
 
 Invariant: tools are called through an MCP client of the gateway, so that what a caller may do is decided there alone.
 
-Uses: core.
+Uses: core, embedding, knowledge, search, store.
 """
+
+from thresher.agent.assistant import Assistant
+from thresher.agent.records import Answer, Intent, IntentType, Reply
+from thresher.agent.sessions import Sessions
+
+__all__ = ["Answer", "Assistant", "Intent", "IntentType", "Reply", "Sessions"]

@@ -1,4 +1,4 @@
-"""What the assistant answers.
+"""What the assistant answers, and what it remembers of a conversation.
 
 Invariant: frozen; results are other people's data.
 """
@@ -65,3 +65,49 @@ class Answer:
     intent: Intent
     response: Reply
     session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a tool."""
+
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A result that a later question may be about.
+
+    Attributes:
+        kind: Of the result.
+        name: What people are told it is: `POST /issues (jira)`.
+        read: The call that reads it in full.
+        providers: Where it comes from.
+    """
+
+    kind: str
+    name: str
+    read: Call
+    providers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question and what its answer held, as the conversation remembers them.
+
+    Attributes:
+        query: As asked.
+        understood: As it was understood, standing on its own.
+        type: What it wanted.
+        subjects: The results, in the order in which they were shown.
+        providers: Where it was answered from.
+        more: The call that fetches the next page; None where there is none.
+    """
+
+    query: str
+    understood: str
+    type: IntentType
+    subjects: tuple[Subject, ...] = ()
+    providers: tuple[str, ...] = ()
+    more: Call | None = None

@@ -6,8 +6,18 @@ Uses: audit, context, core, knowledge, llm, packs, services, sqlguard, upstream.
 """
 
 from thresher.gateway.guard import RULES_META
+from thresher.gateway.inside import open_inside
 from thresher.gateway.listing import Expose
 from thresher.gateway.server import MCP_PATH, build_gateway, http_app, instructions
 from thresher.gateway.streams import serve_stream_session
 
-__all__ = ["MCP_PATH", "RULES_META", "Expose", "build_gateway", "http_app", "instructions", "serve_stream_session"]
+__all__ = [
+    "MCP_PATH",
+    "RULES_META",
+    "Expose",
+    "build_gateway",
+    "http_app",
+    "instructions",
+    "open_inside",
+    "serve_stream_session",
+]

@@ -28,6 +28,7 @@ from thresher.knowledge.intents.models import (
     RouterState,
 )
 from thresher.knowledge.intents.reader import read_pack
+from thresher.knowledge.intents.router.head import Head, fit_head
 from thresher.knowledge.intents.scaffold import new_pack
 from thresher.knowledge.intents.service import IntentService
 from thresher.knowledge.intents.sources import Sources, sources_of
@@ -41,6 +42,7 @@ __all__ = [
     "EvalQuery",
     "Exported",
     "Found",
+    "Head",
     "Inert",
     "Installed",
     "IntentInfo",
@@ -65,6 +67,7 @@ __all__ = [
     "discover",
     "export_skills",
     "file_of",
+    "fit_head",
     "fit_trial",
     "install_lines",
     "is_dangerous",

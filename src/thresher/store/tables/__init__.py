@@ -6,6 +6,7 @@ Uses: nothing.
 from thresher.store.tables.access import access_key, credential
 from thresher.store.tables.api_usage import api_read_log, api_search_log
 from thresher.store.tables.apis import api_document, api_operation, api_provider, api_version
+from thresher.store.tables.assistant import assistant_session
 from thresher.store.tables.audit import APPEND_ONLY, audit_head, audit_link
 from thresher.store.tables.catalogue import component, discovery, invocation, server, tool
 from thresher.store.tables.databases import connection, schema_snapshot
@@ -32,6 +33,7 @@ __all__ = [
     "api_read_log",
     "api_search_log",
     "api_version",
+    "assistant_session",
     "audit_head",
     "audit_link",
     "chunk",

@@ -1,0 +1,215 @@
+"""Answers questions without a model: reads what is wanted, chooses tools, calls them as an MCP client, says what they gave.
+
+Invariant: tools are called through a client of the gateway, for the asking caller; a tool that fails costs its own part
+of the answer and no more. A conversation engine with a model can stand beside it and fall back on `ask`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+from fastmcp import Client
+
+from thresher.agent.choosing import follow, installed, kinds_of, others, recipe
+from thresher.agent.cues import read_cues
+from thresher.agent.followups import Asked, resolve
+from thresher.agent.formatting import NOTHING_INSTALLED, answer_text, failed_text
+from thresher.agent.inquiries import SHOWN, Findings, Inquiry
+from thresher.agent.intents import IntentReader, Wish
+from thresher.agent.records import Answer, Intent, Reply, Turn
+from thresher.agent.sessions import Conversation, Sessions
+from thresher.agent.toolbox import Toolbox
+from thresher.core import Caller, InvalidInput, StoreError, event, traced
+from thresher.embedding import Encoder, printable
+from thresher.knowledge.intents import IntentService
+from thresher.store import Database
+
+logger = logging.getLogger("thresher.agent")
+
+QUERY_CHARACTERS: Final = 4_000
+CONTEXT_CHARACTERS: Final = 20_000
+NAMED: Final = 0.9
+"""Confidence in a question that names an operation: it is about that one."""
+WEAK: Final = 0.35
+"""A kind whose best result is less relevant is shown only where no other has found anything better."""
+
+Opener: TypeAlias = Callable[[Caller], AbstractAsyncContextManager[Client[Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Understood:
+    """A question, and what is known of it before a tool is called."""
+
+    inquiry: Inquiry
+    wish: Wish
+    packs: tuple[str, ...]
+
+
+class Assistant:
+    """Answers questions over everything that is installed. One per process.
+
+    Args:
+        open_client: Opens an MCP client of the gateway that asks for a caller.
+        intents: Says which packs a question asks for.
+        database: Where conversations are, and the vectors of training lines.
+        encoder: Embeds questions.
+
+    Attributes:
+        sessions: The conversations.
+    """
+
+    def __init__(self, open_client: Opener, intents: IntentService, database: Database, encoder: Encoder) -> None:
+        self.sessions = Sessions(database)
+        self._open_client = open_client
+        self._intents = intents
+        self._reader = IntentReader(database, encoder)
+
+    async def ask(self, caller: Caller, query: str, *, context: str = "", session_id: str = "") -> Answer:
+        """Answer a question.
+
+        Args:
+            caller: Who asks.
+            query: The question, in any words; it may go on from the last ones of its conversation.
+            context: What the conversation is about, in the asker's words.
+            session_id: Names the conversation, as its last answer did; a new one begins without.
+
+        Raises:
+            InvalidInput: Question or context is empty or too long, or the id is none that was given out.
+            NotFound: There is no such conversation, or its day is over.
+            StoreUnavailable: The database does not answer.
+        """
+        query, context = checked(query, context)
+        with traced():
+            conversation = await self.sessions.open(caller, session_id)
+            acting = replace(caller, client=f"assistant:{conversation.name}")
+            asked = resolve(query, conversation.turns)
+            async with self._open_client(acting) as client:
+                box, understood = await asyncio.gather(
+                    Toolbox.of(client), self._understand(acting, asked, query, context)
+                )
+                found = await _answered(box, understood, conversation)
+            answer = _answer(query, conversation.name, understood, found, tuple(box.called), installed(box))
+            answer = await self._remembered(caller, answer, understood, found)
+        event(logger, "asked", tenant=caller.tenant.id, type=answer.intent.type, results=len(answer.response.results))
+        return answer
+
+    async def _understand(self, caller: Caller, asked: Asked, query: str, context: str) -> _Understood:
+        wish = await self._reader.read(caller.tenant, query)
+        cues = read_cues(query)
+        if (cues.names_call or asked.subject) and wish.type == "search":
+            wish = replace(wish, type="endpoint_info", confidence=NAMED)
+        inquiry = Inquiry(wish.type, asked, cues, context)
+        if asked.subject or asked.more or cues.names_call:
+            return _Understood(inquiry, wish, ())
+        decision = await self._intents.route(caller, asked.text)
+        return _Understood(inquiry, wish, tuple(score.intent for score in decision.matched))
+
+    async def _remembered(self, caller: Caller, answer: Answer, understood: _Understood, found: Findings) -> Answer:
+        """The answer, its turn kept; where that fails, it says so."""
+        reply = answer.response
+        turn = Turn(
+            query=answer.query,
+            understood=reply.query,
+            type=answer.intent.type,
+            subjects=found.subjects,
+            providers=tuple(map(str, reply.filters_applied.get("providers", ()))) or understood.inquiry.asked.providers,
+            more=found.more,
+        )
+        try:
+            await self.sessions.add(caller, answer.session_id, turn)
+        except StoreError as error:
+            event(logger, "turn not kept", level=logging.WARNING, tenant=caller.tenant.id, reason=error.message)
+            notes = (*reply.notes, "this turn could not be kept: the next question has to stand on its own")
+            return replace(answer, response=replace(reply, notes=notes))
+        return answer
+
+
+def checked(query: object, context: object = "") -> tuple[str, str]:
+    """A question and its context that can be answered.
+
+    Raises:
+        InvalidInput: One is no text, or too long, or the question is blank.
+    """
+    for name, value, most in (("query", query, QUERY_CHARACTERS), ("context", context, CONTEXT_CHARACTERS)):
+        if not isinstance(value, str):
+            raise InvalidInput(f"{name} must be a text.", hint="Give the person's words.")
+        if len(value) > most:
+            raise InvalidInput(
+                f"{name} has {len(value):,} characters; the limit is {most:,}.", hint="Leave out pastes."
+            )
+    text = printable(str(query).replace("\0", " ").strip())
+    if not text:
+        raise InvalidInput("query is empty.", hint="Give the person's words.")
+    return text, printable(str(context).replace("\0", " ").strip())
+
+
+async def _answered(box: Toolbox, understood: _Understood, conversation: Conversation) -> Findings:
+    """What the tools say."""
+    inquiry = understood.inquiry
+    if inquiry.asked.more and (more := conversation.turns[-1].more) is not None:
+        return await follow(box, more)
+    if (subject := inquiry.asked.subject) is not None and not (inquiry.type == "analytics" and inquiry.cues.improving):
+        return await follow(box, subject.read)
+    there = installed(box)
+    kinds = kinds_of(inquiry, understood.packs, there)
+    found = await _gathered(box, inquiry, kinds)
+    if found.results and found.relevance >= WEAK:
+        return found
+    rest = others(inquiry, kinds, there)
+    wider = await _gathered(box, inquiry, rest) if rest else Findings()
+    return _joined([found, wider])
+
+
+async def _gathered(box: Toolbox, inquiry: Inquiry, kinds: Sequence[str]) -> Findings:
+    return _joined(await asyncio.gather(*(recipe(kind, inquiry.type)(box, inquiry) for kind in kinds)))
+
+
+def _joined(parts: Sequence[Findings]) -> Findings:
+    """What several kinds have found, as one: the most relevant first, weak ones only where there is nothing better."""
+    best = max((part.relevance for part in parts), default=0.0)
+    used = [part for part in parts if part.results and (part.relevance >= WEAK or best < WEAK)]
+    ranked = sorted(used, key=lambda part: -part.relevance)
+    filters: dict[str, Any] = {}
+    for part in reversed(ranked):
+        filters |= part.filters
+    return Findings(
+        results=tuple(item for part in ranked for item in part.results),
+        total=sum(part.total for part in ranked),
+        relevance=best,
+        filters=filters,
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        problems=tuple(dict.fromkeys(problem for part in parts for problem in part.problems)),
+        more=ranked[0].more if len(ranked) == 1 else None,
+        subjects=tuple(subject for part in ranked for subject in part.subjects),
+    )
+
+
+def _answer(
+    query: str, name: str, understood: _Understood, found: Findings, called: tuple[str, ...], there: Sequence[str]
+) -> Answer:
+    inquiry, wish = understood.inquiry, understood.wish
+    items = found.results[:SHOWN]
+    failed = bool(found.problems) and not items
+    degraded = (wish.degraded,) if wish.degraded else ()
+    notes = (*inquiry.asked.notes, *found.notes, *degraded, *(() if failed else found.problems))
+    if failed:
+        text = failed_text(found.problems)
+    elif not items and not set(there) - {"tools"}:
+        text = NOTHING_INSTALLED
+    else:
+        text = answer_text(items, found.total, inquiry.type, inquiry.cues, notes)
+    reply = Reply(
+        type="error" if failed else wish.type,
+        results=items,
+        total=found.total,
+        query=inquiry.text,
+        filters_applied=found.filters,
+        text=text,
+        notes=(*notes, *found.problems) if failed else notes,
+    )
+    return Answer(query, Intent(wish.type, wish.confidence, called), reply, name)

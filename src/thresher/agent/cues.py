@@ -1,0 +1,153 @@
+"""What a question says outright: an endpoint's id, a method with its path, a period, a kind of feedback, a section.
+
+Invariant: pure; a text of any size costs a bounded time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+READ_CHARACTERS: Final = 2_000
+"""Of a question; what stands behind is a paste."""
+
+_PLAIN: Final = re.compile(r"[^\W_]+")
+_ENDPOINT: Final = re.compile(r"\bop_[0-9a-f]{12}\b")
+_CALL: Final = re.compile(
+    r"\b(GET|PUT|POST|DELETE|OPTIONS|HEAD|PATCH|TRACE|QUERY)\s+(?:https?://[^\s/?#]{1,200})?(/[^\s?#\"'`]{0,500})", re.I
+)
+_NAME: Final = re.compile(
+    r"(?<![\w/.{-])(?:[a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]*)+|[A-Za-z][A-Za-z0-9]*(?:[_/][A-Za-z0-9]+)+)\b"
+)
+"""Names as programs write them: `addWatcher`, `issues/create`, `git_log`."""
+_QUOTED: Final = re.compile(r"`([^`\s]{2,120})`")
+_RANGES: Final[Mapping[str, re.Pattern[str]]] = {
+    "90d": re.compile(r"\b(?:quarter|(?:90|ninety) ?d(?:ays)?|(?:3|three) months)\b", re.I),
+    "30d": re.compile(r"\b(?:month\w*|(?:30|thirty) ?d(?:ays)?|(?:4|four) weeks)\b", re.I),
+    "1d": re.compile(r"\b(?:today|yesterday|24 ?h(?:ours)?|(?:last|past) day|1 ?d(?:ay)?)\b", re.I),
+    "7d": re.compile(r"\b(?:week\w*|(?:7|seven) ?d(?:ays)?)\b", re.I),
+}
+_METRICS: Final[Mapping[str, re.Pattern[str]]] = {
+    "zero_result_queries": re.compile(r"\b(?:zero[- ]results?|(?:found|gave|without|no) (?:nothing|results?))\b", re.I),
+    "rising_queries": re.compile(r"\b(?:rising|growing|grew|trend\w*)\b", re.I),
+    "top_queries": re.compile(
+        r"\b(?:top|most (?:asked|searched|frequent|common)|popular (?:queries|questions))\b", re.I
+    ),
+    "endpoints": re.compile(r"\b(?:(?:read|viewed|opened) most|most (?:read|viewed|opened)\b|how often was)\b", re.I),
+    "read_rate": re.compile(r"\b(?:read rate|conversion|share of searches)\b", re.I),
+    "latency_p50_ms": re.compile(
+        r"\b(?:latency|how (?:slow|fast)|p50|p95|percentiles?|(?:answer|response) times?)\b", re.I
+    ),
+    "errors": re.compile(r"\b(?:errors?|fail\w*)\b", re.I),
+    "per_day": re.compile(r"\b(?:(?:per|by|each) day|daily|busiest)\b", re.I),
+    "per_provider": re.compile(r"\b(?:(?:per|by|each) (?:provider|api)|compare the usage)\b", re.I),
+}
+_TABLE: Final = re.compile(r"\btables?\s+[`'\"]?([\w.]{2,80})|\b([\w.]{2,80})[`'\"]?\s+table\b", re.I)
+_FEEDBACK: Final[Mapping[str, re.Pattern[str]]] = {
+    "examples": re.compile(r"\bexamples?\b", re.I),
+    "security": re.compile(r"\b(?:security|insecure|sign[- ]in|auth\w*)\b", re.I),
+    "errors": re.compile(r"\b(?:errors?|status codes?|4xx|5xx)\b", re.I),
+    "structure": re.compile(r"\b(?:structure|unused|invalid|valid)\b", re.I),
+    "clarity": re.compile(
+        r"\b(?:clarity|unclear|descriptions? (?:too )?(?:short|missing)|duplicates?|summar\w+)\b", re.I
+    ),
+}
+_IMPROVING: Final = re.compile(
+    r"\b(?:improve\w*|suggest\w*|scor(?:e|es)|lint|quality|grade|rate the|review the|audit (?:our|the) (?:open)?api|"
+    r"findings?|problems? (?:in|of|with)|wrong with|(?:has|have|lack|lacks|miss|misses|missing|without|no)\b.{0,20}"
+    r"\b(?:descriptions?|examples?|error responses?)|near duplicates?|too short|not described|better|weak|"
+    r"description fail\w*|(?:what|where) do(?:es)? .{0,60}\b(?:docs?|descriptions?) (?:fail|miss))\b",
+    re.I,
+)
+_SECTIONS: Final[Mapping[str, re.Pattern[str]]] = {
+    "parameters": re.compile(r"\b(?:param(?:eter)?s?|arguments?|query (?:string|options)|headers?|fields?)\b", re.I),
+    "request": re.compile(r"\b(?:request|body|payload|fields?|send)\b", re.I),
+    "responses": re.compile(
+        r"\b(?:respon[sd]\w*|answers?|returns?|status(?: codes?)?|errors?|comes? back|4\d\d|5\d\d)\b", re.I
+    ),
+    "auth": re.compile(r"\b(?:auth\w*|scopes?|permissions?|tokens?|sign[- ]in|log ?in)\b", re.I),
+    "samples": re.compile(r"\b(?:curl|python|httpx|code|snippet|script|sample)\b", re.I),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """What a question says outright; empty where it does not.
+
+    Attributes:
+        endpoint_id: `op_...`.
+        method: Upper case; with it always a path.
+        path: As written.
+        names: Names as programs write them, in order.
+        time_range: `1d`, `7d`, `30d` or `90d`.
+        metrics: Figures that are asked for.
+        improving: Whether it asks what is wrong with a description.
+        feedback: The one kind of feedback that is asked for.
+        sections: Parts of an operation that it is about.
+        table: A table that is named.
+    """
+
+    endpoint_id: str = ""
+    method: str = ""
+    path: str = ""
+    names: tuple[str, ...] = ()
+    time_range: str = ""
+    metrics: tuple[str, ...] = ()
+    improving: bool = False
+    feedback: str = ""
+    sections: tuple[str, ...] = ()
+    table: str = ""
+
+    @property
+    def names_call(self) -> bool:
+        """Whether one operation is named so that it can be looked up."""
+        return bool(self.endpoint_id or self.path)
+
+
+def read_cues(text: str) -> Cues:
+    """What a text says outright."""
+    text = text[:READ_CHARACTERS]
+    endpoint, call = _ENDPOINT.search(text), _CALL.search(text)
+    named = _CALL.sub(" ", _ENDPOINT.sub(" ", text))
+    names = dict.fromkeys([*_QUOTED.findall(named), *_NAME.findall(named)])
+    feedback, table = _matching(_FEEDBACK, text), _TABLE.search(text)
+    return Cues(
+        endpoint_id=endpoint[0] if endpoint else "",
+        method=call[1].upper() if call else "",
+        path=call[2].rstrip(".,;:!)") if call else "",
+        names=tuple(names)[:3],
+        time_range=next(iter(_matching(_RANGES, text)), ""),
+        metrics=_matching(_METRICS, text),
+        improving=_IMPROVING.search(text) is not None,
+        feedback=feedback[0] if len(feedback) == 1 else "",
+        sections=_matching(_SECTIONS, text),
+        table=next(filter(None, table.groups()), "") if table else "",
+    )
+
+
+def named_in(text: str, names: Iterable[tuple[str, Iterable[str]]]) -> tuple[str, ...]:
+    """Which of some things a text names, the first mentioned first.
+
+    Args:
+        text: The text.
+        names: Each thing with the words that it is called by.
+    """
+    whole = _padded(text[:READ_CHARACTERS])
+    places = [(_first(whole, words), key) for key, words in names]
+    return tuple(key for at, key in sorted(places) if at >= 0)
+
+
+def _first(whole: str, words: Iterable[str]) -> int:
+    """Where the first of some words stands; -1 where none does."""
+    places = [whole.find(padded) for word in words if (padded := _padded(word)).strip()]
+    return min((at for at in places if at >= 0), default=-1)
+
+
+def _padded(text: str) -> str:
+    return f" {' '.join(_PLAIN.findall(text.casefold()))} "
+
+
+def _matching(patterns: Mapping[str, re.Pattern[str]], text: str) -> tuple[str, ...]:
+    return tuple(name for name, pattern in patterns.items() if pattern.search(text))

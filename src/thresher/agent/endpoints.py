@@ -1,0 +1,202 @@
+"""Answers about APIs: finds operations, reads one in full, reports on use, says what descriptions lack.
+
+Invariant: an operation is read only where the question names it, or where a search for it has found it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from thresher.agent.cues import named_in
+from thresher.agent.inquiries import SHOWN, Findings, Inquiry, Item, given, record_of, rows_of, texts_of
+from thresher.agent.records import Call, Subject
+from thresher.agent.toolbox import Outcome, Toolbox
+
+SEARCH: Final = "search_api_docs"
+READ: Final = "get_api_endpoint"
+PROVIDERS: Final = "list_api_providers"
+USAGE: Final = "analyze_api_usage"
+IMPROVE: Final = "suggest_api_improvements"
+
+READ_BUDGET: Final = 3_000
+LIKELY: Final = 0.25
+"""The relevance from which on the best operation is read where the question asks for details."""
+_REVIEWED: Final = 3
+"""Providers whose descriptions are reviewed where the question names none."""
+_FINDINGS: Final = 10
+
+
+async def find_endpoints(box: Toolbox, inquiry: Inquiry, *, limit: int = SHOWN) -> Findings:
+    """Operations that do what is asked for."""
+    providers = await _providers(box, inquiry)
+    arguments: dict[str, Any] = {"query": inquiry.text, "limit": limit}
+    return found_endpoints(await box.call(Call(SEARCH, arguments | ({"providers": providers} if providers else {}))))
+
+
+def found_endpoints(outcome: Outcome) -> Findings:
+    """What `search_api_docs` has answered."""
+    if outcome.problem:
+        return Findings(problems=(outcome.problem,))
+    data = outcome.data
+    rows = {str(row.get("id")): row for row in rows_of(data, "endpoints")}
+    items = [_endpoint(row) for row in rows.values()] or [_tag(row) for row in rows_of(data, "tags")]
+    cursor = data.get("cursor")
+    degraded = data.get("degraded")
+    return Findings(
+        results=tuple(items),
+        total=max(int(data.get("total") or 0), len(items)),
+        relevance=max((float(item.get("relevance") or 0.5) for item in items), default=0.0),
+        filters=given({name: list(texts_of(data, name)) for name in ("providers", "methods")}),
+        notes=(*texts_of(data, "notes"), *((f"limited search: {degraded}",) if degraded else ())),
+        more=replace(outcome.call, arguments={**outcome.call.arguments, "cursor": cursor}) if cursor else None,
+        subjects=tuple(map(_subject, items)),
+    )
+
+
+async def read_endpoint(box: Toolbox, inquiry: Inquiry) -> Findings:
+    """One operation in full, with code: the one that the question names, or else the best that a search finds."""
+    if (call := _named(inquiry)) is not None:
+        found = read(await box.call(call))
+        if not found.problems or inquiry.cues.names_call:
+            return found
+    found = await find_endpoints(box, inquiry)
+    if not found.results or found.results[0]["kind"] != "endpoint" or found.relevance < LIKELY:
+        return found
+    details = read(await box.call(found.subjects[0].read))
+    return _joined(details, found)
+
+
+def read(outcome: Outcome) -> Findings:
+    """What `get_api_endpoint` has answered."""
+    if outcome.problem:
+        return Findings(problems=(outcome.problem,))
+    data = outcome.data
+    item = {**_endpoint(record_of(data, "endpoint")), "kind": "endpoint_details", "tool": READ}
+    item.pop("next", None)
+    item |= given({name: data.get(name) for name in _DETAILS})
+    return Findings((item,), 1, 1.0, given({"providers": [item.get("provider")]}), subjects=(_subject(item),))
+
+
+async def report_usage(box: Toolbox, inquiry: Inquiry) -> Findings:
+    """Figures of what was asked, or what descriptions lack."""
+    known = rows_of((await box.call(Call(PROVIDERS))).data, "providers")
+    named = named_in(inquiry.text, _names(known))
+    if inquiry.cues.improving:
+        return await _review(box, inquiry, named or tuple(str(one.get("name")) for one in known if one.get("active")))
+    arguments = given({"provider": named[0] if len(named) == 1 else "", "time_range": inquiry.cues.time_range})
+    arguments |= given({"metrics": list(inquiry.cues.metrics)})
+    outcome = await box.call(Call(USAGE, arguments))
+    if outcome.problem:
+        return Findings(problems=(outcome.problem,))
+    item = {"kind": "usage", "tool": USAGE, **outcome.data}
+    wanted = {**arguments, "time_range": outcome.data.get("time_range")}
+    return Findings((item,), 1, 1.0, given(wanted))
+
+
+async def _review(box: Toolbox, inquiry: Inquiry, providers: Sequence[str]) -> Findings:
+    """What is wrong with some descriptions, or with one operation's."""
+    wanted = given({"feedback_type": inquiry.cues.feedback, "limit": _FINDINGS})
+    subject = inquiry.asked.subject
+    endpoint = inquiry.cues.endpoint_id or (subject.read.arguments.get("endpoint_id") if subject else "")
+    about = [given({"endpoint_id": endpoint})] if endpoint else [{"provider": name} for name in providers[:_REVIEWED]]
+    outcomes = await asyncio.gather(*(box.call(Call(IMPROVE, {**one, **wanted})) for one in about))
+    done = [outcome for outcome in outcomes if not outcome.problem]
+    left = len(providers) - _REVIEWED
+    return Findings(
+        results=tuple(item for outcome in done for item in _reviewed(outcome.data)),
+        total=sum(int(outcome.data.get("total") or 0) for outcome in done),
+        relevance=1.0,
+        filters=given({"providers": [outcome.data.get("provider") for outcome in done], **wanted, "limit": None}),
+        notes=(f"{left} more providers: name the one that you mean",) if left > 0 and not endpoint else (),
+        problems=tuple(outcome.problem for outcome in outcomes if outcome.problem),
+    )
+
+
+def _reviewed(data: Mapping[str, Any]) -> list[Item]:
+    about = {"provider": data.get("provider"), "version": data.get("version")}
+    score: Item = {
+        "kind": "score",
+        "tool": IMPROVE,
+        **about,
+        "by_rule": data.get("by_rule"),
+        "total": data.get("total"),
+    }
+    told = record_of(data, "score")
+    score |= given({"score": told.get("value"), "formula": told.get("formula")})
+    return [score, *({"kind": "finding", "tool": IMPROVE, **about, **row} for row in rows_of(data, "findings"))]
+
+
+async def _providers(box: Toolbox, inquiry: Inquiry) -> list[str]:
+    """Where to look, if the question does not say so itself: where the last one was answered from, or the context."""
+    if not (inquiry.asked.providers or inquiry.context) or PROVIDERS not in box:
+        return []
+    known = [one for one in rows_of((await box.call(Call(PROVIDERS))).data, "providers") if one.get("active")]
+    names = _names(known)
+    if named_in(inquiry.text, names):
+        return []
+    there = {name for name, _ in names}
+    carried = [name for name in inquiry.asked.providers if name in there]
+    return carried or list(named_in(inquiry.context, names))
+
+
+def _names(providers: Sequence[Mapping[str, Any]]) -> list[tuple[str, tuple[str, ...]]]:
+    return [
+        (str(one.get("name")), (str(one.get("name")), str(one.get("display_name") or ""), *texts_of(one, "aliases")))
+        for one in providers
+    ]
+
+
+def _named(inquiry: Inquiry) -> Call | None:
+    """The call that reads what the question names; None where it names nothing."""
+    cues = inquiry.cues
+    if cues.endpoint_id:
+        return Call(READ, {"endpoint_id": cues.endpoint_id, "budget": READ_BUDGET})
+    provider = inquiry.asked.providers[:1]
+    where: dict[str, Any] = {"provider": provider[0], "budget": READ_BUDGET} if provider else {"budget": READ_BUDGET}
+    if cues.path:
+        return Call(READ, {"method": cues.method, "path": cues.path, **where})
+    return Call(READ, {"operation_id": cues.names[0], **where}) if cues.names else None
+
+
+def _joined(details: Findings, found: Findings) -> Findings:
+    """An operation in full, and the others that were found with it."""
+    if details.problems:
+        return replace(found, problems=(*found.problems, *details.problems))
+    others = tuple(zip(found.results[1:4], found.subjects[1:4], strict=True))
+    return replace(
+        found,
+        results=(*details.results, *(item for item, _ in others)),
+        total=1 + len(others),
+        subjects=(*details.subjects, *(subject for _, subject in others)),
+        more=None,
+    )
+
+
+def _endpoint(row: Mapping[str, Any]) -> Item:
+    names = ("id", "title", "description", "provider", "version", "method", "path", "operation_id", "tags", "tips")
+    item: Item = {"kind": "endpoint", "tool": SEARCH, **given({name: row.get(name) for name in names})}
+    item["relevance"] = row.get("relevance")
+    item |= {"deprecated": True} if row.get("deprecated") else {}
+    return item | {"next": {"tool": READ, "arguments": {"endpoint_id": row.get("id")}}}
+
+
+def _tag(row: Mapping[str, Any]) -> Item:
+    names = ("provider", "tag", "description", "operations")
+    item: Item = {"kind": "tag", "tool": SEARCH, **given({name: row.get(name) for name in names})}
+    arguments = {"query": "", "providers": [row.get("provider")], "tags": [row.get("tag")]}
+    return item | {"next": {"tool": SEARCH, "arguments": arguments}}
+
+
+def _subject(item: Mapping[str, Any]) -> Subject:
+    provider = str(item.get("provider") or "")
+    if item["kind"] == "tag":
+        call = Call(SEARCH, {"query": "", "providers": [provider], "tags": [item.get("tag")], "limit": SHOWN})
+        return Subject("tag", f"{item.get('tag')} ({provider})", call, (provider,))
+    name = f"{item.get('method')} {item.get('path')} ({provider})"
+    return Subject("endpoint", name, Call(READ, {"endpoint_id": item.get("id"), "budget": READ_BUDGET}), (provider,))
+
+
+_DETAILS: Final = ("content", "parameters", "request", "responses", "auth", "schemas", "samples", "left_out")

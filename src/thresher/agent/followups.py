@@ -1,0 +1,215 @@
+"""Understands a question that goes on from the last ones: "and the one to delete it?", "the second one", "more".
+
+Invariant: pure; a question that stands on its own is left as it is, whatever was said before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from thresher.agent.records import Subject, Turn
+
+_SHORT: Final = 14
+"""Words of a question that may refer to a result by its number or by a pronoun; a longer one stands on its own."""
+_NUMBERS: Final = {
+    name: place
+    for place, names in enumerate(
+        (
+            *(("first", "1st", "one"), ("second", "2nd", "two"), ("third", "3rd", "three"), ("fourth", "4th", "four")),
+            *(("fifth", "5th", "five"), ("sixth", "6th", "six"), ("seventh", "7th", "seven")),
+            *(("eighth", "8th", "eight"), ("ninth", "9th", "nine"), ("tenth", "10th", "ten")),
+        )
+    )
+    for name in names
+}
+_THING: Final = (
+    r"(?:ones?|results?|hits?|endpoints?|operations?|calls?|options?|entry|match|tools?|passages?|tables?|requests?)"
+)
+_PLACED: Final = re.compile(
+    rf"\b(?:the|that|this)\s+(first|1st|second|2nd|third|3rd|fourth|4th|fifth|5th|sixth|6th|seventh|7th|eighth|8th|ninth|"
+    rf"9th|tenth|10th|last)(?:\s+{_THING}\b|\s*[?.!,]|\s*$)",
+    re.I,
+)
+_NUMBERED: Final = re.compile(
+    rf"(?:^\s*#?|#\s?|\b(?:number|no\.?|result|hit|endpoint|option)\s+#?)(\d{{1,2}}|{'|'.join(_NUMBERS)})\s*(?:[?.!,)]|$|\s+(?=in|please|with))",
+    re.I,
+)
+_MORE: Final = re.compile(
+    r"^\W*(?:(?:and|please|ok|yes)[, ]+)?(?:(?:show|give|list)(?: me)? )?(?:some |the )?"
+    r"(?:more(?: (?:results|of them|please))?|next(?: (?:page|ones|results))?|the rest|others?)\W*(?:please)?\W*$",
+    re.I,
+)
+_OPENING: Final = re.compile(
+    r"^\W*(?:(?:and|or|now|ok|okay|so|then|also|but|next|yes|please)[, ]+)*"
+    r"(?:(?:what|how) about|(?:the )?same|likewise|ditto|instead)?\s*(?:(?:for|in|with|on|of|to|via)\s+)?",
+    re.I,
+)
+_GOING_ON: Final = re.compile(
+    r"^\W*(?:and|or|now|then|also|but|what about|how about|(?:the )?same|likewise|ditto|instead|for|in|with)\b", re.I
+)
+_PRONOUN: Final = re.compile(
+    rf"\b(?:it|its|them|their|that one|this one|(?:that|this|these|those)(?: {_THING})?(?=\W*$|\s+(?:do|does|"
+    r"need|take|return|support|expect|answer|accept|require|have|has|from|with|in|work|be)\b)"
+    rf"|(?:that|this) {_THING})\b|\b(?:the one|call|endpoint|operation)\s*$",
+    re.I,
+)
+_SELF: Final = re.compile(rf"\bthe (?:one|{_THING}) (?:to|that|which|for)\b|\bone (?:to|that|which|for)\b", re.I)
+_WORD: Final = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
+
+_VERBS: Final = {
+    verb: method
+    for method, verbs in {
+        "create": "create creates creating add adds adding make makes making insert inserts register registers post posts "
+        "upload uploads attach assign assigns invite submit",
+        "delete": "delete deletes deleting remove removes removing drop drops dropping revoke revokes unassign detach "
+        "destroy erase clear",
+        "update": "update updates updating edit edits editing change changes changing modify modifies rename renames "
+        "replace replaces set sets patch patches",
+        "list": "list lists listing enumerate browse all",
+        "get": "get gets getting fetch fetches fetching read reads reading retrieve retrieves view views "
+        "show shows see",
+        "search": "search searches searching find finds finding query queries look",
+        "cancel": "cancel cancels stop stops stopping pause pauses disable disables mute mutes",
+        "start": "start starts starting run runs enable enables resume resumes trigger restart restarts unmute",
+        "archive": "archive archives restore restores",
+        "move": "move moves copy copies clone clones merge merges transfer",
+    }.items()
+    for verb in verbs.split()
+}
+_EMPTY: Final = frozenset(
+    """a an the of to for in on at by with from and or i we you me my our your do does did is are was can could should
+    would will how what which where who when why there that this these those it its them their one ones please now also
+    then about same instead via using use api apis endpoint endpoints operation operations call calls request requests
+    tell give need want like so ok okay yes any some have has into through does be as if""".split()  # noqa: SIM905 - a text is easier to read
+)
+_PARTS: Final = frozenset(
+    """parameter parameters param params argument arguments field fields body payload request response responses answer
+    answers error errors status code codes header headers scope scopes permission permissions auth authentication schema
+    example examples required optional details detail limits pagination curl python httpx sample format type types
+    returned needed allowed possible success failure""".split()  # noqa: SIM905 - a text is easier to read
+)
+"""Words for the parts of an operation: a short question about nothing else is about the operation at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with what the conversation adds to it.
+
+    Attributes:
+        text: Stands on its own, as far as that could be mended.
+        subject: The former result that it is about.
+        providers: Where the last question was answered from, for one that names no other.
+        more: Whether it asks for the next page of the last answer.
+        notes: What was understood, in words.
+    """
+
+    text: str
+    subject: Subject | None = None
+    providers: tuple[str, ...] = ()
+    more: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def resolve(query: str, turns: Sequence[Turn]) -> Asked:
+    """A question, read after the turns before it.
+
+    Args:
+        query: As asked.
+        turns: The conversation, oldest first.
+    """
+    if not turns:
+        return Asked(query)
+    last = turns[-1]
+    if last.more and _MORE.match(query):
+        return Asked(last.understood, more=True, providers=last.providers)
+    if (place := place_of(query, len(last.subjects))) is not None:
+        return _about(query, last.subjects[place])
+    words = _words(query)
+    if len(words) > _SHORT:
+        return Asked(query)
+    if last.subjects and (_is_part(query) or (_PRONOUN.search(query) and not _acts(query, words))):
+        return _about(query, last.subjects[0])
+    return _continued(query, words, last)
+
+
+def place_of(query: str, count: int) -> int | None:
+    """Which of so many results a short question names by its place; None where it names none of them."""
+    if not count or len(_words(query)) > _SHORT:
+        return None
+    if match := _PLACED.search(query):
+        name = match[1].lower()
+        place = count - 1 if name == "last" else _NUMBERS[name]
+    elif match := _NUMBERED.search(query):
+        place = int(match[1]) - 1 if match[1].isdecimal() else _NUMBERS[match[1].lower()]
+    else:
+        return None
+    return place if 0 <= place < count else None
+
+
+def topic_of(text: str, without: Sequence[str] = ()) -> str:
+    """What a question is about: its words without the action, and without such as the names of providers."""
+    dropped = {word.casefold() for name in without for word in _words(name)}
+    kept = [
+        word
+        for word in _words(text)
+        if word.casefold() not in _EMPTY | dropped and (word.casefold() not in _VERBS or word.isupper())
+    ]
+    return " ".join(kept)
+
+
+def _about(query: str, subject: Subject) -> Asked:
+    return Asked(query, subject=subject, providers=subject.providers, notes=(f"understood as about {subject.name}",))
+
+
+def _is_part(query: str) -> bool:
+    """Whether a question asks for parts of an operation and names none."""
+    words = {word.lower() for word in _words(query)} - _EMPTY
+    asked = {word for word in words if _VERBS.get(word) != "get"}
+    return bool(asked) and asked <= _PARTS
+
+
+def _acts(query: str, words: Sequence[str]) -> bool:
+    """Whether something else is to be done with it ("the one to delete it"), and not to be said of it."""
+    if _SELF.search(query):
+        return True
+    verbs = [_VERBS[word.lower()] for word in words if word.lower() in _VERBS]
+    return any(verb not in ("get", "start") for verb in verbs) and not re.search(
+        r"\b(?:parameters?|its)\b", query, re.I
+    )
+
+
+def _continued(query: str, words: Sequence[str], last: Turn) -> Asked:
+    """A question that takes over what it does not say: the topic, the action, or where to look."""
+    pronoun, going_on = _PRONOUN.search(query), _GOING_ON.match(query)
+    if not (pronoun or going_on or _SELF.search(query)) or not last.understood:
+        return Asked(query)
+    verb = next((word for word in words if word.lower() in _VERBS), "")
+    objects = topic_of(_OPENING.sub("", query, count=1))
+    if verb and not objects:
+        return _taken(f"{verb} {topic_of(last.understood)}", last)
+    if verb:
+        return Asked(query, providers=last.providers)
+    if not objects:
+        return Asked(query, providers=last.providers)
+    if _is_place(query):
+        topic = topic_of(last.understood, last.providers)
+        action = next((word for word in _words(last.understood) if word.lower() in _VERBS), "")
+        return Asked(text := f"{action} {topic} {objects}".strip(), notes=(f"understood as: {text}",))
+    action = next((word for word in _words(last.understood) if word.lower() in _VERBS), "")
+    return _taken(f"{action} {objects}".strip(), last)
+
+
+def _taken(text: str, last: Turn) -> Asked:
+    return Asked(text, providers=last.providers, notes=(f"understood as: {text}",))
+
+
+def _is_place(query: str) -> bool:
+    """Whether it asks for the same elsewhere: "same in Datadog", "and for GitHub?"; a name begins with a capital."""
+    return re.search(r"\b(?:same|instead)\b|\b(?:in|on|with)\s+\w|\bfor\s+[A-Z]", query) is not None
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text[:2_000])

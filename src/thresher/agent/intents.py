@@ -1,0 +1,133 @@
+"""Says what a question wants: to find something, to read about it, figures, or to be shown how it is done.
+
+A linear head on the embeddings of shipped lines decides, the same head that the router of packs has; it is fitted once
+a process, at the first question. Without an encoder a few words decide.
+
+Invariant: a question that is like none of the lines is a search, with low confidence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, cast, get_args
+
+import numpy as np
+
+from thresher.agent.records import IntentType
+from thresher.core import EncoderError, Tenant
+from thresher.embedding import Encoder
+from thresher.knowledge.intents import Head, fit_head
+from thresher.search import text_vectors
+from thresher.store import Database
+
+TYPES: Final = cast("tuple[IntentType, ...]", get_args(IntentType))
+UNRECOGNISED: Final = 0.3
+"""The most confidence in a search that nothing but the lack of another wish speaks for."""
+LEAST: Final = 0.4
+"""A wish of a lower probability is none."""
+WORDS_CONFIDENCE: Final = 0.5
+_OTHER: Final = "other"
+_CLASSES: Final = (*TYPES, _OTHER)
+_LINES: Final = Path(__file__).with_name("lines")
+
+_SIGNS: Final[Mapping[IntentType, re.Pattern[str]]] = {
+    "tutorial": re.compile(
+        r"\b(?:step[- ]by[- ]step|walk(?: me)? through|walkthrough|tutorial|guide|get(?:ting)? started|quick ?start|"
+        r"(?:example|sample) (?:code|script)|snippet|teach|curl|python|httpx|how do i (?:use|call))\b",
+        re.I,
+    ),
+    "analytics": re.compile(
+        r"\b(?:usage|statistics|analytics|analy[sz]e|metrics of|how (?:many|often|slow|fast|popular)|top|rising|"
+        r"trend\w*|latency|zero[- ]results?|improve\w*|score|findings|lint)\b",
+        re.I,
+    ),
+    "endpoint_info": re.compile(
+        r"\b(?:parameters?|arguments?|fields?|details?|describe|schema|columns|headers?|scopes?|status codes?|body|"
+        r"responses?|returns?)\b",
+        re.I,
+    ),
+    "search": re.compile(r"\b(?:find|search|list|which|is there|how (?:do|can) i|endpoint|where|look for)\b", re.I),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a question wants.
+
+    Attributes:
+        type: Nothing recognised is a search.
+        confidence: 0 to 1.
+        degraded: Why this is weaker than it could be; empty else.
+    """
+
+    type: IntentType
+    confidence: float
+    degraded: str = ""
+
+
+def training_lines() -> Mapping[str, tuple[str, ...]]:
+    """The shipped lines by class: the types, and `other` for what is none of them."""
+    texts = {name: (_LINES / f"{name}.txt").read_text(encoding="utf-8") for name in _CLASSES}
+    return {name: tuple(line for line in text.splitlines() if line.strip()) for name, text in texts.items()}
+
+
+class IntentReader:
+    """Reads what questions want. One per process.
+
+    Args:
+        database: Where the vectors of the lines are kept.
+        encoder: Embeds lines and questions, as the router of packs does, so that each is embedded once.
+    """
+
+    def __init__(self, database: Database, encoder: Encoder) -> None:
+        self._database = database
+        self._encoder = encoder
+        self._fitting = asyncio.Lock()
+        self._head: tuple[str, Head] | None = None
+
+    async def read(self, tenant: Tenant, text: str) -> Wish:
+        """What a question wants; by its words alone where the encoder does not answer."""
+        try:
+            head = await self._fitted(tenant)
+            vectors = await self._encoder.embed_queries([text], prefixed=True)
+        except EncoderError as error:
+            return wish_of_words(text, error.message)
+        return wish_of(np.exp(head.log_probabilities(vectors))[0].tolist())
+
+    async def _fitted(self, tenant: Tenant) -> Head:
+        model = (await self._encoder.warm()).id
+        async with self._fitting:
+            if self._head is None or self._head[0] != model:
+                self._head = model, await self._fit(tenant)
+            return self._head[1]
+
+    async def _fit(self, tenant: Tenant) -> Head:
+        lines = await asyncio.to_thread(training_lines)
+        texts = [line for name in _CLASSES for line in lines[name]]
+        labels = np.repeat(np.arange(len(_CLASSES)), [len(lines[name]) for name in _CLASSES]).astype(np.int32)
+        found = await text_vectors(self._database, tenant, self._encoder, texts, prefixed=True)
+        return await asyncio.to_thread(fit_head, found.vectors, labels, len(_CLASSES))
+
+
+def wish_of(probabilities: list[float]) -> Wish:
+    """The wish that class probabilities speak for, in the order of the types, `other` last."""
+    best = max(range(len(TYPES)), key=probabilities.__getitem__)
+    if probabilities[best] < max(LEAST, probabilities[-1]):
+        return Wish("search", round(min(UNRECOGNISED, probabilities[0]), 3))
+    return Wish(TYPES[best], round(probabilities[best], 3))
+
+
+def wish_of_words(text: str, reason: str) -> Wish:
+    """The wish that words speak for, for lack of an encoder.
+
+    Args:
+        text: The question.
+        reason: Why there is none.
+    """
+    degraded = f"what the question wants was read from its words alone: {reason}"
+    found: IntentType | None = next((name for name, sign in _SIGNS.items() if sign.search(text)), None)
+    return Wish(found or "search", WORDS_CONFIDENCE if found else UNRECOGNISED / 2, degraded)

@@ -1,0 +1,73 @@
+"""Answers from documents: passages that answer a question, and a document's lines.
+
+Invariant: texts go out verbatim, clipped and saying so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from thresher.agent.inquiries import Findings, Inquiry, Item, given, record_of, rows_of, texts_of
+from thresher.agent.records import Call, Subject
+from thresher.agent.toolbox import Outcome, Toolbox
+from thresher.core import shortened
+
+SEARCH: Final = "search_documents"
+READ: Final = "read_document"
+PASSAGES: Final = 5
+TEXT_CHARACTERS: Final = 600
+READ_BUDGET: Final = 2_000
+
+
+async def find_passages(box: Toolbox, inquiry: Inquiry) -> Findings:
+    """Passages of all repositories."""
+    return found_passages(await box.call(Call(SEARCH, {"query": inquiry.text, "limit": PASSAGES})))
+
+
+def found_passages(outcome: Outcome) -> Findings:
+    """What `search_documents` has answered."""
+    if outcome.problem:
+        return Findings(problems=(outcome.problem,))
+    data = outcome.data
+    items = [_passage(row) for row in rows_of(data, "passages")]
+    cursor, degraded = data.get("cursor"), data.get("degraded")
+    return Findings(
+        results=tuple(items),
+        total=len(items),
+        relevance=0.5 if items and not data.get("hint") else 0.1 * bool(items),
+        notes=(f"limited search of documents: {degraded}",) if degraded else (),
+        more=replace(outcome.call, arguments={**outcome.call.arguments, "cursor": cursor}) if cursor else None,
+        subjects=tuple(map(_subject, items)),
+    )
+
+
+def read(outcome: Outcome) -> Findings:
+    """What `read_document` has answered."""
+    if outcome.problem:
+        return Findings(problems=(outcome.problem,))
+    about = outcome.call.arguments
+    item = {"kind": "page", "tool": READ, **about, "text": str(outcome.data.get("content") or "")}
+    subject = Subject("passage", f"{about.get('path')} ({about.get('repository')})", outcome.call)
+    return Findings((item,), 1, 1.0, subjects=(subject,))
+
+
+def _passage(row: Mapping[str, Any]) -> Item:
+    part = record_of(row, "part")
+    text = str(row.get("text") or "").strip()
+    place = {"repository": row.get("repository"), "path": part.get("path")}
+    lines = f"{part.get('first_line')}-{part.get('last_line')}"
+    return {
+        "kind": "passage",
+        "tool": SEARCH,
+        **given({"title": row.get("title"), **place, "heading": list(texts_of(part, "heading_path"))}),
+        "lines": lines,
+        "text": shortened(text, TEXT_CHARACTERS),
+        "next": {"tool": READ, "arguments": {**place, "lines": lines}},
+    }
+
+
+def _subject(item: Mapping[str, Any]) -> Subject:
+    call = Call(READ, {**item["next"]["arguments"], "budget": READ_BUDGET})
+    return Subject("passage", f"{item.get('path')} ({item.get('repository')})", call)
