@@ -6,8 +6,10 @@ Uses: core.
 """
 
 from thresher.openapi.description import Description, read_description
+from thresher.openapi.examples import best_example, checked_example, example_of
 from thresher.openapi.facts import tips_of
 from thresher.openapi.limits import LIMITS, Limits
+from thresher.openapi.plain_schemas import Check, Direction
 from thresher.openapi.records import (
     Body,
     Content,
@@ -30,15 +32,18 @@ from thresher.openapi.records import (
 )
 from thresher.openapi.references import MISSING, Missing
 from thresher.openapi.rules import RULES, Hit, Rule, Scores, find_problems, finding_of, score
+from thresher.openapi.shapes import Shape, shape_of
 
 __all__ = [
     "LIMITS",
     "MISSING",
     "RULES",
     "Body",
+    "Check",
     "Content",
     "Description",
     "Dialect",
+    "Direction",
     "Edit",
     "Finding",
     "Hit",
@@ -59,9 +64,13 @@ __all__ = [
     "SecurityScheme",
     "Severity",
     "Tag",
+    "best_example",
+    "checked_example",
+    "example_of",
     "find_problems",
     "finding_of",
     "read_description",
     "score",
+    "shape_of",
     "tips_of",
 ]

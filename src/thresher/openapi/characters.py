@@ -22,7 +22,9 @@ def readable(text: str, notes: Notes) -> str:
     if found is None:
         return text
     line = text.count("\n", 0, found.start()) + 1
-    notes.add("bad-character", f"Line {line} holds a control character (U+{ord(found[0]):04X}). Take it out.")
+    notes.add(
+        "bad-character", f"Line {line} holds a control character (U+{ord(found[0]):04X}). Take it out.", line=line
+    )
     return _UNREADABLE.sub(REPLACED, text)
 
 

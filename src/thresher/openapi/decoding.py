@@ -36,7 +36,7 @@ def decoded(data: bytes, notes: Notes) -> str:
         notes.add(
             "bad-encoding",
             f"Line {line} holds octets that are not {encoding.upper()}; {many} were replaced. Save the file as UTF-8.",
-            "",
+            line=line,
         )
         return text
 

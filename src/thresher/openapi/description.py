@@ -15,7 +15,7 @@ from thresher.openapi.digests import Digests
 from thresher.openapi.frame import read_schemes, read_security, read_servers, read_tags
 from thresher.openapi.limits import LIMITS, Limits
 from thresher.openapi.loading import Format, Loaded, load
-from thresher.openapi.notes import Notes
+from thresher.openapi.notes import Note, Notes
 from thresher.openapi.operations import read_operations
 from thresher.openapi.positions import Positions
 from thresher.openapi.records import Dialect, Json, Operation, Place, Problem, Requirement, SecurityScheme, Tag
@@ -61,12 +61,17 @@ class Description:
         self.security: tuple[Requirement, ...] | None = read_security(context, context.root, "")
         self.operations: tuple[Operation, ...] = _operations(context, limits)
         note_broken(context.root, context.references, context.notes)
-        self._notes = context.notes.all()
+        self._notes = tuple(context.notes.kept)
+        self._unlisted = context.notes.beyond
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
-        """What could not be read and was left out, with its lines."""
-        return tuple(Problem(each.code, each.message, self.place(each.pointer)) for each in self._notes)
+        """What could not be read and was left out, in the order of the text."""
+        placed = (Problem(each.code, each.message, self._placed(each)) for each in self._notes)
+        listed = sorted(placed, key=lambda each: (each.place.line, each.place.column))
+        if self._unlisted:
+            listed.append(Problem("more-problems", f"{self._unlisted:,} more problems are not listed.", Place("")))
+        return tuple(listed)
 
     @property
     def schemas(self) -> Mapping[str, Json]:
@@ -97,6 +102,9 @@ class Description:
         """Where something stands: its key, or the entry of a list; that of its nearest holder where it is absent."""
         line, column = self._positions.line(pointer)
         return Place(pointer, line, column)
+
+    def _placed(self, note: Note) -> Place:
+        return Place(note.pointer, note.line, 1) if note.line else self.place(note.pointer)
 
     @cached_property
     def _positions(self) -> Positions:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Final, cast
+from collections.abc import Sequence
+from typing import Final
 
 from thresher.core import InvalidInput
-from thresher.openapi.limits import Limits, too_deep
+from thresher.openapi.limits import Limits, check_depth, too_deep
 from thresher.openapi.notes import Notes, doubled
 from thresher.openapi.positions import JsonIndex
 from thresher.openapi.records import Json
@@ -20,11 +20,13 @@ class JsonBroken(Exception):
 
     Args:
         what: Where and why, in a sentence without its full stop.
+        line: From 1.
     """
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, line: int) -> None:
         super().__init__(what)
         self.what = what
+        self.line = line
 
     def refusal(self) -> InvalidInput:
         """The error for the caller."""
@@ -52,7 +54,7 @@ def read_json(text: str, limits: Limits, notes: Notes) -> Json:
         )
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise JsonBroken(f"The JSON cannot be read: {error.msg}, at {where}") from error
+        raise JsonBroken(f"The JSON cannot be read: {error.msg}, at {where}", error.lineno) from error
     except RecursionError as error:
         raise too_deep(limits) from error
     check_depth(value, limits)
@@ -60,25 +62,6 @@ def read_json(text: str, limits: Limits, notes: Notes) -> Json:
         for pointer, key, first, last in JsonIndex(text).doubled():
             notes.add("duplicate-key", doubled(key, first, last), pointer)
     return value
-
-
-def check_depth(value: Json, limits: Limits) -> None:
-    """Refuse what is nested too deeply.
-
-    Raises:
-        InvalidInput: It is.
-    """
-    level = [value]
-    for _ in range(limits.depth):
-        level = [child for each in level for child in _children(each) if isinstance(child, dict | list)]
-        if not level:
-            return
-    raise too_deep(limits)
-
-
-def _children(value: Json) -> Iterable[Json]:
-    """What a list or a mapping holds."""
-    return cast("dict[str, Json]", value).values() if isinstance(value, dict) else cast("list[Json]", value)
 
 
 def _whole(digits: str) -> int | str:

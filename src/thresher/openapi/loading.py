@@ -72,5 +72,5 @@ def _value(text: str, limits: Limits, notes: Notes) -> tuple[Json, str, Format]:
             value = YamlValues(limits, notes).read(shown)
         except InvalidInput:
             raise broken.refusal() from broken
-        notes.add("not-json", f"{broken.what}; it was read as YAML, which allows that.")
+        notes.add("not-json", f"{broken.what}; it was read as YAML, which allows that.", line=broken.line)
         return value, shown, "yaml"

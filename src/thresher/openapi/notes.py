@@ -16,11 +16,13 @@ class Note:
         code: Stable name.
         message: What is wrong, and what to do.
         pointer: Where.
+        line: Where the reader of the text knew it; 0 where the pointer tells.
     """
 
     code: str
     message: str
     pointer: str = ""
+    line: int = 0
 
 
 def doubled(key: str, first: int, last: int) -> str:
@@ -34,21 +36,13 @@ class Notes:
     """The problems of one reading, each once, the first `cap` of them."""
 
     cap: int
-    kept: dict[tuple[str, str, str], Note] = field(default_factory=dict[tuple[str, str, str], Note])
+    kept: dict[Note, None] = field(default_factory=dict["Note", None])
     beyond: int = 0
 
-    def add(self, code: str, message: str, pointer: str = "") -> None:
+    def add(self, code: str, message: str, pointer: str = "", line: int = 0) -> None:
         """Keep a problem."""
-        key = (code, pointer, message)
-        if key in self.kept:
-            return
-        if len(self.kept) >= self.cap:
+        note = Note(code, message, pointer, line)
+        if len(self.kept) < self.cap:
+            self.kept[note] = None
+        elif note not in self.kept:
             self.beyond += 1
-            return
-        self.kept[key] = Note(code, message, pointer)
-
-    def all(self) -> tuple[Note, ...]:
-        """Those kept, and one that counts the others."""
-        if not self.beyond:
-            return tuple(self.kept.values())
-        return (*self.kept.values(), Note("more-problems", f"{self.beyond:,} more problems are not listed."))

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, cast
 import yaml
 
 from thresher.core import InvalidInput
-from thresher.openapi.limits import Limits, too_deep
+from thresher.openapi.limits import Limits, check_depth, too_deep
 from thresher.openapi.notes import Notes, doubled
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Json
@@ -36,6 +36,8 @@ _PREFIX: Final = "tag:yaml.org,2002:"
 _KNOWN: Final = frozenset(_PREFIX + name for name in ("str", "int", "float", "bool", "null", "map", "seq")) | {"!"}
 _TEXT: Final = frozenset({_PREFIX + "str", "!"})
 _ENTRY: Final = 8
+"""Characters that a value counts for besides its own."""
+_CLIP: Final = 80
 _DROPPED: Final = "\0dropped"
 """In place of a key that cannot be one, or that is a merge: its value is not put under it."""
 
@@ -97,6 +99,7 @@ class YamlValues:
         self._notes = notes
         self._frames: list[_Frame] = [_Frame([], "", 0)]
         self._size = 0
+        self._added = 0
         self._anchors: dict[str, tuple[Json, int]] = {}
         self._documents = 0
         self._handlers: Mapping[type, Callable[[Event], None]] = {
@@ -127,6 +130,8 @@ class YamlValues:
         finally:
             parser.dispose()
         values = self._frames[0].value
+        if self._added:
+            check_depth(values, self._limits)
         return values[0] if isinstance(values, list) and values else None
 
     def _consume(self, following: Callable[[], Event]) -> None:
@@ -143,9 +148,8 @@ class YamlValues:
                 self._documents += 1
                 if self._documents > 1:
                     line = event.start_mark.line + 1
-                    self._notes.add(
-                        "more-documents", f"Another document begins at line {line}; only the first is read."
-                    )
+                    said = f"Another document begins at line {line}; only the first is read."
+                    self._notes.add("more-documents", said, line=line)
                     return
 
     def _scalar(self, event: Event) -> None:
@@ -158,7 +162,7 @@ class YamlValues:
         if tag is None:
             value = plain_value(text) if event.implicit[0] else text
         else:
-            self._check_tag(tag)
+            self._check_tag(event)
             value = plain_value(text) if tag in _KNOWN and tag not in _TEXT else text
         self._size += len(text) + _ENTRY
         if event.anchor:
@@ -183,12 +187,9 @@ class YamlValues:
     def _open(self, event: Event) -> None:
         frame = self._frames[-1]
         if frame.key is None and type(frame.value) is dict:
-            line = event.start_mark.line + 1
-            self._notes.add(
-                "complex-key", f"The key at line {line} is a list or a mapping; it is left out.", self._pointer()
-            )
+            self._note("complex-key", "A key is a list or a mapping; it is left out.", event)
         if event.tag is not None:
-            self._check_tag(event.tag)
+            self._check_tag(event)
         if len(self._frames) > self._limits.depth:
             raise too_deep(self._limits)
         value: dict[str, Json] | list[Json] = {} if type(event) is yaml.MappingStartEvent else []
@@ -212,18 +213,15 @@ class YamlValues:
         frame = self._frames[-1]
         value, size = self._anchors.get(event.anchor, (None, 0))
         if event.anchor not in self._anchors:
-            line = event.start_mark.line + 1
             circular = any(one.anchor == event.anchor for one in self._frames)
-            code, what = (
-                ("circular-alias", "holds itself") if circular else ("unknown-alias", "is not defined before it")
-            )
-            self._notes.add(
-                code, f"The alias *{event.anchor[:80]} at line {line} {what}; it is read as null.", self._pointer()
-            )
+            what = "holds itself" if circular else "is not defined before it"
+            said = f"The alias *{event.anchor[:_CLIP]} {what}; it is read as null."
+            self._note("circular-alias" if circular else "unknown-alias", said, event)
         self._size += size
-        if self._size > self._limits.expanded:
+        self._added += size
+        if self._added > self._limits.aliased:
             raise InvalidInput(
-                f"The description's aliases expand to more than {self._limits.expanded:,} characters.",
+                f"The description's aliases expand to more than {self._limits.aliased:,} characters.",
                 hint="Write out fewer repetitions, or use $ref instead of YAML anchors.",
             )
         if frame.key is None and type(frame.value) is dict:
@@ -252,11 +250,13 @@ class YamlValues:
         for key, value in cast("dict[str, Json]", merged).items():
             frame.value.setdefault(key, value)
 
-    def _check_tag(self, tag: str) -> None:
-        if tag not in _KNOWN:
-            self._notes.add(
-                "tag", f"The tag {tag[:80]!r} is not obeyed; its value is read as if it had none.", self._pointer()
-            )
+    def _check_tag(self, event: Event) -> None:
+        if event.tag not in _KNOWN:
+            said = f"The tag {event.tag[:_CLIP]!r} is not obeyed; its value is read as if it had none."
+            self._note("tag", said, event)
+
+    def _note(self, code: str, message: str, event: Event) -> None:
+        self._notes.add(code, message, self._pointer(), event.start_mark.line + 1)
 
     def _pointer(self) -> str:
         """Where the reading stands."""
