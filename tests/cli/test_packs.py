@@ -56,7 +56,7 @@ def test_lint_of_everything_looks_at_what_a_client_here_would_see(
     nearly = [item["pack"] for item in answer["findings"] if item["check"] == "near-duplicate"]
 
     assert code == 1
-    assert answer["packs"] == ["databases", "documents", "git", "tools", twice.name]
+    assert answer["packs"] == ["apis", "databases", "documents", "git", "tools", twice.name]
     assert errors == [("twice", "duplicate", "examples.txt:1")]
     assert nearly == ["twice"]
 
@@ -90,13 +90,13 @@ def test_packs_are_exported_by_name_by_folder_and_all(alone: Path, capsys: pytes
 
     assert run(["packs", "export", "--skills", "out"]) == 0
     assert run(["packs", "export", "git", "./.claude/skills", "--skills", "more", "--json"]) == 0
-    written = json.loads(capsys.readouterr().out.split("\n", 4)[4])["written"]
+    written = json.loads(capsys.readouterr().out.split("\n", 5)[5])["written"]
     (alone / "out" / "git" / "SKILL.md").write_text("mine")
     refused = run(["packs", "export", "--skills", "out"])
     forced = run(["packs", "export", "--skills", "out", "--force"])
 
     assert sorted(path.name for path in (alone / "out").iterdir() if path.is_dir()) == [
-        "databases", "documents", "git", "tools",
+        "apis", "databases", "documents", "git", "tools",
     ]  # fmt: skip
     assert written == ["more/git", "more/links"]
     assert (refused, forced) == (4, 0)
@@ -136,7 +136,7 @@ def test_a_pack_of_a_project_is_trusted_by_what_was_shown(
     assert (unasked.code, wrong.code, done.code, again.code, taken.code) == (2, 4, 0, 0, 0)
     assert f"links@{digest[:12]}" in unasked.err
     assert "## Decision tree" in shown.out
-    assert active == ["databases", "documents", "git", "links", "tools"]
+    assert active == ["apis", "databases", "documents", "git", "links", "tools"]
     assert inert == {"links": "changed"}
     assert changed.digest != digest
 

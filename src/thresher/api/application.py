@@ -10,6 +10,9 @@ from typing import Any, cast
 from fastapi import FastAPI
 
 from thresher import __version__
+from thresher.agent import Assistant
+from thresher.api.apis import operations_router, providers_router
+from thresher.api.assistant import assistant_router
 from thresher.api.audit import audit_router
 from thresher.api.bodies import Bounded
 from thresher.api.context import context_router
@@ -45,11 +48,12 @@ def _name_problems(responses: dict[str, Any]) -> None:
             content[MEDIA_TYPE] = content.pop("application/json")
 
 
-def http_api(services: Services) -> FastAPI:
+def http_api(services: Services, assistant: Assistant) -> FastAPI:
     """The application for every path but `/mcp`.
 
     Args:
         services: What it works with.
+        assistant: Answers questions without a model.
     """
     application = _API(
         title="Thresher",
@@ -71,5 +75,8 @@ def http_api(services: Services) -> FastAPI:
     application.include_router(connections_router(services.databases, services.context.readiness))
     application.include_router(schemas_router(services.databases))
     application.include_router(statements_router(services.databases))
+    application.include_router(providers_router(services.apis, services.context.readiness))
+    application.include_router(operations_router(services.apis))
+    application.include_router(assistant_router(assistant))
     application.include_router(health_router(Watch(services.database, services.encoder)))
     return application

@@ -14,7 +14,9 @@ import typer
 
 from thresher import __version__
 from thresher.cli import (
+    apis,
     approving,
+    asking,
     audit,
     catalogue,
     context,
@@ -59,6 +61,7 @@ def _options(  # pyright: ignore[reportUnusedFunction] - Typer calls it
 
 running.register(application)
 context.register(application)
+asking.register(application)
 approving.register(tools.commands, servers.commands)
 application.add_typer(tools.commands, name="tools")
 application.add_typer(servers.commands, name="servers")
@@ -71,6 +74,7 @@ documents.register(catalogue.commands)
 application.add_typer(catalogue.commands, name="index")
 application.add_typer(documents.commands, name="docs")
 application.add_typer(databases.commands, name="db")
+application.add_typer(apis.commands, name="apis")
 application.add_typer(evaluating.commands, name="eval")
 health.register(application)
 logs.register(application, tools.commands)

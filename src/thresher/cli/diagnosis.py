@@ -121,6 +121,7 @@ def _running(settings: Settings, place: Place) -> Iterator[Check]:
     yield _packs(ask("list_packs"))
     yield _documents(ask("list_repositories"), settings.workers)
     yield _databases(ask("list_connections"))
+    yield _apis(ask("list_api_providers"), settings.workers)
 
 
 def _measured(measure: Callable[[], dict[str, Any]]) -> Check:
@@ -187,6 +188,22 @@ def _databases(connections: list[dict[str, Any]]) -> Check:
         return Check("databases", "warning", "a role that could change its database: " + "; ".join(writing), fix)
     tables = sum(one["tables"] for one in connections)
     return Check("databases", "ok", f"{len(connections)} connections, {tables:,} tables")
+
+
+def _apis(providers: list[dict[str, Any]], workers: int) -> Check:
+    """APIs whose description could not be read, or only in part, or that wait for nobody."""
+    versions = [(one["name"], version) for one in providers for version in one["versions"]]
+    bad = [f"{name} {version['label']} ({version['failure']})" for name, version in versions if version["failure"]]
+    if bad:
+        return Check("apis", "warning", "not read: " + "; ".join(bad), "Mend the cause, then: thresher apis sync NAME.")
+    waiting = sorted({name for name, version in versions if version["state"] == "waiting"})
+    if waiting and not workers:
+        fix = "Set THRESHER_WORKERS to 1 or more here, or run another daemon on this database."
+        return Check("apis", "warning", f"{', '.join(waiting)}: waiting, and no worker runs here", fix)
+    partly = {name for name, version in versions if version["state"] == "ready" and version["problem_count"]}
+    operations = sum(one["operations"] for one in providers)
+    detail = f"{len(providers)} APIs, {operations:,} operations"
+    return Check("apis", "ok", f"{detail}; read in part: {', '.join(sorted(partly))}" if partly else detail)
 
 
 def _port(settings: Settings, place: Place) -> Check:

@@ -3,7 +3,7 @@
 Invariant: a built-in pack has the form that every other pack has, and no right that others lack: what its code can
 reach, `current()` gives to the code of every pack.
 
-Uses: audit, connectors, context, core, embedding, knowledge, llm, services.
+Uses: audit, connectors, context, core, embedding, knowledge, llm, openapi, services.
 """
 
 from importlib.resources import files

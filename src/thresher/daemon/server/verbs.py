@@ -19,7 +19,9 @@ from pydantic import TypeAdapter, ValidationError
 from thresher import __version__
 from thresher.app import App
 from thresher.core import Caller, EncoderError, InvalidInput, NotAllowed, NotFound, Tenant, did_you_mean, nearest, plain
+from thresher.daemon.server.apis import api_verbs
 from thresher.daemon.server.approving import approving_verbs
+from thresher.daemon.server.asking import asking_verbs
 from thresher.daemon.server.auditing import auditing_verbs
 from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.databases import database_verbs
@@ -76,9 +78,10 @@ def build_verbs(
     keys = (verbs.add_key, verbs.list_keys, verbs.revoke_key)
     mine: dict[str, Verb] = {verb.__name__: verb for verb in (*named, *more, *rest, *keys)}
     mine |= {**signing_verbs(app, caller), **approving_verbs(app, caller), **enriching_verbs(app, asking)}
+    mine |= asking_verbs(app, asking)
     mine |= {**measuring_verbs(app, asking), **job_verbs(app, asking), **document_verbs(app, asking)}
     mine |= auditing_verbs(app, verbs.of_tenant, is_owner=is_owner)
-    mine |= database_verbs(app, asking)
+    mine |= {**database_verbs(app, asking), **api_verbs(app, asking)}
     mine |= {**intent_verbs(app, asking, verbs.of_tenant), **pack_verbs(app, asking, is_owner=is_owner)}
     return mine
 
