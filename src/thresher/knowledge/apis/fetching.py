@@ -84,10 +84,10 @@ async def read_source(source: Source, seen: Seen = Seen()) -> Read:
 
 async def _fetch(source: Source, seen: Seen) -> Read:
     address = source.location
-    # Whoever may reach public addresses only must not do it through a proxy, which resolves names by itself.
-    async with httpx.AsyncClient(timeout=_TIMEOUT, trust_env=not source.guarded) as client:
+    # A proxy resolves names by itself, so what is to be judged must not go through one.
+    async with httpx.AsyncClient(timeout=_TIMEOUT, trust_env=not source.keyed) as client:
         for _ in range(_REDIRECTS + 1):
-            request = await _request(client, address, seen, guarded=source.guarded)
+            request = await _request(client, address, seen, guarded=source.is_guarded(address))
             try:
                 answer = await client.send(request, stream=True)
             except (httpx.TransportError, httpx.InvalidURL) as error:
@@ -124,7 +124,7 @@ async def _public(host: str, port: int) -> str:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise SourceUnavailable(f"There is no host {host}.", hint="Check the address.") from None
-    addresses = [str(entry[4][0]) for entry in found]
+    addresses = sorted((str(entry[4][0]) for entry in found), key=lambda address: ":" in address)
     if not addresses or not all(is_public(address) for address in addresses):
         raise NotAllowed(
             f"With a key, {host} may not be reached: it is not public.",
@@ -156,6 +156,10 @@ def _next(address: str, answer: httpx.Response) -> str:
         following = str(httpx.URL(address).join(answer.headers["location"]))
     except (KeyError, httpx.InvalidURL):
         raise InvalidInput(f"{address} redirects to nowhere.", hint="Give the address that it ends at.") from None
+    if address.startswith("https:") and not following.startswith("https:"):
+        raise InvalidInput(
+            f"{address} redirects to an address that is not encrypted.", hint="Give the address that it ends at."
+        )
     return checked_address(following)
 
 

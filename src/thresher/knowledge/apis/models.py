@@ -52,6 +52,7 @@ class Version:
         job: Id of the job that reads or embeds it; 0 without one.
         counts: What the last sync that found another text did.
         title: `info.title` as written.
+        id: Row id.
     """
 
     label: str
@@ -69,6 +70,7 @@ class Version:
     job: int = 0
     counts: SyncCounts = SyncCounts()
     title: str = ""
+    id: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from thresher.core import Conflict, InvalidInput, NotFound, did_you_mean, nearest
 from thresher.knowledge.apis.heads import ProviderHead
+from thresher.knowledge.apis.models import Provider
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _LABEL: Final = re.compile(r"[A-Za-z0-9][\w.+-]{0,62}")
@@ -24,6 +25,7 @@ _VERSION: Final = re.compile(r"""^[ \t]+version:[ \t]*["']?([^"'#\s][^"'#\n]*)""
 _MOST_ALIASES: Final = 16
 _LONGEST_ALIAS: Final = 63
 _LONGEST_TITLE: Final = 120
+_DIALECT: Final = re.compile(rb"""^["']?(?:openapi|swagger)["']?[ \t]*:""", re.MULTILINE)
 _HEAD: Final = 1 << 20
 """Characters of a YAML description in which its version is looked for before it is read."""
 PLAIN_LABEL: Final = "default"
@@ -112,7 +114,7 @@ def checked_base(url: str) -> str:
     return text.rstrip("/")
 
 
-def check_free(wanted: Sequence[str], seen: Iterable[ProviderHead], *, beside: str = "") -> None:
+def check_free(wanted: Sequence[str], seen: Iterable[ProviderHead | Provider], *, beside: str = "") -> None:
     """Refuse names that others go by.
 
     Args:
@@ -162,7 +164,7 @@ def labels_of(sources: Sequence[str], declared: Sequence[str]) -> tuple[str, ...
 
 def declared_in(data: bytes) -> str:
     """What a description says of its version, found without reading it wholly; empty where that is not easy."""
-    if data[:200].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+    if _is_json(data):
         return _in_json(data)
     head = data[:_HEAD].decode("utf-8", "replace").replace("\r\n", "\n") + "\n"
     info = _INFO.search(head)
@@ -170,14 +172,29 @@ def declared_in(data: bytes) -> str:
     return found[1].strip() if found else ""
 
 
+def looks_readable(data: bytes) -> bool:
+    """Whether bytes are a description at the first look; others are to be read before anything is kept of them."""
+    if _is_json(data):
+        return not {"openapi", "swagger"}.isdisjoint(_root(data))
+    return _DIALECT.search(data) is not None
+
+
+def _is_json(data: bytes) -> bool:
+    return data[:200].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+
+
 def _in_json(data: bytes) -> str:
+    info: Any = _root(data).get("info")
+    version: Any = cast("dict[str, Any]", info).get("version") if isinstance(info, dict) else None
+    return str(version) if isinstance(version, str | int | float) else ""
+
+
+def _root(data: bytes) -> dict[str, Any]:
     try:
         root: Any = json.loads(data)
     except (ValueError, RecursionError):
-        return ""
-    info: Any = cast("dict[str, Any]", root).get("info") if isinstance(root, dict) else None
-    version: Any = cast("dict[str, Any]", info).get("version") if isinstance(info, dict) else None
-    return str(version) if isinstance(version, str | int | float) else ""
+        return {}
+    return cast("dict[str, Any]", root) if isinstance(root, dict) else {}
 
 
 def _label(source: str, declared: str) -> str:

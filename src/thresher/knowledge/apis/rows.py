@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from thresher.core import shortened
+from thresher.knowledge.apis import wording
 from thresher.knowledge.apis.heads import endpoint_id
-from thresher.knowledge.apis.wording import Worder
-from thresher.openapi import Description, Operation
+from thresher.openapi import Description, Operation, tips_of
 from thresher.store import clean
 
-FORM: Final = 1
-"""To be raised when operations are worded in another way, so that all of them are made again."""
+FORM: Final = f"1.{wording.FORM}"
+"""Another one whenever other things are stored of an operation, so that all of them are made again."""
 _DESCRIPTION: Final = 600
 _LONGEST_KEY: Final = 2_000
 """Characters of a path or an id: longer ones are cut in what is stored, since they are parts of keys."""
@@ -47,9 +47,10 @@ def prepared(description: Description, provider: str, label: str) -> Prepared:
         provider: Name of its provider.
         label: Of the version.
     """
-    worder = Worder(description, provider)
+    worder = wording.Worder(description, provider)
     rows = [
-        _row(operation, ordinal, endpoint_id(provider, label, operation.method, operation.path), worder)
+        _row(ordinal, operation, description, worder.worded(operation))
+        | {"endpoint": endpoint_id(provider, label, operation.method, operation.path)}
         for ordinal, operation in enumerate(description.operations)
     ]
     distinct = {(row["method"], row["path"]): row for row in reversed(rows)}
@@ -69,9 +70,8 @@ def prepared(description: Description, provider: str, label: str) -> Prepared:
     return Prepared(version, list(reversed(distinct.values())))
 
 
-def _row(operation: Operation, ordinal: int, endpoint: str, worder: Worder) -> dict[str, Any]:
+def _row(ordinal: int, operation: Operation, description: Description, worded: wording.Wording) -> dict[str, Any]:
     row = {
-        "endpoint": endpoint,
         "method": operation.method,
         "path": operation.path[:_LONGEST_KEY],
         "operation_id": operation.operation_id[:_LONGEST_KEY],
@@ -80,12 +80,12 @@ def _row(operation: Operation, ordinal: int, endpoint: str, worder: Worder) -> d
         "tags": list(operation.tags[:_TAGS]),
         "parameters": _parameters(operation),
         "body": _body(operation),
-        "tips": [],
+        "tips": list(tips_of(operation, description)),
         "deprecated": operation.deprecated,
         "pointer": operation.pointer,
         "ordinal": ordinal,
         "digest": operation.digest,
-        "wording": worder.worded(operation).document(),
+        "wording": worded.document(),
     }
     return cast("dict[str, Any]", _cleaned(row))
 

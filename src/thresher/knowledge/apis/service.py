@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from thresher.core import Caller, Settings
 from thresher.embedding import CrossEncoder
 from thresher.jobs import Jobs
+from thresher.knowledge.apis.listing import Listing, named
 from thresher.knowledge.apis.models import (
     DEFAULT_BUDGET,
     DEFAULT_LIMIT,
@@ -53,6 +54,7 @@ class ApiService:
         self._crossing = crossing
         self._chat = chat
         self._shelf = Shelf(database)
+        self._listing = Listing(database, index, jobs)
         self._providers = Providers(database, index, jobs, self._shelf, settings)
 
     async def add(
@@ -87,7 +89,8 @@ class ApiService:
             SourceUnavailable: A server does not answer.
         """
         wanted = wanted_of(name, display_name, aliases, base_url)
-        return await self._providers.add(caller, wanted, sources, version=version, replace=replace)
+        await self._providers.add(caller, wanted, sources, version=version, replace=replace)
+        return await self.provider(caller, name)
 
     async def sync(self, caller: Caller, name: str, version: str = "") -> Provider:
         """Read sources again, and take over what has changed; what cannot be read keeps what was.
@@ -103,7 +106,7 @@ class ApiService:
             InvalidInput: None of the sources can be read.
             SourceUnavailable: No server answers.
         """
-        return await self._providers.sync(caller, name, version)
+        return await self._listing.shown(caller, await self._providers.sync(caller, name, version))
 
     async def remove(self, caller: Caller, name: str, version: str = "") -> None:
         """Forget a provider, or one of its versions, with everything that was indexed of it.
@@ -121,11 +124,11 @@ class ApiService:
             NotFound: There is no such provider.
             NotAllowed: It is the tenant's, and the caller a user.
         """
-        return await self._providers.set_active(caller, name, active=active)
+        return await self._listing.shown(caller, await self._providers.set_active(caller, name, active=active))
 
     async def list_providers(self, caller: Caller, *, include_inactive: bool = True) -> tuple[Provider, ...]:
         """The providers that the caller sees, by name; a user's own hides the tenant's of the same name."""
-        return await self._providers.listed(caller, include_inactive=include_inactive)
+        return await self._listing.listed(caller, include_inactive=include_inactive)
 
     async def provider(self, caller: Caller, name: str) -> Provider:
         """One of them, by name or alias.
@@ -133,7 +136,7 @@ class ApiService:
         Raises:
             NotFound: There is none; the hint offers near ones.
         """
-        return await self._providers.get(caller, name)
+        return await self._listing.shown(caller, named(await self._shelf.directory(caller), name))
 
     async def catch_up(self, caller: Caller) -> list[str]:
         """Have those of the caller's descriptions indexed again, in the background, that another model embedded.

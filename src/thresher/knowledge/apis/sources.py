@@ -30,17 +30,22 @@ class Source:
 
     Attributes:
         location: An absolute path, or an address.
-        guarded: Whether only public addresses may be reached for it: somebody with a key asked, and the settings do
-            not name it.
+        keyed: Whether somebody with a key asked.
+        named: What the settings name: folders and addresses.
     """
 
     location: str
-    guarded: bool = False
+    keyed: bool = False
+    named: tuple[str, ...] = ()
 
     @property
     def remote(self) -> bool:
         """Whether it is an address."""
         return is_remote(self.location)
+
+    def is_guarded(self, address: str) -> bool:
+        """Whether an address on the way, such as that of a redirect, may only be reached where it is public."""
+        return self.keyed and not _is_named(address, self.named)
 
 
 def is_remote(location: str) -> bool:
@@ -65,17 +70,16 @@ def source_of(text: str, caller: Caller, settings: Settings) -> Source:
     if not text or len(text) > _LONGEST or not text.isprintable():
         raise InvalidInput("A source is needed.", hint="Give a file, or the address of an API description.")
     if "://" in text and not text.startswith("file://"):
-        location = checked_address(text)
-        return Source(location, caller.keyed and not _is_named(location, settings))
+        return Source(checked_address(text), caller.keyed, settings.api_sources)
     try:
         location = _file(_path_of(text), caller)
     except (NotFound, InvalidInput):
         if caller.keyed:
             raise _refusal() from None
         raise
-    if caller.keyed and not _is_named(location, settings):
+    if caller.keyed and not _is_named(location, settings.api_sources):
         raise _refusal()
-    return Source(location)
+    return Source(location, caller.keyed, settings.api_sources)
 
 
 def checked_address(text: str) -> str:
@@ -171,9 +175,9 @@ def _file(text: str, caller: Caller) -> str:
     return str(found)
 
 
-def _is_named(location: str, settings: Settings) -> bool:
+def _is_named(location: str, named: tuple[str, ...]) -> bool:
     """Whether the settings name a source, or something above it."""
-    return any(_is_below(location, prefix) for prefix in settings.api_sources)
+    return any(_is_below(location, prefix) for prefix in named)
 
 
 def _is_below(location: str, prefix: str) -> bool:

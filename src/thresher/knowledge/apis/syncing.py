@@ -46,6 +46,11 @@ class Syncing:
         self._database = database
         self._index = index
 
+    @property
+    def runs(self) -> bool:
+        """Whether a model is known to run, so that it can be told what it has embedded."""
+        return bool(self._index.edition(KIND))
+
     async def run(self, tenant: Tenant, version: int, report: Report) -> None:
         """Do all that is still to do for a version; one that is gone is fine.
 
@@ -78,20 +83,24 @@ class Syncing:
         if standing is None:
             return False
         digest = standing.wanted or standing.digest
-        if not digest or (not standing.wanted and _is_formed(standing)):
+        if not digest or (not standing.wanted and standing.form == FORM):
             return True
         body = await queries.read_document(self._database, tenant, version, digest)
         if body is None:  # newer bytes took its place
             return True
         new = await asyncio.to_thread(_prepare, body, standing)
-        await run_retrying(self._database, tenant, lambda link: _write(link, tenant, standing, digest, new))
+        await run_retrying(self._database, tenant, lambda link: _write(link, tenant, version, digest, new))
         return True
 
     async def put(self, tenant: Tenant, version: int) -> None:
         """Have the operations of a version found by their words, as the rows say."""
+        put: list[int] = []
         while True:
             standing = await self._standing(tenant, version)
-            if standing is None or not self.is_due(standing):
+            if standing is None:  # it was removed meanwhile; what was put is taken out again
+                await self._index.remove(tenant, KIND, put)
+                return
+            if not self.is_due(standing):
                 return
             async with self._database.transaction(tenant) as link:
                 gone = await queries.gone_ids(link, tenant, version)
@@ -99,6 +108,7 @@ class Syncing:
             await self._index.remove(tenant, KIND, gone)
             place = Place(standing.provider, version, standing.owner)
             entries = list(entries_of(place, wordings))
+            put = [entry.id for entry in entries]
             for first in range(0, len(entries), _PUT):
                 await self._index.put(tenant, KIND, entries[first : first + _PUT], embed=False)
             if await run_retrying(
@@ -161,7 +171,7 @@ class Syncing:
     async def _noted(self, link: AsyncConnection, tenant: Tenant, seen: Standing, gone: Sequence[int]) -> bool:
         """Note that a version was put, where its operations are still those that were; False where they are not."""
         now = await queries.standing(link, tenant, version=seen.id, lock=True)
-        if now and now[0].edition != seen.edition:
+        if not now or now[0].edition != seen.edition:
             return False
         await queries.delete_gone(link, tenant, seen.id, gone)
         await queries.set_version(link, tenant, seen.id, indexed=self._note(seen))
@@ -181,33 +191,27 @@ class Syncing:
         return f"{FORM} {standing.digest} {standing.edition} {self._index.edition(KIND)}"
 
 
-def _is_formed(standing: Standing) -> bool:
-    """Whether the rows of a version were made as they would be now."""
-    return standing.indexed.startswith(f"{FORM} ")
-
-
 def _prepare(body: bytes, standing: Standing) -> Prepared:
     description = read_description(zlib.decompress(body), name=standing.source)
     return prepared(description, standing.name, standing.label)
 
 
-async def _write(link: AsyncConnection, tenant: Tenant, seen: Standing, digest: str, new: Prepared) -> None:
+async def _write(link: AsyncConnection, tenant: Tenant, version: int, digest: str, new: Prepared) -> None:
     """Answer from other bytes from now on, all operations at once."""
-    now = await queries.standing(link, tenant, version=seen.id, lock=True)
-    if not now or digest not in (now[0].wanted, now[0].digest):
+    found = await queries.standing(link, tenant, version=version, lock=True)
+    if not found or digest not in (found[0].wanted, found[0].digest):
         return
-    before = await queries.digests(link, tenant, seen.id)
+    now = found[0]
+    before = await queries.digests(link, tenant, version)
     after = {(row["method"], row["path"]): row["digest"] for row in new.rows}
-    await queries.mark_gone(link, tenant, seen.id, [key for key in before if key not in after])
-    await queries.upsert_operations(link, tenant, seen.id, new.rows)
-    counts = counted(before, after)
-    values: dict[str, Any] = {**new.version, "operations": len(after), "digest": digest, "edition": now[0].edition + 1}
-    values |= {"state": "indexing", "failure": "", "indexed": ""}
-    if digest == now[0].wanted:
-        values["wanted"] = ""
-        values["counts"] = counts
-    await queries.set_version(link, tenant, seen.id, **values)
-    await queries.delete_documents(link, tenant, seen.id, [one for one in (digest, now[0].wanted) if one])
+    values: dict[str, Any] = {"wanted": "", "counts": counted(before, after)} if digest == now.wanted else {}
+    if (now.digest, now.form) != (digest, FORM):
+        await queries.mark_gone(link, tenant, version, [key for key in before if key not in after])
+        await queries.upsert_operations(link, tenant, version, new.rows)
+        values |= {**new.version, "operations": len(after), "digest": digest, "form": FORM}
+        values |= {"edition": now.edition + 1, "state": "indexing", "failure": ""}
+    await queries.set_version(link, tenant, version, **values)
+    await queries.delete_documents(link, tenant, version, [digest, "" if digest == now.wanted else now.wanted])
 
 
 def counted(before: Mapping[tuple[str, str], str], after: Mapping[tuple[str, str], str]) -> dict[str, int]:

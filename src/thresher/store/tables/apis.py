@@ -55,6 +55,7 @@ api_version = tenant_table(
     Column("operations", Integer, nullable=False, server_default="0"),
     Column("digest", Text, nullable=False, server_default=""),
     Column("wanted", Text, nullable=False, server_default=""),
+    Column("form", Text, nullable=False, server_default=""),
     Column("indexed", Text, nullable=False, server_default=""),
     Column("problems", JSONB, nullable=False, server_default="[]"),
     Column("problem_count", Integer, nullable=False, server_default="0"),
@@ -72,10 +73,10 @@ api_version = tenant_table(
     UniqueConstraint("tenant_id", "provider_id", "label"),
 )
 """One description of a provider. `source`: path or address, nothing secret; `etag`, `modified`: what its server said of
-it. `digest`: of the bytes that are answered from; `wanted`: of newer ones that are not taken over yet; `indexed`:
-digest and form of what was put into the index wholly. `tags`: [name, description]. `problems`: the first ones, as
-[code, message, pointer, line, column, severity]. `counts`: operations that the last sync added, changed, removed and
-kept. `edition`: raised whenever its operations are others, so that copies know that they are old."""
+it. `digest`: of the bytes that are answered from; `wanted`: of newer ones that are not taken over yet; `form`: how
+the operations are worded; `indexed`: what was put into the index wholly. `tags`: [name, description]. `problems`: the
+first ones, as [code, message, pointer, line, column]. `counts`: operations that the last sync added, changed, removed
+and kept. `edition`: raised whenever its operations are others, so that copies know that they are old."""
 
 api_document = tenant_table(
     "api_document",

@@ -50,6 +50,7 @@ class Standing:
         modified: Likewise.
         digest: Of the bytes that are answered from.
         wanted: Of newer ones.
+        form: How its operations are worded.
         indexed: What was put into the index wholly.
         edition: Raised with every change of its operations.
         state: Where it stands.
@@ -65,6 +66,7 @@ class Standing:
     modified: str
     digest: str
     wanted: str
+    form: str
     indexed: str
     edition: int
     state: str
@@ -128,18 +130,12 @@ async def set_provider(connection: AsyncConnection, tenant: Tenant, provider: in
     return (await connection.execute(query.values(**values).returning(api_provider.c.id))).first() is not None
 
 
-async def put_version(
-    connection: AsyncConnection, tenant: Tenant, provider: int, label: str, **values: Any
-) -> tuple[int, bool]:
-    """Insert a version of a provider, or change the one of this label; its id, and whether it is new."""
-    fresh = insert(api_version).values(tenant_id=tenant.id, provider_id=provider, label=label, **values)
-    number = (await connection.execute(fresh.on_conflict_do_nothing().returning(api_version.c.id))).scalar()
-    if number is not None:
-        return number, True
-    query = update(api_version).where(
-        api_version.c.tenant_id == tenant.id, api_version.c.provider_id == provider, api_version.c.label == label
-    )
-    return (await connection.execute(query.values(**values).returning(api_version.c.id))).scalar_one(), False
+async def put_version(connection: AsyncConnection, tenant: Tenant, provider: int, label: str, *, source: str) -> int:
+    """Insert a version of a provider, or change the one of this label; its id."""
+    row = insert(api_version).values(tenant_id=tenant.id, provider_id=provider, label=label, source=source)
+    keys = [api_version.c.tenant_id, api_version.c.provider_id, api_version.c.label]
+    written = row.on_conflict_do_update(index_elements=keys, set_={"source": source})
+    return (await connection.execute(written.returning(api_version.c.id))).scalar_one()
 
 
 async def set_version(connection: AsyncConnection, tenant: Tenant, version: int, **values: Any) -> bool:
@@ -164,7 +160,7 @@ async def standing(
     query = (
         select(
             *(v.c.id, v.c.provider_id, p.c.owner, p.c.name, v.c.label, v.c.source, v.c.etag, v.c.modified),
-            *(v.c.digest, v.c.wanted, v.c.indexed, v.c.edition, v.c.state),
+            *(v.c.digest, v.c.wanted, v.c.form, v.c.indexed, v.c.edition, v.c.state),
         )
         .join(p, (p.c.tenant_id == v.c.tenant_id) & (p.c.id == v.c.provider_id))
         .where(v.c.tenant_id == tenant.id, ~v.c.removing, ~p.c.removing)
@@ -256,4 +252,5 @@ def _version(row: Any) -> Version:
         job=row.job,
         counts=SyncCounts(**row.counts),
         title=row.title,
+        id=row.id,
     )

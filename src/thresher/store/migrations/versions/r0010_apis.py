@@ -69,7 +69,10 @@ def _versions() -> None:
         sa.Column("servers", postgresql.ARRAY(sa.Text()), server_default="{}", nullable=False),
         sa.Column("tags", postgresql.JSONB(), server_default="[]", nullable=False),
         sa.Column("operations", sa.Integer(), server_default="0", nullable=False),
-        *(sa.Column(name, sa.Text(), server_default="", nullable=False) for name in ("digest", "wanted", "indexed")),
+        *(
+            sa.Column(name, sa.Text(), server_default="", nullable=False)
+            for name in ("digest", "wanted", "form", "indexed")
+        ),
         sa.Column("problems", postgresql.JSONB(), server_default="[]", nullable=False),
         sa.Column("problem_count", sa.Integer(), server_default="0", nullable=False),
         sa.Column("counts", postgresql.JSONB(), server_default="{}", nullable=False),
