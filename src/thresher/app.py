@@ -2,7 +2,8 @@
 
 Invariant: what was opened is closed in the opposite order, however the block ends; no server delays the start.
 
-Uses: api, audit, context, core, embedding, gateway, jobs, knowledge, llm, packs, search, services, store, upstream.
+Uses: agent, api, audit, context, core, embedding, gateway, jobs, knowledge, llm, packs, search, services, store,
+upstream.
 """
 
 from __future__ import annotations
@@ -12,17 +13,19 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from starlette.types import ASGIApp
 
+from thresher.agent import Assistant
 from thresher.api import Door, Origins, http_api, is_loopback
 from thresher.audit import AuditLog
 from thresher.context import ContextService, DocumentSource, SchemaSource, name_datasources
 from thresher.core import Caller, InvalidInput, Settings, Tenant, ThresherError, environment, event
 from thresher.embedding import Encoder, open_cross_encoder, open_encoder
-from thresher.gateway import Expose, build_gateway, http_app, serve_stream_session
+from thresher.gateway import Expose, build_gateway, http_app, open_inside, serve_stream_session
 from thresher.jobs import Jobs, Supervisor
 from thresher.knowledge.apis import TASK as SYNC_TASK
 from thresher.knowledge.apis import ApiService
@@ -54,6 +57,7 @@ class App:
         asgi: The door to the HTTP faces; their lifespan is already running.
         serve_stream: Serves one MCP session over a pair of byte streams, for a caller; None: the owner of this process.
         workers: The processes that do long work.
+        assistant: Answers questions without a model, as a client of the gateway.
         indexing: Ends when every server that was known at the start has been listed, or has failed.
     """
 
@@ -61,6 +65,7 @@ class App:
     asgi: ASGIApp
     serve_stream: Callable[[asyncio.StreamReader, asyncio.StreamWriter, Caller | None], Awaitable[None]]
     workers: Supervisor
+    assistant: Assistant
     indexing: asyncio.Task[None]
 
 
@@ -92,7 +97,8 @@ async def open_app(
         work.begin(services.keys.patrol())
         workers = Supervisor(services.database, settings, TASKS)
         work.begin(workers.run())
-        work.begin(_sweep(services, indexing))
+        assistant = Assistant(partial(open_inside, gateway), services.intents, services.database, services.encoder)
+        work.begin(_sweep(services, assistant, indexing))
 
         async def serve_stream(
             reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None
@@ -100,7 +106,8 @@ async def open_app(
             work.welcome(caller or services.caller)
             await serve_stream_session(gateway, reader, writer, caller)
 
-        yield App(services, _door(services, http, work.welcome), serve_stream, workers, indexing)
+        door = _door(services, http, assistant, work.welcome)
+        yield App(services, door, serve_stream, workers, assistant, indexing)
 
 
 async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
@@ -264,24 +271,25 @@ async def _connect(services: Services) -> None:
         event(logger, "connection not added", level=logging.WARNING, connection=name, reason=reason)
 
 
-async def _sweep(services: Services, indexing: asyncio.Task[None]) -> None:
-    """Remove what the logs have kept for long enough: once after the start, then daily."""
+async def _sweep(services: Services, assistant: Assistant, indexing: asyncio.Task[None]) -> None:
+    """Remove what logs and conversations have kept for long enough: once after the start, then daily."""
     await asyncio.wait([indexing])
     while True:
         try:
             purged = await purge_logs(services.database, services.settings.log_days)
-            event(logger, "logs purged", rows=purged.rows, embeddings=purged.embeddings)
+            ended = await assistant.sessions.purge()
+            event(logger, "logs purged", rows=purged.rows, embeddings=purged.embeddings, conversations=ended)
         except ThresherError as error:
             event(logger, "logs not purged", level=logging.WARNING, reason=str(error))
         await asyncio.sleep(SWEEP_SECONDS)
 
 
-def _door(services: Services, mcp: ASGIApp, welcome: Callable[[Caller], None]) -> Door:
+def _door(services: Services, mcp: ASGIApp, assistant: Assistant, welcome: Callable[[Caller], None]) -> Door:
     """What the port is given to; only on a loopback address is anybody served without a key."""
     settings = services.settings
     owner = services.caller if is_loopback(settings.host) else None
     origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)
-    return Door(mcp, http_api(services), services.keys, origins, owner, welcome)
+    return Door(mcp, http_api(services, assistant), services.keys, origins, owner, welcome)
 
 
 def read_servers(path: Path) -> ServerFile:

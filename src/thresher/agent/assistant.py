@@ -1,4 +1,4 @@
-"""Answers questions without a model: reads what is wanted, chooses tools, calls them as an MCP client, says what they gave.
+"""Answers questions without a model: reads what is wanted, chooses tools, calls them as a client, says what they gave.
 
 Invariant: tools are called through a client of the gateway, for the asking caller; a tool that fails costs its own part
 of the answer and no more. A conversation engine with a model can stand beside it and fall back on `ask`.

@@ -62,8 +62,8 @@ _WORD: Final = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
 _VERBS: Final = {
     verb: method
     for method, verbs in {
-        "create": "create creates creating add adds adding make makes making insert inserts register registers post posts "
-        "upload uploads attach assign assigns invite submit",
+        "create": "create creates creating add adds adding make makes making insert inserts register registers post "
+        "posts upload uploads attach assign assigns invite submit",
         "delete": "delete deletes deleting remove removes removing drop drops dropping revoke revokes unassign detach "
         "destroy erase clear",
         "update": "update updates updating edit edits editing change changes changing modify modifies rename renames "
