@@ -8,19 +8,25 @@ Uses: core.
 from thresher.openapi.patching.contracts import WORDS, contract, objection
 from thresher.openapi.patching.documents import applied
 from thresher.openapi.patching.editing import Edited, edit_text
+from thresher.openapi.patching.making import Review, Reviewer, make_patch
 from thresher.openapi.patching.overlays import json_path, overlay_of
 from thresher.openapi.patching.splices import Splice, spliced, unified_diff
+from thresher.openapi.patching.suggesting import suggest_edits
 
 __all__ = [
     "WORDS",
     "Edited",
+    "Review",
+    "Reviewer",
     "Splice",
     "applied",
     "contract",
     "edit_text",
     "json_path",
+    "make_patch",
     "objection",
     "overlay_of",
     "spliced",
+    "suggest_edits",
     "unified_diff",
 ]

@@ -50,14 +50,18 @@ def spliced(text: str, splices: Sequence[Splice]) -> str:
     return "".join((*parts, text[at:]))
 
 
-def unified_diff(text: str, splices: Sequence[Splice], name: str) -> str:
+def unified_diff(text: str, splices: Sequence[Splice], name: str, *, mark: str = "") -> str:
     """The changes as a unified diff that `git apply` and `patch -p1` take; empty where nothing changes.
 
     Args:
         text: Before.
         splices: In order, none reaching into the next.
         name: Of the file, for the header.
+        mark: The byte order mark that stands before the text in the file.
     """
+    if mark:
+        splices = [Splice(each.start + len(mark), each.end + len(mark), each.text) for each in splices]
+        text = mark + text
     lines = text.splitlines(keepends=True) if _plain_breaks(text) else _lines(text)
     changes = [change for change in _changes(text, lines, splices) if change.first < change.last or change.lines]
     if not changes:

@@ -1,0 +1,135 @@
+"""What names and paths say, in words.
+
+Invariant: nothing is said that the name does not say.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_PART: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
+_ABBREVIATION: Final = re.compile(r"[b-df-hj-np-tv-xz]{2,3}", re.IGNORECASE)
+"""Words without a vowel, such as `tv` and `jql`."""
+_PARAMETER: Final = re.compile(r"\{([^{}]+)\}")
+_FRAME: Final = re.compile(r"api|apis|rest|latest|v\d\w*|\d+|[\w-]+\.[\w.-]+", re.IGNORECASE)
+"""Segments of a path that name no thing: versions, groups, the word API."""
+_KEEPS: Final = frozenset({"news", "series", "kubernetes", "sms", "dns", "aws"})
+_VERBS: Final = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        accept activate add allow apply approve archive assign attach attest batch bind block bulk cancel check clear
+        clone close complete configure confirm connect convert copy count create deactivate decline delete deploy
+        detach disable discard disconnect download edit enable estimate evaluate exclude execute export fetch filter
+        find follow force generate get grant ignore import include increment insert install invite invoke issue join
+        keep like link list load lock lookup mark match merge migrate modify move mute notify omit open override
+        overwrite parse patch pause ping place poll post prefer preview process prune publish pull purge push put
+        query rate read rebuild refresh register reject release remove rename render reopen reorder replace report
+        request require resend reset resolve restart restore resume retain retrieve retry return revoke rotate run
+        save schedule search select send set share show sign simulate skip sort start stop store stream submit
+        subscribe suspend switch sync tag test toggle track transfer trigger unarchive unassign unblock undelete
+        unfollow uninstall unlink unlock unmute unpublish unsubscribe update upload upsert use validate verify view
+        vote watch withdraw
+        """,
+    )
+)
+_IDENTIFIERS: Final = frozenset({"id", "ids", "key", "keys", "uuid", "guid", "slug", "number", "code"})
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name in camel, snake or any other case; abbreviations stand in capitals."""
+    return [_cased(part) for part in _PART.findall(name)]
+
+
+def _cased(part: str) -> str:
+    if part.isupper() and len(part) > 1:
+        return part
+    return part.upper() if _ABBREVIATION.fullmatch(part) else part.lower()
+
+
+def singular(word: str) -> str:
+    """One of what a plural names; the word itself where it may be none."""
+    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")) or word.lower() in _KEEPS:
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zes")) else word[:-1]
+
+
+def is_plural(word: str) -> bool:
+    """Whether a word looks like the name of several things."""
+    return singular(word) != word
+
+
+def with_article(words: str) -> str:
+    """`a pod`, `an issue`."""
+    return f"{'an' if words[:1].lower() in 'aeio' else 'a'} {words}"
+
+
+def sentence(words: str) -> str:
+    """Words as a sentence: a capital first, a full stop last."""
+    text = words.strip()
+    text = text[:1].upper() + text[1:]
+    return text if not text or text[-1] in ".!?:" else text + "."
+
+
+def call_words(operation_id: str) -> str:
+    """An operation's name in words, where it begins with what is done: `get all watchers`; empty else."""
+    words = words_of(operation_id)
+    return " ".join(words) if len(words) > 1 and words[0].lower() in _VERBS else ""
+
+
+def thing_of(path: str) -> tuple[str, str]:
+    """What a path leads to, and the parameter that picks one: `keywords of a movie` and empty, `movie` and `id`."""
+    steps = [step for step in path.split("/") if step and not _FRAME.fullmatch(step)]
+    picked = ""
+    if steps and (found := _PARAMETER.fullmatch(steps[-1])):
+        picked = found[1]
+        steps.pop()
+    named: list[str] = []
+    while steps:
+        step = steps.pop()
+        if _PARAMETER.search(step):
+            owner = " ".join(words_of(steps.pop())) if steps and not _PARAMETER.search(steps[-1]) else ""
+            named.append(with_article(_one(owner)) if owner else "")
+        elif not named or named[-1]:
+            named.append(" ".join(words_of(step)))
+    words = [each for each in named if each][:3]
+    if words and picked:
+        words[0] = _one(words[0])
+    return " of ".join(words), picked
+
+
+def owner_of(parameter: str, path: str) -> str:
+    """The thing in front of a parameter of a path: `movie` for `id` of `/movie/{id}/credits`; empty without."""
+    head, sign, _ = path.partition(f"{{{parameter}}}")
+    step = head.rstrip("/").rpartition("/")[2]
+    return _one(" ".join(words_of(step))) if sign and step and not _PARAMETER.search(step) else ""
+
+
+def identified(parameter: str) -> tuple[str, str]:
+    """What a parameter's name identifies, and by what: `movie`, `ID` for `movieId`; the second empty without."""
+    words = words_of(parameter)
+    named: list[str] = []
+    while words and words[-1].lower() in _IDENTIFIERS:
+        word = words.pop().lower()
+        named.insert(0, "ID" if word in {"id", "ids"} else word)
+        if len(words) > 1 and words[-1].lower() == "or":
+            words.pop()
+        else:
+            break
+    return " ".join(words), " or ".join(named)
+
+
+def whether(words: str) -> str:
+    """What a flag of this name decides: `whether to include adult`; empty where the name does not tell."""
+    first, _, rest = words.partition(" ")
+    if first in {"is", "has", "can", "should"} and rest:
+        return f"whether it {words}"
+    return f"whether to {words}" if first in _VERBS and rest else ""
+
+
+def _one(words: str) -> str:
+    head, space, last = words.rpartition(" ")
+    return head + space + singular(last)

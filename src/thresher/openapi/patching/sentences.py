@@ -1,0 +1,241 @@
+"""Descriptions and summaries out of what the description says elsewhere: paths, names, types, answers, scopes.
+
+Invariant: a text says nothing that the description does not; where nothing is known but a name, there is no text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from http import HTTPStatus
+from typing import Final, cast
+
+from thresher.core import first_sentence, shortened
+from thresher.openapi.description import Description
+from thresher.openapi.patching.facts import facts_of, listing, schema_words
+from thresher.openapi.patching.names import (
+    call_words,
+    identified,
+    is_plural,
+    owner_of,
+    sentence,
+    singular,
+    thing_of,
+    whether,
+    with_article,
+    words_of,
+)
+from thresher.openapi.records import Content, Json, Operation, Parameter, Tag
+from thresher.openapi.shapes import shape_of
+
+LONGEST: Final = 700
+"""Characters of a description."""
+SUMMARY: Final = 100
+"""Characters of a summary."""
+_SHOWN: Final = 6
+_METHODS: Final[Mapping[str, tuple[str, str]]] = {
+    "PUT": ("set", "Sets"),
+    "PATCH": ("change", "Changes"),
+    "DELETE": ("delete", "Deletes"),
+    "HEAD": ("check", "Checks"),
+    "OPTIONS": ("ask for the options of", "Says what can be asked of"),
+}
+_PAGING: Final[Mapping[str, str]] = {
+    "page": "Which page of the results.",
+    "cursor": "Where the page begins, as the page before says.",
+    "offset": "How many results to skip.",
+    "limit": "How many results at most.",
+    "perpage": "How many results a page holds at most.",
+    "pagesize": "How many results a page holds at most.",
+    "maxresults": "How many results a page holds at most.",
+    "sort": "By what the results are sorted.",
+    "orderby": "By what the results are sorted.",
+    "fields": "Which fields the answer holds.",
+    "expand": "Which parts of the answer are written out.",
+}
+"""What a parameter of such a name does everywhere, told by the name alone."""
+
+
+def summary_of(operation: Operation, *, told: bool = True) -> str:
+    """A summary in a few words: of the description's first sentence, the operation's name, or its path.
+
+    Args:
+        operation: Whose.
+        told: Whether the description's first sentence may serve.
+    """
+    said = first_sentence(operation.description) if told else ""
+    if said and len(said) <= SUMMARY and not said.endswith("…") and len(said.split()) > 1:
+        return sentence(said).rstrip(".")
+    words = call_words(operation.operation_id)
+    return shortened(sentence(words or _deed(operation)).rstrip("."), SUMMARY)
+
+
+def operation_text(operation: Operation, description: Description) -> str:
+    """A description: what it does, then what it needs and gives; a text that is there already goes first."""
+    said = operation.description.strip()
+    return _joined([said or _lead(operation), *facts_of(operation, description)])
+
+
+def parameter_text(parameter: Parameter, operation: Operation | None, elsewhere: Sequence[str], schema: Json) -> str:
+    """A parameter's description; empty where nothing is known of it but its name.
+
+    Args:
+        parameter: Whose.
+        operation: That takes it; None where it is shared.
+        elsewhere: What is said of parameters with this name and place in the same description.
+        schema: Its schema, without references.
+    """
+    if len(set(elsewhere)) == 1 and (parameter.place != "path" or operation is None):
+        return elsewhere[0]
+    facts = " ".join(_constraints(schema))
+    lead = _parameter_lead(parameter, operation.path if operation else "", schema)
+    if not lead and not facts:
+        return ""
+    return f"{lead or sentence(' '.join(words_of(parameter.name)))} {facts}".strip()
+
+
+def body_text(content: Content | None, description: Description) -> str:
+    """What a request carries; empty where its schema has no name and no words."""
+    if content is None or content.schema is None:
+        return ""
+    words = schema_words(content.schema, description)
+    said = first_sentence(str(shape_of(description, content.schema).keywords.get("description") or ""))
+    return (
+        f"What to send: {words}. {said}".strip()
+        if words and said
+        else sentence(f"what to send: {words}" if words else "")
+    )
+
+
+def response_text(status: str, operation: Operation | None, content: str) -> str:
+    """What an answer of this status is; empty where the status is none that HTTP knows.
+
+    Args:
+        status: `200`, `4XX`, `default`.
+        operation: That answers so.
+        content: What its body is, in words; empty without one.
+    """
+    if status == "default":
+        return "Any other answer." if not content else f"Any other answer: {content}."
+    try:
+        phrase = HTTPStatus(int(status)).phrase
+    except ValueError:
+        return ""
+    if status == "404" and operation is not None and (thing := thing_of(operation.path))[1]:
+        return f"{sentence(phrase)} There is no {thing[0]} with this `{thing[1]}`."
+    return f"{phrase}: {content}." if content else sentence(phrase)
+
+
+def tag_text(tag: Tag, operations: Sequence[Operation]) -> str:
+    """What the operations of a group do; empty where it has none."""
+    mine = [operation for operation in operations if tag.name in operation.tags]
+    deeds = list(dict.fromkeys(_plain(operation.summary) or _deed(operation) for operation in mine))
+    if not deeds:
+        return ""
+    shown = "; ".join(shortened(deed, SUMMARY) for deed in deeds[:_SHOWN])
+    more = f"; and {len(deeds) - _SHOWN} more" if len(deeds) > _SHOWN else ""
+    return sentence(f"{sentence(tag.name).rstrip('.')}: {shown}{more}")
+
+
+def api_text(description: Description) -> str:
+    """What an API is for, as far as its groups tell."""
+    count = len(description.operations)
+    counts: dict[str, int] = {}
+    for operation in description.operations:
+        for tag in operation.tags or (thing_of(operation.path)[0].split(" of ")[-1].split(" ")[-1],):
+            counts[tag] = counts.get(tag, 0) + 1
+    names = sorted((name for name in counts if name), key=lambda name: -counts[name])
+    on = f" on {', '.join(names[: 2 * _SHOWN])}" if names else ""
+    more = f" and {len(names) - 2 * _SHOWN} more" if len(names) > 2 * _SHOWN else ""
+    return f"{description.title or 'This API'} has {count} operations{on}{more}." if count else ""
+
+
+def _lead(operation: Operation) -> str:
+    summary = _plain(operation.summary)
+    if len(summary.split()) < 2:
+        return sentence(call_words(operation.operation_id) or _deed(operation))
+    thing, picked = thing_of(operation.path)
+    known = {singular(word.lower()) for word in words_of(summary)}
+    if known & {singular(word.lower()) for word in thing.split() if len(word) > 2} or not thing or " of " in summary:
+        return sentence(summary)
+    return sentence(f"{summary} of {with_article(thing) if picked else thing}")
+
+
+def _deed(operation: Operation) -> str:
+    """What an operation does, as far as its method and path tell."""
+    thing, picked = thing_of(operation.path)
+    last = thing.split(" of ")[0].rpartition(" ")[2]
+    thing = thing or "the root"
+    one = with_article(thing) if picked or not is_plural(last) else thing
+    match operation.method:
+        case "GET":
+            return f"Get {one}" if picked or not is_plural(last) else f"List {thing}"
+        case "POST" if is_plural(last) and not picked and any(each.status == "201" for each in operation.responses):
+            head, space, tail = thing.partition(" of ")
+            return f"Create {with_article(head.removesuffix(last) + singular(last))}{space}{tail}"
+        case method if method in _METHODS:
+            return f"{_METHODS[method][0].capitalize()} {one}"
+        case method:
+            return f"{method.capitalize()} to {thing}"
+
+
+def _parameter_lead(parameter: Parameter, path: str, schema: Json) -> str:
+    if parameter.place == "path":
+        return _identifying(parameter.name, path)
+    plain = "".join(words_of(parameter.name)).lower()
+    fields = cast("dict[str, Json]", schema) if isinstance(schema, dict) else {}
+    if plain in _PAGING and "enum" not in fields:
+        return _PAGING[plain]
+    if fields.get("type") == "boolean":
+        return sentence(whether(" ".join(words_of(parameter.name))))
+    thing, by = identified(parameter.name)
+    return f"The {by} of {with_article(thing)}." if by and thing else ""
+
+
+def _identifying(name: str, path: str) -> str:
+    thing, by = identified(name)
+    owner = owner_of(name, path)
+    if by:
+        return f"The {by} of the {thing or owner}." if thing or owner else ""
+    if thing == "name" or thing.endswith(" name"):
+        of = thing.removesuffix("name").strip() or owner
+        return f"The name of the {of}." if of else ""
+    return (
+        f"Names the {thing}." if owner and thing in {owner, singular(owner)} else (f"Which {owner}." if owner else "")
+    )
+
+
+def _constraints(schema: Json) -> Iterator[str]:
+    """What a schema says of a value, in sentences."""
+    fields = cast("dict[str, Json]", schema) if isinstance(schema, dict) else {}
+    choices = fields.get("enum")
+    if isinstance(choices, list) and choices:
+        yield f"One of {listing(str(each) for each in cast('list[Json]', choices))}."
+    form = fields.get("format")
+    if form in {"date", "date-time", "email", "uri", "uuid", "ipv4", "ipv6"}:
+        yield {"date": "A date, YYYY-MM-DD.", "date-time": "A time as RFC 3339 writes it."}.get(
+            form, f"{sentence(with_article(form.upper() if form != 'email' else 'e-mail address'))}"
+        )
+    low, high = fields.get("minimum"), fields.get("maximum")
+    if _number(low) and _number(high):
+        yield f"From {low} to {high}."
+    elif _number(low) or _number(high):
+        yield f"At least {low}." if _number(low) else f"At most {high}."
+    if isinstance(default := fields.get("default"), str | int | float) and str(default) and "`" not in str(default):
+        yield f"`{str(default).lower() if isinstance(default, bool) else default}` where it is not given."
+
+
+def _number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).rstrip(".")
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """Sentences as one text; those beyond its length are left out whole."""
+    text = parts[0]
+    for part in parts[1:]:
+        if part and part not in text and len(text) + len(part) < max(LONGEST, len(parts[0])):
+            text = f"{text.rstrip()} {part}" if "\n" not in text else f"{text.rstrip()}\n\n{part}"
+    return text
