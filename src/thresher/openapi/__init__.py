@@ -32,7 +32,6 @@ from thresher.openapi.records import (
 )
 from thresher.openapi.references import MISSING, Missing
 from thresher.openapi.rules import RULES, Hit, Rule, Scores, find_problems, finding_of, score
-from thresher.openapi.shapes import Shape, shape_of
 
 __all__ = [
     "LIMITS",
@@ -71,6 +70,5 @@ __all__ = [
     "finding_of",
     "read_description",
     "score",
-    "shape_of",
     "tips_of",
 ]
