@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import TYPE_CHECKING, Final
 
 from thresher.openapi.records import Dialect, Finding, Severity
-from thresher.openapi.rules import document, operations, parts, paths, references, schemas, structure
+from thresher.openapi.rules import document, examples, operations, parts, paths, references, schemas, structure
 from thresher.openapi.rules.catalog import ALL, RULES, Kind
 from thresher.openapi.rules.hits import Hit
 from thresher.openapi.rules.subject import Subject
@@ -43,6 +43,7 @@ _CHECKS: Final[tuple[tuple[Callable[[Subject], Iterator[Hit]], tuple[Dialect, ..
     (parts.check_callbacks, _THREE),
     (parts.check_webhooks, ("3.1", "3.2")),
     (structure.check_structure, ALL),
+    (examples.check_examples, ALL),
 )
 
 

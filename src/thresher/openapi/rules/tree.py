@@ -41,6 +41,7 @@ class Tree:
         self.parents: list[int] = [-1]
         self.keys: list[str | int] = [""]
         self.kids: list[dict[str | int, int]] = [{}]
+        self._ends: dict[int, int] = {}
         self._grow()
 
     def _grow(self) -> None:
@@ -77,19 +78,12 @@ class Tree:
 
     def at(self, pointer: str) -> int:
         """The container that a pointer names, references on its way and at its end followed; -1 where there is none."""
-        return self._walk(pointer, HOPS)
+        node = self._walk(pointer, HOPS)
+        return node if node < 0 else self.target(node)
 
     def target(self, node: int) -> int:
         """The container at the end of a chain of references, itself for any other; -1 where the chain has no end."""
-        for _ in range(HOPS):
-            ref = reference_of(self.values[node])
-            if ref is None:
-                return node
-            pointer = pointer_of(ref)
-            node = -1 if pointer is None else self._walk(pointer, HOPS, follow_last=False)
-            if node < 0:
-                return -1
-        return -1
+        return self._end(node, HOPS)
 
     def child(self, node: int, key: str | int) -> int:
         """The container under a key, its references followed; -1 where there is none."""
@@ -103,34 +97,29 @@ class Tree:
             if found >= 0:
                 yield key, found
 
-    def _walk(self, pointer: str, hops: int, *, follow_last: bool = True) -> int:
+    def _end(self, node: int, hops: int) -> int:
+        """The end of a chain; each reference is looked up once, so that chains of chains cost what they are long."""
+        ref = reference_of(self.values[node])
+        if ref is None:
+            return node
+        if node not in self._ends:
+            pointer = pointer_of(ref) if hops > 0 else None
+            self._ends[node] = -1
+            found = -1 if pointer is None else self._walk(pointer, hops - 1)
+            self._ends[node] = found if found < 0 else self._end(found, hops - 1)
+        return self._ends[node]
+
+    def _walk(self, pointer: str, hops: int) -> int:
+        """Go down a pointer, through references that stand on its way."""
         node = 0
         for part in split(pointer):
-            if hops <= 0:
-                return -1
-            node = self._hop(node, hops)
+            node = self._end(node, hops)
             if node < 0:
                 return -1
-            kids = self.kids[node]
-            key: str | int = (
-                int(part) if isinstance(self.values[node], list) and part.isascii() and part.isdigit() else part
-            )
-            if key not in kids:
-                return -1
-            node = kids[key]
-        return self._hop(node, hops) if follow_last else node
-
-    def _hop(self, node: int, hops: int) -> int:
-        ref = reference_of(self.values[node])
-        while ref is not None:
-            pointer = pointer_of(ref)
-            if pointer is None or hops <= 0:
-                return -1
-            hops -= 1
-            node = self._walk(pointer, hops, follow_last=False)
+            listed = isinstance(self.values[node], list) and part.isascii() and part.isdigit()
+            node = self.kids[node].get(int(part[:9]) if listed else part, -1)
             if node < 0:
                 return -1
-            ref = reference_of(self.values[node])
         return node
 
     @cached_property

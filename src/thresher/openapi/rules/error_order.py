@@ -1,0 +1,198 @@
+"""Which of the errors of an example are told: those that a checker meets which stops at the first.
+
+The order of keywords, and what is left out of the errors of alternatives, follow the checker that the shared rules
+are run with (Ajv and better-ajv-errors); that order decides at which place an example is called wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+import jsonschema_rs
+
+from thresher.openapi.records import Json
+from thresher.openapi.rules.example_schemas import NAMED, defined
+
+Error = jsonschema_rs.ValidationError
+Kind = jsonschema_rs.ValidationErrorKind
+
+_GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    ("number", ("maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "multipleOf", "format")),
+    ("string", ("maxLength", "minLength", "pattern", "format")),
+    ("", ("const", "enum", "not", "anyOf", "oneOf", "allOf", "if", "then", "else")),
+    ("array", ("maxItems", "minItems", "uniqueItems", "prefixItems", "additionalItems", "items", "contains")),
+    (
+        "object",
+        (
+            "maxProperties", "minProperties", "required", "propertyNames", "additionalProperties", "dependencies",
+            "properties", "patternProperties", "dependentRequired", "dependentSchemas",
+        ),
+    ),
+    ("", ("unevaluatedProperties", "unevaluatedItems")),
+)  # fmt: skip
+_RANKS: Final[Mapping[str, int]] = {
+    keyword: 100 * group + place
+    for group, (_, keywords) in reversed(list(enumerate(_GROUPS, 1)))
+    for place, keyword in enumerate(keywords, 1)
+}
+_OF_TYPE: Final[Mapping[str, tuple[int, tuple[str, ...]]]] = {
+    kind: (100 * group, keywords) for group, (kind, keywords) in enumerate(_GROUPS, 1) if kind
+}
+_PARTS: Final = re.compile(r"/[\w$_-]+(?:/\d+)?", re.A)
+
+
+def told(schema: Mapping[str, Any], value: Json, errors: Sequence[Error]) -> list[Error]:
+    """The errors that are told of a value: of the first that is met, and of the alternatives it stands for."""
+    return _shown(_met(schema, value, errors))
+
+
+def _met(schema: Mapping[str, Any], value: Json, errors: Sequence[Error]) -> list[Error]:
+    first = min(errors, key=lambda error: _rank(schema, value, error))
+    kind = first.kind
+    branches: Sequence[Sequence[Error]] = ()
+    if isinstance(kind, Kind.AnyOf | Kind.OneOfNotValid):
+        branches = kind.context
+    elif isinstance(kind, Kind.OneOfMultipleValid):
+        branches = _until_second(kind.context)
+    found = [each for branch in branches if branch for each in _met(schema, value, branch)]
+    return [*found, first]
+
+
+def _until_second(branches: Sequence[Sequence[Error]]) -> list[Sequence[Error]]:
+    """The branches up to the second that fits, where a checker stops."""
+    kept: list[Sequence[Error]] = []
+    fits = 0
+    for branch in branches:
+        fits += not branch
+        if fits == 2:
+            break
+        kept.append(branch)
+    return kept
+
+
+def _rank(schema: Mapping[str, Any], value: Json, error: Error) -> tuple[int, ...]:
+    """When an error is met: the ranks of the keywords on the way to it, and the places of what they look at."""
+    ranks: list[int] = []
+    here: Any = schema
+    seen = iter(error.instance_path)
+    steps = iter(error.evaluation_path)
+    for step in steps:
+        if not isinstance(here, dict):
+            break
+        fields = cast("dict[str, Any]", here)
+        keyword = str(step)
+        if keyword == "$ref":
+            here = defined(schema, fields["$ref"])
+            continue
+        ranks.append(_keyword(fields, keyword))
+        here, more, value = _below(fields, keyword, steps, seen, value)
+        ranks += more
+    return tuple(ranks)
+
+
+def _below(
+    fields: Mapping[str, Any], keyword: str, steps: Iterator[str | int], seen: Iterator[str | int], value: Json
+) -> tuple[Any, list[int], Json]:
+    """What a keyword holds on the way to an error, the places that decide when it is met, and the value it looks at."""
+    held: Any = fields.get(keyword)
+    if keyword in NAMED and isinstance(held, dict):
+        schemas = cast("dict[str, Any]", held)
+        name = next(steps, None)
+        if name not in schemas:
+            return None, [], value
+        place = list(schemas).index(str(name))
+        if keyword == "dependentSchemas":
+            return schemas[str(name)], [place], value
+        inner, there = _step(value, next(seen, None))
+        return schemas[str(name)], [place, there], inner
+    if isinstance(held, list) and keyword in {"allOf", "anyOf", "oneOf", "prefixItems", "items"}:
+        places = cast("list[Any]", held)
+        place = next(steps, None)
+        if not isinstance(place, int) or place >= len(places):
+            return None, [], value
+        if keyword in {"prefixItems", "items"}:
+            value, _ = _step(value, next(seen, None))
+        return places[place], [place], value
+    if isinstance(held, dict) and keyword in {
+        "items",
+        "additionalItems",
+        "additionalProperties",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    }:
+        inner, there = _step(value, next(seen, None))
+        return cast("Any", held), [there], inner
+    return cast("Any", held), [], value
+
+
+def _step(value: Json, key: str | int | None) -> tuple[Json, int]:
+    """What stands under a key, and its place among the others."""
+    if isinstance(value, list) and isinstance(key, int):
+        items = cast("list[Json]", value)
+        return (items[key] if key < len(items) else None), key
+    if isinstance(value, dict) and key in value:
+        entries = cast("dict[str, Json]", value)
+        return entries[str(key)], list(entries).index(str(key))
+    return None, 0
+
+
+def _keyword(fields: Mapping[str, Any], keyword: str) -> int:
+    """When a keyword is looked at: types first, but one that has keywords of its own beside it just before these."""
+    if keyword != "type":
+        return _RANKS.get(keyword, 9_000)
+    said = fields.get("type")
+    types = cast("list[Any]", said) if isinstance(said, list) else [said]
+    if len(types) != 1 or types[0] not in _OF_TYPE:
+        return 0
+    group, keywords = _OF_TYPE[str(types[0])]
+    return group if any(each in fields for each in keywords) else 0
+
+
+@dataclass(slots=True)
+class _Level:
+    """The errors at one place of the value, and the places below it."""
+
+    errors: list[Error] | None = field(default_factory=list[Error])
+    below: dict[str, _Level] = field(default_factory=dict[str, "_Level"])
+
+
+def _shown(errors: Sequence[Error]) -> list[Error]:
+    """What is left once the errors that say least are left out."""
+    root = _Level(errors=None)
+    for error in errors:
+        level = root
+        pointer = "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in error.instance_path)
+        parts = _PARTS.findall(pointer) if pointer else [""]
+        for part in parts:
+            level = level.below.setdefault(part, _Level())
+        if parts:
+            cast("list[Error]", level.errors).append(error)
+    _filter(root, None, "")
+    return list(_left(root))
+
+
+def _filter(level: _Level, above: _Level | None, key: str) -> None:
+    if level.errors and level.below and any(isinstance(error.kind, Kind.AnyOf) for error in level.errors):
+        level.errors = None
+    if (
+        level.errors
+        and all(isinstance(error.kind, Kind.Enum) for error in level.errors)
+        and above
+        and len(above.below) > 1
+    ):
+        del above.below[key]
+    for name, below in list(level.below.items()):
+        _filter(below, level, name)
+
+
+def _left(level: _Level) -> Iterator[Error]:
+    errors = level.errors or []
+    if errors and all(isinstance(error.kind, Kind.Enum) for error in errors):
+        yield errors[0]
+        return
+    for below in level.below.values():
+        yield from _left(below)
+    yield from errors

@@ -1,0 +1,282 @@
+"""Schemas of a description made ready to check examples against: only what constrains, references as the checker takes.
+
+Invariant: a schema that reaches itself, or names what is not there, is not used: nothing can be said of its examples.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, Final, Literal, TypeAlias, cast
+
+import jsonschema_rs
+
+from thresher.openapi.records import Json
+from thresher.openapi.rules.formats import FORMATS
+from thresher.openapi.rules.subject import Subject
+from thresher.openapi.rules.tree import Tree
+
+Direction: TypeAlias = Literal["", "request", "response"]
+
+ONE: Final = frozenset(
+    {
+        "items",
+        "additionalItems",
+        "contains",
+        "additionalProperties",
+        "propertyNames",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+        "not",
+        "if",
+        "then",
+        "else",
+    }
+)
+SEVERAL: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
+NAMED: Final = frozenset({"properties", "patternProperties", "dependentSchemas"})
+_PLAIN: Final = frozenset(
+    {
+        *("type", "enum", "const", "maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "multipleOf"),
+        *("maxLength", "minLength", "maxItems", "minItems", "uniqueItems", "maxProperties", "minProperties"),
+        *("required", "dependentRequired", "minContains", "maxContains"),
+    }
+)
+_SKIPPED: Final = frozenset({"example", "examples", "default", "enum", "const"})
+_HOME: Final = "urn:description"
+_BACKTRACKS: Final = 20_000
+_INT32: Final[Mapping[str, Json]] = {"minimum": -(2**31), "maximum": 2**31 - 1}
+
+
+class Unusable(Exception):
+    """A schema that no example can be checked against.
+
+    Args:
+        why: In words; empty where that is no fault of the schema.
+    """
+
+    def __init__(self, why: str = "") -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class ExampleSchemas:
+    """The schemas of one description.
+
+    Args:
+        subject: It.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        self._tree: Tree = subject.tree
+        self._draft = jsonschema_rs.Draft4 if subject.dialect in {"2.0", "3.0"} else jsonschema_rs.Draft202012
+        self._null = "x-nullable" if subject.swagger else "nullable"
+        self._swagger = subject.swagger
+        self._named: dict[tuple[int, Direction], dict[str, Any]] = {}
+
+    def usable(self, node: int) -> bool:
+        """Whether everything that a schema names is there, and none of it leads back to itself."""
+        target = self._tree.target(node)
+        return target >= 0 and not any(each in self._broken for each in self._named_by(target))
+
+    @cached_property
+    def _broken(self) -> set[int]:
+        """Named schemas that reach themselves, or name what is not there; -1 stands for what is not there."""
+        names = {self._tree.target(node) for node in self._tree.references} - {-1}
+        needs = {node: set(self._named_by(node)) for node in names}
+        users: dict[int, list[int]] = {}
+        for node, needed in needs.items():
+            for each in needed:
+                users.setdefault(each, []).append(node)
+        left = {node: len(needed) for node, needed in needs.items()}
+        ready = deque(node for node, count in left.items() if count == 0)
+        while ready:
+            done = ready.popleft()
+            for user in users.get(done, ()):
+                left[user] -= 1
+                if left[user] == 0:
+                    ready.append(user)
+        return {node for node, count in left.items() if count > 0} | {-1}
+
+    def _named_by(self, node: int) -> Iterator[int]:
+        """What the references in a schema name, each once; -1 for what is not there."""
+        tree = self._tree
+        seen: set[int] = set()
+        left = [node]
+        while left:
+            here = left.pop()
+            if here in tree.references:
+                target = tree.target(here)
+                if target not in seen:
+                    seen.add(target)
+                    yield target
+                continue
+            for key, kid in tree.kids[here].items():
+                if key not in _SKIPPED and not (isinstance(key, str) and key.startswith("x-")):
+                    left.append(kid)
+
+    def schema(self, node: int, direction: Direction) -> dict[str, Any]:
+        """The schema as the checker takes it, what it names beside it under `definitions`.
+
+        Raises:
+            Unusable: It cannot be checked against.
+        """
+        if not self.usable(node):
+            raise Unusable
+        schema = dict(self._ready(node, direction))
+        if self._swagger and isinstance(schema.get("required"), bool):
+            del schema["required"]
+        names = self._reached(node)
+        if names:
+            schema["definitions"] = {f"n{name}": self._ready_named(name, direction) for name in names}
+        return schema
+
+    def validator(self, schema: Mapping[str, Any]) -> jsonschema_rs.Validator:
+        """The checker of a schema that `schema` made.
+
+        Raises:
+            Unusable: The schema itself is wrong.
+        """
+        kind = jsonschema_rs.Draft4Validator
+        if self._draft == jsonschema_rs.Draft202012:
+            kind = jsonschema_rs.Draft202012Validator
+        try:
+            return kind(
+                dict(schema),
+                formats=dict(FORMATS),
+                validate_formats=True,
+                pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS),
+                offline=True,
+            )
+        except (ValueError, jsonschema_rs.ReferencingError) as error:
+            raise Unusable(str(error).partition("\n")[0]) from error
+
+    def _reached(self, node: int) -> list[int]:
+        """Everything that a schema names, directly or not."""
+        seen: dict[int, None] = {}
+        left = [node]
+        while left:
+            for each in self._named_by(left.pop()):
+                if each not in seen:
+                    seen[each] = None
+                    left.append(each)
+        return list(seen)
+
+    def _ready_named(self, node: int, direction: Direction) -> dict[str, Any]:
+        key = (node, direction)
+        if key not in self._named:
+            self._named[key] = self._ready(node, direction)
+        return self._named[key]
+
+    def _ready(self, node: int, direction: Direction, *, negated: bool = False) -> dict[str, Any]:
+        """A schema with what constrains only."""
+        tree = self._tree
+        if node in tree.references:
+            return {"$ref": f"#/definitions/n{tree.target(node)}"}
+        fields = tree.mapping(node)
+        ready: dict[str, Any] = {}
+        for key, value in fields.items():
+            if key in _PLAIN:
+                ready[key] = value
+            elif key in ONE or key in SEVERAL or key in NAMED:
+                ready[key] = self._inside(node, key, value, direction, negated=negated or key == "not")
+        self._widen(fields, ready)
+        self._shape(fields, ready)
+        if direction and not negated:
+            self._relax(node, ready, direction)
+        return ready
+
+    def _inside(self, node: int, key: str, value: Json, direction: Direction, *, negated: bool) -> Json:
+        """The schemas that a keyword holds; what is none stays, so that the checker refuses it."""
+        kids = self._tree.kids[node]
+        if key not in kids:
+            return value
+        kid = kids[key]
+        within = self._tree.kids[kid]
+        if key in NAMED and isinstance(value, dict):
+            entries = cast("dict[str, Json]", value)
+            return {
+                name: self._ready(within[name], direction, negated=negated) if name in within else each
+                for name, each in entries.items()
+            }
+        if isinstance(value, list):
+            places = cast("list[Json]", value)
+            return [
+                self._ready(within[place], direction, negated=negated) if place in within else each
+                for place, each in enumerate(places)
+            ]
+        return self._ready(kid, direction, negated=negated)
+
+    def _widen(self, fields: Mapping[str, Json], ready: dict[str, Any]) -> None:
+        """Let null be where the schema says so."""
+        nullable = fields.get("nullable", fields.get("x-nullable") if self._swagger else None)
+        if nullable is None:
+            return
+        types = fields.get("type")
+        if types is None:
+            raise Unusable("`nullable` stands without a `type`")
+        if nullable is True:
+            several = cast("list[Json]", types) if isinstance(types, list) else [types]
+            ready["type"] = [*several, *([] if "null" in several else ["null"])]
+
+    def _shape(self, fields: Mapping[str, Json], ready: dict[str, Any]) -> None:
+        """Patterns and formats, as far as the checker knows them."""
+        pattern, form = fields.get("pattern"), fields.get("format")
+        if isinstance(pattern, str):
+            known = _readable(pattern)
+            if known is not None:
+                ready["pattern"] = known
+        if form in FORMATS:
+            ready["format"] = form
+        elif form in {"int32", "int64"}:
+            ready.setdefault("allOf", [])
+            whole = {"anyOf": [{"not": {"type": "number"}}, {"type": "integer"}]}
+            ready["allOf"] = [*ready["allOf"], *([_INT32] if form == "int32" else []), whole]
+
+    def _relax(self, node: int, ready: dict[str, Any], direction: Direction) -> None:
+        """What only the other side sends is not required."""
+        required = ready.get("required")
+        properties = self._tree.child(node, "properties")
+        if not isinstance(required, list) or properties < 0:
+            return
+        mark = "readOnly" if direction == "request" else "writeOnly"
+        foreign = {name for name, kid in self._tree.children(properties) if self._tree.mapping(kid).get(mark) is True}
+        kept = [name for name in cast("list[Json]", required) if name not in foreign]
+        if kept or not foreign:
+            ready["required"] = kept
+        else:
+            del ready["required"]
+
+
+_HYPHEN: Final = re.compile(r"(\\[wdsWDS])-(?=[^\]])")
+
+
+def _readable(pattern: str) -> str | None:
+    """The pattern as the checker reads it; itself where no one reads it, None where only the checker does not."""
+    for tried in (pattern, _HYPHEN.sub(r"\1\\-", pattern)):
+        try:
+            jsonschema_rs.Draft4Validator({"pattern": tried})
+        except ValueError:
+            continue
+        return tried
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return pattern
+    return None
+
+
+def trivial(schema: Mapping[str, Any], value: Json) -> bool:
+    """Whether a schema only names a type that the value plainly has, so that no checker need be built."""
+    return len(schema) == 1 and schema.get("type") == "string" and isinstance(value, str)
+
+
+def defined(schema: Mapping[str, Any], ref: str) -> dict[str, Any]:
+    """What a reference that `schema` made names."""
+    found: Iterable[str] = ref.split("/")[1:]
+    value: Any = schema
+    for key in found:
+        value = value[key]
+    return value

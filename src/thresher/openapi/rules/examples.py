@@ -1,0 +1,155 @@
+"""Shared rules about examples and defaults: each fits its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from thresher.openapi.pointers import join
+from thresher.openapi.records import Json
+from thresher.openapi.rules.error_order import told
+from thresher.openapi.rules.example_schemas import Direction, ExampleSchemas, Unusable, trivial
+from thresher.openapi.rules.hits import Hit, clipped
+from thresher.openapi.rules.subject import Subject
+from thresher.openapi.rules.values import stands
+
+ERRORS: Final = 2_000
+"""Errors of one example that are looked at."""
+_SCHEMA_LIKE: Final = ("enum", "type", "format", "$ref", "properties", "items")
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """An example: where it stands and what it is; `None` as pointer's value is an example without one."""
+
+    pointer: str
+    value: Json
+    absent: bool = False
+
+
+def check_examples(subject: Subject) -> Iterator[Hit]:
+    """Examples of bodies, parameters and headers, and of schemas."""
+    schemas = ExampleSchemas(subject)
+    version = "oas2" if subject.swagger else "oas3"
+    for node in sorted(_media(subject)):
+        fields = subject.tree.mapping(node)
+        holder = subject.tree.kids[node].get("schema", -1)
+        if holder >= 0 and isinstance(fields["schema"], dict):
+            givens = list(_of_media(subject, node, fields))
+            yield from _checked(f"{version}-valid-media-example", schemas, holder, givens, _direction(subject, node))
+    for node in sorted(_schemas(subject)):
+        givens = list(_of_schema(subject, node))
+        yield from _checked(f"{version}-valid-schema-example", schemas, node, givens, "")
+
+
+def _media(subject: Subject) -> set[int]:
+    """What has a schema and examples for it."""
+    tree = subject.tree
+    within = tree.named({"responses"} if subject.swagger else {"content", "headers", "parameters"})
+    return {node for node in within if _is_media(tree.mapping(node), swagger=subject.swagger)}
+
+
+def _is_media(fields: Mapping[str, Json], *, swagger: bool) -> bool:
+    given = stands(fields.get("examples")) or (not swagger and "example" in fields)
+    return given and isinstance(fields.get("schema"), dict)
+
+
+def _schemas(subject: Subject) -> set[int]:
+    """Schemas that have an example or a default."""
+    tree = subject.tree
+    if subject.swagger:
+        within = tree.named({"definitions", "parameters", "responses"})
+    else:
+        within = tree.named({"content", "headers", "parameters"}) | tree.under([tree.at("/components/schemas")])
+    return {
+        node
+        for node in within
+        if tree.keys[node] != "properties"
+        and any(name in tree.mapping(node) for name in _names(subject))
+        and any(stands(tree.mapping(node).get(key)) for key in _SCHEMA_LIKE)
+    }
+
+
+def _names(subject: Subject) -> tuple[str, ...]:
+    return ("example", "x-example", "default") if subject.swagger else ("example", "default")
+
+
+def _of_schema(subject: Subject, node: int) -> Iterator[_Given]:
+    fields = subject.tree.mapping(node)
+    for name in _names(subject):
+        if name in fields:
+            yield _Given(subject.tree.pointer(node, name), fields[name])
+
+
+def _of_media(subject: Subject, node: int, fields: Mapping[str, Json]) -> Iterator[_Given]:
+    tree = subject.tree
+    if not subject.swagger and "example" in fields:
+        yield _Given(tree.pointer(node, "example"), fields["example"])
+        return
+    examples = tree.child(node, "examples")
+    if examples < 0:
+        return
+    entries = tree.values[examples]
+    items = cast("dict[str | int, Json]", entries).items() if isinstance(entries, dict) else enumerate(entries)
+    for name, each in items:
+        if subject.swagger:
+            yield _Given(tree.pointer(examples, name), each)
+            continue
+        example = tree.child(examples, name)
+        said = tree.mapping(example) if example >= 0 else {}
+        if example >= 0 and "externalValue" not in said and not said.keys() & {"dataValue", "serializedValue"}:
+            absent = "value" not in said
+            pointer = tree.pointer(example) if absent else tree.pointer(example, "value")
+            yield _Given(pointer, said.get("value"), absent)
+
+
+def _direction(subject: Subject, node: int) -> Direction:
+    """Whether a body is sent or answered."""
+    if subject.swagger:
+        return "response" if _on_way(subject, node, ("responses",)) else ""
+    if _on_way(subject, node, ("requestBody", "requestBodies")):
+        return "request"
+    return "response" if _on_way(subject, node, ("responses",)) else ""
+
+
+def _on_way(subject: Subject, node: int, names: tuple[str, ...]) -> bool:
+    """Whether something stands in a body of an operation or of the components, not deeper."""
+    keys: list[str | int] = []
+    while node > 0:
+        keys.append(subject.tree.keys[node])
+        node = subject.tree.parents[node]
+    keys.reverse()
+    where = 3 if keys[:1] == ["paths"] else 0 if subject.swagger else 1
+    return len(keys) > where and keys[where] in names
+
+
+def _checked(
+    rule: str, schemas: ExampleSchemas, node: int, givens: list[_Given], direction: Direction
+) -> Iterator[Hit]:
+    for given in givens:
+        if given.absent:
+            yield Hit(rule, given.pointer, "The example has no value.")
+    present = [given for given in givens if not given.absent]
+    if not present:
+        return
+    try:
+        schema = schemas.schema(node, direction)
+        if all(trivial(schema, given.value) for given in present):
+            return
+        validator = schemas.validator(schema)
+    except Unusable as unusable:
+        if unusable.why:
+            for given in present:
+                yield Hit(rule, given.pointer, f"No example can be checked: {clipped(unusable.why)}.")
+        return
+    for given in present:
+        if not validator.is_valid(given.value):
+            yield from _errors(rule, schema, given, validator)
+
+
+def _errors(rule: str, schema: Mapping[str, Any], given: _Given, validator: Any) -> Iterator[Hit]:
+    errors = [error for error, _ in zip(validator.iter_errors(given.value), range(ERRORS), strict=False)]
+    for error in told(schema, given.value, errors) if errors else ():
+        pointer = join(given.pointer, *error.instance_path)
+        yield Hit(rule, pointer, f"The example does not fit: {clipped(error.message)}.", clipped(error.instance))
