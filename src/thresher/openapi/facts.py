@@ -170,15 +170,18 @@ def _is_file(content: Content, description: Description) -> bool:
     if not media.startswith("multipart/"):
         return False
     fields = properties_of(content.schema, description).values()
-    return not fields or any(_is_binary(description.follow(each)) for each in fields)
+    return not fields or any(_is_binary(each, description) for each in fields)
 
 
-def _is_binary(schema: Json) -> bool:
-    if not isinstance(schema, dict):
+def _is_binary(schema: Json, description: Description) -> bool:
+    """Whether a field is a file, or a list of files."""
+    followed = description.follow(schema)
+    if isinstance(followed, dict) and "items" in followed:
+        followed = description.follow(cast("dict[str, Json]", followed)["items"])
+    if not isinstance(followed, dict):
         return False
-    fields = cast("dict[str, Json]", schema)
-    inner = fields.get("items")
-    return fields.get("format") == "binary" or "contentMediaType" in fields or (inner is not None and _is_binary(inner))
+    fields = cast("dict[str, Json]", followed)
+    return fields.get("format") == "binary" or "contentMediaType" in fields
 
 
 def _tried(operation: Operation, _: Description) -> Iterator[str]:

@@ -5,9 +5,10 @@ Invariant: a part that cannot be read is noted and left out; its operation stays
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
 from thresher.openapi.context import Context
 from thresher.openapi.dialects import METHODS
@@ -16,6 +17,9 @@ from thresher.openapi.parts import read_body, read_parameter, read_response
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Body, Json, Operation, Parameter, Requirement, Response
 from thresher.openapi.swagger import body_of, read_swagger_parameter, read_swagger_response
+
+_TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""What a method may be called, by RFC 9110, section 5.6.2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ def read_operations(context: Context) -> Iterator[tuple[Operation, list[Json]]]:
     for item in _items(context):
         for method, value, pointer in _methods(context, item):
             fields, _ = context.follow(value, pointer, "An operation")
-            if not fields:
+            if not fields and value != {}:
                 continue
             operation = _operation(context, item, method, fields, pointer, defaults)
             if operation.key in seen:
@@ -92,7 +96,10 @@ def _methods(context: Context, item: Item) -> Iterator[tuple[str, Json, str]]:
             yield key.upper(), value, join(item.places[key], key)
         elif key == "additionalOperations" and context.dialect == "3.2":
             for method, each, pointer in context.entries(item.fields, key, item.places[key]):
-                yield method.upper(), each, pointer
+                if _TOKEN.fullmatch(method):
+                    yield method.upper(), each, pointer
+                else:
+                    context.note("bad-method", "The method is no word that HTTP allows; it is left out.", pointer)
 
 
 def _parameters(context: Context, fields: Mapping[str, Json], pointer: str) -> tuple[Parameter, ...]:

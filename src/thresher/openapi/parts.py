@@ -9,7 +9,6 @@ from typing import Final, cast, get_args
 from thresher.openapi.context import Context
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Body, Content, Json, Parameter, ParameterIn, Response
-from thresher.openapi.references import reference_of
 
 PLACES: Final = frozenset(get_args(ParameterIn)) - {"body", "formData"}
 
@@ -17,7 +16,7 @@ PLACES: Final = frozenset(get_args(ParameterIn)) - {"body", "formData"}
 def read_parameter(context: Context, value: Json, pointer: str) -> Parameter | None:
     """A parameter, through its reference; None, noted, where it cannot be told what it is."""
     fields, place = context.follow(value, pointer, "A parameter")
-    if not fields and reference_of(value) is not None:
+    if not fields and value != {}:
         return None
     if place not in context.parameters:
         context.parameters[place] = _parameter(context, fields, place)

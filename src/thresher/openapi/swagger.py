@@ -11,7 +11,6 @@ from typing import Final, cast
 from thresher.openapi.context import Context
 from thresher.openapi.parts import schema_example
 from thresher.openapi.records import Body, Content, Json, Parameter, ParameterIn, Response
-from thresher.openapi.references import reference_of
 
 JSON_MEDIA: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
@@ -23,7 +22,7 @@ _NOT_SCHEMA: Final = frozenset({"name", "in", "required", "description", "schema
 def read_swagger_parameter(context: Context, value: Json, pointer: str) -> Parameter | None:
     """A parameter of any place, `body` and `formData` among them; None, noted, where it cannot be told what it is."""
     fields, place = context.follow(value, pointer, "A parameter")
-    if not fields and reference_of(value) is not None:
+    if not fields and value != {}:
         return None
     if place not in context.parameters:
         context.parameters[place] = _parameter(context, fields, place)

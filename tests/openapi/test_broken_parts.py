@@ -1,0 +1,171 @@
+"""Whatever stands anywhere in a description, reading it raises nothing, and keeps the rest."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.openapi.documents import document, swagger
+from thresher.core import InvalidInput
+from thresher.openapi import Description, read_description, tips_of
+
+NODE = {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/Node"}, "leaf": {"$ref": "#leaf"}}}
+SIGNED = {"security": [{"key": ["read"]}], "tags": [{"name": "pets", "description": "Animals"}]}
+NEW = document(
+    {
+        "/pets/{id}": {
+            "$ref": "#/components/pathItems/Pet",
+            "parameters": [
+                {"name": "id", "in": "path", "schema": {"type": "string"}},
+                {"$ref": "#/components/parameters/Limit"},
+            ],
+            "post": {
+                "operationId": "addPet",
+                "tags": ["pets"],
+                "requestBody": {"$ref": "#/components/requestBodies/Pet"},
+                "responses": {
+                    "200": {
+                        "description": "Fine",
+                        "headers": {"Link": {}},
+                        "content": {"a/b": {"schema": NODE, "examples": {"x": {"value": 1}}}},
+                    },
+                    "202": {"$ref": "#/components/responses/Begun"},
+                },
+                "servers": [{"url": "https://{site}", "variables": {"site": {"default": "x"}}}],
+            },
+        }
+    },
+    "3.2.0",
+    **SIGNED,
+    webhooks={"born": {"post": {"responses": {}}}},
+    components={
+        "schemas": {"Node": {**NODE, "$defs": {"leaf": {"$anchor": "leaf"}}}},
+        "parameters": {"Limit": {"name": "limit", "in": "query", "content": {"a/b": {"schema": {}}}}},
+        "responses": {"Begun": {"description": "Begun"}},
+        "requestBodies": {"Pet": {"required": True, "content": {"multipart/form-data": {"schema": NODE}}}},
+        "pathItems": {"Pet": {"additionalOperations": {"COPY": {"responses": {}}}}},
+        "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
+    },
+)
+OLD = swagger(
+    {
+        "/pets": {
+            "parameters": [{"$ref": "#/parameters/Limit"}],
+            "post": {
+                "consumes": ["a/b"],
+                "parameters": [{"name": "pet", "in": "body", "schema": {"$ref": "#/definitions/Pet"}}],
+                "responses": {
+                    "200": {"description": "Fine", "schema": {}, "examples": {"a/b": {}}, "headers": {"X": {}}}
+                },
+            },
+            "put": {"parameters": [{"name": "photo", "in": "formData", "type": "file"}], "responses": {}},
+        }
+    },
+    **SIGNED,
+    host="example.com",
+    schemes=["https"],
+    parameters={"Limit": {"name": "limit", "in": "query", "type": "integer"}},
+    definitions={"Pet": {"properties": {"pet": {"$ref": "#/definitions/Pet"}}}},
+    securityDefinitions={"key": {"type": "basic"}},
+)
+ODD: list[Any] = [None, [None, {}], {"": {"": [1]}}, {"$ref": "#"}, {"$ref": ["#"]}]
+
+
+def _sites(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to each part of a document, but not to the document itself."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in entries:
+        yield (*path, key)
+        yield from _sites(each, (*path, key))
+
+
+def _broken(content: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    """A copy with another value at the end of this way."""
+    changed = copy.deepcopy(content)
+    holder: Any = changed
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = value
+    return changed
+
+
+def _used(description: Description) -> None:
+    """Ask everything of a description that others ask."""
+    tips = [tips_of(each, description) for each in description.operations]
+    said = (description.operations, description.problems, description.servers, description.security_schemes, tips)
+    assert str(said).encode()
+    assert all(each.place.line > 0 for each in description.problems)
+    assert all(isinstance(each.digest, str) and each.method.isupper() for each in description.operations)
+
+
+def _used_or_refused(data: bytes) -> InvalidInput | None:
+    """Ask everything of what these octets make; why they make nothing, where they do not."""
+    try:
+        description = read_description(data)
+    except InvalidInput as refusal:
+        return refusal
+    _used(description)
+    return None
+
+
+@pytest.mark.parametrize("content", [NEW, OLD], ids=["3.2", "2.0"])
+@pytest.mark.parametrize("value", ODD, ids=str)
+def test_any_part_may_be_anything(content: dict[str, Any], value: Any) -> None:
+    """Every part in turn; only the version must be there."""
+    for path in _sites(content):
+        if path not in {("openapi",), ("swagger",)}:
+            _used(read_description(json.dumps(_broken(content, path, value)).encode()))
+
+
+@given(
+    st.sampled_from([(content, path) for content in (NEW, OLD) for path in _sites(content)]),
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.floats()
+        | st.integers()
+        | st.text(max_size=4)
+        | st.sampled_from(["#", "#leaf", "#/paths", "x.yaml"]),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["$ref", "$id", "$anchor", "in", "name", "get", "schema", "type", "x-a", ""]),
+                inner,
+                max_size=3,
+            )
+        ),
+        max_leaves=6,
+    ),
+)
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_any_json_may_stand_anywhere(site: tuple[dict[str, Any], tuple[Any, ...]], value: Any) -> None:
+    """It is refused as a whole, with a reason, or read in part."""
+    content, path = site
+
+    refusal = _used_or_refused(json.dumps(_broken(content, path, value)).encode())
+
+    assert refusal is None or (path[0] in {"openapi", "swagger"} and refusal.hint)
+
+
+@given(st.binary(max_size=60), st.sampled_from([b"", b"openapi: 3.0.3\n", b'{"openapi": "3.0.3", ', b"\xff\xfe", b"{"]))
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_any_octets_are_read_or_refused(octets: bytes, head: bytes) -> None:
+    """Nothing else happens."""
+    refusal = _used_or_refused(head + octets)
+
+    assert refusal is None or refusal.message
+
+
+@given(st.text(alphabet=" \t\n-:?*&!|>'\"{}[],#%@`<~ax1", max_size=40))
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_any_yaml_is_read_or_refused(text: str) -> None:
+    """Anchors, tags, merges and complex keys, as they fall."""
+    refusal = _used_or_refused(f"openapi: 3.0.3\npaths: {{}}\n{text}".encode())
+
+    assert refusal is None or refusal.message
