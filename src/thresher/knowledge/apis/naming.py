@@ -211,7 +211,10 @@ def _slug(text: str) -> str:
 
 
 def _path(source: str) -> str:
-    return urlsplit(source).path if "://" in source else PurePosixPath(source.replace("\\", "/")).name
+    """The part of an address, or of a file's name, that may tell a version."""
+    if "://" in source:
+        return source.partition("://")[2].partition("/")[2].partition("?")[0]
+    return PurePosixPath(source.replace("\\", "/")).name
 
 
 def _stem(source: str) -> str:

@@ -1,0 +1,129 @@
+"""Names of providers, and labels of versions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thresher.core import Conflict, InvalidInput
+from thresher.knowledge.apis.naming import (
+    checked_aliases,
+    checked_base,
+    checked_label,
+    checked_name,
+    checked_title,
+    declared_in,
+    labels_of,
+    looks_readable,
+)
+
+
+@pytest.mark.parametrize("name", ["", "Jira", "a b", "-jira", "jira\n", "x" * 64, "jíra", "../jira", "jira\0"])
+def test_what_is_no_name_is_refused_with_the_form_of_one(name: str) -> None:
+    """Names stand in addresses and commands, so they are plain."""
+    with pytest.raises(InvalidInput, match="no name") as error:
+        checked_name(name)
+
+    assert "small letters" in error.value.hint
+
+
+def test_aliases_are_folded_and_never_the_name_itself() -> None:
+    """They are compared with the words of questions, which are folded too."""
+    assert checked_aliases("jira", ["Jira  Cloud", "jira", "JIRA cloud", "Atlassian Jira"]) == (
+        "jira cloud",
+        "atlassian jira",
+    )
+
+
+@pytest.mark.parametrize(
+    "aliases", [[""], ["   "], ["..."], ["a\x07b"], ["x" * 64], [str(n) for n in range(17)], "word"]
+)
+def test_what_is_no_alias_is_refused(aliases: list[str] | str) -> None:
+    """Empty, unprintable, endless and too many ones."""
+    with pytest.raises(InvalidInput):
+        checked_aliases("jira", aliases)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["ftp://a.example", "https://", "https://u:p@a.example", "https://a.example/?token=1", "https://a.example:0", "a"],
+)
+def test_what_is_no_base_address_is_refused(url: str) -> None:
+    """A credential above all."""
+    with pytest.raises(InvalidInput):
+        checked_base(url)
+
+
+def test_a_base_address_and_a_display_name_may_be_left_out() -> None:
+    """What stands in them is tidied."""
+    assert (checked_base(" https://a.example/v2/ "), checked_base("")) == ("https://a.example/v2", "")
+    assert checked_title(" Jira \n Cloud ") == "Jira Cloud"
+    with pytest.raises(InvalidInput):
+        checked_title("x" * 121)
+    with pytest.raises(InvalidInput):
+        checked_label("a/b")
+
+
+@pytest.mark.parametrize(
+    ("source", "declared", "label"),
+    [
+        ("/data/jira-v3.json", "1001.0.0-SNAPSHOT", "v3"),
+        ("/data/v2.yaml", "1.0", "v2"),
+        ("https://api.example.com/api/v1/openapi.json", "2.4", "v1"),
+        ("https://api.example.com/v2beta1/openapi.json", "", "v2beta1"),
+        ("/data/swagger.json", "v1.34.1", "v1"),
+        ("/data/openapi.yaml", "2.7.0-beta", "v2"),
+        ("/data/openapi.yaml", "2024-10-01", "2024-10-01"),
+        ("/data/openapi.yaml", "unversioned", "unversioned"),
+        ("/data/openapi.yaml", "Release candidate / one", "Release-candidate-one"),
+        ("/data/openapi.yaml", "", "default"),
+        ("/data/dev1.yaml", "", "default"),
+    ],
+)
+def test_a_label_comes_from_the_files_name_or_from_what_the_description_says(
+    source: str, declared: str, label: str
+) -> None:
+    """Of a version number only the first part, so that the label outlives small releases."""
+    assert labels_of([source], [declared]) == (label,)
+
+
+def test_versions_that_would_share_a_label_are_called_by_their_files() -> None:
+    """Unless these are alike too."""
+    assert labels_of(["/a/core.yaml", "/a/billing.yaml", "/a/v3.yaml"], ["1.0", "1.1", ""]) == ("core", "billing", "v3")
+    with pytest.raises(Conflict, match="would be the version"):
+        labels_of(["/a/openapi.yaml", "/b/openapi.yaml"], ["1.0", "1.0"])
+
+
+def test_the_version_is_found_without_reading_a_description_wholly() -> None:
+    """In both forms, wherever `info` stands, and not where another key is called so."""
+    late = {"openapi": "3.0.0", "paths": {"/version": {"version": "9"}}, "info": {"version": "1.5"}}
+    yaml = (
+        b"openapi: 3.0.0\npaths: {}\ninfo: # about\n  title: x\n\n  # version: 8\n  version: '2.1' # now\nservers: []\n"
+    )
+
+    assert declared_in(json.dumps(late).encode()) == "1.5"
+    assert declared_in(b"\xef\xbb\xbf" + json.dumps(late).encode()) == "1.5"
+    assert declared_in(yaml) == declared_in(yaml.replace(b"\n", b"\r\n")) == "2.1"
+    assert declared_in(b"swagger: '2.0'\nx:\n  version: 3\n") == ""
+    assert looks_readable(yaml)
+    assert looks_readable(json.dumps(late).encode())
+    assert not looks_readable(b'{"a": 1}')
+    assert not looks_readable(b"title: openapi\n")
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_break_the_look_for_a_version(data: bytes) -> None:
+    """Whatever it is, the label is one."""
+    label = labels_of(["/data/x"], [declared_in(data)])[0]
+
+    assert checked_label(label) == label
+    looks_readable(data)
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_every_source_has_a_label(source: str, declared: str) -> None:
+    """However it is called."""
+    assert checked_label(labels_of([source], [declared])[0])

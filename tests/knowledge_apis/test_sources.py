@@ -1,0 +1,245 @@
+"""Where descriptions are read: who may read what, and what is said where that fails."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.knowledge_apis.conftest import SHOP, described
+from tests.knowledge_apis.serving import Site, site
+from thresher.core import Caller, InvalidInput, NotAllowed, NotFound, Settings, SourceUnavailable, Tenant, ThresherError
+from thresher.knowledge.apis import fetching, sources
+from thresher.knowledge.apis.fetching import Seen, is_public, read_source
+from thresher.knowledge.apis.sources import Source, checked_address, read_file, source_of
+from thresher.openapi import Limits
+
+OWNER = Caller(Tenant(1, "local"))
+KEYED = Caller(Tenant(1, "local"), keyed=True)
+TEXT = json.dumps(described(SHOP)).encode()
+
+
+@pytest.fixture
+async def web() -> AsyncIterator[Site]:
+    """A web server."""
+    async with site() as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "a\nb", "x" * 2_001, "ssh://git@a.example/b", "http://", "https://a.example:x/", "relative.json"]
+)
+def test_what_is_no_source_is_refused(text: str) -> None:
+    """Also a relative path, where nobody knows what it is relative to."""
+    with pytest.raises(InvalidInput):
+        source_of(text, OWNER, Settings())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://user:word@a.example/x",
+        "https://user@a.example/x",
+        "https://a.example/x?access_token=1",
+        "http://a/?key=1",
+    ],
+)
+def test_a_credential_in_an_address_is_refused_and_not_repeated(text: str) -> None:
+    """What is kept is shown to whoever sees the provider."""
+    with pytest.raises(InvalidInput, match="credential") as error:
+        checked_address(text)
+
+    assert "word" not in str(error.value)
+
+
+def test_an_address_is_kept_in_one_form() -> None:
+    """Without the part that no server sees."""
+    assert checked_address("HTTPS://A.Example/Api.json?format=yaml#top") == "https://a.example/Api.json?format=yaml"
+
+
+def test_paths_are_kept_whole_and_without_links(tmp_path: Path) -> None:
+    """From the folder that the caller works in, where they are relative."""
+    file = tmp_path / "api.json"
+    file.write_bytes(TEXT)
+    (tmp_path / "link.json").symlink_to(file)
+    here = Caller(Tenant(1, "local"), project=str(tmp_path))
+
+    found = [source_of(text, here, Settings()).location for text in ("api.json", "link.json", f"file://{file}")]
+
+    assert found == [str(file)] * 3
+    with pytest.raises(InvalidInput, match="is a folder"):
+        source_of(str(tmp_path), OWNER, Settings())
+    with pytest.raises(NotFound, match="nothing at"):
+        source_of(str(tmp_path / "none"), OWNER, Settings())
+
+
+def test_with_a_key_only_named_folders_are_read_from(tmp_path: Path) -> None:
+    """Whether there is nothing, or nothing to be had, is not told; links are followed before that is decided."""
+    for name in ("open", "closed"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "api.json").write_bytes(TEXT)
+    (tmp_path / "open" / "out.json").symlink_to(tmp_path / "closed" / "api.json")
+    settings = Settings(api_sources=(str(tmp_path / "open"),))
+
+    assert source_of(str(tmp_path / "open" / "api.json"), KEYED, settings).location.endswith("open/api.json")
+    refused = ["closed/api.json", "closed/none", "open/out.json", "open/../closed/api.json"]
+    said = set[str]()
+    for path in refused:
+        with pytest.raises(NotAllowed) as error:
+            source_of(str(tmp_path / path), KEYED, settings)
+        said.add(str(error.value))
+    assert len(said) == 1
+
+
+async def test_files_that_cannot_be_read_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gone, too large, or swapped for a link since they were judged."""
+    file = tmp_path / "api.json"
+    file.write_bytes(b"x" * 2_000)
+    (tmp_path / "link.json").symlink_to(file)
+
+    assert len(await read_file(str(file))) == 2_000
+    with pytest.raises(NotFound):
+        await read_file(str(tmp_path / "none"))
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        await read_file(str(tmp_path / "link.json"))
+    with pytest.raises(InvalidInput, match="no file"):
+        await read_file("/dev/null")
+    monkeypatch.setattr(sources, "LIMITS", Limits(octets=1_000))
+    with pytest.raises(InvalidInput, match="larger than"):
+        await read_file(str(file))
+
+
+async def test_an_unchanged_page_is_not_read_again(web: Site) -> None:
+    """Its server is told what is known."""
+    address = web.serves("/api.json", TEXT, etag='"1"', last_modified="Sun, 01 Nov 2026 00:00:00 GMT")
+
+    first = await read_source(Source(address))
+    second = await read_source(Source(address), first.seen)
+
+    assert (first.data, second.data) == (TEXT, None)
+    assert first.seen == Seen('"1"', "Sun, 01 Nov 2026 00:00:00 GMT")
+    assert "if-modified-since: sun, 01 nov" in web.asked[1].lower()
+
+
+async def test_redirects_are_followed_and_packed_answers_unpacked(web: Site) -> None:
+    """As long as they end somewhere."""
+    web.serves("/new.json", gzip.compress(TEXT), content_encoding="gzip")
+    web.serves("/old.json", status=301, location="/new.json")
+    web.serves("/ring", status=302, location="/ring")
+    web.serves("/file", status=302, location="file:///etc/passwd")
+    web.serves("/lost", status=302)
+
+    assert (await read_source(Source(f"{web.base}/old.json"))).data == TEXT
+    for path, said in {"/ring": "too often", "/file": "address is none", "/lost": "to nowhere"}.items():
+        with pytest.raises(InvalidInput, match=said):
+            await read_source(Source(f"{web.base}{path}"))
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "body", "error", "said"),
+    [
+        (404, {}, b"", NotFound, "nothing at"),
+        (410, {}, b"", NotFound, "nothing at"),
+        (401, {}, b"", InvalidInput, "sign-in"),
+        (403, {}, b"", InvalidInput, "sign-in"),
+        (418, {}, b"", InvalidInput, "418"),
+        (429, {}, b"", SourceUnavailable, "429"),
+        (503, {}, b"", SourceUnavailable, "503"),
+        (200, {}, b" <!DOCTYPE html><form>", InvalidInput, "page for people"),
+        (200, {"content_type": "text/html"}, b"Please sign in", InvalidInput, "page for people"),
+        (200, {}, b"  \n", InvalidInput, "is empty"),
+        (200, {"content_encoding": "gzip"}, b"no gzip", SourceUnavailable, "cannot be read"),
+    ],
+)
+async def test_what_is_no_description_says_what_it_is(
+    web: Site, status: int, headers: dict[str, str], body: bytes, error: type[ThresherError], said: str
+) -> None:
+    """And what to do; nothing is kept of it."""
+    address = web.serves("/api.json", body, status, **headers)
+
+    with pytest.raises(error, match=said) as raised:
+        await read_source(Source(address))
+
+    assert raised.value.hint
+
+
+async def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that says nothing, and one that is not there."""
+    quiet = await asyncio.start_server(lambda reader, writer: asyncio.Event().wait(), "127.0.0.1", 0)
+    monkeypatch.setattr(fetching, "SECONDS", 0.2)
+
+    async with quiet:
+        with pytest.raises(SourceUnavailable, match="was not read"):
+            await read_source(Source(f"http://127.0.0.1:{quiet.sockets[0].getsockname()[1]}/"))
+    with pytest.raises(SourceUnavailable, match="cannot be read"):
+        await read_source(Source("http://127.0.0.1:1/"))
+
+
+async def test_what_never_ends_is_broken_off(web: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it is small on the wire."""
+    monkeypatch.setattr(fetching, "LIMITS", Limits(octets=1_000))
+    web.serves("/bomb.json", gzip.compress(b" " * 100_000), content_encoding="gzip")
+
+    with pytest.raises(InvalidInput, match="larger than"):
+        await read_source(Source(f"{web.base}/bomb.json"))
+
+
+async def test_with_a_key_only_public_addresses_are_reached(web: Site) -> None:
+    """However they are written, and not over a redirect; what the settings name is reached wherever it is."""
+    web.serves("/api.json", TEXT)
+    web.serves("/away", status=302, location="http://localhost/secret")
+    port = web.base.rpartition(":")[2]
+    named = (f"{web.base}/",)
+
+    hosts = ["127.0.0.1", "localhost", "2130706433", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "169.254.169.254"]
+    for host in hosts:
+        with pytest.raises((NotAllowed, SourceUnavailable)):
+            await read_source(Source(f"http://{host}:{port}/api.json", keyed=True))
+    assert web.asked == []
+    assert (await read_source(Source(f"{web.base}/api.json", keyed=True, named=named))).data == TEXT
+    with pytest.raises(NotAllowed, match="not public"):
+        await read_source(Source(f"{web.base}/away", keyed=True, named=named))
+
+
+async def test_what_was_judged_is_what_is_connected_to(web: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name is resolved once, so that it cannot become another address in between; its server is still told it."""
+    web.serves("/api.json", TEXT)
+    port = int(web.base.rpartition(":")[2])
+    resolved: list[str] = []
+
+    async def resolve(host: str, *_: object, **__: object) -> list[tuple[int, int, int, str, tuple[str, int]]]:
+        resolved.append(host)
+        return [(2, 1, 6, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
+    monkeypatch.setattr(fetching, "is_public", lambda _: True)
+    read = await read_source(Source(f"http://api.example:{port}/api.json", keyed=True))
+
+    assert read.data == TEXT
+    assert resolved == ["api.example"]
+    assert f"host: api.example:{port}" in web.asked[0].lower()
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        ("93.184.215.14", True),
+        ("2606:2800:21f:cb07:6820:80da:af6b:8b2c", True),
+        *(
+            (one, False)
+            for one in ("10.0.0.1", "172.16.3.4", "192.168.1.1", "100.64.0.1", "169.254.169.254", "0.0.0.0")
+        ),
+        *(
+            (one, False)
+            for one in ("::", "fe80::1%eth0", "fc00::1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:a00:1::")
+        ),
+        *((one, False) for one in ("224.0.0.1", "ff02::1", "255.255.255.255", "192.0.2.1")),
+    ],
+)
+def test_public_is_what_leads_out(address: str, public: bool) -> None:
+    """An address that stands for a private one is as private."""
+    assert is_public(address) is public
