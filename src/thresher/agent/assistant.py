@@ -20,7 +20,7 @@ from thresher.agent.cues import read_cues
 from thresher.agent.followups import Asked, resolve
 from thresher.agent.formatting import NOTHING_INSTALLED, answer_text, failed_text
 from thresher.agent.inquiries import SHOWN, Findings, Inquiry
-from thresher.agent.intents import IntentReader, Wish
+from thresher.agent.intents import UNRECOGNISED, IntentReader, Wish
 from thresher.agent.records import Answer, Intent, Reply, Turn
 from thresher.agent.sessions import Conversation, Sessions
 from thresher.agent.toolbox import Toolbox
@@ -149,7 +149,7 @@ def checked(query: object, context: object = "") -> tuple[str, str]:
 
 
 async def _answered(box: Toolbox, understood: _Understood, conversation: Conversation) -> Findings:
-    """What the tools say."""
+    """What the tools say; where nothing is wanted that is known, and nothing fits well, that nothing does."""
     inquiry = understood.inquiry
     if inquiry.asked.more and (more := conversation.turns[-1].more) is not None:
         return await follow(box, more)
@@ -161,8 +161,10 @@ async def _answered(box: Toolbox, understood: _Understood, conversation: Convers
     if found.results and found.relevance >= WEAK:
         return found
     rest = others(inquiry, kinds, there)
-    wider = await _gathered(box, inquiry, rest) if rest else Findings()
-    return _joined([found, wider])
+    wider = _joined([found, await _gathered(box, inquiry, rest)]) if rest else found
+    if wider.relevance < WEAK and understood.wish.confidence <= UNRECOGNISED:
+        return replace(wider, results=(), total=0, filters={}, more=None, subjects=())
+    return wider
 
 
 async def _gathered(box: Toolbox, inquiry: Inquiry, kinds: Sequence[str]) -> Findings:
@@ -182,7 +184,7 @@ def _joined(parts: Sequence[Findings]) -> Findings:
         total=sum(part.total for part in ranked),
         relevance=best,
         filters=filters,
-        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        notes=tuple(dict.fromkeys(note for part in ranked or parts for note in part.notes)),
         problems=tuple(dict.fromkeys(problem for part in parts for problem in part.problems)),
         more=ranked[0].more if len(ranked) == 1 else None,
         subjects=tuple(subject for part in ranked for subject in part.subjects),

@@ -6,6 +6,7 @@ Invariant: a tool of another server is never run from here; a model or a person 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from thresher.agent.inquiries import Findings, Inquiry, Item, given, rows_of
@@ -44,11 +45,13 @@ def found_tools(outcome: Outcome) -> Findings:
 async def describe_tool(box: Toolbox, inquiry: Inquiry) -> Findings:
     """What a tool takes: the one that the question names, or else the best that is found."""
     if inquiry.cues.names:
-        found = described(await box.call(Call(DESCRIBE, {"names": list(inquiry.cues.names)})))
-        if found.results:
-            return found
+        named = described(await box.call(Call(DESCRIBE, {"names": list(inquiry.cues.names)})))
+        if named.results:
+            return named
     found = await find_tools(box, inquiry)
-    return described(await box.call(found.subjects[0].read)) if found.subjects else found
+    if not found.subjects:
+        return found
+    return replace(described(await box.call(found.subjects[0].read)), relevance=found.relevance)
 
 
 def described(outcome: Outcome) -> Findings:
@@ -57,7 +60,7 @@ def described(outcome: Outcome) -> Findings:
         return Findings(problems=(outcome.problem,))
     items = [_details(row) for row in rows_of(outcome.data, "tools")]
     subjects = (Subject("tool", str(item["name"]), Call(DESCRIBE, {"names": [item["name"]]})) for item in items)
-    return Findings(tuple(items), len(items), 0.6 if items else 0.0, subjects=tuple(subjects))
+    return Findings(tuple(items), len(items), 1.0 if items else 0.0, subjects=tuple(subjects))
 
 
 def _tool(row: Mapping[str, Any]) -> Item:

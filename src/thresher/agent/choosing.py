@@ -58,7 +58,7 @@ def installed(tools: Container[str]) -> tuple[str, ...]:
 
 
 def kinds_of(inquiry: Inquiry, packs: Sequence[str], there: Sequence[str]) -> tuple[str, ...]:
-    """The kinds to ask first, best first; all that are there where nothing points to some.
+    """The kinds to ask first, best first; all that may know where nothing points to some.
 
     Args:
         inquiry: The question.
@@ -71,7 +71,7 @@ def kinds_of(inquiry: Inquiry, packs: Sequence[str], there: Sequence[str]) -> tu
     routed = dict.fromkeys(pack if pack in _ENTRY else TOOLS for pack in packs)
     if inquiry.type == "analytics" and APIS in able and DATABASES not in routed:
         return (APIS,)
-    return tuple(kind for kind in routed if kind in able) or tuple(able)
+    return tuple(kind for kind in routed if kind in able) or others(inquiry, (), there)
 
 
 def recipe(kind: str, wanted: IntentType) -> Recipe:
@@ -80,8 +80,9 @@ def recipe(kind: str, wanted: IntentType) -> Recipe:
 
 
 def others(inquiry: Inquiry, asked: Sequence[str], there: Sequence[str]) -> tuple[str, ...]:
-    """The kinds that are there and were not asked."""
-    return tuple(kind for kind in there if kind not in asked and inquiry.type in _RECIPES[kind])
+    """The kinds that may know and were not asked; a schema always has tables to show, so it is asked about data alone."""
+    able = (kind for kind in there if kind not in asked and inquiry.type in _RECIPES[kind])
+    return tuple(kind for kind in able if kind != DATABASES or inquiry.cues.data)
 
 
 async def follow(box: Toolbox, call: Call) -> Findings:

@@ -16,12 +16,16 @@ READ_CHARACTERS: Final = 2_000
 _PLAIN: Final = re.compile(r"[^\W_]+")
 _ENDPOINT: Final = re.compile(r"\bop_[0-9a-f]{12}\b")
 _CALL: Final = re.compile(
-    r"\b(GET|PUT|POST|DELETE|OPTIONS|HEAD|PATCH|TRACE|QUERY)\s+(?:https?://[^\s/?#]{1,200})?(/[^\s?#\"'`]{0,500})", re.I
+    r"\b(GET|PUT|POST|DELETE|OPTIONS|HEAD|PATCH|TRACE|QUERY)\s+(?:(?:to|on|at)\s+)?(?:https?://[^\s/?#]{1,200})?(/[^\s?#\"'`]{0,500})",
+    re.I,
 )
 _NAME: Final = re.compile(
-    r"(?<![\w/.{-])(?:[a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]*)+|[A-Za-z][A-Za-z0-9]*(?:[_/][A-Za-z0-9]+)+)\b"
+    r"(?<![\w/.{-])(?:[a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]*)+|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)\b"
 )
-"""Names as programs write them: `addWatcher`, `issues/create`, `git_log`."""
+"""Names as programs write them: `addWatcher`, `git_log`."""
+_DATA: Final = re.compile(
+    r"\b(?:tables?|columns?|databases?|sql|schemas?|rows|records|joins?|foreign keys?|warehouse)\b", re.I
+)
 _QUOTED: Final = re.compile(r"`([^`\s]{2,120})`")
 _RANGES: Final[Mapping[str, re.Pattern[str]]] = {
     "90d": re.compile(r"\b(?:quarter|(?:90|ninety) ?d(?:ays)?|(?:3|three) months)\b", re.I),
@@ -37,14 +41,16 @@ _METRICS: Final[Mapping[str, re.Pattern[str]]] = {
     ),
     "endpoints": re.compile(r"\b(?:(?:read|viewed|opened) most|most (?:read|viewed|opened)\b|how often was)\b", re.I),
     "read_rate": re.compile(r"\b(?:read rate|conversion|share of searches)\b", re.I),
-    "latency_p50_ms": re.compile(
-        r"\b(?:latency|how (?:slow|fast)|p50|p95|percentiles?|(?:answer|response) times?)\b", re.I
-    ),
+    "latency": re.compile(r"\b(?:latency|how (?:slow|fast)|p50|p95|percentiles?|(?:answer|response) times?)\b", re.I),
     "errors": re.compile(r"\b(?:errors?|fail\w*)\b", re.I),
     "per_day": re.compile(r"\b(?:(?:per|by|each) day|daily|busiest)\b", re.I),
     "per_provider": re.compile(r"\b(?:(?:per|by|each) (?:provider|api)|compare the usage)\b", re.I),
 }
-_TABLE: Final = re.compile(r"\btables?\s+[`'\"]?([\w.]{2,80})|\b([\w.]{2,80})[`'\"]?\s+table\b", re.I)
+_TABLE: Final = re.compile(
+    r"\btables?\s+[`'\"]?(?!(?:of|with|has|have|that|which|in|for|is|are|about|holds?)\b)([\w.]{2,80})"
+    r"|\b(?!(?:the|an?|which|what|this|that|each|any|every|one)\b)([\w.]{2,80})[`'\"]?\s+table\b",
+    re.I,
+)
 _FEEDBACK: Final[Mapping[str, re.Pattern[str]]] = {
     "examples": re.compile(r"\bexamples?\b", re.I),
     "security": re.compile(r"\b(?:security|insecure|sign[- ]in|auth\w*)\b", re.I),
@@ -87,6 +93,7 @@ class Cues:
         feedback: The one kind of feedback that is asked for.
         sections: Parts of an operation that it is about.
         table: A table that is named.
+        data: Whether it speaks of tables and the like.
     """
 
     endpoint_id: str = ""
@@ -99,6 +106,7 @@ class Cues:
     feedback: str = ""
     sections: tuple[str, ...] = ()
     table: str = ""
+    data: bool = False
 
     @property
     def names_call(self) -> bool:
@@ -124,6 +132,7 @@ def read_cues(text: str) -> Cues:
         feedback=feedback[0] if len(feedback) == 1 else "",
         sections=_matching(_SECTIONS, text),
         table=next(filter(None, table.groups()), "") if table else "",
+        data=_DATA.search(text) is not None,
     )
 
 

@@ -31,9 +31,12 @@ _FINDINGS: Final = 10
 
 async def find_endpoints(box: Toolbox, inquiry: Inquiry, *, limit: int = SHOWN) -> Findings:
     """Operations that do what is asked for."""
-    providers = await _providers(box, inquiry)
     arguments: dict[str, Any] = {"query": inquiry.text, "limit": limit}
-    return found_endpoints(await box.call(Call(SEARCH, arguments | ({"providers": providers} if providers else {}))))
+    if providers := await _providers(box, inquiry):
+        found = found_endpoints(await box.call(Call(SEARCH, {**arguments, "providers": providers})))
+        if found.results:
+            return found
+    return found_endpoints(await box.call(Call(SEARCH, arguments)))
 
 
 def found_endpoints(outcome: Outcome) -> Findings:
@@ -87,7 +90,8 @@ async def report_usage(box: Toolbox, inquiry: Inquiry) -> Findings:
     if inquiry.cues.improving:
         return await _review(box, inquiry, named or tuple(str(one.get("name")) for one in known if one.get("active")))
     arguments = given({"provider": named[0] if len(named) == 1 else "", "time_range": inquiry.cues.time_range})
-    arguments |= given({"metrics": list(inquiry.cues.metrics)})
+    if inquiry.cues.metrics:
+        arguments["metrics"] = [*inquiry.cues.metrics, "searches", "reads"]
     outcome = await box.call(Call(USAGE, arguments))
     if outcome.problem:
         return Findings(problems=(outcome.problem,))

@@ -1,0 +1,119 @@
+"""A question that goes on from the last one is read with what it leaves out; one that does not is left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from thresher.agent.followups import place_of, resolve, topic_of
+from thresher.agent.records import Call, Subject, Turn
+
+ADD = "How do I add a watcher to a Jira ticket?"
+SUBJECTS = tuple(
+    Subject("endpoint", f"result {number}", Call("get_api_endpoint", {"endpoint_id": str(number)}), ("jira",))
+    for number in range(1, 6)
+)
+TURNS = (Turn(ADD, ADD, "search", SUBJECTS, ("jira",), Call("search_api_docs", {"cursor": "c"})),)
+
+
+@pytest.mark.parametrize(
+    ("query", "understood"),
+    [
+        ("and the one to delete it?", "delete watcher Jira ticket"),
+        ("now list them", "list watcher Jira ticket"),
+        ("delete it", "delete watcher Jira ticket"),
+        ("what about deleting?", "deleting watcher Jira ticket"),
+        ("how do I update it?", "update watcher Jira ticket"),
+        ("and for projects?", "add projects"),
+        ("what about comments?", "add comments"),
+    ],
+)
+def test_what_is_left_out_is_taken_over(query: str, understood: str) -> None:
+    """The topic where only the action is new, the action where only the topic is; and where to look."""
+    asked = resolve(query, TURNS)
+
+    assert asked.text == understood
+    assert asked.providers == ("jira",)
+    assert asked.notes == (f"understood as: {understood}",)
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("the second one", "result 2"),
+        ("#3", "result 3"),
+        ("open number four", "result 4"),
+        ("the last one please", "result 5"),
+        ("give me an example request for the second one", "result 2"),
+        ("what about its parameters?", "result 1"),
+        ("what does it return?", "result 1"),
+        ("which scopes does that endpoint need", "result 1"),
+        ("how do I call it from python", "result 1"),
+        ("what about error responses?", "result 1"),
+        ("what are the required fields?", "result 1"),
+    ],
+)
+def test_a_result_is_referred_to(query: str, name: str) -> None:
+    """By its place, by a pronoun, or by asking for nothing but a part of it."""
+    asked = resolve(query, TURNS)
+
+    assert asked.subject is not None
+    assert asked.subject.name == name
+    assert asked.text == query
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "how do I create a dashboard in datadog?",
+        "what does the first comment of an issue need",
+        "list all users",
+        "which operations delete the second disk of a machine",
+        "explain to me in great detail how the whole thing with the release works and what it means for us all",
+    ],
+)
+def test_a_question_that_stands_alone_is_left_alone(query: str) -> None:
+    """Whatever was asked before."""
+    asked = resolve(query, TURNS)
+
+    assert (asked.text, asked.subject, asked.providers, asked.more) == (query, None, (), False)
+
+
+@pytest.mark.parametrize("query", ["more", "show me more", "next page", "and the rest?", "More, please"])
+def test_the_next_page_is_asked_for(query: str) -> None:
+    """Where there is one."""
+    assert resolve(query, TURNS).more
+    assert not resolve(query, (Turn(ADD, ADD, "search", SUBJECTS),)).more
+
+
+def test_the_same_elsewhere_leaves_the_old_place_out() -> None:
+    """Neither its name nor its filter goes along."""
+    asked = resolve("same in Datadog", TURNS)
+
+    assert asked.text == "add watcher ticket Datadog"
+    assert asked.providers == ()
+
+
+def test_an_own_object_keeps_the_place_alone() -> None:
+    """The words stand as they are, and are looked for where the last ones were found."""
+    asked = resolve("and the one to list projects?", TURNS)
+
+    assert (asked.text, asked.providers) == ("and the one to list projects?", ("jira",))
+
+
+@pytest.mark.parametrize("query", ["the ninth one", "number 0", "#99", "number 6"])
+def test_a_place_that_no_result_has_is_none(query: str) -> None:
+    """A number beyond the list names nothing."""
+    assert place_of(query, len(SUBJECTS)) is None
+
+
+def test_the_first_question_of_a_conversation_stands_alone() -> None:
+    """There is nothing to go on from."""
+    assert resolve("and the one to delete it?", ()).text == "and the one to delete it?"
+    assert resolve("the second one", (Turn("x", "", "search"),)).subject is None
+
+
+def test_a_topic_is_a_question_without_its_action() -> None:
+    """Names in capitals are no actions."""
+    assert topic_of("How can I get the LIST of pods?") == "LIST pods"
+    assert topic_of("add a watcher to a Jira ticket", ("jira",)) == "watcher ticket"
+    assert topic_of("") == ""
