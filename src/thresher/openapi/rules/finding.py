@@ -6,7 +6,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import TYPE_CHECKING, Final
 
 from thresher.openapi.records import Dialect, Finding, Severity
-from thresher.openapi.rules import document, examples, operations, parts, paths, references, schemas, structure
+from thresher.openapi.rules import (
+    bodies,
+    clarity,
+    document,
+    examples,
+    operations,
+    parts,
+    paths,
+    references,
+    safety,
+    schemas,
+    structure,
+)
 from thresher.openapi.rules.catalog import ALL, RULES, Kind
 from thresher.openapi.rules.hits import Hit
 from thresher.openapi.rules.subject import Subject
@@ -44,6 +56,15 @@ _CHECKS: Final[tuple[tuple[Callable[[Subject], Iterator[Hit]], tuple[Dialect, ..
     (parts.check_webhooks, ("3.1", "3.2")),
     (structure.check_structure, ALL),
     (examples.check_examples, ALL),
+    (clarity.check_wording, ALL),
+    (clarity.check_likeness, ALL),
+    (clarity.check_parameter_wording, ALL),
+    (bodies.check_bodies, ALL),
+    (bodies.check_failures, ALL),
+    (safety.check_sign_in, ALL),
+    (safety.check_keys, ALL),
+    (safety.check_scopes, ALL),
+    (safety.check_reading, ALL),
 )
 
 

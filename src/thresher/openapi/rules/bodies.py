@@ -1,0 +1,130 @@
+"""Own rules about what is sent and answered: examples, schemas, descriptions of what a call must send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, cast
+
+from thresher.openapi.pointers import join
+from thresher.openapi.records import Json, Operation
+from thresher.openapi.rules.hits import Hit
+from thresher.openapi.rules.subject import Subject
+from thresher.openapi.rules.values import stands, texts_of
+
+_PLAIN: Final = ("example", "examples", "default", "enum", "const")
+_NO_BODY: Final = frozenset({"GET", "HEAD", "DELETE"})
+
+
+def check_bodies(subject: Subject) -> Iterator[Hit]:
+    """What operations send and answer."""
+    for operation in subject.description.operations:
+        if operation.body is not None:
+            yield from _request(subject, operation)
+        yield from _success(subject, operation)
+
+
+def _request(subject: Subject, operation: Operation) -> Iterator[Hit]:
+    body = operation.body
+    if body is None:
+        return
+    if operation.method in _NO_BODY and body.required:
+        message = f"{operation.method} must send a body."
+        yield Hit("get-with-body", body.pointer or operation.pointer, message, operation=operation.key)
+    media = _json_media(subject, body.pointer)
+    if media < 0:
+        return
+    schema = subject.tree.child(media, "schema")
+    if schema >= 0 and not _exemplified(subject, media, schema):
+        yield Hit("request-example", subject.tree.pointer(media), "The body has no example.")
+    yield from _properties(subject, schema)
+
+
+def _json_media(subject: Subject, pointer: str) -> int:
+    """The first form of a body or an answer that is JSON; in Swagger 2.0 what holds the schema itself."""
+    tree = subject.tree
+    holder = tree.at(pointer) if pointer else -1
+    if holder < 0:
+        return -1
+    if subject.swagger:
+        return holder if "schema" in tree.mapping(holder) else -1
+    forms = tree.children(tree.child(holder, "content"))
+    return next((node for name, node in forms if is_json(str(name))), -1)
+
+
+def is_json(media: str) -> bool:
+    """Whether a form is JSON: `application/json`, or any that ends with `+json`."""
+    name = media.partition(";")[0].strip().lower()
+    return name.endswith(("/json", "+json"))
+
+
+def _exemplified(subject: Subject, media: int, schema: int) -> bool:
+    """Whether a form of a body has an example, its own, its schema's, or one for each property that must be sent."""
+    fields, said = subject.tree.mapping(media), subject.tree.mapping(schema)
+    if "example" in fields or stands(fields.get("examples")) or any(key in said for key in _PLAIN):
+        return True
+    properties = dict(subject.tree.children(subject.tree.child(schema, "properties")))
+    wanted = texts_of(said.get("required")) or list(properties)
+    return bool(wanted) and all(
+        any(key in subject.tree.mapping(properties[name]) for key in _PLAIN) if name in properties else False
+        for name in cast("list[str]", wanted)
+    )
+
+
+def _properties(subject: Subject, schema: int) -> Iterator[Hit]:
+    """The properties that must be sent and are not described."""
+    tree = subject.tree
+    if schema < 0:
+        return
+    required = set(texts_of(tree.mapping(schema).get("required")))
+    holder = tree.child(schema, "properties")
+    for name, kid in tree.kids[holder].items() if holder >= 0 else ():
+        target = tree.target(kid)
+        said = [tree.mapping(kid).get("description"), tree.mapping(target).get("description") if target >= 0 else None]
+        if name in required and not any(stands(each) for each in said):
+            yield Hit(
+                "property-description", tree.pointer(kid), f"Property {name!r} must be sent and is not described."
+            )
+
+
+def _success(subject: Subject, operation: Operation) -> Iterator[Hit]:
+    """The first success that has a body."""
+    for response in operation.responses:
+        if not response.status.startswith("2") or not response.pointer:
+            continue
+        media = _json_media(subject, response.pointer)
+        if media < 0:
+            continue
+        fields = subject.tree.mapping(media)
+        if not fields.get("schema") and not subject.swagger:
+            yield Hit("response-schema", subject.tree.pointer(media), "The answer has no schema.")
+        elif not _shown(subject, media, fields):
+            yield Hit("response-example", subject.tree.pointer(media), "The answer has no example.")
+        return
+
+
+def _shown(subject: Subject, media: int, fields: Mapping[str, Json]) -> bool:
+    schema = subject.tree.child(media, "schema")
+    own = "example" in fields or stands(fields.get("examples"))
+    return own or (schema >= 0 and _exemplified(subject, media, schema))
+
+
+def check_failures(subject: Subject) -> Iterator[Hit]:
+    """How operations say that they fail."""
+    for operation in subject.description.operations:
+        failures = [each for each in operation.responses if each.status[:1] in {"4", "5"} or each.status == "default"]
+        pointer = join(operation.pointer, "responses") if operation.responses else operation.pointer
+        if not failures:
+            message = "No failure is documented."
+            seen = ", ".join(each.status for each in operation.responses)
+            yield Hit("error-response", pointer, message, seen, operation.key)
+        elif not any(content.schema for each in failures for content in each.contents):
+            message = "No failure says what its body holds."
+            yield Hit("error-schema", pointer, message, ", ".join(each.status for each in failures), operation.key)
+        statuses = {each.status.upper() for each in failures}
+        if _signed_in(operation) and failures and not statuses & {"401", "403", "4XX", "DEFAULT"}:
+            message = "It needs sign-in, but says nothing of calls without it."
+            yield Hit("sign-in-error", pointer, message, ", ".join(each.status for each in failures), operation.key)
+
+
+def _signed_in(operation: Operation) -> bool:
+    return bool(operation.security) and all(each.schemes for each in operation.security or ())
