@@ -2,15 +2,232 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from pathlib import Path
 
-from thresher.core import Caller
-from thresher.knowledge.apis import ApiService
+import pytest
+
+from tests.knowledge_apis.conftest import SHOP, described, write
+from tests.knowledge_apis.serving import site
+from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, SourceUnavailable, Tenant
+from thresher.knowledge.apis import TASK, ApiService
+from thresher.services import Services
+from thresher.store import Database
 
 
 async def test_a_small_description_can_be_listed_at_once(service: ApiService, caller: Caller, shop: Path) -> None:
     """Its operations are counted when `add` returns; its version comes from what it says of itself."""
-    added = await service.add(caller, "shop", [str(shop)], aliases=["The  Shop"])
+    added = await service.add(caller, "shop", [str(shop)], aliases=["The  Shop"], display_name="Corner Shop")
 
-    assert [(one.label, one.operations, one.failure) for one in added.versions] == [("v1", 5, "")]
+    version = added.versions[0]
+    assert (version.label, version.operations, version.failure, version.declared) == ("v1", 5, "", "1.2.0")
+    assert (version.counts.added, version.dialect, version.title) == (5, "3.0", "Shop")
     assert (added.operations, added.aliases, added.active) == (5, ("the shop",), True)
+    assert await service.provider(caller, "corner SHOP") == added
+    assert await service.overview(caller) == "shop (5 operations)"
+
+
+async def test_a_provider_gets_more_versions(service: ApiService, caller: Caller, shop: Path, tmp_path: Path) -> None:
+    """One of a label that is there is refused, unless it shall take its place; what was not said stays."""
+    other = write(tmp_path / "shop-v2.json", described(SHOP | {"GET /carts": "List carts"}))
+    await service.add(caller, "shop", [str(shop)], aliases=["store"], base_url="https://shop.example")
+
+    added = await service.add(caller, "shop", [str(other)])
+    with pytest.raises(Conflict, match="has a version 'v2' already"):
+        await service.add(caller, "shop", [str(shop)], version="v2")
+    replaced = await service.add(caller, "shop", [str(shop)], version="v2", replace=True)
+
+    assert [(one.label, one.operations) for one in added.versions] == [("v1", 5), ("v2", 6)]
+    assert [(one.label, one.operations, one.source) for one in replaced.versions] == [
+        ("v1", 5, str(shop)),
+        ("v2", 5, str(shop)),
+    ]
+    assert (replaced.aliases, replaced.base_url) == (("store",), "https://shop.example")
+
+
+async def test_two_sources_become_two_versions_or_none(
+    service: ApiService, caller: Caller, shop: Path, tmp_path: Path
+) -> None:
+    """Where one of them cannot be read, nothing is kept."""
+    (tmp_path / "broken.json").write_text("{")
+
+    with pytest.raises(InvalidInput):
+        await service.add(caller, "shop", [str(shop), str(tmp_path / "broken.json")])
+
+    assert await service.list_providers(caller) == ()
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", "openapi: [", '{"openapi": "9.9"}', "\0", "a: b", "just words"])
+async def test_what_is_no_description_is_refused_and_leaves_nothing(
+    service: ApiService, caller: Caller, tmp_path: Path, content: str
+) -> None:
+    """Before a name is taken by it."""
+    (tmp_path / "api.yaml").write_text(content)
+
+    with pytest.raises(InvalidInput):
+        await service.add(caller, "shop", [str(tmp_path / "api.yaml")])
+
+    assert await service.list_providers(caller) == ()
+
+
+@pytest.mark.parametrize("sources", [[], "/a.json", ["/a.json"] * 21])
+async def test_sources_are_some(service: ApiService, caller: Caller, sources: list[str] | str) -> None:
+    """None, a bare text and very many are refused."""
+    with pytest.raises(InvalidInput, match="Sources are needed"):
+        await service.add(caller, "shop", sources)
+
+
+async def test_no_two_providers_go_by_one_word(service: ApiService, caller: Caller, shop: Path) -> None:
+    """Names and aliases of all that the caller sees."""
+    await service.add(caller, "shop", [str(shop)], aliases=["store"])
+    user = Caller(caller.tenant, "ada")
+
+    for name, aliases in {"store": [], "depot": ["shop"], "depot-two": ["Store"]}.items():
+        with pytest.raises(Conflict, match="goes by"):
+            await service.add(caller, name, [str(shop)], aliases=aliases)
+    with pytest.raises(Conflict, match="goes by 'shop'"):
+        await service.add(user, "shop", [str(shop)])
+    with pytest.raises(NotFound, match="no API 'shp'") as error:
+        await service.provider(caller, "shp")
+    assert "'shop'" in error.value.hint
+
+
+async def test_of_many_who_add_one_name_at_once_one_does(service: ApiService, caller: Caller, shop: Path) -> None:
+    """The others are told; nothing is doubled."""
+    found = await asyncio.gather(*(service.add(caller, "shop", [str(shop)]) for _ in range(6)), return_exceptions=True)
+
+    assert sorted(type(one).__name__ for one in found) == ["Conflict"] * 5 + ["Provider"]
+    assert [(one.name, one.operations) for one in await service.list_providers(caller)] == [("shop", 5)]
+
+
+async def test_users_see_their_own_and_the_tenants(
+    service: ApiService, caller: Caller, other_tenant: Tenant, shop: Path
+) -> None:
+    """They change their own alone; other tenants see nothing."""
+    ada, bob = Caller(caller.tenant, "ada"), Caller(caller.tenant, "bob")
+    await service.add(caller, "common", [str(shop)])
+    await service.add(ada, "mine", [str(shop)])
+
+    seen = {who: [one.name for one in await service.list_providers(who)] for who in (ada, bob, Caller(other_tenant))}
+
+    assert list(seen.values()) == [["common", "mine"], ["common"], []]
+    for change in (
+        service.sync(ada, "common"),
+        service.remove(ada, "common"),
+        service.set_active(ada, "common", False),
+    ):
+        with pytest.raises(NotAllowed, match="is the tenant's"):
+            await change
+    for missed in (
+        service.sync(bob, "mine"),
+        service.remove(bob, "mine"),
+        service.provider(Caller(other_tenant), "mine"),
+    ):
+        with pytest.raises(NotFound):
+            await missed
+    assert (await service.add(bob, "mine", [str(shop)])).owner == "bob"
+
+
+async def test_an_inactive_provider_is_only_listed(service: ApiService, caller: Caller, shop: Path) -> None:
+    """And comes back as it was."""
+    await service.add(caller, "shop", [str(shop)])
+
+    off = await service.set_active(caller, "shop", False)
+    seen, listed = await service.sees_any(caller), await service.list_providers(caller, include_inactive=False)
+    on = await service.set_active(caller, "shop", True)
+
+    assert (off.active, seen, listed, on.active) == (False, False, (), True)
+    assert await service.sees_any(caller)
+
+
+async def test_what_is_removed_is_gone_with_everything(
+    service: ApiService, services: Services, caller: Caller, shop: Path, tmp_path: Path
+) -> None:
+    """A version, and with the last one the provider; its name is free, and the ids of its operations stay the same."""
+    write(tmp_path / "shop-v2.json", described(SHOP))
+    await service.add(caller, "shop", [str(shop), str(tmp_path / "shop-v2.json")])
+    before = await _endpoints(services.database, caller.tenant)
+
+    with pytest.raises(NotFound, match="has no version 'v9'"):
+        await service.remove(caller, "shop", "v9")
+    await service.remove(caller, "shop", "v2")
+    left = (await service.provider(caller, "shop")).versions
+    await service.remove(caller, "shop", "v1")
+
+    assert [one.label for one in left] == ["v1"]
+    assert await service.list_providers(caller) == ()
+    assert await _counts(services.database, caller.tenant) == [0, 0, 0, 0, 0]
+    await service.add(caller, "shop", [str(shop), str(tmp_path / "shop-v2.json")])
+    assert await _endpoints(services.database, caller.tenant) == before
+
+
+async def test_a_failed_sync_keeps_what_was_and_says_so(service: ApiService, caller: Caller, shop: Path) -> None:
+    """Gone, broken, and well again."""
+    text = shop.read_text()
+    await service.add(caller, "shop", [str(shop)])
+
+    shop.unlink()
+    with pytest.raises(NotFound):
+        await service.sync(caller, "shop")
+    gone = (await service.provider(caller, "shop")).versions[0]
+    shop.write_text(text[:-10])
+    with pytest.raises(InvalidInput):
+        await service.sync(caller, "shop")
+    broken = (await service.provider(caller, "shop")).versions[0]
+    shop.write_text(text)
+    well = (await service.sync(caller, "shop")).versions[0]
+
+    assert [(one.state, one.operations) for one in (gone, broken)] == [("failed", 5)] * 2
+    assert "nothing at" in gone.failure
+    assert "JSON" in broken.failure
+    assert (well.state != "failed", well.failure, well.operations) == (True, "", 5)
+
+
+async def test_only_the_sources_that_fail_are_marked(
+    service: ApiService, caller: Caller, shop: Path, tmp_path: Path
+) -> None:
+    """The others are synced, and the answer shows both."""
+    other = write(tmp_path / "shop-v2.json", described(SHOP))
+    await service.add(caller, "shop", [str(shop), str(other)])
+    other.unlink()
+    write(shop, described({"GET /carts": "List carts"}))
+
+    synced = await service.sync(caller, "shop")
+
+    assert [(one.label, one.operations, bool(one.failure)) for one in synced.versions] == [
+        ("v1", 1, False),
+        ("v2", 5, True),
+    ]
+
+
+async def test_a_page_that_is_unchanged_asks_for_no_work(
+    service: ApiService, services: Services, caller: Caller
+) -> None:
+    """Its server says so, and no job is made; when it goes away the version says why."""
+    async with site() as web:
+        address = web.serves("/v1/api.json", json.dumps(described(SHOP)).encode(), etag='"1"')
+        added = await service.add(caller, "shop", [address])
+        synced = await service.sync(caller, "shop")
+        jobs = await services.jobs.list(caller, task=TASK)
+    with pytest.raises(SourceUnavailable):
+        await service.sync(caller, "shop")
+
+    assert "304" not in added.versions[0].failure
+    assert "if-none-match" in web.asked[1].lower()
+    assert synced.versions[0].synced_at != added.versions[0].synced_at
+    assert len(jobs) == 1
+    assert "cannot be read" in (await service.provider(caller, "shop")).versions[0].failure
+
+
+async def _endpoints(database: Database, tenant: Tenant) -> list[str]:
+    async with database.transaction(tenant) as connection:
+        rows = await connection.exec_driver_sql("select endpoint from api_operation order by 1")
+        return list(rows.scalars())
+
+
+async def _counts(database: Database, tenant: Tenant) -> list[int]:
+    """Rows of every table of the kind, and operations in the index."""
+    tables = ["api_provider", "api_version", "api_document", "api_operation", "item where kind = 'operation'"]
+    async with database.transaction(tenant) as connection:
+        return [(await connection.exec_driver_sql(f"select count(*) from {one}")).scalar_one() for one in tables]

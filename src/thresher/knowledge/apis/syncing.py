@@ -65,6 +65,7 @@ class Syncing:
             if await self.take(tenant, version):
                 report("indexing", 0, 0)
                 await self.put(tenant, version)
+                report("embedding", 0, 0)
                 await self.embed(tenant, version, lambda done, total: report("embedding", done, total))
         except asyncio.CancelledError:
             await asyncio.shield(self.fail(tenant, version, "The sync was ended; sync again to go on."))
@@ -138,7 +139,9 @@ class Syncing:
 
     def is_due(self, standing: Standing) -> bool:
         """Whether a version was not put wholly, or by another model's rules."""
-        return bool(standing.digest) and standing.indexed != self._note(standing)
+        now = self._note(standing)
+        same = standing.indexed == now if self.runs else standing.indexed.startswith(now)
+        return bool(standing.digest) and not same
 
     async def fail(self, tenant: Tenant, version: int, reason: str) -> None:
         """Say what is wrong, where that can be said; what was good stays."""
@@ -210,7 +213,8 @@ async def _write(link: AsyncConnection, tenant: Tenant, version: int, digest: st
         await queries.upsert_operations(link, tenant, version, new.rows)
         values |= {**new.version, "operations": len(after), "digest": digest, "form": FORM}
         values |= {"edition": now.edition + 1, "state": "indexing", "failure": ""}
-    await queries.set_version(link, tenant, version, **values)
+    if values:  # nothing where another run was quicker
+        await queries.set_version(link, tenant, version, **values)
     await queries.delete_documents(link, tenant, version, [digest, "" if digest == now.wanted else now.wanted])
 
 
