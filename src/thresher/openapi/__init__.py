@@ -9,6 +9,7 @@ from thresher.openapi.description import Description, read_description
 from thresher.openapi.examples import best_example, checked_example, example_of
 from thresher.openapi.facts import tips_of
 from thresher.openapi.limits import LIMITS, Limits
+from thresher.openapi.patching import Material, Review, make_patch, suggest_edits
 from thresher.openapi.plain_schemas import Check, Direction
 from thresher.openapi.records import (
     Body,
@@ -48,6 +49,7 @@ __all__ = [
     "Hit",
     "Json",
     "Limits",
+    "Material",
     "Missing",
     "Operation",
     "Parameter",
@@ -57,6 +59,7 @@ __all__ = [
     "Problem",
     "Requirement",
     "Response",
+    "Review",
     "Rule",
     "Score",
     "Scores",
@@ -68,7 +71,9 @@ __all__ = [
     "example_of",
     "find_problems",
     "finding_of",
+    "make_patch",
     "read_description",
     "score",
+    "suggest_edits",
     "tips_of",
 ]

@@ -1,9 +1,10 @@
 """The APIs kind: descriptions of APIs, the operation that a question means, and where descriptions fail their readers.
 
-Uses: core, embedding, jobs, llm, openapi, search, store.
+Uses: core, embedding, jobs, llm, openapi, scanner, search, store.
 """
 
 from thresher.knowledge.apis.entries import KIND
+from thresher.knowledge.apis.improvements_text import improvements_markdown
 from thresher.knowledge.apis.models import (
     DEFAULT_BUDGET,
     DEFAULT_LIMIT,
@@ -46,4 +47,5 @@ __all__ = [
     "TimeRange",
     "UsageReport",
     "Version",
+    "improvements_markdown",
 ]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from thresher.core import Caller, Settings
 from thresher.embedding import CrossEncoder
 from thresher.jobs import Jobs
+from thresher.knowledge.apis.improving import Improving, Wish, source_of
 from thresher.knowledge.apis.listing import Listing, named
 from thresher.knowledge.apis.models import (
     DEFAULT_BUDGET,
@@ -55,6 +56,7 @@ class ApiService:
         self._chat = chat
         self._shelf = Shelf(database)
         self._listing = Listing(database, index, jobs)
+        self._improving = Improving(database, self._shelf, chat, settings.llm_seconds)
         self._providers = Providers(database, index, jobs, self._shelf, settings)
 
     async def add(
@@ -208,8 +210,30 @@ class ApiService:
         patch: bool = False,
         chat: Chat | None = None,
     ) -> Improvements:
-        """Where a description fails its readers, and what would mend it."""
-        raise NotImplementedError
+        """Where a description fails its readers, how good it is, and what would mend it.
+
+        Args:
+            caller: Who asks.
+            provider: Name or alias; may be empty where the caller sees only one, or names an operation.
+            endpoint_id: Only what concerns this operation.
+            version: Label of the description; empty for the newest.
+            feedback_types: Only these kinds of findings; empty for all.
+            min_severity: Nothing milder.
+            limit: Findings at most, 1 to 500.
+            cursor: Of the last answer to the same question: the next ones.
+            patch: With a change of texts and examples that mends what can be mended; takes seconds where much is wrong.
+            chat: The caller's own model, which words texts where none is configured.
+
+        Raises:
+            NotFound: There is no such provider, version or operation, or its description was not read yet.
+            InvalidInput: No provider is named and there are several; or a filter or the cursor is none.
+        """
+        wish = Wish(
+            provider, endpoint_id, version, tuple(feedback_types), min_severity, limit=limit, cursor=cursor, patch=patch
+        )
+        target = await self._improving.target(caller, wish)
+        source = source_of(await self._listing.shown(caller, target.provider), target.version.label) if patch else ""
+        return await self._improving.improvements(caller, wish, target, source, chat)
 
     async def close(self) -> None:
         """End what runs beside the answers."""

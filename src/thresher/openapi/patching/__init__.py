@@ -5,10 +5,11 @@ Invariant: pure; what a patch gives was read again and compared: its contract is
 Uses: core.
 """
 
+from thresher.openapi.patching.claims import Material
 from thresher.openapi.patching.contracts import WORDS, contract, objection
 from thresher.openapi.patching.documents import applied
 from thresher.openapi.patching.editing import Edited, edit_text
-from thresher.openapi.patching.making import Review, Reviewer, make_patch
+from thresher.openapi.patching.making import Review, Reviewer, make_patch, review
 from thresher.openapi.patching.overlays import json_path, overlay_of
 from thresher.openapi.patching.splices import Splice, spliced, unified_diff
 from thresher.openapi.patching.suggesting import suggest_edits
@@ -16,6 +17,7 @@ from thresher.openapi.patching.suggesting import suggest_edits
 __all__ = [
     "WORDS",
     "Edited",
+    "Material",
     "Review",
     "Reviewer",
     "Splice",
@@ -26,6 +28,7 @@ __all__ = [
     "make_patch",
     "objection",
     "overlay_of",
+    "review",
     "spliced",
     "suggest_edits",
     "unified_diff",

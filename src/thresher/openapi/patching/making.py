@@ -20,6 +20,7 @@ from thresher.openapi.patching.overlays import overlay_of
 from thresher.openapi.patching.splices import spliced, unified_diff
 from thresher.openapi.pointers import parent, split
 from thresher.openapi.records import Edit, Finding, Patch, Score
+from thresher.openapi.rules import find_problems, score
 
 ROUNDS: Final = 5
 """How often what failed is left out and the rest is tried again."""
@@ -48,16 +49,28 @@ class Review:
 Reviewer: TypeAlias = Callable[[Description], Review]
 
 
+def review(description: Description) -> Review:
+    """What all rules say of a description."""
+    findings = find_problems(description)
+    return Review(findings, score(findings, description).whole)
+
+
 def make_patch(
-    description: Description, edits: Iterable[Edit], reviewer: Reviewer, before: Review | None = None
+    description: Description,
+    edits: Iterable[Edit],
+    *,
+    before: Review | None = None,
+    reviewer: Reviewer = review,
+    name: str = "",
 ) -> Patch:
     """A patch of the edits that keep its promises.
 
     Args:
         description: What is to be mended.
         edits: Wished for; of several for one place the first counts.
-        reviewer: Applies the rules.
         before: What the rules say of the description, where that is known already.
+        reviewer: Applies the rules.
+        name: Of the file, for the diff; the description's own where empty.
 
     Returns:
         The patch. It may hold no edit at all: then each stands in `dropped` with its reason.
@@ -70,11 +83,11 @@ def make_patch(
         tried = _Trial(description, edited, before)
         failed = tried.failures(reviewer)
         if not failed:
-            return tried.patch(dropped)
+            return tried.patch(dropped, name)
         dropped += [(edit, failed[edit.pointer]) for edit in edited.done if edit.pointer in failed]
         wished = [edit for edit in edited.done if edit.pointer not in failed]
     dropped += [(edit, "Too many edits beside it failed.") for edit in wished]
-    return _Trial(description, Edited((), (), ()), before).patch(dropped)
+    return _Trial(description, Edited((), (), ()), before).patch(dropped, name)
 
 
 def _admitted(description: Description, edits: Iterable[Edit]) -> tuple[list[Edit], list[Dropped]]:
@@ -121,21 +134,21 @@ class _Trial:
             return self.unreadable(error)
         return self._strange(read) or self._unmended(read, reviewer)
 
-    def patch(self, dropped: Sequence[Dropped]) -> Patch:
+    def patch(self, dropped: Sequence[Dropped], name: str) -> Patch:
         """What is to be given."""
         description, done = self._description, self._edited.done
         gone = {_key(finding) for finding in self._before.findings} - {_key(each) for each in self._after.findings}
         return Patch(
             edits=done,
             overlay=overlay_of(done, description.root, f"Texts of {description.title or 'an API'}"),
-            diff=self._diff(),
+            diff=self._diff(name),
             before=self._before.score,
             after=self._after.score,
             mended=tuple(finding for finding in self._before.findings if _key(finding) in gone),
             dropped=tuple(dropped),
         )
 
-    def _diff(self) -> str:
+    def _diff(self, name: str) -> str:
         """The diff; empty where the file is in an encoding that a diff in UTF-8 does not fit."""
         text = self._description.text
         digests = {
@@ -144,7 +157,7 @@ class _Trial:
         mark = digests.get(self._description.digest)
         if mark is None:
             return ""
-        return unified_diff(text, self._edited.splices, self._description.name, mark=mark)
+        return unified_diff(text, self._edited.splices, name or self._description.name, mark=mark)
 
     def unreadable(self, error: InvalidInput) -> Failures:
         """The edits of the half that cannot be read; a text that cannot be read does not say who is to blame."""
