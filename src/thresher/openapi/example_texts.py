@@ -20,6 +20,8 @@ _parser: Any = importlib.import_module("re._parser")
 _LONGEST: Final = 2_000
 """Characters that a text is filled up to at most."""
 _LONGEST_PATTERN: Final = 500
+CONTENTS: Final = "(contents of a file)"
+"""Stands for what a file holds."""
 _FORMATS: Final[Mapping[str, str]] = {
     "date-time": "2025-01-31T12:00:00Z",
     "date": "2025-01-31",
@@ -42,7 +44,7 @@ _FORMATS: Final[Mapping[str, str]] = {
     "relative-json-pointer": "0",
     "regex": "^a+$",
     "byte": "ZXhhbXBsZQ==",
-    "binary": "(contents of a file)",
+    "binary": CONTENTS,
     "password": "(a password)",
 }
 _NAMES: Final[Mapping[str, str]] = {
