@@ -89,7 +89,7 @@ def _properties(subject: Subject, schema: int) -> Iterator[Hit]:
 def _success(subject: Subject, operation: Operation) -> Iterator[Hit]:
     """The first success that has a body."""
     for response in operation.responses:
-        if not response.status.startswith("2") or not response.pointer:
+        if not response.status.startswith("2") or response.status in {"204", "205"} or not response.pointer:
             continue
         media = _json_media(subject, response.pointer)
         if media < 0:

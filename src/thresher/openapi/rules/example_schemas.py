@@ -17,6 +17,7 @@ from thresher.openapi.records import Json
 from thresher.openapi.rules.formats import FORMATS
 from thresher.openapi.rules.subject import Subject
 from thresher.openapi.rules.tree import Tree
+from thresher.openapi.rules.values import text_of
 
 Direction: TypeAlias = Literal["", "request", "response"]
 
@@ -223,7 +224,7 @@ class ExampleSchemas:
 
     def _shape(self, fields: Mapping[str, Json], ready: dict[str, Any]) -> None:
         """Patterns and formats, as far as the checker knows them."""
-        pattern, form = fields.get("pattern"), fields.get("format")
+        pattern, form = fields.get("pattern"), text_of(fields.get("format"))
         if isinstance(pattern, str):
             known = _readable(pattern)
             if known is not None:
@@ -243,7 +244,7 @@ class ExampleSchemas:
             return
         mark = "readOnly" if direction == "request" else "writeOnly"
         foreign = {name for name, kid in self._tree.children(properties) if self._tree.mapping(kid).get(mark) is True}
-        kept = [name for name in cast("list[Json]", required) if name not in foreign]
+        kept = [name for name in cast("list[Json]", required) if not isinstance(name, str) or name not in foreign]
         if kept or not foreign:
             ready["required"] = kept
         else:

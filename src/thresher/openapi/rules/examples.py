@@ -152,4 +152,6 @@ def _errors(rule: str, schema: Mapping[str, Any], given: _Given, validator: Any)
     errors = [error for error, _ in zip(validator.iter_errors(given.value), range(ERRORS), strict=False)]
     for error in told(schema, given.value, errors) if errors else ():
         pointer = join(given.pointer, *error.instance_path)
-        yield Hit(rule, pointer, f"The example does not fit: {clipped(error.message)}.", clipped(error.instance))
+        yield Hit(
+            rule, pointer, f"The example does not fit: {clipped(error.message).rstrip('.')}.", clipped(error.instance)
+        )

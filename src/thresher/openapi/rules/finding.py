@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
+from thresher.openapi.dialects import schemas_pointer
+from thresher.openapi.pointers import join, parent
 from thresher.openapi.records import Dialect, Finding, Severity
 from thresher.openapi.rules import (
     bodies,
@@ -81,19 +83,21 @@ def find_problems(
         description: To look at.
         kinds: Only these; all where empty.
         min_severity: The mildest that is kept.
-        operation: Key of an operation (`GET /users`): only what belongs to it; all where empty.
+        operation: Key of an operation (`GET /users`): only what belongs to it, to its path, and to what it shares with
+            others; all where empty.
 
     Raises:
         InvalidInput: The description has too many parts to be looked at.
     """
-    hits = _hits(Subject(description))
+    owners = Owners(description)
     wanted = [
         hit
-        for hit in hits
-        if (not kinds or RULES[hit.rule].kind in kinds) and ORDER[RULES[hit.rule].severity] <= ORDER[min_severity]
+        for hit in _hits(Subject(description))
+        if (not kinds or RULES[hit.rule].kind in kinds)
+        and ORDER[RULES[hit.rule].severity] <= ORDER[min_severity]
+        and (not operation or owners.concerns(hit, operation))
     ]
-    owners = Owners(description)
-    found = [finding_of(description, hit, owners) for hit in wanted if not operation or owners.of(hit) == operation]
+    found = [finding_of(description, hit, owners) for hit in wanted]
     return sorted(found, key=lambda each: (ORDER[each.severity], each.place.line, each.rule, each.place.pointer))
 
 
@@ -115,14 +119,33 @@ class Owners:
     """
 
     def __init__(self, description: Description) -> None:
+        self._schemas = schemas_pointer(description.dialect)
         self._keys = {operation.pointer: operation.key for operation in description.operations}
+        self._operations = {operation.key: operation for operation in description.operations}
 
     def of(self, hit: Hit) -> str:
         """The operation's key; empty for what belongs to none."""
         if hit.operation:
             return hit.operation
-        parts: Sequence[str] = hit.pointer.split("/")
-        return self._keys.get("/".join(parts[:4]), "")
+        pointer = hit.pointer
+        while pointer:
+            if pointer in self._keys:
+                return self._keys[pointer]
+            pointer = parent(pointer)
+        return ""
+
+    def concerns(self, hit: Hit, key: str) -> bool:
+        """Whether a finding belongs to an operation, to its path, or to a part that it shares with others."""
+        owner = self.of(hit)
+        if owner or key not in self._operations:
+            return owner == key
+        operation = self._operations[key]
+        if hit.pointer == parent(operation.pointer):
+            return True
+        shared = [each.pointer for each in (*operation.parameters, *operation.responses)]
+        shared += [join(self._schemas, name) for name in operation.schemas]
+        shared += [operation.body.pointer] if operation.body else []
+        return any(hit.pointer == place or hit.pointer.startswith(f"{place}/") for place in shared if place)
 
 
 def finding_of(description: Description, hit: Hit, owners: Owners | None = None) -> Finding:

@@ -9,7 +9,7 @@ from typing import Final, cast
 from thresher.openapi.records import Json
 from thresher.openapi.rules.hits import Hit, clipped
 from thresher.openapi.rules.subject import Placed, Subject
-from thresher.openapi.rules.values import look, stands, text_of, texts_of
+from thresher.openapi.rules.values import look, mapping_of, stands, text_of, texts_of
 
 _IN_ADDRESS: Final = re.compile(r"[A-Za-z0-9-._~:/?#\[\]@!$&'()*+,;=]*\Z")
 _FORM: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -164,6 +164,5 @@ def _requirement(subject: Subject, rule: str, node: int, schemes: Mapping[str, J
 
 
 def _scopes(scheme: Json, swagger: bool) -> set[str]:
-    flows = look(scheme, "flows")
-    holders = [scheme] if swagger else list(cast("dict[str, Json]", flows).values()) if isinstance(flows, dict) else []
-    return {name for each in holders for name in cast("dict[str, Json]", look(each, "scopes") or {})}
+    holders = [scheme] if swagger else list(mapping_of(look(scheme, "flows")).values())
+    return {name for each in holders for name in mapping_of(look(each, "scopes"))}

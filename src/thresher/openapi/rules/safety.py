@@ -10,7 +10,7 @@ from thresher.openapi.pointers import join
 from thresher.openapi.records import Json
 from thresher.openapi.rules.hits import Hit
 from thresher.openapi.rules.subject import Subject
-from thresher.openapi.rules.values import look, text_of
+from thresher.openapi.rules.values import look, mapping_of, text_of
 
 _CHANGES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _NEAR: Final = re.compile(r"http://(?:localhost|127\.|\[::1\]|0\.0\.0\.0)", re.I)
@@ -30,7 +30,7 @@ def check_sign_in(subject: Subject) -> Iterator[Hit]:
     for operation in operations:
         open_to_all = operation.security is not None and not all(each.schemes for each in operation.security)
         if operation.method in _CHANGES and (operation.security == () or open_to_all):
-            message = f"{operation.method} is open to everyone."
+            message = f"{operation.method} can be called without sign-in."
             yield Hit("open-write", operation.pointer, message, operation=operation.key)
 
 
@@ -72,8 +72,8 @@ def check_scopes(subject: Subject) -> Iterator[Hit]:
 def _scopes(scheme: Json) -> bool:
     """Whether a way to sign in has scopes."""
     flows = look(scheme, "flows")
-    several = list(cast("dict[str, Json]", flows).values()) if isinstance(flows, dict) else [scheme]
-    return any(bool(look(flow, "scopes")) for flow in several)
+    several = list(mapping_of(flows).values()) if isinstance(flows, dict) else [scheme]
+    return any(mapping_of(look(flow, "scopes")) for flow in several)
 
 
 def check_reading(subject: Subject) -> Iterator[Hit]:

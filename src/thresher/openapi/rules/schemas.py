@@ -8,7 +8,7 @@ from typing import Final, cast
 from thresher.openapi.records import Json
 from thresher.openapi.rules.hits import Hit, clipped
 from thresher.openapi.rules.subject import Subject
-from thresher.openapi.rules.values import look, stands, text_of
+from thresher.openapi.rules.values import look, mapping_of, stands, text_of
 
 _TYPES: Final[Mapping[type, str]] = {str: "string", bool: "boolean", list: "array", dict: "object", type(None): "null"}
 
@@ -103,7 +103,7 @@ def check_swagger_schemas(subject: Subject) -> Iterator[Hit]:
         name = text_of(fields.get("discriminator"))
         if not name:
             continue
-        if name not in (look(fields, "properties") or {}):
+        if name not in mapping_of(fields.get("properties")):
             pointer = tree.pointer(node, "properties") if "properties" in fields else tree.pointer(node)
             yield Hit("oas2-discriminator", pointer, f"The discriminator {name!r} is no property.", name)
         required = fields.get("required")

@@ -21,6 +21,11 @@ def look(value: Json, *keys: str) -> Json:
     return value
 
 
+def mapping_of(value: Json) -> dict[str, Json]:
+    """The value where it is a mapping; an empty one else."""
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+
+
 def text_of(value: Json) -> str:
     """The value where it is text; empty text else."""
     return value if isinstance(value, str) else ""
