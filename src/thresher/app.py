@@ -22,7 +22,14 @@ from starlette.types import ASGIApp
 from thresher.agent import Assistant
 from thresher.api import Door, Origins, http_api, is_loopback
 from thresher.audit import AuditLog
-from thresher.context import ContextService, DocumentSource, SchemaSource, name_datasources
+from thresher.context import (
+    ContextService,
+    DocumentSource,
+    EndpointSource,
+    SchemaSource,
+    name_datasources,
+    name_providers,
+)
 from thresher.core import Caller, InvalidInput, Settings, Tenant, ThresherError, environment, event
 from thresher.embedding import Encoder, open_cross_encoder, open_encoder
 from thresher.gateway import Expose, build_gateway, http_app, open_inside, serve_stream_session
@@ -98,6 +105,7 @@ async def open_app(
         workers = Supervisor(services.database, settings, TASKS)
         work.begin(workers.run())
         assistant = Assistant(partial(open_inside, gateway), services.intents, services.database, services.encoder)
+        stack.push_async_callback(assistant.close)
         work.begin(_sweep(services, assistant, indexing))
 
         async def serve_stream(
@@ -151,8 +159,9 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
     stack.push_async_callback(databases.close)
     apis = ApiService(database, index, crossing, jobs, settings, chat)
     stack.push_async_callback(apis.close)
-    context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases)))
+    context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis)))
     name_datasources(context.variables, databases)
+    name_providers(context.variables, apis)
     return Services(
         settings=settings,
         database=database,
@@ -248,14 +257,18 @@ async def _prepare(services: Services, caller: Caller) -> None:
 
 
 async def _catch_up(services: Services, caller: Caller) -> None:
-    """Have documents embedded that lack vectors of the running model, such as after a change of it."""
+    """Have documents and operations embedded that lack vectors of the running model, such as after a change of it."""
     try:
         if await services.documents.sees_any(caller):
             await services.encoder.warm()
             behind = await services.documents.catch_up(caller)
             event(logger, "documents caught up", tenant=caller.tenant.id, repositories=behind)
+        if await services.apis.sees_any(caller):
+            await services.encoder.warm()
+            behind = await services.apis.catch_up(caller)
+            event(logger, "APIs caught up", tenant=caller.tenant.id, versions=behind)
     except ThresherError as error:
-        event(logger, "documents not caught up", level=logging.WARNING, reason=str(error), tenant=caller.tenant.id)
+        event(logger, "not caught up", level=logging.WARNING, reason=str(error), tenant=caller.tenant.id)
 
 
 async def _connect(services: Services) -> None:

@@ -6,7 +6,8 @@ Uses: core, embedding, knowledge, search, store.
 """
 
 from thresher.agent.assistant import Assistant
+from thresher.agent.intents import training_lines
 from thresher.agent.records import Answer, Intent, IntentType, Reply
 from thresher.agent.sessions import Sessions
 
-__all__ = ["Answer", "Assistant", "Intent", "IntentType", "Reply", "Sessions"]
+__all__ = ["Answer", "Assistant", "Intent", "IntentType", "Reply", "Sessions", "training_lines"]

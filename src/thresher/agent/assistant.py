@@ -69,6 +69,14 @@ class Assistant:
         self._intents = intents
         self._reader = IntentReader(database, encoder)
 
+    async def prepare(self, caller: Caller) -> None:
+        """Have at hand what reads a question before the first one comes."""
+        await self._reader.prepare(caller.tenant)
+
+    async def close(self) -> None:
+        """End what runs beside the answers."""
+        await self._reader.close()
+
     async def ask(self, caller: Caller, query: str, *, context: str = "", session_id: str = "") -> Answer:
         """Answer a question.
 

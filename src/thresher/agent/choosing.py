@@ -80,7 +80,7 @@ def recipe(kind: str, wanted: IntentType) -> Recipe:
 
 
 def others(inquiry: Inquiry, asked: Sequence[str], there: Sequence[str]) -> tuple[str, ...]:
-    """The kinds that may know and were not asked; a schema always has tables to show, so it is asked about data alone."""
+    """The kinds that may know and were not asked; a schema, which always has something to show, about data alone."""
     able = (kind for kind in there if kind not in asked and inquiry.type in _RECIPES[kind])
     return tuple(kind for kind in able if kind != DATABASES or inquiry.cues.data)
 

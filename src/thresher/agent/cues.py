@@ -48,7 +48,7 @@ _METRICS: Final[Mapping[str, re.Pattern[str]]] = {
 }
 _TABLE: Final = re.compile(
     r"\btables?\s+[`'\"]?(?!(?:of|with|has|have|that|which|in|for|is|are|about|holds?)\b)([\w.]{2,80})"
-    r"|\b(?!(?:the|an?|which|what|this|that|each|any|every|one)\b)([\w.]{2,80})[`'\"]?\s+table\b",
+    r"|\b(?!(?:the|an?|which|what|this|that|each|any|every|one|in|of|from|to|on|is|by)\b)([\w.]{2,80})[`'\"]?\s+table\b",
     re.I,
 )
 _FEEDBACK: Final[Mapping[str, re.Pattern[str]]] = {

@@ -1,7 +1,7 @@
 """Says what a question wants: to find something, to read about it, figures, or to be shown how it is done.
 
 A linear head on the embeddings of shipped lines decides, the same head that the router of packs has; it is fitted once
-a process, at the first question. Without an encoder a few words decide.
+a process, beginning with the first question. Without an encoder, and until then, a few words decide.
 
 Invariant: a question that is like none of the lines is a search, with low confidence.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast, get_args
@@ -18,7 +19,7 @@ from typing import Final, cast, get_args
 import numpy as np
 
 from thresher.agent.records import IntentType
-from thresher.core import EncoderError, Tenant
+from thresher.core import EncoderError, StoreUnavailable, Tenant
 from thresher.embedding import Encoder
 from thresher.knowledge.intents import Head, fit_head
 from thresher.search import text_vectors
@@ -30,6 +31,8 @@ UNRECOGNISED: Final = 0.3
 LEAST: Final = 0.4
 """A wish of a lower probability is none."""
 WORDS_CONFIDENCE: Final = 0.5
+PATIENCE: Final = 1.5
+"""How long a question waits for the head: enough to read its lines' vectors, not to work them out the first time."""
 _OTHER: Final = "other"
 _CLASSES: Final = (*TYPES, _OTHER)
 _LINES: Final = Path(__file__).with_name("lines")
@@ -86,24 +89,41 @@ class IntentReader:
     def __init__(self, database: Database, encoder: Encoder) -> None:
         self._database = database
         self._encoder = encoder
-        self._fitting = asyncio.Lock()
-        self._head: tuple[str, Head] | None = None
+        self._fitting: asyncio.Task[Head] | None = None
+        self._model = ""
 
     async def read(self, tenant: Tenant, text: str) -> Wish:
-        """What a question wants; by its words alone where the encoder does not answer."""
+        """What a question wants; by its words alone where the encoder does not answer, or the head is not made yet."""
         try:
-            head = await self._fitted(tenant)
+            head = await self._fitted(tenant, PATIENCE)
+            if head is None:
+                return wish_of_words(text, "the lines that teach it are being embedded")
             vectors = await self._encoder.embed_queries([text], prefixed=True)
-        except EncoderError as error:
+        except (EncoderError, StoreUnavailable) as error:
             return wish_of_words(text, error.message)
         return wish_of(np.exp(head.log_probabilities(vectors))[0].tolist())
 
-    async def _fitted(self, tenant: Tenant) -> Head:
+    async def prepare(self, tenant: Tenant) -> None:
+        """Wait until the head is made; in vain where it cannot be."""
+        with suppress(EncoderError, StoreUnavailable):
+            await self._fitted(tenant, None)
+
+    async def close(self) -> None:
+        """Make nothing more."""
+        if self._fitting is not None:
+            self._fitting.cancel()
+            await asyncio.wait([self._fitting])
+
+    async def _fitted(self, tenant: Tenant, seconds: float | None) -> Head | None:
+        """The head of the running model; None where it is not made within so many seconds."""
         model = (await self._encoder.warm()).id
-        async with self._fitting:
-            if self._head is None or self._head[0] != model:
-                self._head = model, await self._fit(tenant)
-            return self._head[1]
+        task = self._fitting
+        if task is None or model != self._model or (task.done() and (task.cancelled() or task.exception())):
+            self._model, task = model, asyncio.create_task(self._fit(tenant))
+            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # who asks next is told
+            self._fitting = task
+        done, _ = await asyncio.wait([task], timeout=seconds)
+        return task.result() if done else None
 
     async def _fit(self, tenant: Tenant) -> Head:
         lines = await asyncio.to_thread(training_lines)
