@@ -13,7 +13,14 @@ from typing import Any
 from cryptography.fernet import Fernet
 
 from thresher.audit import AuditLog
-from thresher.context import ContextService, DocumentSource, SchemaSource, name_datasources
+from thresher.context import (
+    ContextService,
+    DocumentSource,
+    EndpointSource,
+    SchemaSource,
+    name_datasources,
+    name_providers,
+)
 from thresher.core import Caller, Settings, Tenant, Tool
 from thresher.embedding import Encoder, open_cross_encoder
 from thresher.jobs import Jobs
@@ -50,8 +57,9 @@ async def opened(
     audit = AuditLog(database, secrets)
     databases = DatabaseService(database, index, jobs, secrets, audit, settings)
     apis = ApiService(database, index, crossing, jobs, settings)
-    context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases)))
+    context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis)))
     name_datasources(context.variables, databases)
+    name_providers(context.variables, apis)
     try:
         yield Services(
             settings=settings,

@@ -7,6 +7,7 @@ Uses: core, embedding, knowledge, search.
 
 from thresher.context.borders import border_of
 from thresher.context.datasources import name_datasources
+from thresher.context.endpoints import EndpointSource, name_providers
 from thresher.context.passages import DocumentSource
 from thresher.context.questions import DEFAULT_BUDGET, LARGEST_BUDGET
 from thresher.context.readiness import Condition, Readiness
@@ -23,6 +24,7 @@ __all__ = [
     "Condition",
     "ContextService",
     "DocumentSource",
+    "EndpointSource",
     "Facts",
     "Gathered",
     "Inquiry",
@@ -38,6 +40,7 @@ __all__ = [
     "Variables",
     "border_of",
     "name_datasources",
+    "name_providers",
     "prompt_data",
     "prompt_text",
     "rulebook_text",

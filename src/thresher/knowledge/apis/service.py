@@ -171,6 +171,7 @@ class ApiService:
         limit: int = DEFAULT_LIMIT,
         cursor: str = "",
         rerank: bool = False,
+        noted: bool = True,
     ) -> FoundEndpoints:
         """Operations that do what is asked for, best first."""
         raise NotImplementedError
