@@ -6,7 +6,7 @@ ifeq ($(shell id -u),0)
 export THRESHER_ALLOW_ROOT := 1
 endif
 
-.PHONY: demo test check lint types contracts bench fuzz lock clean
+.PHONY: demo test check lint types contracts bench fuzz vectors lock clean
 
 demo: .venv/.demo
 	$(BIN)/thresher demo
@@ -17,8 +17,8 @@ test: .venv/.dev
 check: .venv/.dev lint types contracts test
 
 lint: .venv/.dev
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks scripts
+	$(BIN)/ruff check src tests benchmarks scripts
 
 types: .venv/.dev
 	$(BIN)/basedpyright
@@ -32,6 +32,10 @@ bench: .venv/.dev
 # A hundred thousand statements at random, other ones each time: the guard's verdicts against the engines'.
 fuzz: .venv/.dev
 	FUZZ_ROUNDS=2500 $(BIN)/pytest -q --no-cov --timeout 1800 tests/hostile_sql/test_fuzz.py
+
+# The vectors of the built-in packs' lines, which ship with the product; needed after a change of these lines.
+vectors: .venv/.dev
+	$(BIN)/python scripts/ship_vectors.py
 
 # The lock files: every distribution of every platform by its SHA-256, no index named.
 lock: .venv/.dev

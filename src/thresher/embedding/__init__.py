@@ -16,6 +16,7 @@ from thresher.embedding.openai import OpenAIEncoder
 from thresher.embedding.protocol import CrossEncoder, Encoder, EncoderModel, Matrix, Scores, Windows
 from thresher.embedding.registry import MODELS, locate
 from thresher.embedding.rerank import LocalCrossEncoder
+from thresher.embedding.shipped import shipped_vectors, write_shipped
 from thresher.embedding.tokens import count_tokens, printable
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
     "open_cross_encoder",
     "open_encoder",
     "printable",
+    "shipped_vectors",
+    "write_shipped",
 ]
 
 

@@ -1,4 +1,4 @@
-"""The vectors of texts that belong to no item: read from the content-addressed cache, and embedded where it lacks them.
+"""The vectors of texts that belong to no item: cached ones, then those that come with the product, then fresh ones.
 
 Invariant: as for documents, no transaction is open while the encoder works, and what it has worked out is remembered
 batch by batch, so that a killed process repeats one batch at most.
@@ -6,14 +6,15 @@ batch by batch, so that a killed process repeats one batch at most.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from thresher.core import Tenant
-from thresher.embedding import Encoder
+from thresher.embedding import Encoder, shipped_vectors
 from thresher.search import queries
 from thresher.search.arrays import Floats, run, run_once, vectors_of
 from thresher.store import Database, run_retrying
@@ -29,7 +30,7 @@ class TextVectors:
     Attributes:
         vectors: float32 (texts, dimension), rows of length 1, in the order given.
         hashes: The key of each in the cache.
-        embedded: Texts that the encoder had to work out; 0 when all were known.
+        embedded: Texts that the encoder had to work out; 0 when all were known or come with the product.
     """
 
     vectors: Floats
@@ -66,10 +67,10 @@ async def text_vectors(
         known = await _cached(database, tenant, model.id, model.dimension, batch)
         missing = [digest for digest in batch if digest not in known]
         if missing:
-            fresh = await encoder.embed_documents([wanted[digest] for digest in missing])
-            await _remember(database, tenant, model.id, missing, fresh)
-            known |= dict(zip(missing, fresh, strict=True))
-            embedded += len(missing)
+            fresh, counted = await _worked_out(encoder, model.id, {digest: wanted[digest] for digest in missing})
+            await _remember(database, tenant, model.id, missing, [fresh[digest] for digest in missing])
+            known |= fresh
+            embedded += counted
         for digest in batch:
             matrix[place[digest]] = known[digest]
     return TextVectors(matrix[[place[digest] for digest in hashes]], hashes, embedded)
@@ -85,7 +86,18 @@ async def _cached(
     return dict(zip(keys, vectors_of(packed, dimension), strict=True)) if keys else {}
 
 
-async def _remember(database: Database, tenant: Tenant, model: str, hashes: Sequence[bytes], vectors: Floats) -> None:
+async def _worked_out(encoder: Encoder, model: str, texts: Mapping[bytes, str]) -> tuple[dict[bytes, Floats], int]:
+    """The vectors of texts that no cache holds, and how many of them the encoder was asked for."""
+    found = await asyncio.to_thread(shipped_vectors, model, texts.keys())
+    if rest := [digest for digest in texts if digest not in found]:
+        fresh = await encoder.embed_documents([texts[digest] for digest in rest])
+        found |= dict(zip(rest, fresh, strict=True))
+    return found, len(rest)
+
+
+async def _remember(
+    database: Database, tenant: Tenant, model: str, hashes: Sequence[bytes], vectors: Sequence[Floats]
+) -> None:
     parameters = {"model": model, "hashes": list(hashes), "vectors": list(vectors)}
     await run_retrying(database, tenant, lambda connection: run(connection, queries.REMEMBER, parameters))
 

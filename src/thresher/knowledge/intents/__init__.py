@@ -33,6 +33,7 @@ from thresher.knowledge.intents.scaffold import new_pack
 from thresher.knowledge.intents.service import IntentService
 from thresher.knowledge.intents.sources import Sources, sources_of
 from thresher.knowledge.intents.statistics import IntentStatistics
+from thresher.knowledge.intents.training import lines_of, negatives_of
 from thresher.knowledge.intents.trial import BACKGROUND, Judged, Lines, Pieces, Trial, fit_trial, pieces_of
 
 __all__ = [
@@ -71,7 +72,9 @@ __all__ = [
     "fit_trial",
     "install_lines",
     "is_dangerous",
+    "lines_of",
     "lint",
+    "negatives_of",
     "new_pack",
     "pieces_of",
     "read_pack",
