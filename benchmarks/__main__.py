@@ -6,6 +6,7 @@ import asyncio
 import sys
 
 from benchmarks import (
+    api_reading,
     audit,
     chunks,
     conformance,
@@ -54,6 +55,7 @@ BENCHMARKS = {
     "relations": relations.run,
     "schema": schema.run,
     "conformance": conformance.run,
+    "api_reading": api_reading.run,
     "page": page.run,
 }
 

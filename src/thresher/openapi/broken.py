@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from thresher.openapi.digests import refs_in, written
-from thresher.openapi.notes import Notes
+from thresher.openapi.notes import Code, Notes
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Json
 from thresher.openapi.references import Missing, References
@@ -34,7 +34,7 @@ def _leads(ref: str, references: References) -> bool:
     return not isinstance(value, Missing) and not isinstance(references.follow(value, pointer)[0], Missing)
 
 
-def _said(ref: str, references: References) -> tuple[str, str]:
+def _said(ref: str, references: References) -> tuple[Code, str]:
     """Code and message for a broken reference."""
     named = repr(ref if len(ref) <= _CLIP else f"{ref[:_CLIP]}...")
     if not ref.startswith("#"):

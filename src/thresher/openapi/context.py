@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, cast
 
-from thresher.openapi.notes import Notes
+from thresher.openapi.notes import Code, Notes
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Body, Dialect, Json, Parameter, Response
 from thresher.openapi.references import Missing, References, reference_of
@@ -124,7 +124,7 @@ class Context:
             return ""
         return self.text(cast("dict[str, Json]", value), "description", pointer)
 
-    def note(self, code: str, message: str, pointer: str) -> None:
+    def note(self, code: Code, message: str, pointer: str) -> None:
         """Keep a problem."""
         self.notes.add(code, message, pointer)
 

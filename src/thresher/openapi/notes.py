@@ -3,7 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal, TypeAlias
+
+Code: TypeAlias = Literal[
+    "bad-character",
+    "bad-encoding",
+    "bad-merge",
+    "bad-method",
+    "bad-parameter",
+    "circular-alias",
+    "circular-ref",
+    "complex-key",
+    "duplicate-key",
+    "duplicate-operation",
+    "more-documents",
+    "more-problems",
+    "newer-version",
+    "no-responses",
+    "not-json",
+    "remote-ref",
+    "tag",
+    "unknown-alias",
+    "unresolved-ref",
+    "version-not-text",
+    "wrong-type",
+]
+"""The names of problems; the reference of descriptions says what each means."""
 
 _CLIP: Final = 80
 
@@ -19,7 +44,7 @@ class Note:
         line: Where the reader of the text knew it; 0 where the pointer tells.
     """
 
-    code: str
+    code: Code
     message: str
     pointer: str = ""
     line: int = 0
@@ -39,7 +64,7 @@ class Notes:
     kept: dict[Note, None] = field(default_factory=dict["Note", None])
     beyond: int = 0
 
-    def add(self, code: str, message: str, pointer: str = "", line: int = 0) -> None:
+    def add(self, code: Code, message: str, pointer: str = "", line: int = 0) -> None:
         """Keep a problem."""
         note = Note(code, message, pointer, line)
         if len(self.kept) < self.cap:

@@ -14,7 +14,7 @@ import yaml
 
 from thresher.core import InvalidInput
 from thresher.openapi.limits import Limits, check_depth, too_deep
-from thresher.openapi.notes import Notes, doubled
+from thresher.openapi.notes import Code, Notes, doubled
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Json
 
@@ -255,7 +255,7 @@ class YamlValues:
             said = f"The tag {event.tag[:_CLIP]!r} is not obeyed; its value is read as if it had none."
             self._note("tag", said, event)
 
-    def _note(self, code: str, message: str, event: Event) -> None:
+    def _note(self, code: Code, message: str, event: Event) -> None:
         self._notes.add(code, message, self._pointer(), event.start_mark.line + 1)
 
     def _pointer(self) -> str:
