@@ -225,6 +225,9 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         ("post", "/v1/search_documents", {"query": "x"}),
         ("post", "/v1/read_document", {}),
         ("get", "/v1/jobs", None),
+        ("post", "/v1/ai/query", {"query": "which tool can send an email?"}),
+        ("post", "/v1/ai/query", {"query": "x", "session_id": "nobody-has-this"}),
+        ("post", "/v1/ai/query", {}),
     ]
     for method, path, body in asked:
         answer = await product.web.request(method, path, json=body)
@@ -233,6 +236,7 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         Draft202012Validator(_resolved(schema, document)).validate(answer.json())
 
     posted = {"/v1/tools/find", "/v1/tools/refresh", "/v1/intents/explain", "/v1/process_prompt", "/v1/context"}
+    posted |= {"/v1/ai/query"}
     documents = {"/v1/retrieve_document", "/v1/search_documents", "/v1/read_document", "/v1/repositories"}
     documents |= {f"/v1/repositories/{{name}}{verb}" for verb in ("", "/skipped", "/refresh", "/guide")}
     jobs = {"/v1/jobs", "/v1/jobs/{job}", "/v1/jobs/{job}/cancel"}

@@ -119,6 +119,7 @@ async def test_functions_of_the_owner_are_closed_to_the_public(databases: Databa
         "keys_exist",
         "known_tenants",
         "purge_logs",
+        "purge_conversations",
         "prune_embeddings",
         "prune_audit",
     }
