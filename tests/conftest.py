@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `thresher` does, before anything brings in numpy
+
 from tests.support import Databases
 from tests.support.mariadb import MariaServer, mariadb_server
 from thresher.core import Settings, Tenant

@@ -6,7 +6,13 @@ the time that Python itself takes.
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import Final
+
+_ONE_THREAD: Final = ("OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""Matrices here are small. Threads of the linear algebra that wait for each other beside the encoder's made fitting the
+router eighteen times as dear on two busy cores, and search twice; the libraries read these when they are imported."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,6 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(given: list[str]) -> int:
+    for name in _ONE_THREAD:
+        os.environ.setdefault(name, "1")  # noqa: TID251 - written for libraries, not read
     if given == ["stdio"]:
         from thresher.daemon import run_bridge  # noqa: PLC0415 - see the invariant
 
