@@ -75,6 +75,13 @@ def test_a_part_of_json_has_a_place(pointer: str, line: int, column: int) -> Non
     assert read_description(JSON.encode()).place(pointer) == Place(pointer, line, column)
 
 
+def test_only_line_feeds_begin_lines() -> None:
+    """As in an editor, whatever YAML takes for the end of a line."""
+    text = 'openapi: 3.0.3\r\nx: "a\u2028b\x85c"\r\nlast: \U0001f600\r\n'
+
+    assert read_description(text.encode()).place("/last") == Place("/last", 3, 1)
+
+
 def _reached(description: Description, value: object, pointer: str) -> None:
     """Check that each key stands where its place says."""
     lines = description.text.split("\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -170,3 +171,17 @@ def test_a_problem_knows_its_line() -> None:
     description = _with_parameter({"$ref": "#/nowhere"})
 
     assert description.problems[0].place == Place("/paths/~1pets/get/parameters/0/$ref", 12, 7)
+
+
+def test_threads_may_resolve_at_the_same_moment() -> None:
+    """A description is kept and shared; no thread sees another's half of the way."""
+    schemas = {f"S{i}": {"properties": {"a": {"$ref": f"#/components/schemas/S{i + 1}"}}} for i in range(40)}
+    content = document(components={"schemas": {**schemas, "S40": {"type": "string"}}})
+    refs = [f"#/components/schemas/S{i}" + "/properties/a" * (40 - i) + "/type" for i in range(39)]
+
+    with ThreadPoolExecutor(8) as threads:
+        for _ in range(10):
+            description = described(content)
+            found = list(threads.map(description.resolve, refs * 4))
+
+            assert set(found) == {"string"}

@@ -24,14 +24,25 @@ _scan: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=s
 class Index(Protocol):
     """Tells where keys stand."""
 
-    def find(self, keys: tuple[str, ...]) -> tuple[int, int]:
-        """Line and column of the last of these keys that there is, from 1."""
+    def find(self, keys: tuple[str, ...]) -> int:
+        """The offset of the last of these keys that there is."""
         ...
 
 
-def index_of(text: str, form: Literal["json", "yaml"]) -> Index:
-    """The index of a text that was read."""
-    return JsonIndex(text) if form == "json" else YamlIndex(text)
+class Lines:
+    """Lines and columns of a text's offsets.
+
+    Args:
+        text: The text.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def at(self, offset: int) -> tuple[int, int]:
+        """Line and column, from 1."""
+        row = bisect_right(self._starts, offset)
+        return row, offset - self._starts[row - 1] + 1
 
 
 class Positions:
@@ -43,13 +54,14 @@ class Positions:
     """
 
     def __init__(self, text: str, form: Literal["json", "yaml"]) -> None:
-        self._index = index_of(text, form)
+        self._lines = Lines(text)
+        self._index: Index = JsonIndex(text) if form == "json" else YamlIndex(text)
         self._known: dict[str, tuple[int, int]] = {}
 
     def line(self, pointer: str) -> tuple[int, int]:
         """Line and column, from 1."""
         if pointer not in self._known:
-            self._known[pointer] = self._index.find(split(pointer))
+            self._known[pointer] = self._lines.at(self._index.find(split(pointer)))
         return self._known[pointer]
 
 
@@ -64,21 +76,21 @@ class JsonIndex:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
         self._members: dict[int, dict[str, tuple[int, int]]] = {}
 
-    def find(self, keys: tuple[str, ...]) -> tuple[int, int]:
-        """Line and column of the last of these keys that there is, from 1."""
+    def find(self, keys: tuple[str, ...]) -> int:
+        """The offset of the last of these keys that there is."""
         place = start = self._after(0)
         for key in keys:
             found = self._inside(start).get(key)
             if found is None:
                 break
             place, start = found
-        return self._at(place)
+        return place
 
     def doubled(self) -> Iterator[tuple[str, str, int, int]]:
         """Pointer, key and the two last lines of each key that stands more than once in its mapping."""
+        lines = Lines(self._text)
         waiting = [("", self._after(0))]
         while waiting:
             pointer, start = waiting.pop()
@@ -86,7 +98,7 @@ class JsonIndex:
             for key, place, value in self._walk(start):
                 below = join(pointer, key)
                 if key in seen:
-                    yield below, key, self._at(seen[key])[0], self._at(place)[0]
+                    yield below, key, lines.at(seen[key])[0], lines.at(place)[0]
                 seen[key] = place
                 waiting.append((below, value))
 
@@ -122,11 +134,6 @@ class JsonIndex:
         place = self._after(self._end(value))
         return self._after(place + 1) if self._text[place] == "," else place
 
-    def _at(self, offset: int) -> tuple[int, int]:
-        """Line and column, from 1."""
-        row = bisect_right(self._lines, offset)
-        return row, offset - self._lines[row - 1] + 1
-
     def _end(self, value: int) -> int:
         """Where a value ends."""
         return _scan(self._text, value)[1]
@@ -137,16 +144,12 @@ class JsonIndex:
         return found.end() if found else offset
 
 
-_ROW: Final = 32
-"""Bits for a column, so that a line and a column are one number."""
-
-
 @dataclass(slots=True)
 class _Node:
     """A container of YAML: where its members stand, and those that are containers.
 
     Attributes:
-        marks: Key to line and column.
+        marks: Key to its offset.
         below: Key to container.
         merged: Containers whose entries were merged into it.
         keyed: Whether it is a mapping.
@@ -176,8 +179,8 @@ class YamlIndex:
         self._root = _Node(False)
         self._read(text)
 
-    def find(self, keys: tuple[str, ...]) -> tuple[int, int]:
-        """Line and column of the last of these keys that there is, from 1."""
+    def find(self, keys: tuple[str, ...]) -> int:
+        """The offset of the last of these keys that there is."""
         node: _Node | None = self._root
         place = 0
         for key in ("0", *keys):
@@ -185,7 +188,7 @@ class YamlIndex:
             if mark is None:
                 break
             place = mark
-        return (place >> _ROW) + 1, (place & ((1 << _ROW) - 1)) + 1
+        return place
 
     def _read(self, text: str) -> None:
         parser: Any = yaml.CSafeLoader(text)
@@ -206,8 +209,7 @@ class YamlIndex:
             parser.dispose()
 
     def _leaf(self, node: _Node, event: Any, alias: bool) -> None:
-        mark = event.start_mark
-        at = (mark.line << _ROW) | min(mark.column, (1 << _ROW) - 1)
+        at: int = event.start_mark.index
         if node.keyed and node.key is None:
             node.key, node.at = ("" if alias else event.value), at
             return
@@ -216,8 +218,7 @@ class YamlIndex:
             self._hang(node, key, self._anchors[event.anchor])
 
     def _opened(self, node: _Node, event: Any, keyed: bool) -> _Node:
-        mark = event.start_mark
-        at = (mark.line << _ROW) | min(mark.column, (1 << _ROW) - 1)
+        at: int = event.start_mark.index
         child = _Node(keyed)
         if event.anchor:
             self._anchors[event.anchor] = child

@@ -1,13 +1,14 @@
 """Follows `$ref`s inside one description, as they are asked for.
 
-Invariant: no reference leaves the document; every walk ends, whatever the references say.
+Invariant: no reference leaves the document; every walk ends, whatever the references say. Threads may share a resolver:
+what two of them find at once is the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 from urllib.parse import urldefrag, urljoin
 
 from thresher.openapi.pointers import join, pointer_of, split, step
@@ -16,6 +17,10 @@ from thresher.openapi.walks import mappings_in
 
 HOPS: Final = 64
 """References that one chain may have; a real one has one or two."""
+
+
+Trail: TypeAlias = tuple[str, ...]
+"""References that are being resolved, each on the way of the one before."""
 
 
 class Missing:
@@ -44,65 +49,68 @@ class References:
         self._root = root
         self._named = named
         self._found: dict[str, tuple[Json | Missing, str]] = {}
-        self._under_way: set[str] = set()
 
     def at(self, ref: str) -> tuple[Json | Missing, str]:
         """What a reference or a pointer names, and its own pointer; `MISSING` with an empty one where there is none.
 
         References on the way are followed, the one that may stand at the end is not.
         """
-        if ref in self._found:
-            return self._found[ref]
-        if ref in self._under_way or len(self._under_way) >= HOPS:
-            return _NOWHERE
-        self._under_way.add(ref)
-        found = self._look(ref)
-        self._under_way.discard(ref)
-        self._found[ref] = found
-        return found
+        return self._at(ref, ())
 
     def follow(self, value: Json, pointer: str) -> tuple[Json | Missing, str]:
         """The value itself, or what its chain of references ends at; `MISSING` for a broken or a circular chain."""
-        found: Json | Missing = value
+        return self._follow(value, pointer, ())
+
+    def _at(self, ref: str, trail: Trail) -> tuple[Json | Missing, str]:
+        """As `at`, on the way through other references; one that is on its own way leads nowhere."""
+        if ref not in self._found:
+            if ref in trail or len(trail) >= HOPS:
+                return _NOWHERE
+            self._found[ref] = self._look(ref, (*trail, ref))
+        return self._found[ref]
+
+    def _follow(self, value: Json | Missing, pointer: str, trail: Trail) -> tuple[Json | Missing, str]:
         for _ in range(HOPS):
-            ref = reference_of(found)
+            ref = reference_of(value)
             if ref is None:
-                return found, pointer
-            found, pointer = self.at(ref)
+                return value, pointer
+            value, pointer = self._at(ref, trail)
         return _NOWHERE
 
-    def _look(self, ref: str) -> tuple[Json | Missing, str]:
+    def _look(self, ref: str, trail: Trail) -> tuple[Json | Missing, str]:
         pointer = pointer_of(ref)
-        found = _NOWHERE if pointer is None else self._walk(self._root, "", pointer)
+        found = _NOWHERE if pointer is None else self._walk((self._root, ""), pointer, trail)
         if found is _NOWHERE and self._named:
-            return self._by_name(ref, pointer)
+            return self._by_name(ref, pointer, trail)
         return found
 
-    def _walk(self, value: Json | Missing, place: str, pointer: str) -> tuple[Json | Missing, str]:
+    def _walk(self, start: tuple[Json | Missing, str], pointer: str, trail: Trail) -> tuple[Json | Missing, str]:
         """Go down a pointer from a value that stands at a place, through references on the way."""
+        value, place = start
         for key in split(pointer):
             there, below = step(value, key)
             if not there and reference_of(value) is not None:
-                value, place = self.follow(value, place)
+                value, place = self._follow(value, place, trail)
                 there, below = step(value, key)
             if not there:
                 return _NOWHERE
             value, place = below, join(place, key)
         return value, place
 
-    def _by_name(self, ref: str, pointer: str | None) -> tuple[Json | Missing, str]:
+    def _by_name(self, ref: str, pointer: str | None, trail: Trail) -> tuple[Json | Missing, str]:
         """Look among the parts that have names of their own; a bare pointer may be meant from any of them."""
         if pointer is not None:
-            tries = (self._walk(*self.at(place), pointer) for place in self._resources.values() if place != pointer)
+            places = (place for place in self._resources.values() if place != pointer)
+            tries = (self._walk(self._at(place, trail), pointer, trail) for place in places)
             return next((found for found in tries if found is not _NOWHERE), _NOWHERE)
         base, fragment = urldefrag(_joined(self._base, ref))
         resource = "" if ref.startswith("#") or base == self._base else self._resources.get(base)
         if resource is None:
             return _NOWHERE
         if not fragment or fragment.startswith("/"):
-            return self._walk(*self.at(resource), fragment)
+            return self._walk(self._at(resource, trail), fragment, trail)
         anchor = self._anchors.get(fragment)
-        return _NOWHERE if anchor is None else self.at(anchor)
+        return _NOWHERE if anchor is None else self._at(anchor, trail)
 
     @cached_property
     def _base(self) -> str:
