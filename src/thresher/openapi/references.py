@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import islice
 from typing import Final, TypeAlias, cast
 from urllib.parse import urldefrag, urljoin
 
@@ -17,6 +18,8 @@ from thresher.openapi.walks import mappings_in
 
 HOPS: Final = 64
 """References that one chain may have; a real one has one or two."""
+_TRIED: Final = 100
+"""Schemas with an `$id` that a bare pointer is tried in; a real description has one or two."""
 
 
 Trail: TypeAlias = tuple[str, ...]
@@ -100,7 +103,7 @@ class References:
     def _by_name(self, ref: str, pointer: str | None, trail: Trail) -> tuple[Json | Missing, str]:
         """Look among the parts that have names of their own; a bare pointer may be meant from any of them."""
         if pointer is not None:
-            places = (place for place in self._resources.values() if place != pointer)
+            places = (place for place in islice(self._resources.values(), _TRIED) if place != pointer)
             tries = (self._walk(self._at(place, trail), pointer, trail) for place in places)
             return next((found for found in tries if found is not _NOWHERE), _NOWHERE)
         base, fragment = urldefrag(_joined(self._base, ref))
