@@ -5,12 +5,15 @@ Invariant: pure; nothing here reaches a network or a database, and no reference 
 Uses: core.
 """
 
+from thresher.openapi.calls import base_of, call_of, finite, parameter_example, sent_content
+from thresher.openapi.credentials import auth_of
 from thresher.openapi.description import Description, read_description
 from thresher.openapi.examples import best_example, checked_example, example_of
 from thresher.openapi.facts import tips_of
 from thresher.openapi.limits import LIMITS, Limits
 from thresher.openapi.patching import Material, Review, make_patch, suggest_edits
 from thresher.openapi.plain_schemas import Check, Direction
+from thresher.openapi.reached import brief_schema, schemas_reached
 from thresher.openapi.records import (
     Body,
     Content,
@@ -33,6 +36,9 @@ from thresher.openapi.records import (
 )
 from thresher.openapi.references import MISSING, Missing
 from thresher.openapi.rules import RULES, Hit, Rule, Scores, find_problems, finding_of, score
+from thresher.openapi.samples import samples_of
+from thresher.openapi.schema_text import bounds_of, is_simple, lines_of, one_line, type_of
+from thresher.openapi.shapes import name_of
 
 __all__ = [
     "LIMITS",
@@ -66,14 +72,29 @@ __all__ = [
     "SecurityScheme",
     "Severity",
     "Tag",
+    "auth_of",
+    "base_of",
     "best_example",
+    "bounds_of",
+    "brief_schema",
+    "call_of",
     "checked_example",
     "example_of",
     "find_problems",
     "finding_of",
+    "finite",
+    "is_simple",
+    "lines_of",
     "make_patch",
+    "name_of",
+    "one_line",
+    "parameter_example",
     "read_description",
+    "samples_of",
+    "schemas_reached",
     "score",
+    "sent_content",
     "suggest_edits",
     "tips_of",
+    "type_of",
 ]

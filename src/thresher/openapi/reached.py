@@ -11,7 +11,7 @@ from typing import Final, cast
 from thresher.openapi.description import Description
 from thresher.openapi.records import Json
 from thresher.openapi.references import reference_of
-from thresher.openapi.shapes import mapped, name_of
+from thresher.openapi.shapes import mapped
 
 _MOST: Final = 400
 _VALUES: Final = 200_000
@@ -80,8 +80,3 @@ def _short(value: Json) -> Json:
         return brief_schema(value)
     line = " ".join(value[: 4 * _LONGEST].split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-
-
-def title_of(ref: str) -> str:
-    """The name that a reference ends with."""
-    return name_of(ref)

@@ -51,6 +51,11 @@ def _is_simple(shape: Shape) -> bool:
     return not shape.groups and shape.type in {"string", "integer", "number", "boolean"}
 
 
+def is_simple(description: Description, schema: Json) -> bool:
+    """Whether `type_of` says all there is to say of a schema, so that it needs no lines of its own."""
+    return _is_simple(shape_of(description, schema))
+
+
 def _plain(description: Description, shape: Shape, level: int) -> str:
     kind = shape.type
     if kind == "array":

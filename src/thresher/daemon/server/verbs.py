@@ -172,7 +172,8 @@ class _Verbs:
     async def purge(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         caller, given = await self.of_tenant(arguments)
         purged = cast("dict[str, Any]", plain(await self._tools.purge(caller, **given)))
-        return purged | {"rows": purged["rows"] + await self._services.intents.purge(caller, **given)}
+        others = (self._services.intents, self._services.apis)
+        return purged | {"rows": purged["rows"] + sum([await one.purge(caller, **given) for one in others])}
 
     async def of_tenant(self, arguments: Mapping[str, Any]) -> tuple[Caller, dict[str, Any]]:
         """Whoever reaches the socket without a key keeps this installation: any tenant's logs are in his care."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from thresher.core import Caller, Settings
+from thresher.core import Caller, NotFound, Settings
 from thresher.embedding import CrossEncoder
 from thresher.jobs import Jobs
+from thresher.knowledge.apis.endpoints import Asked, Endpoints
 from thresher.knowledge.apis.improving import Improving, Wish, source_of
 from thresher.knowledge.apis.listing import Listing, named
 from thresher.knowledge.apis.models import (
@@ -24,6 +25,8 @@ from thresher.knowledge.apis.models import (
 )
 from thresher.knowledge.apis.providers import Providers, wanted_of
 from thresher.knowledge.apis.shelf import Shelf
+from thresher.knowledge.apis.usage import METRICS, measure_usage, purge_usage
+from thresher.knowledge.apis.usage_log import UsageLog
 from thresher.llm import Chat
 from thresher.search import SearchIndex
 from thresher.store import Database
@@ -55,6 +58,9 @@ class ApiService:
         self._crossing = crossing
         self._chat = chat
         self._shelf = Shelf(database)
+        self._endpoints = Endpoints(self._shelf)
+        self._log = UsageLog(database, settings)
+        self._log_days = settings.log_days
         self._listing = Listing(database, index, jobs)
         self._improving = Improving(database, self._shelf, chat, settings.llm_seconds)
         self._providers = Providers(database, index, jobs, self._shelf, settings)
@@ -140,6 +146,21 @@ class ApiService:
         """
         return await self._listing.shown(caller, named(await self._shelf.directory(caller), name))
 
+    async def index_here(self, caller: Caller, name: str, *, embed: bool = True) -> Provider:
+        """Take over in this process what a worker would, and wait for it; for measurements and tests.
+
+        Args:
+            caller: Who asks.
+            name: Name or alias of the provider.
+            embed: Whether operations shall be found by meaning too.
+
+        Raises:
+            NotFound: There is no such provider.
+            InvalidInput: Nothing of a description can be read.
+            EncoderError: The encoder cannot answer.
+        """
+        return await self._listing.shown(caller, await self._providers.index_here(caller, name, embed=embed))
+
     async def catch_up(self, caller: Caller) -> list[str]:
         """Have those of the caller's descriptions indexed again, in the background, that another model embedded.
 
@@ -188,14 +209,67 @@ class ApiService:
         version: str = "",
         budget: int = DEFAULT_BUDGET,
     ) -> EndpointAnswer:
-        """Everything that is needed to call one operation, inside a token budget."""
-        raise NotImplementedError
+        """Everything that is needed to call one operation, inside a token budget.
+
+        Args:
+            caller: Who asks.
+            endpoint_id: As search gives it; else one of the following.
+            provider: Name or alias, with `method` and `path`; may be empty where those are enough.
+            method: Of any case.
+            path: As the description writes it, or as it is called: `/issue/{id}`, `/issue/ABC-1`, a whole address.
+            operation_id: As the description writes it.
+            version: Label of the only description that is looked at.
+            budget: Tokens of `content` at most, 1 to 100,000.
+
+        Raises:
+            InvalidInput: It is not said which operation is meant, several go by what is said, or the budget is out of
+                bounds.
+            NotFound: There is none, its provider is switched off, or its description was not read yet.
+        """
+        asked = Asked(endpoint_id, provider, method, path, operation_id, version)
+        return await self._log.note_read(caller, self._endpoints.explain(caller, asked, budget), provider=provider)
 
     async def usage(
         self, caller: Caller, provider: str = "", *, time_range: TimeRange = "7d", metrics: Sequence[str] = ()
     ) -> UsageReport:
-        """What was searched and read."""
-        raise NotImplementedError
+        """What was searched and read in a period that ends now, and what became of it.
+
+        Args:
+            caller: Whose rows: one user's, or for a caller without a user all of the tenant's.
+            provider: Name or alias of the only one that is counted; empty for all.
+            time_range: `1d`, `7d`, `30d` or `90d`.
+            metrics: The only ones that are counted; none for all.
+
+        Raises:
+            InvalidInput: The range or a metric is none.
+            NotFound: There is no such provider, and nothing is known of an earlier one.
+        """
+        if not provider:
+            return await measure_usage(self._database, caller, "", time_range, metrics)
+        try:
+            name, unknown = named(await self._shelf.directory(caller), provider).name, None
+        except NotFound as error:
+            name, unknown = provider, error
+        report = await measure_usage(self._database, caller, name, time_range, metrics)
+        if unknown is not None and len(report.no_data) == len(set(metrics) or METRICS):
+            raise unknown
+        return report
+
+    async def purge(self, caller: Caller, older_than: float | None = None) -> int:
+        """Remove the caller's rows of the logs of searches and reads; returns how many.
+
+        Args:
+            caller: Whose rows.
+            older_than: Days; without it those that the settings keep no longer.
+
+        Raises:
+            InvalidInput: The age is negative, or out of this world.
+        """
+        return await purge_usage(self._database, caller, self._log_days if older_than is None else older_than)
+
+    async def settle(self) -> None:
+        """Wait until every row of the logs is written; for measurements and tests."""
+        await self._log.settle()
 
     async def improvements(
         self,
@@ -238,3 +312,4 @@ class ApiService:
 
     async def close(self) -> None:
         """End what runs beside the answers."""
+        await self._log.settle()

@@ -7,12 +7,13 @@ secrets, and not at all where the setting says so.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+import time
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from thresher.core import Caller, Settings, Tenant, current_trace, mask_text
-from thresher.knowledge.apis.models import FoundEndpoint, FoundEndpoints
+from thresher.core import Caller, Settings, Tenant, ThresherError, current_trace, mask_text
+from thresher.knowledge.apis.models import EndpointAnswer, FoundEndpoint, FoundEndpoints
 from thresher.knowledge.apis.queries.usage_log import ReadRow, SearchRow, write_usage
 from thresher.store import Database, Journal, clean
 
@@ -115,6 +116,46 @@ class UsageLog:
         )
         self._journal.add(caller.tenant, row)
 
+    async def note_search(
+        self,
+        caller: Caller,
+        query: str,
+        answering: Awaitable[FoundEndpoints],
+        *,
+        continued: bool = False,
+        providers: Sequence[str] = (),
+    ) -> FoundEndpoints:
+        """Wait for the answer of a search, and note what became of it.
+
+        Raises:
+            ThresherError: As the search does.
+        """
+        began = time.perf_counter()
+        try:
+            found = await answering
+        except ThresherError as error:
+            self.searched(caller, query, None, duration_ms=_ms_since(began), error=error.code, providers=providers)
+            raise
+        self.searched(caller, query, found, duration_ms=_ms_since(began), continued=continued)
+        return found
+
+    async def note_read(
+        self, caller: Caller, answering: Awaitable[EndpointAnswer], *, provider: str = ""
+    ) -> EndpointAnswer:
+        """Wait until an endpoint is explained, and note what became of it.
+
+        Raises:
+            ThresherError: As the explanation does.
+        """
+        began = time.perf_counter()
+        try:
+            answer = await answering
+        except ThresherError as error:
+            self.read(caller, None, duration_ms=_ms_since(began), error=error.code, provider=provider)
+            raise
+        self.read(caller, answer.endpoint, duration_ms=_ms_since(began))
+        return answer
+
     async def settle(self) -> None:
         """Wait until every row is written, or given up with a warning."""
         await self._journal.settle()
@@ -174,6 +215,10 @@ def _joined(pages: Sequence[SearchRow]) -> list[SearchRow]:
         first = joined.get(key)
         joined[key] = page if first is None else replace(first, hits=[*first.hits, *page.hits])
     return list(joined.values())
+
+
+def _ms_since(began: float) -> float:
+    return (time.perf_counter() - began) * 1000
 
 
 def _now() -> dt.datetime:

@@ -90,8 +90,8 @@ _READS: Final = f"api_read_log where {_MINE} and at >= :since and (:provider = '
 _WORDED: Final = "error = '' and mode = 'search' and query <> ''"
 _DAY: Final = "date_bin('1 day', at, timestamptz '2000-01-01 00:00:00+00')"
 
-# Hashes and sorts of a million rows stay in memory; set for one transaction.
-_ROOM: Final = text("select set_config('work_mem', '64MB', true)")
+# Hashes of a million rows stay in memory, and no plan is compiled for longer than it runs; for one transaction.
+_ROOM: Final = text("select set_config('work_mem', '64MB', true), set_config('jit', 'off', true)")
 
 _DAYS: Final = text(f"""
     select to_char(day at time zone 'UTC', 'YYYY-MM-DD'), sum(searches), sum(followed), sum(reads), sum(errors)
