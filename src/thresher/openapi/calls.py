@@ -19,7 +19,7 @@ from thresher.openapi.records import Body, Content, Json, Operation, Parameter
 
 PLACEHOLDER: Final = "https://api.example.com"
 _ABSOLUTE: Final = re.compile(r"https?://[^\s/]", re.IGNORECASE)
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _FORM: Final = "application/x-www-form-urlencoded"
 
 

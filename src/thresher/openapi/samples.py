@@ -7,6 +7,7 @@ for, and never as code. Credentials are named by variables of the environment.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
@@ -21,6 +22,8 @@ _LARGE: Final = 1_500
 """Characters of a body that stands in the code itself; a larger one is read from a file."""
 _FILE: Final = "request.json"
 _UPLOAD: Final = "example.bin"
+_UNSEEN: Final = re.compile("[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+"""Characters that change how a line is shown; JSON may write them by their numbers."""
 _WIDTH: Final = 80
 
 
@@ -201,7 +204,8 @@ def _is_file(value: str) -> bool:
 
 
 def _json(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2 if isinstance(value, (dict, list)) else None)
+    text = json.dumps(value, ensure_ascii=False, indent=2 if isinstance(value, (dict, list)) else None)
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _quoted(text: str) -> str:
