@@ -7,6 +7,7 @@ import sys
 
 from benchmarks import (
     api_reading,
+    api_sync,
     audit,
     chunks,
     conformance,
@@ -56,6 +57,7 @@ BENCHMARKS = {
     "schema": schema.run,
     "conformance": conformance.run,
     "api_reading": api_reading.run,
+    "api_sync": api_sync.run,
     "page": page.run,
 }
 

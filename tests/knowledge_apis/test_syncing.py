@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,11 @@ from sqlalchemy import select
 
 from tests.knowledge_apis.conftest import SHOP, described, write
 from tests.search.encoders import WordEncoder
+from tests.support import Databases
 from thresher.core import Caller, InvalidInput, Settings, Tenant
 from thresher.embedding import open_cross_encoder
-from thresher.jobs import Jobs, Supervisor
-from thresher.knowledge.apis import KIND, TASK, ApiService
+from thresher.jobs import Jobs
+from thresher.knowledge.apis import KIND, ApiService, intake
 from thresher.knowledge.apis.syncing import Syncing
 from thresher.search import SearchIndex
 from thresher.store import Database
@@ -184,7 +184,7 @@ async def test_runs_at_the_same_time_leave_what_one_leaves(bench: Bench, shop: P
 async def test_a_large_description_that_breaks_in_a_worker_keeps_the_last_good_one(bench: Bench, shop: Path) -> None:
     """Its version says why, and can be added anew where there never was a good one."""
     await bench.service.add(bench.caller, "shop", [str(shop)])
-    broken = "openapi: 3.0.0\n" + "# much\n" * 60_000 + "paths: {"
+    broken = "openapi: 3.0.0\n" + "# much\n" * 240_000 + "paths: {"
     shop.with_suffix(".yaml").write_text(broken)
     added = await bench.service.add(bench.caller, "other", [str(shop.with_suffix(".yaml"))])
     await bench.service.add(bench.caller, "shop", [str(shop.with_suffix(".yaml"))], version="v1", replace=True)
@@ -227,29 +227,36 @@ async def test_what_postgresql_cannot_hold_is_left_out(bench: Bench, tmp_path: P
     assert added.versions[0].failure == ""
 
 
-async def test_a_worker_that_is_killed_leaves_work_that_the_next_one_ends(
-    database: Database, tenant: Tenant, settings: Settings, tmp_path: Path
+async def test_a_process_that_is_killed_leaves_work_that_the_next_one_ends(
+    bench: Bench, databases: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In processes of their own, with the real model; words find the operations as soon as a worker has read them."""
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
-    bench = Bench(database, tenant, settings)
-    many = {f"GET /things{number}": f"List all things of kind {number}" for number in range(40)}
-    file = write(tmp_path / "many.json", described(many, **{"x-more": "much" * 80_000}))
-    supervisor = Supervisor(database, settings, [TASK])
-    running = asyncio.create_task(supervisor.run())
+    """While it puts operations into the index, of which some are there and others not."""
+    monkeypatch.setattr(intake, "TAKEN_HERE", 0)
+    many = {f"GET /things{number}": f"List all things of kind {number}" for number in range(600)}
+    added = await bench.service.add(bench.caller, "many", [str(write(tmp_path / "many.json", described(many)))])
+    script, version = Path(__file__).with_name("sync_once.py"), added.versions[0].id
+    url = await _url_of(bench.database, databases)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, str(script), url, str(bench.caller.tenant.id), str(version), stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    while await asyncio.wait_for(process.stdout.readline(), 60) != b"indexing\n":
+        pass
+    process.kill()
+    await process.wait()
 
-    added = await bench.service.add(bench.caller, "many", [str(file)])
-    while not supervisor.pids:
-        await asyncio.sleep(0.01)
-    os.kill(supervisor.pids[0], signal.SIGKILL)
-    ended = await Jobs(database).follow(bench.caller, added.versions[0].job)
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    between = (await bench.service.provider(bench.caller, "many")).versions[0]
+    await bench.run()
 
-    version = (await bench.service.provider(bench.caller, "many")).versions[0]
-    assert (added.operations, ended.state, version.state, version.operations) == (0, "done", "ready", 40)
-    assert (await bench.found("kind 17"))[0] == "GET /things17"
-    await bench.index.close()
+    ready = (await bench.service.provider(bench.caller, "many")).versions[0]
+    assert (added.operations, between.operations, between.state) == (0, 600, "indexing")
+    assert (ready.state, ready.embedded, await _items(bench)) == ("ready", 600, 600)
+    assert "GET /things417" in await bench.found("kind 417")
+
+
+async def _url_of(database: Database, databases: Databases) -> str:
+    async with database.transaction(Tenant(0, "")) as connection:
+        return databases.url((await connection.exec_driver_sql("select current_database()")).scalar_one())
 
 
 async def _edition(bench: Bench) -> int:

@@ -18,15 +18,18 @@ from thresher.core import Caller, InvalidInput, NotFound, Tenant
 from thresher.jobs import Jobs
 from thresher.knowledge.apis import queries
 from thresher.knowledge.apis.fetching import Read, Seen
-from thresher.knowledge.apis.naming import looks_readable
+from thresher.knowledge.apis.naming import is_json, looks_readable
 from thresher.knowledge.apis.queries import Standing
 from thresher.knowledge.apis.syncing import Syncing
 from thresher.knowledge.apis.task import TASK
-from thresher.openapi import read_description
+from thresher.openapi import Description, read_description
 from thresher.store import Database, run_retrying
 
-TAKEN_HERE: Final = 256 << 10
-"""Bytes of a description that is read in this process at once: a tenth of a second; a larger one is a worker's."""
+TAKEN_HERE: Final = 6 << 20
+"""Bytes of a description that is read in this process at once, a second of work in a thread; a larger one is a
+worker's."""
+_YAML: Final = 4
+"""A byte of YAML takes as long as so many of JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Packed:
         digest: SHA-256 of the bytes, hexadecimal.
         size: How many there are.
         body: They, compressed.
+        description: What they say, where they were read at once.
     """
 
     source: str
@@ -46,23 +50,7 @@ class Packed:
     digest: str
     size: int
     body: bytes = field(repr=False)
-
-
-async def packed_of(source: str, read: Read) -> Packed:
-    """What was read, ready to be stored.
-
-    Raises:
-        InvalidInput: It is no description at the first look.
-    """
-    return await asyncio.to_thread(_packed, source, read.data or b"", read.seen)
-
-
-def _packed(source: str, data: bytes, seen: Seen) -> Packed:
-    if not data.strip():
-        raise InvalidInput(f"{source} is empty.", hint="Give the file or the address of a description.")
-    if len(data) <= TAKEN_HERE or not looks_readable(data):
-        read_description(data, name=source)
-    return Packed(source, seen, hashlib.sha256(data).hexdigest(), len(data), zlib.compress(data, 6))
+    description: Description | None = field(default=None, repr=False)
 
 
 class Intake:
@@ -78,6 +66,16 @@ class Intake:
         self._database = database
         self._jobs = jobs
         self._syncing = syncing
+        self._reading = asyncio.Lock()
+
+    async def pack(self, source: str, read: Read) -> Packed:
+        """What was read, ready to be stored; one at a time, for each takes memory and the interpreter.
+
+        Raises:
+            InvalidInput: It is no description; of a large one that shows at the first look, or in a worker.
+        """
+        async with self._reading:
+            return await asyncio.to_thread(_packed, source, read.data or b"", read.seen)
 
     async def keep(self, link: AsyncConnection, caller: Caller, version: int, new: Packed) -> None:
         """Keep new bytes, and have them taken over.
@@ -109,9 +107,9 @@ class Intake:
         await queries.set_version(link, caller.tenant, version, **values)
 
     async def take_small(self, tenant: Tenant, versions: Sequence[int], packed: Sequence[Packed]) -> None:
-        """Have small descriptions found by their words at once; the job that does the rest may do the same."""
+        """Have descriptions that were read at once found by their words; the job does the rest, or all of it."""
         for version, one in zip(versions, packed, strict=True):
-            if one.size <= TAKEN_HERE and await self._syncing.take(tenant, version):
+            if one.description is not None and await self._syncing.take(tenant, version, one.description):
                 await self._syncing.put(tenant, version)
 
     async def catch_up(self, caller: Caller, provider: int) -> list[str]:
@@ -124,3 +122,12 @@ class Intake:
                 self._database, caller.tenant, lambda link, version=one.id: self.defer(link, caller, version)
             )
         return [one.label for one in behind]
+
+
+def _packed(source: str, data: bytes, seen: Seen) -> Packed:
+    if not data.strip():
+        raise InvalidInput(f"{source} is empty.", hint="Give the file or the address of a description.")
+    small = len(data) * (1 if is_json(data) else _YAML) <= TAKEN_HERE
+    description = read_description(data, name=source) if small or not looks_readable(data) else None
+    body = zlib.compress(data, 6)
+    return Packed(source, seen, hashlib.sha256(data).hexdigest(), len(data), body, description)

@@ -164,7 +164,7 @@ def labels_of(sources: Sequence[str], declared: Sequence[str]) -> tuple[str, ...
 
 def declared_in(data: bytes) -> str:
     """What a description says of its version, found without reading it wholly; empty where that is not easy."""
-    if _is_json(data):
+    if is_json(data):
         return _in_json(data)
     head = data[:_HEAD].decode("utf-8", "replace").replace("\r\n", "\n") + "\n"
     info = _INFO.search(head)
@@ -174,12 +174,13 @@ def declared_in(data: bytes) -> str:
 
 def looks_readable(data: bytes) -> bool:
     """Whether bytes are a description at the first look; others are to be read before anything is kept of them."""
-    if _is_json(data):
+    if is_json(data):
         return not {"openapi", "swagger"}.isdisjoint(_root(data))
     return _DIALECT.search(data) is not None
 
 
-def _is_json(data: bytes) -> bool:
+def is_json(data: bytes) -> bool:
+    """Whether bytes begin as JSON does; YAML may too, and is then read as JSON first."""
     return data[:200].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
 
 

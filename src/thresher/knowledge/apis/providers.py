@@ -18,7 +18,7 @@ from thresher.jobs import Jobs
 from thresher.knowledge.apis import queries
 from thresher.knowledge.apis.fetching import Read, Seen, read_source
 from thresher.knowledge.apis.heads import ProviderHead
-from thresher.knowledge.apis.intake import Intake, packed_of
+from thresher.knowledge.apis.intake import Intake
 from thresher.knowledge.apis.listing import named
 from thresher.knowledge.apis.models import Provider
 from thresher.knowledge.apis.naming import (
@@ -104,7 +104,7 @@ class Providers:
         found = [source_of(text, caller, self._settings) for text in sources]
         _check_words(wanted, caller, await self._shelf.directory(caller))
         reads = await _all_read(found)
-        packed = [await packed_of(source.location, read) for source, read in zip(found, reads, strict=True)]
+        packed = [await self._intake.pack(source.location, read) for source, read in zip(found, reads, strict=True)]
         labels = [checked_label(version)] if version else await _labels(found, reads)
 
         async def write(link: AsyncConnection) -> list[int]:
@@ -136,7 +136,7 @@ class Providers:
         try:
             source = source_of(one.source, caller, self._settings)
             read = await read_source(source, Seen() if one.wanted else Seen(one.etag, one.modified))
-            packed = await packed_of(source.location, read) if read.data is not None else None
+            packed = await self._intake.pack(source.location, read) if read.data is not None else None
         except NotAllowed as error:  # another caller may
             return error
         except ThresherError as error:
@@ -154,6 +154,16 @@ class Providers:
         if packed is not None and not same:
             await self._intake.take_small(caller.tenant, [one.id], [packed])
         return None
+
+    async def index_here(self, caller: Caller, name: str, *, embed: bool = True) -> ProviderHead:
+        """Do in this process what a worker would."""
+        head = await self._own(caller, name)
+        for version in head.versions:
+            if await self._syncing.take(caller.tenant, version.id):
+                await self._syncing.put(caller.tenant, version.id)
+                if embed:
+                    await self._syncing.embed(caller.tenant, version.id)
+        return head
 
     async def catch_up(self, caller: Caller) -> list[str]:
         """Have those versions done again that were by another model, or in another form; their names."""

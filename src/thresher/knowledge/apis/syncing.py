@@ -22,7 +22,7 @@ from thresher.knowledge.apis import queries
 from thresher.knowledge.apis.entries import KIND, Place, entries_of, facets_of
 from thresher.knowledge.apis.queries import Standing
 from thresher.knowledge.apis.rows import FORM, Prepared, prepared
-from thresher.openapi import read_description
+from thresher.openapi import Description, read_description
 from thresher.search import Entry, Filter, SearchIndex
 from thresher.store import Database, run_retrying
 
@@ -74,8 +74,13 @@ class Syncing:
             await self.fail(tenant, version, str(error))
             raise
 
-    async def take(self, tenant: Tenant, version: int) -> bool:
+    async def take(self, tenant: Tenant, version: int, read: Description | None = None) -> bool:
         """Have the newest bytes of a version answered from; whether the version is still there.
+
+        Args:
+            tenant: Whose.
+            version: Which.
+            read: A description that was read already; it serves where it is the newest.
 
         Raises:
             InvalidInput: Nothing of them can be read.
@@ -86,10 +91,12 @@ class Syncing:
         digest = standing.wanted or standing.digest
         if not digest or (not standing.wanted and standing.form == FORM):
             return True
-        body = await queries.read_document(self._database, tenant, version, digest)
-        if body is None:  # newer bytes took its place
-            return True
-        new = await asyncio.to_thread(_prepare, body, standing)
+        if read is None or read.digest != digest:
+            body = await queries.read_document(self._database, tenant, version, digest)
+            if body is None:  # newer bytes took its place
+                return True
+            read = await asyncio.to_thread(_read, body, standing.source)
+        new = await asyncio.to_thread(prepared, read, standing.name, standing.label)
         await run_retrying(self._database, tenant, lambda link: _write(link, tenant, version, digest, new))
         return True
 
@@ -194,9 +201,8 @@ class Syncing:
         return f"{FORM} {standing.digest} {standing.edition} {self._index.edition(KIND)}"
 
 
-def _prepare(body: bytes, standing: Standing) -> Prepared:
-    description = read_description(zlib.decompress(body), name=standing.source)
-    return prepared(description, standing.name, standing.label)
+def _read(body: bytes, source: str) -> Description:
+    return read_description(zlib.decompress(body), name=source)
 
 
 async def _write(link: AsyncConnection, tenant: Tenant, version: int, digest: str, new: Prepared) -> None:
