@@ -11,7 +11,7 @@ from typing import Final, cast
 from thresher.openapi.records import Json
 from thresher.openapi.rules.hits import Hit, clipped
 from thresher.openapi.rules.subject import Subject
-from thresher.openapi.rules.values import look, stands, text_of
+from thresher.openapi.rules.values import look, mapping_of, stands, text_of, texts_of
 
 _VARIABLE: Final = re.compile(r"\{([^{}]*)\}")
 _TRIES: Final = 200
@@ -37,7 +37,7 @@ def check_info(subject: Subject) -> Iterator[Hit]:
         if not stands(found):
             node = license_node if rule == "license-url" and license_node >= 0 else info
             last = "url" if node == license_node and rule == "license-url" else key
-            pointer = _closest(subject, node, last) if node >= 0 else ""
+            pointer = _closest(subject, node, last) if node >= 0 else "/info" if "info" in subject.root else ""
             yield Hit(rule, pointer, f"`info.{'license.url' if rule == 'license-url' else key}` is missing or empty.")
     contact = tree.child(info, "contact")
     if contact >= 0:
@@ -147,6 +147,9 @@ def check_server_variables(subject: Subject) -> Iterator[Hit]:
 
 def _server(subject: Subject, node: int) -> Iterator[Hit]:
     tree, rule = subject.tree, "oas3-server-variables"
+    if not _well_formed(tree.mapping(node)):
+        yield Hit(rule, tree.pointer(node), "The server's address or variables are not what they must be.")
+        return
     url = text_of(tree.mapping(node).get("url"))
     variables = tree.child(node, "variables")
     explained = tree.mapping(variables) if variables >= 0 else {}
@@ -165,6 +168,25 @@ def _server(subject: Subject, node: int) -> Iterator[Hit]:
         if name in explained:
             yield from _variable(subject, variables, name)
     yield from _substituted(subject, node, url, explained)
+
+
+def _well_formed(server: Mapping[str, Json]) -> bool:
+    """Whether a server has an address, and each of its variables only texts that belong there."""
+    variables = server.get("variables", {})
+    known = isinstance(server.get("url"), str) and isinstance(variables, dict)
+    return known and all(_sound(each) for each in mapping_of(variables).values())
+
+
+def _sound(variable: Json) -> bool:
+    fields = mapping_of(variable)
+    allowed = fields.get("enum", [])
+    return (
+        isinstance(variable, dict)
+        and isinstance(allowed, list)
+        and len(texts_of(allowed)) == len(cast("list[Json]", allowed))
+        and all(isinstance(fields.get(key, ""), str) for key in ("default", "description", "examples"))
+        and all(key in {"enum", "default", "description", "examples"} or key.startswith("x-") for key in fields)
+    )
 
 
 def _variable(subject: Subject, variables: int, name: str) -> Iterator[Hit]:

@@ -38,6 +38,9 @@ ONE: Final = frozenset(
 )
 SEVERAL: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
 NAMED: Final = frozenset({"properties", "patternProperties", "dependentSchemas"})
+NAMES: Final = 400_000
+"""Named schemas that are handed to the checker in all, those of one schema each time anew; beyond them examples are
+not checked. The largest real description needs 10,000."""
 _PLAIN: Final = frozenset(
     {
         *("type", "enum", "const", "maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "multipleOf"),
@@ -75,6 +78,7 @@ class ExampleSchemas:
         self._draft = jsonschema_rs.Draft4 if subject.dialect in {"2.0", "3.0"} else jsonschema_rs.Draft202012
         self._null = "x-nullable" if subject.swagger else "nullable"
         self._swagger = subject.swagger
+        self._spent = 0
         self._named: dict[tuple[int, Direction], dict[str, Any]] = {}
 
     def usable(self, node: int) -> bool:
@@ -130,6 +134,9 @@ class ExampleSchemas:
         if self._swagger and isinstance(schema.get("required"), bool):
             del schema["required"]
         names = self._reached(node)
+        self._spent += len(names)
+        if self._spent > NAMES:
+            raise Unusable
         if names:
             schema["definitions"] = {f"n{name}": self._ready_named(name, direction) for name in names}
         return schema

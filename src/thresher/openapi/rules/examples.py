@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
+
+import jsonschema_rs
 
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Json
@@ -16,6 +19,11 @@ from thresher.openapi.rules.values import stands
 
 ERRORS: Final = 2_000
 """Errors of one example that are looked at."""
+_UNTRIED: Final = (
+    jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded,
+    jsonschema_rs.ValidationErrorKind.RegexEngineFailure,
+)
+"""A pattern that would take too long; nothing is said of what it was tried on."""
 _SCHEMA_LIKE: Final = ("enum", "type", "format", "$ref", "properties", "items")
 
 
@@ -149,7 +157,8 @@ def _checked(
 
 
 def _errors(rule: str, schema: Mapping[str, Any], given: _Given, validator: Any) -> Iterator[Hit]:
-    errors = [error for error, _ in zip(validator.iter_errors(given.value), range(ERRORS), strict=False)]
+    met = itertools.islice(validator.iter_errors(given.value), ERRORS)
+    errors = [error for error in met if not isinstance(error.kind, _UNTRIED)]
     for error in told(schema, given.value, errors) if errors else ():
         pointer = join(given.pointer, *error.instance_path)
         yield Hit(

@@ -9,6 +9,7 @@ from thresher.openapi.pointers import pointer_of
 from thresher.openapi.records import Json
 from thresher.openapi.rules.hits import Hit, clipped
 from thresher.openapi.rules.subject import Subject
+from thresher.openapi.rules.tree import Tree
 
 _KINDS: Final = ("schemas", "responses", "parameters", "examples", "requestBodies", "headers", "links", "callbacks")
 
@@ -25,10 +26,20 @@ def check_siblings(subject: Subject) -> Iterator[Hit]:
                     yield Hit("no-$ref-siblings", tree.pointer(node, key), message, clipped(fields["$ref"]))
 
 
+def _named(tree: Tree) -> Iterator[str]:
+    """What references name, but not those by which something names itself."""
+    for node, ref in tree.references.items():
+        pointer = pointer_of(ref)
+        if pointer is not None:
+            here = tree.pointer(node)
+            if here != pointer and not here.startswith(f"{pointer}/"):
+                yield pointer
+
+
 def check_use(subject: Subject) -> Iterator[Hit]:
     """Each component is named by a reference."""
     tree = subject.tree
-    named = {pointer_of(ref) for ref in subject.tree.references.values()}
+    named = set(_named(tree))
     if subject.swagger:
         homes = [("oas2-unused-definition", ("definitions",))]
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Final, cast
 
 from thresher.openapi.records import Json
@@ -34,25 +34,23 @@ def check_enums(subject: Subject) -> Iterator[Hit]:
 
 def _doubled(values: list[Json]) -> int | None:
     """The place of the first value that stands before it too."""
-    seen: set[str] = set()
+    seen: set[Hashable] = set()
     for place, value in enumerate(values):
-        text = canonical(value)
-        if text in seen:
+        shape = comparable(value)
+        if shape in seen:
             return place
-        seen.add(text)
+        seen.add(shape)
     return None
 
 
-def canonical(value: Json) -> str:
-    """A text that two values share where JSON calls them equal; not for values of great depth."""
+def comparable(value: Json) -> Hashable:
+    """What two values share exactly where JSON calls them equal."""
     if isinstance(value, dict):
-        entries = sorted((key, canonical(each)) for key, each in cast("dict[str, Json]", value).items())
-        return repr(entries)
+        entries = cast("dict[str, Json]", value).items()
+        return ("mapping", frozenset((key, comparable(each)) for key, each in entries))
     if isinstance(value, list):
-        return repr([canonical(each) for each in cast("list[Json]", value)])
-    if isinstance(value, float) and value.is_integer():
-        return repr(int(value))
-    return repr(value)
+        return ("list", tuple(comparable(each) for each in cast("list[Json]", value)))
+    return (isinstance(value, bool), value)
 
 
 def _types(subject: Subject, fields: Mapping[str, Json]) -> list[str]:

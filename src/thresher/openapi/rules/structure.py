@@ -19,6 +19,10 @@ from thresher.openapi.rules.values import look
 MOST: Final = 500
 """Findings of this rule in one description."""
 _BACKTRACKS: Final = 100_000
+_META: Final = "https://json-schema.org/draft/2020-12/schema"
+"""What a schema of OpenAPI 3.1 and later must be; the schema of the version leaves that open."""
+_TELLING: Final = frozenset({"in", "type", "scheme"})
+"""Fields whose values tell which of several forms is meant."""
 
 
 def check_structure(subject: Subject) -> Iterator[Hit]:
@@ -27,7 +31,7 @@ def check_structure(subject: Subject) -> Iterator[Hit]:
     seen: set[str] = set()
     for error in _validator(subject.dialect).iter_errors(subject.root):
         for each in _meant(error):
-            for pointer in _pointers(each):
+            for pointer in _pointers(each, subject.dialect):
                 if pointer not in seen:
                     seen.add(pointer)
                     yield Hit(rule, pointer, clipped(each.message, 200))
@@ -38,8 +42,11 @@ def check_structure(subject: Subject) -> Iterator[Hit]:
 @cache
 def _validator(dialect: Dialect) -> jsonschema_rs.Validator:
     found = files("openapi_spec_validator") / "resources" / "schemas" / f"v{dialect}" / "schema.json"
+    schema = json.loads(found.read_text(encoding="utf-8"))
+    if dialect in {"3.1", "3.2"}:
+        schema["$defs"]["schema"] = {"$dynamicAnchor": "meta", "$ref": _META}
     options = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS)
-    return jsonschema_rs.validator_for(json.loads(found.read_text()), pattern_options=options, offline=True)
+    return jsonschema_rs.validator_for(schema, pattern_options=options, offline=True)
 
 
 def _meant(error: jsonschema_rs.ValidationError) -> Iterator[jsonschema_rs.ValidationError]:
@@ -54,6 +61,9 @@ def _meant(error: jsonschema_rs.ValidationError) -> Iterator[jsonschema_rs.Valid
     yield error
 
 
+_VALUE: Final = (jsonschema_rs.ValidationErrorKind.Enum, jsonschema_rs.ValidationErrorKind.Constant)
+
+
 def _branch(
     error: jsonschema_rs.ValidationError, branches: Sequence[Sequence[jsonschema_rs.ValidationError]]
 ) -> Sequence[jsonschema_rs.ValidationError]:
@@ -61,10 +71,16 @@ def _branch(
     reference = look(error.instance, "$ref") is not None
     depth = len(error.instance_path)
 
-    def distance(branch: Sequence[jsonschema_rs.ValidationError]) -> tuple[bool, int, int]:
+    def distance(branch: Sequence[jsonschema_rs.ValidationError]) -> tuple[bool, bool, int, int]:
         wants_reference = any(look_required(each) == "$ref" for each in branch)
+        other = any(
+            isinstance(each.kind, _VALUE)
+            and len(each.instance_path) == depth + 1
+            and each.instance_path[-1] in _TELLING
+            for each in branch
+        )
         here = sum(len(each.instance_path) == depth for each in branch)
-        return (wants_reference and not reference, here, len(branch))
+        return (wants_reference != reference, other, here, len(branch))
 
     return min((branch for branch in branches if branch), key=distance, default=())
 
@@ -75,14 +91,10 @@ def look_required(error: jsonschema_rs.ValidationError) -> str:
     return kind.property if isinstance(kind, jsonschema_rs.ValidationErrorKind.Required) else ""
 
 
-def _pointers(error: jsonschema_rs.ValidationError) -> list[str]:
-    """Where an error stands: at the field that is too much, or at the value."""
+def _pointers(error: jsonschema_rs.ValidationError, dialect: Dialect) -> list[str]:
+    """Where an error stands: at the field that is too much, or at the value; fields that have a rule are left to it."""
     here = join("", *error.instance_path)
     kind = error.kind
-    if isinstance(
-        kind,
-        jsonschema_rs.ValidationErrorKind.AdditionalProperties
-        | jsonschema_rs.ValidationErrorKind.UnevaluatedProperties,
-    ):
-        return [join(here, name) for name in kind.unexpected]
+    if isinstance(kind, jsonschema_rs.ValidationErrorKind.AdditionalProperties):
+        return [join(here, name) for name in kind.unexpected if not (dialect == "2.0" and name in {"anyOf", "oneOf"})]
     return [here]
