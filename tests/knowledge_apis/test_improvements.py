@@ -159,7 +159,7 @@ async def test_markdown_does_not_let_texts_of_others_out(service: ApiService, ca
     end = lines.index(lines[start].removesuffix("diff"))
     outside = lines[:start] + lines[end + 1 :]
     assert [line for line in outside if line.startswith("#")] == [
-        f"# shop 1.2.0: {answer.score.value} of 100",
+        f"# shop {answer.version}: {answer.score.value} of 100",
         "## Findings",
         "## Patch",
     ]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias, cast
 
 from thresher.openapi.patching.documents import walked
-from thresher.openapi.pointers import split
+from thresher.openapi.pointers import join, split, step
 from thresher.openapi.records import Edit, Json
 
 Part: TypeAlias = Literal["object", "names", "groups", "data"]
@@ -47,10 +47,30 @@ def contract(root: Json) -> Json:
     return _bound(root, "object")
 
 
+def example_place(root: Mapping[str, Json], pointer: str) -> tuple[str, str] | None:
+    """The pointer of what holds the example that a place belongs to, and the example's own.
+
+    Of several examples the own pointer leads to the value of the one that is meant. None where the place belongs to no
+    example.
+    """
+    keys = split(pointer)
+    for at, key in enumerate(keys):
+        if key in {"example", "examples"} and _part(root, keys[:at]) == "object":
+            end = at + 1
+            if key == "examples" and len(keys) > end:
+                end += 2 if keys[end + 1 : end + 2] == ("value",) else 1
+            return join("", *keys[:at]), join("", *keys[:end])
+    return None
+
+
 def objection(root: Mapping[str, Json], edit: Edit) -> str:
     """Why an edit would touch more than words, or cannot be made; empty where it may."""
     keys = split(edit.pointer)
-    if not keys or keys[-1] not in WORDS:
+    place = example_place(root, edit.pointer)
+    if place is not None and place[1] == edit.pointer:
+        there, holder = walked(root, keys[:-1])
+        return "" if there and isinstance(holder, dict) else "What should hold it is not there, or is no mapping."
+    if not keys or keys[-1] not in WORDS or place is not None:
         return "Only descriptions, summaries and examples are set."
     there, holder = walked(root, keys[:-1])
     if not there or not isinstance(holder, dict):
@@ -95,9 +115,9 @@ def _part(root: Json, keys: tuple[str, ...]) -> Part:
     part: Part = "object"
     value: Json = root
     for key in keys:
-        if isinstance(value, list):
-            value = cast("list[Json]", value)[int(key)]
+        listed = isinstance(value, list)
+        value = step(value, key)[1]
+        if listed:
             continue
-        value = value[key]
         part = part if part == "data" else _below(part, key, value)
     return part

@@ -192,17 +192,33 @@ class _Trial:
         self._after = reviewer(read)
         known = {_key(finding) for finding in self._before.findings}
         stayed = {_key(finding) for finding in self._after.findings}
+        within = {(rule, each) for rule, pointer in stayed for each in _lineage(pointer)}
         failed: dict[str, str] = {}
         for edit in self._edited.done:
-            if any((edit.rule, pointer) in known & stayed for pointer in (edit.pointer, parent(edit.pointer))):
+            if (edit.rule, edit.pointer) in within or (edit.rule, parent(edit.pointer)) in stayed:
                 failed[edit.pointer] = f"`{edit.rule}` still finds fault with the place."
         for finding in self._after.findings:
             if _key(finding) not in known:
-                blamed = self._blamed([finding.place.pointer], f"`{finding.rule}` finds fault with it.")
+                reason = f"`{finding.rule}` finds fault with it."
+                blamed = self._blamed([finding.place.pointer], reason) or self._of_operations(finding, reason)
                 failed = {**blamed, **failed}
         if not failed and self._after.score.value < self._before.score.value:
             return _all(self._edited.done, "The score would fall.")
         return failed
+
+    def _of_operations(self, finding: Finding, reason: str) -> Failures:
+        """The edits of the operation that a finding is about; else those of the operations that it names."""
+        own: dict[str, str] = {}
+        named: dict[str, str] = {}
+        for operation in self._description.operations:
+            if operation.key == finding.operation:
+                own |= self._under(operation.pointer, reason)
+            elif operation.key in finding.evidence:
+                named |= self._under(operation.pointer, reason)
+        return own or named
+
+    def _under(self, pointer: str, reason: str) -> Failures:
+        return {each.pointer: reason for each in self._edited.done if parent(each.pointer) == pointer}
 
     def _blamed(self, pointers: Collection[str], reason: str, *, all_else: bool = False) -> Failures:
         """The edits at these places; where there is none, all or none of them."""

@@ -34,6 +34,8 @@ _VERBS: Final = frozenset(
         """,
     )
 )
+_OWNERS: Final = 2
+_PARTS: Final = 3
 _IDENTIFIERS: Final = frozenset({"id", "ids", "key", "keys", "uuid", "guid", "slug", "number", "code"})
 
 
@@ -87,18 +89,28 @@ def thing_of(path: str) -> tuple[str, str]:
     if steps and (found := _PARAMETER.fullmatch(steps[-1])):
         picked = found[1]
         steps.pop()
-    named: list[str] = []
-    while steps:
-        step = steps.pop()
+    groups = _groups(steps)
+    things = [_compound(group) for group in reversed(groups)]
+    if not things or not things[0]:
+        return "", picked
+    owners = [with_article(_one(thing)) for thing in things[1:] if thing][:_OWNERS]
+    return " of ".join([_one(things[0]) if picked else things[0], *owners]), picked
+
+
+def _groups(steps: list[str]) -> list[list[str]]:
+    """The names between the parameters of a path."""
+    groups: list[list[str]] = [[]]
+    for step in steps:
         if _PARAMETER.search(step):
-            owner = " ".join(words_of(steps.pop())) if steps and not _PARAMETER.search(steps[-1]) else ""
-            named.append(with_article(_one(owner)) if owner else "")
-        elif not named or named[-1]:
-            named.append(" ".join(words_of(step)))
-    words = [each for each in named if each][:3]
-    if words and picked:
-        words[0] = _one(words[0])
-    return " of ".join(words), picked
+            groups.append([])
+        else:
+            groups[-1].append(step)
+    return groups
+
+
+def _compound(steps: list[str]) -> str:
+    """Names that stand behind each other as one: `workflow rule config`."""
+    return " ".join(word for step in steps[-_PARTS:] for word in words_of(step))
 
 
 def owner_of(parameter: str, path: str) -> str:
@@ -120,6 +132,11 @@ def identified(parameter: str) -> tuple[str, str]:
         else:
             break
     return " ".join(words), " or ".join(named)
+
+
+def is_verb(word: str) -> bool:
+    """Whether a word is known to say what is done."""
+    return word.lower() in _VERBS
 
 
 def whether(words: str) -> str:

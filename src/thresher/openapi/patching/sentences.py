@@ -5,6 +5,7 @@ Invariant: a text says nothing that the description does not; where nothing is k
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final, cast
@@ -16,6 +17,7 @@ from thresher.openapi.patching.names import (
     call_words,
     identified,
     is_plural,
+    is_verb,
     owner_of,
     sentence,
     singular,
@@ -32,6 +34,9 @@ LONGEST: Final = 700
 SUMMARY: Final = 100
 """Characters of a summary."""
 _SHOWN: Final = 6
+_PARAGRAPH: Final = 300
+_STRUCTURE: Final = re.compile(r"^\s*(?:[-*#|>+]|\d+[.)])|[<`]$|:$", re.MULTILINE)
+"""Lines of a list, a table or a heading, and what leads on to more."""
 _METHODS: Final[Mapping[str, tuple[str, str]]] = {
     "PUT": ("set", "Sets"),
     "PATCH": ("change", "Changes"),
@@ -55,24 +60,32 @@ _PAGING: Final[Mapping[str, str]] = {
 """What a parameter of such a name does everywhere, told by the name alone."""
 
 
-def summary_of(operation: Operation, *, told: bool = True) -> str:
-    """A summary in a few words: of the description's first sentence, the operation's name, or its path.
-
-    Args:
-        operation: Whose.
-        told: Whether the description's first sentence may serve.
-    """
-    said = first_sentence(operation.description) if told else ""
+def summary_of(operation: Operation) -> str:
+    """A summary in a few words: of the description's first sentence, the operation's name, or its path."""
+    said = first_sentence(operation.description)
     if said and len(said) <= SUMMARY and not said.endswith("…") and len(said.split()) > 1:
         return sentence(said).rstrip(".")
     words = call_words(operation.operation_id)
-    return shortened(sentence(words or _deed(operation)).rstrip("."), SUMMARY)
+    return shortened(sentence(words or deed_of(operation)).rstrip("."), SUMMARY)
 
 
 def operation_text(operation: Operation, description: Description) -> str:
     """A description: what it does, then what it needs and gives; a text that is there already goes first."""
     said = operation.description.strip()
     return _joined([said or _lead(operation), *facts_of(operation, description)])
+
+
+def apart_text(operation: Operation, twin: Operation | None) -> str:
+    """A description with what tells the operation from its twin, behind its first paragraph; empty without."""
+    said = operation.description.strip() or _lead(operation)
+    first, gap, rest = said.partition("\n\n")
+    if twin is None or twin.path == operation.path or len(first) > _PARAGRAPH or _STRUCTURE.search(first):
+        return ""
+    thing, picked = thing_of(operation.path)
+    at = f"at `{operation.path}`"
+    if thing and thing_of(twin.path) != (thing, picked):
+        at = f"on {with_article(thing) if picked else thing}, {at}"
+    return f"{sentence(first)} This one works {at}.{gap}{rest}"
 
 
 def parameter_text(parameter: Parameter, operation: Operation | None, elsewhere: Sequence[str], schema: Json) -> str:
@@ -87,10 +100,8 @@ def parameter_text(parameter: Parameter, operation: Operation | None, elsewhere:
     if len(set(elsewhere)) == 1 and (parameter.place != "path" or operation is None):
         return elsewhere[0]
     facts = " ".join(_constraints(schema))
-    lead = _parameter_lead(parameter, operation.path if operation else "", schema)
-    if not lead and not facts:
-        return ""
-    return f"{lead or sentence(' '.join(words_of(parameter.name)))} {facts}".strip()
+    lead = _parameter_lead(parameter, operation, schema)
+    return f"{lead} {facts}".strip()
 
 
 def body_text(content: Content | None, description: Description) -> str:
@@ -128,7 +139,7 @@ def response_text(status: str, operation: Operation | None, content: str) -> str
 def tag_text(tag: Tag, operations: Sequence[Operation]) -> str:
     """What the operations of a group do; empty where it has none."""
     mine = [operation for operation in operations if tag.name in operation.tags]
-    deeds = list(dict.fromkeys(_plain(operation.summary) or _deed(operation) for operation in mine))
+    deeds = list(dict.fromkeys(_plain(operation.summary) or deed_of(operation) for operation in mine))
     if not deeds:
         return ""
     shown = "; ".join(shortened(deed, SUMMARY) for deed in deeds[:_SHOWN])
@@ -152,7 +163,7 @@ def api_text(description: Description) -> str:
 def _lead(operation: Operation) -> str:
     summary = _plain(operation.summary)
     if len(summary.split()) < 2:
-        return sentence(call_words(operation.operation_id) or _deed(operation))
+        return sentence(call_words(operation.operation_id) or deed_of(operation))
     thing, picked = thing_of(operation.path)
     known = {singular(word.lower()) for word in words_of(summary)}
     if known & {singular(word.lower()) for word in thing.split() if len(word) > 2} or not thing or " of " in summary:
@@ -160,7 +171,7 @@ def _lead(operation: Operation) -> str:
     return sentence(f"{summary} of {with_article(thing) if picked else thing}")
 
 
-def _deed(operation: Operation) -> str:
+def deed_of(operation: Operation) -> str:
     """What an operation does, as far as its method and path tell."""
     thing, picked = thing_of(operation.path)
     last = thing.split(" of ")[0].rpartition(" ")[2]
@@ -178,9 +189,9 @@ def _deed(operation: Operation) -> str:
             return f"{method.capitalize()} to {thing}"
 
 
-def _parameter_lead(parameter: Parameter, path: str, schema: Json) -> str:
+def _parameter_lead(parameter: Parameter, operation: Operation | None, schema: Json) -> str:
     if parameter.place == "path":
-        return _identifying(parameter.name, path)
+        return _identifying(parameter.name, operation) if operation else ""
     plain = "".join(words_of(parameter.name)).lower()
     fields = cast("dict[str, Json]", schema) if isinstance(schema, dict) else {}
     if plain in _PAGING and "enum" not in fields:
@@ -191,17 +202,33 @@ def _parameter_lead(parameter: Parameter, path: str, schema: Json) -> str:
     return f"The {by} of {with_article(thing)}." if by and thing else ""
 
 
-def _identifying(name: str, path: str) -> str:
-    thing, by = identified(name)
-    owner = owner_of(name, path)
-    if by:
-        return f"The {by} of the {thing or owner}." if thing or owner else ""
-    if thing == "name" or thing.endswith(" name"):
-        of = thing.removesuffix("name").strip() or owner
-        return f"The name of the {of}." if of else ""
-    return (
-        f"Names the {thing}." if owner and thing in {owner, singular(owner)} else (f"Which {owner}." if owner else "")
-    )
+def _identifying(name: str, operation: Operation) -> str:
+    """What a parameter of a path picks, and what for: without that its name would only be repeated."""
+    words, by = identified(name)
+    owner = owner_of(name, operation.path)
+    if not by and (words == "name" or words.endswith(" name")):
+        words, by = words.removesuffix("name").strip(), "name"
+    thing = words or owner
+    purpose = _purpose(name, operation)
+    if not thing or not purpose:
+        return ""
+    return f"The {by} of the {thing} {purpose}." if by else f"The {thing} {purpose}."
+
+
+def _purpose(name: str, operation: Operation) -> str:
+    """What becomes of the thing that a parameter picks."""
+    rest = [step for step in operation.path.partition(f"{{{name}}}")[2].split("/") if step]
+    following = next((step for step in rest if "{" not in step), "")
+    words = words_of(following)
+    if not rest:
+        return {"GET": "to get", "DELETE": "to delete", "PATCH": "to change", "PUT": "to update"}.get(
+            operation.method, ""
+        )
+    if not words:
+        return ""
+    if len(rest) == 1 and operation.method != "GET" and is_verb(words[0]):
+        return f"to {' '.join(words)}"
+    return f"that the {' '.join(words)} {'belong' if is_plural(words[-1]) else 'belongs'} to"
 
 
 def _constraints(schema: Json) -> Iterator[str]:
@@ -234,8 +261,9 @@ def _plain(text: str) -> str:
 
 def _joined(parts: Sequence[str]) -> str:
     """Sentences as one text; those beyond its length are left out whole."""
-    text = parts[0]
+    text = parts[0].rstrip() if "\n" in parts[0] else sentence(parts[0])
+    gap = "\n\n" if "\n" in text else " "
     for part in parts[1:]:
-        if part and part not in text and len(text) + len(part) < max(LONGEST, len(parts[0])):
-            text = f"{text.rstrip()} {part}" if "\n" not in text else f"{text.rstrip()}\n\n{part}"
+        if part not in text and len(text) + len(part) < LONGEST:
+            text, gap = f"{text}{gap}{part}", " "
     return text

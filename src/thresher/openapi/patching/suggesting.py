@@ -5,25 +5,28 @@ Invariant: a finding that no honest text mends gets none; what stands behind a r
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final, TypeAlias, cast
 
 from thresher.openapi.description import Description
-from thresher.openapi.examples import checked_example
-from thresher.openapi.patching.contracts import WORDS
+from thresher.openapi.patching.contracts import WORDS, example_place
 from thresher.openapi.patching.documents import walked
 from thresher.openapi.patching.facts import schema_words
+from thresher.openapi.patching.samples import mended_example, new_example
 from thresher.openapi.patching.sentences import (
+    apart_text,
     api_text,
     body_text,
     operation_text,
     parameter_text,
     response_text,
-    summary_of,
     tag_text,
 )
+from thresher.openapi.patching.summaries import telling_summaries
+from thresher.openapi.plain_schemas import Direction
 from thresher.openapi.pointers import join, parent, pointer_of, split
 from thresher.openapi.records import Content, Edit, Finding, Json, Operation, Parameter, Tag
 from thresher.openapi.references import reference_of
@@ -38,7 +41,8 @@ def suggest_edits(description: Description, findings: Iterable[Finding]) -> list
         description: In which they were found.
         findings: Some of them.
     """
-    writer = _Writer(description)
+    findings = tuple(findings)
+    writer = _Writer(description, findings)
     edits: dict[str, Edit] = {}
     for finding in findings:
         write = _WRITES.get(finding.rule)
@@ -51,8 +55,10 @@ def suggest_edits(description: Description, findings: Iterable[Finding]) -> list
 class _Writer:
     """Writes the texts of one description."""
 
-    def __init__(self, description: Description) -> None:
+    def __init__(self, description: Description, findings: Sequence[Finding]) -> None:
         self._description = description
+        self._examples: dict[tuple[str, str], Json] = {}
+        self._unsummed = {each.operation for each in findings if _WRITES.get(each.rule) is _Writer.summary}
 
     def description(self, finding: Finding) -> Edit | None:
         """What to say of the thing at a finding's place."""
@@ -63,21 +69,52 @@ class _Writer:
         """A summary of the finding's operation."""
         holder = self._holder(finding.place.pointer)
         operation = self._operations.get(holder) or self._by_key.get(finding.operation)
-        return None if operation is None else _edit(operation.pointer, "summary", summary_of(operation), finding)
+        if operation is None:
+            return None
+        return _edit(operation.pointer, "summary", self._summaries.get(operation.key, ""), finding)
+
+    def apart(self, finding: Finding) -> Edit | None:
+        """What tells the finding's operation from the one that reads like it."""
+        operation = self._by_key.get(finding.operation)
+        if operation is None:
+            return None
+        twin = self._by_key.get(re.split(r", | and \d+ more$", finding.evidence)[0])
+        return _edit(operation.pointer, "description", apart_text(operation, twin), finding)
 
     def example(self, finding: Finding) -> Edit | None:
-        """An example of the form of a body, made from its schema; none where none holds."""
+        """An example of a body or an answer, made from its schema; none where none holds."""
         holder = self._holder(finding.place.pointer)
-        there, value = walked(self._description.root, split(holder))
-        if not there or not isinstance(value, dict):
-            return None
-        fields = cast("dict[str, Json]", value)
+        fields = _mapping(walked(self._description.root, split(holder))[1])
         schema = fields.get("schema")
         if not isinstance(schema, dict) or "examples" in fields:
             return None
-        direction = "response" if "/responses/" in holder else "request"
-        made, holds = checked_example(self._description, schema, direction=direction)
-        return _edit(holder, "example", made, finding) if holds and made not in (None, "", {}, []) else None
+        direction = _direction(holder)
+        made = self._example(cast("dict[str, Json]", schema), direction)
+        if made is None:
+            return None
+        if self._description.dialect != "2.0":
+            return _edit(holder, "example", made, finding)
+        if direction == "response":
+            return _edit(holder, "examples", {self._media(finding): made}, finding)
+        return _edit(self._holder(join(holder, "schema")), "example", made, finding)
+
+    def mended(self, finding: Finding) -> Edit | None:
+        """An example that fits, as near to the one that does not as can be."""
+        place = example_place(self._description.root, finding.place.pointer)
+        if place is None:
+            return None
+        holder, target = place
+        there, value = walked(self._description.root, split(target))
+        fields = _mapping(walked(self._description.root, split(holder))[1])
+        schema = (
+            fields.get("schema")
+            if "media" in finding.rule
+            else {key: each for key, each in fields.items() if key not in WORDS}
+        )
+        if not there or not isinstance(schema, dict):
+            return None
+        better = mended_example(self._description, schema, value, _direction(holder))
+        return None if better is None else Edit(target, better, finding.rule)
 
     def _text(self, holder: str, finding: Finding) -> str:
         keys = split(holder)
@@ -126,6 +163,26 @@ class _Writer:
             pointer = target
         return pointer
 
+    def _example(self, schema: Mapping[str, Json], direction: Direction) -> Json:
+        """An example of a schema; of one that is only referred to, made once."""
+        ref = reference_of(schema)
+        if ref is None:
+            return new_example(self._description, schema, direction)
+        if (ref, direction) not in self._examples:
+            self._examples[ref, direction] = new_example(self._description, schema, direction)
+        return self._examples[ref, direction]
+
+    def _media(self, finding: Finding) -> str:
+        """The form of a Swagger 2.0 answer."""
+        operation = self._by_key.get(finding.operation)
+        contents = [content for each in operation.responses for content in each.contents] if operation else []
+        return next((each.media for each in contents if "json" in each.media), "application/json")
+
+    @cached_property
+    def _summaries(self) -> Mapping[str, str]:
+        """What operations without a telling summary get."""
+        return telling_summaries(self._description.operations, self._unsummed)
+
     @cached_property
     def _operations(self) -> Mapping[str, Operation]:
         return {operation.pointer: operation for operation in self._description.operations}
@@ -164,12 +221,41 @@ _Write: TypeAlias = Callable[[_Writer, Finding], Edit | None]
 
 _WRITES: Final[Mapping[str, _Write]] = {
     **dict.fromkeys(
-        ("operation-description", "info-description", "tag-description", "oas2-parameter-description"),
+        (
+            "operation-description",
+            "info-description",
+            "tag-description",
+            "oas2-parameter-description",
+            "oas3-parameter-description",
+            "parameter-description-echo",
+            "property-description",
+            "description-short",
+            "description-repeats-summary",
+        ),
         _Writer.description,
     ),
-    **dict.fromkeys(("oas3-parameter-description",), _Writer.description),
+    **dict.fromkeys(("operation-summary", "summary-repeats-name", "summary-not-unique"), _Writer.summary),
+    **dict.fromkeys(("near-duplicate-description",), _Writer.apart),
+    **dict.fromkeys(("request-example", "response-example"), _Writer.example),
+    **dict.fromkeys(
+        (
+            "oas2-valid-media-example",
+            "oas2-valid-schema-example",
+            "oas3-valid-media-example",
+            "oas3-valid-schema-example",
+        ),
+        _Writer.mended,
+    ),
 }
 """What mends a rule's findings."""
+
+
+def _direction(pointer: str) -> Direction:
+    return "response" if "/responses/" in pointer else "request"
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
 
 
 def _edit(holder: str, key: str, value: Json, finding: Finding) -> Edit | None:
