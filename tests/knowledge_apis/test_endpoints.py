@@ -1,0 +1,119 @@
+"""Asking for an endpoint: by id, by path as it is written or called, by operationId; and what is logged of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.knowledge_apis.conftest import described, write
+from thresher.core import Caller, InvalidInput, NotFound
+from thresher.knowledge.apis import ApiService
+from thresher.knowledge.apis.heads import endpoint_id
+
+READ = endpoint_id("shop", "v1", "GET", "/orders/{id}")
+
+
+FOUND: list[tuple[dict[str, Any], str]] = [
+    ({"endpoint_id": READ}, "GET /orders/{id}"),
+    ({"provider": "shop", "method": "get", "path": "/orders/{id}"}, "GET /orders/{id}"),
+    ({"provider": "store", "method": "GET", "path": "/orders/A-1"}, "GET /orders/{id}"),
+    ({"path": "/orders/latest"}, "GET /orders/latest"),
+    ({"path": "https://shop.example/api/orders/A%2F1?x=1#y"}, "GET /orders/{id}"),
+    ({"path": "/orders/{order}/"}, "GET /orders/{id}"),
+    ({"path": "/orders/7:restore", "version": "v2"}, "GET /orders/{id}:restore"),
+    ({"path": "/v2/things/1/2"}, "GET /v2/things/{a}/{b}"),
+    ({"provider": "shop", "operation_id": "PlaceOrder"}, "POST /orders"),
+]
+"""How an endpoint is asked for, and which it is."""
+REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({}, InvalidInput, "endpoint_id, or provider, method and path, or operation_id"),
+    ({"endpoint_id": "op_000000000000"}, NotFound, "search_api_docs"),
+    ({"provider": "shopp", "path": "/orders"}, NotFound, "shop"),
+    ({"provider": "shop", "version": "v9", "path": "/orders"}, NotFound, "v2, v1"),
+    ({"provider": "shop", "path": "/order", "method": "POST"}, NotFound, "Did you mean 'POST /orders'"),
+    ({"provider": "shop", "path": "/orders", "method": "DELETE"}, NotFound, "It has POST"),
+    ({"operation_id": "placeOrders"}, NotFound, "Did you mean 'placeOrder'"),
+    ({"operation_id": "placeOrder"}, InvalidInput, "bills v1: POST /bills"),
+    ({"endpoint_id": READ, "budget": 0}, InvalidInput, "1 to 100,000"),
+]
+"""Likewise, and what is said to it."""
+
+
+@pytest.fixture
+async def filled(service: ApiService, caller: Caller, tmp_path: Path) -> ApiService:
+    """The service with two versions of a shop, and another provider."""
+    first = {
+        "GET /orders/{id}": "Read an order",
+        "GET /orders/latest": "Read the last",
+        "POST /orders": "Place an order",
+    }
+    second = {"GET /orders/{id}:restore": "Restore an order", "GET /v2/things/{a}/{b}": "Read a thing"}
+    one: Any = described(first, servers=[{"url": "https://shop.example/api"}])
+    one["paths"]["/orders"]["post"]["operationId"] = "placeOrder"
+    two: Any = described(second)
+    other: Any = described({"POST /bills": "Place a bill"})
+    other["paths"]["/bills"]["post"]["operationId"] = "placeOrder"
+    await service.add(caller, "shop", [str(write(tmp_path / "one.json", one))], version="v1", aliases=["store"])
+    await service.add(caller, "shop", [str(write(tmp_path / "two.json", two))], version="v2")
+    await service.add(caller, "bills", [str(write(tmp_path / "other.json", other))], version="v1")
+    return service
+
+
+async def test_an_endpoint_is_found_by_any_of_its_names(filled: ApiService, caller: Caller) -> None:
+    """Its id, its template, a path that is called, a whole address, another name of its place, its operationId."""
+    answers = [await filled.endpoint(caller, **asked) for asked, _ in FOUND]
+
+    assert [f"{answer.endpoint.method} {answer.endpoint.path}" for answer in answers] == [key for _, key in FOUND]
+    assert answers[0].content.startswith("# GET /orders/{id}\n")
+
+
+async def test_what_cannot_be_told_is_refused_with_what_can(filled: ApiService, caller: Caller) -> None:
+    """The nearest names, the methods and versions that there are, or all that are meant."""
+    for asked, error, words in REFUSED:
+        with pytest.raises(error) as refused:
+            await filled.endpoint(caller, **asked)
+
+        assert words in str(refused.value)
+
+
+async def test_a_provider_that_is_switched_off_explains_nothing(filled: ApiService, caller: Caller) -> None:
+    """By whatever name its endpoint is asked for; switched on again it does."""
+    await filled.set_active(caller, "shop", False)
+
+    with pytest.raises(NotFound, match="switched off"):
+        await filled.endpoint(caller, READ)
+    with pytest.raises(NotFound, match="switched off"):
+        await filled.endpoint(caller, provider="shop", path="/orders")
+    with pytest.raises(NotFound):
+        await filled.endpoint(caller, path="/orders/latest")
+    assert (await filled.endpoint(caller, operation_id="placeOrder")).endpoint.provider == "bills"
+    await filled.set_active(caller, "shop", True)
+    assert (await filled.endpoint(caller, READ)).endpoint.id == READ
+
+
+async def test_others_do_not_see_what_is_private(service: ApiService, caller: Caller, shop: Path) -> None:
+    """Not even by its id."""
+    ann, bob = Caller(caller.tenant, "ann"), Caller(caller.tenant, "bob")
+    await service.add(ann, "shop", [str(shop)], version="v1")
+
+    assert (await service.endpoint(ann, READ)).endpoint.id == READ
+    with pytest.raises(NotFound):
+        await service.endpoint(bob, READ)
+
+
+async def test_reads_and_failures_are_in_the_log_behind_the_answers(filled: ApiService, caller: Caller) -> None:
+    """By the endpoint's name, for whoever asks what is used; an alias of the provider does too."""
+    await filled.endpoint(caller, READ)
+    with pytest.raises(NotFound):
+        await filled.endpoint(caller, provider="shop", path="/nothing")
+    await filled.settle()
+
+    report = await filled.usage(caller, "store")
+
+    assert [(one.endpoint, one.operation, one.count) for one in report.endpoints] == [(READ, "GET /orders/{id}", 1)]
+    assert (report.provider, report.errors) == ("shop", {"not_found": 1})
+    with pytest.raises(NotFound):
+        await filled.usage(caller, "nobody")
+    assert await filled.purge(caller, 0) == 2
