@@ -38,7 +38,7 @@ def test_any_unicode_encoding_is_read(text: str, encoding: str) -> None:
         (b" \n", "is empty"),
         (b"[1]", "no mapping"),
         (b"just words", "no mapping"),
-        (b"<html><body>Sign in</body></html>", "no mapping"),
+        (b"\n<!doctype html><p style='a: b'>x: y", "HTML or XML"),
         (b"a: 1", "does not say that it describes an API"),
         (b"openapi: 4.0.0", "which is not known"),
         (b"swagger: '1.2'", "which is not known"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Final, Literal, TypeAlias, cast
 
 from thresher.core import InvalidInput
 from thresher.openapi.characters import cleaned, readable
@@ -14,7 +14,8 @@ from thresher.openapi.notes import Notes
 from thresher.openapi.records import Json
 from thresher.openapi.yaml_values import YamlValues
 
-Format = Literal["json", "yaml"]
+Format: TypeAlias = Literal["json", "yaml"]
+_ITSELF: Final = "Give the OpenAPI or Swagger document itself, not a page that shows it or asks to sign in."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +44,18 @@ def load(data: bytes, limits: Limits, notes: Notes) -> Loaded:
     if len(data) > limits.octets:
         raise too_large(f"The description has {len(data):,} octets; at most {limits.octets:,} are read.")
     text = decoded(data, notes)
-    if not text.strip():
+    begin = text.lstrip()[:2]
+    if not begin:
         raise InvalidInput("The description is empty.", hint="Give a file or an address that holds OpenAPI or Swagger.")
+    if begin[0] == "<" and begin != "<<":
+        raise InvalidInput("The document is HTML or XML, neither JSON nor YAML.", hint=_ITSELF)
     if sum(text.count(sign) for sign in ",{[\n") > limits.values:
         raise too_large(f"The description has more than {limits.values:,} values.")
     value, shown, written = _value(text, limits, notes)
     if not isinstance(value, dict):
         raise InvalidInput(
             "The document is no mapping, so it cannot describe an API.",
-            hint="Give the OpenAPI or Swagger document itself, not a page that shows it.",
+            hint=_ITSELF,
         )
     return Loaded(cleaned(cast("dict[str, Json]", value), shown, notes), text, shown, written)
 
