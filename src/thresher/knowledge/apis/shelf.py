@@ -22,7 +22,7 @@ from thresher.store import Database
 _MOST_OPERATIONS: Final = 50_000
 """About 60 MB; the operations of one version are kept however many."""
 _MOST_TEXT: Final = 12 << 20
-"""Bytes of the sources of the descriptions that are kept read: some 25 times as much memory."""
+"""Bytes of the sources of the descriptions that are kept read: 8 to 17 times as much memory."""
 
 
 @dataclass(frozen=True, slots=True)
