@@ -29,11 +29,12 @@ FOUND: list[tuple[dict[str, Any], str]] = [
 """How an endpoint is asked for, and which it is."""
 REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({}, InvalidInput, "endpoint_id, or provider, method and path, or operation_id"),
-    ({"endpoint_id": "op_000000000000"}, NotFound, "search_api_docs"),
+    ({"endpoint_id": "op_000000000000"}, NotFound, "A search of the APIs gives ids"),
     ({"provider": "shopp", "path": "/orders"}, NotFound, "shop"),
     ({"provider": "shop", "version": "v9", "path": "/orders"}, NotFound, "v2, v1"),
     ({"provider": "shop", "path": "/order", "method": "POST"}, NotFound, "Did you mean 'POST /orders'"),
     ({"provider": "shop", "path": "/orders", "method": "DELETE"}, NotFound, "It has POST"),
+    ({"operation_id": "nonsense"}, NotFound, "'nonsense'. Search the APIs"),
     ({"operation_id": "placeOrders"}, NotFound, "Did you mean 'placeOrder'"),
     ({"operation_id": "placeOrder"}, InvalidInput, "bills v1: POST /bills"),
     ({"endpoint_id": READ, "budget": 0}, InvalidInput, "1 to 100,000"),

@@ -98,7 +98,7 @@ class Endpoints:
         if not found:
             raise NotFound(
                 f"There is no endpoint '{endpoint_id[:100]}'.",
-                hint="Search again with search_api_docs, which gives ids; or ask by provider, method and path.",
+                hint="A search of the APIs gives ids; or ask by provider, method and path.",
             )
         active = [one for one in found if one.provider.active]
         own = [one for one in active if one.provider.owner is not None]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -14,7 +15,9 @@ from thresher.core import InvalidInput, NotFound, did_you_mean, nearest
 from thresher.knowledge.apis.shelf import Located
 
 _NAMED: Final = 10
-_HINT: Final = "Search for what it does with search_api_docs, or list the operations of a tag there."
+_HINT: Final = "Search the APIs for what it does, or list the operations of a tag."
+_LIKE: Final = 0.75
+"""Names are offered that are so much like the one that was given."""
 
 
 def by_operation_id(located: Sequence[Located], operation_id: str) -> Located:
@@ -27,7 +30,7 @@ def by_operation_id(located: Sequence[Located], operation_id: str) -> Located:
     found = [one for one in located if one.brief.operation_id == operation_id]
     found = found or [one for one in located if one.brief.operation_id.lower() == operation_id.lower()]
     if not found:
-        near = did_you_mean(nearest(operation_id, {one.brief.operation_id for one in located}))
+        near = _near(operation_id, {one.brief.operation_id for one in located})
         raise NotFound(
             f"There is no operation with the operationId '{operation_id[:200]}'.", hint=f"{near} {_HINT}".strip()
         )
@@ -55,8 +58,14 @@ def by_path(located: Sequence[Located], method: str, path: str) -> Located:
         methods = ", ".join(sorted({one.brief.method for one in found}))
         raise NotFound(f"'{path[:200]}' has no method {wanted[:20]}.", hint=f"It has {methods}.")
     keys = {one.brief.key if wanted else one.brief.path for one in located}
-    near = did_you_mean(nearest(f"{wanted} {path[:300]}".strip(), keys))
+    near = _near(f"{wanted} {path[:300]}".strip(), keys)
     raise NotFound(f"There is no operation '{f'{wanted} {path[:200]}'.strip()}'.", hint=f"{near} {_HINT}".strip())
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """A sentence that offers names which are nearly this one; empty without any."""
+    close = nearest(name[:300], known)
+    return did_you_mean(tuple(one for one in close if SequenceMatcher(None, name.lower(), one.lower()).ratio() > _LIKE))
 
 
 def _of_path(located: Sequence[Located], path: str) -> list[Located]:

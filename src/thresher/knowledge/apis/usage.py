@@ -6,7 +6,8 @@ Invariant: nothing is estimated. Where there is nothing to count, a metric is em
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -35,7 +36,7 @@ METRICS: Final[tuple[Metric, ...]] = get_args(Metric)
 _RANGES: Final[Mapping[str, int]] = {"1d": 1, "7d": 7, "30d": 30, "90d": 90}
 _TABLES: Final = ("api_search_log", "api_read_log")
 _QUERIES: Final = frozenset({"top_queries", "rising_queries", "zero_result_queries"})
-_TOTALS: Final = frozenset({"searches", "reads", "read_rate", "per_day"})
+_TOTALS: Final = frozenset({"searches", "reads", "read_rate", "errors", "per_provider", "per_day"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,8 @@ class Counted:
     """What was counted; empty where it was not asked for."""
 
     basis: counts.Basis
-    days: Sequence[counts.Day] = ()
-    shares: Sequence[counts.Share] = ()
-    errors: Mapping[str, int] = field(default_factory=dict[str, int])
+    searches: Sequence[counts.SearchCell] = ()
+    reads: Sequence[counts.ReadCell] = ()
     times: tuple[float | None, float | None] = (None, None)
     queries: Mapping[str, Sequence[counts.Asked]] = field(default_factory=dict[str, Sequence[counts.Asked]])
     endpoints: Sequence[tuple[int, str, str, int]] = ()
@@ -97,11 +97,8 @@ async def _count(connection: AsyncConnection, window: counts.Window, wanted: fro
     await counts.make_room(connection)
     counted = Counted(await counts.basis(connection, window))
     if wanted & _TOTALS:
-        counted = replace(counted, days=await counts.days(connection, window))
-    if "per_provider" in wanted:
-        counted = replace(counted, shares=await counts.shares(connection, window))
-    if "errors" in wanted:
-        counted = replace(counted, errors=await counts.errors(connection, window))
+        searches = await counts.search_cells(connection, window)
+        counted = replace(counted, searches=searches, reads=await counts.read_cells(connection, window))
     if "latency" in wanted:
         counted = replace(counted, times=await counts.times(connection, window))
     if wanted & _QUERIES:
@@ -116,27 +113,70 @@ def report(
     provider: str, time_range: TimeRange, since: dt.datetime, wanted: frozenset[str], counted: Counted
 ) -> UsageReport:
     """Put the counts together; those that nobody wanted stay empty."""
-    searches, followed = sum(day.searches for day in counted.days), sum(day.followed for day in counted.days)
+    whole = _totals(UsageReport(provider=provider, time_range=time_range, since=since), counted)
     asked = {name: _queries(some) for name, some in counted.queries.items()}
-    whole = UsageReport(
-        provider=provider,
-        time_range=time_range,
-        since=since,
-        searches=searches,
-        reads=sum(day.reads for day in counted.days),
+    whole = replace(
+        whole,
         top_queries=asked.get("top", ()),
         rising_queries=asked.get("rising", ()),
         zero_result_queries=_empty(counted.queries.get("empty", ())),
-        read_rate=_rate(followed, searches),
         endpoints=tuple(EndpointCount(id_of(one[0]), *one[1:]) for one in counted.endpoints),
         latency_p50_ms=counted.times[0],
         latency_p95_ms=counted.times[1],
-        errors=dict(counted.errors),
-        per_provider={one.provider: _share(one) for one in counted.shares},
-        per_day={day.day: _day(day) for day in counted.days},
     )
     unwanted = {name: _NOTHING[name] for name in METRICS if name not in wanted and name in _NOTHING}
     return replace(whole, **unwanted, no_data=_missing(whole, wanted, counted.basis))
+
+
+def _totals(whole: UsageReport, counted: Counted) -> UsageReport:
+    """What follows from the cells: totals, and shares by day, provider and error."""
+    answered = [cell for cell in counted.searches if not cell.error]
+    read = [cell for cell in counted.reads if not cell.error]
+    searches = sum(cell.count for cell in answered)
+    failed = [cell for cell in (*counted.searches, *counted.reads) if cell.error]
+    errors: Counter[str] = Counter()
+    for cell in failed:
+        errors[cell.error] += cell.count
+    return replace(
+        whole,
+        searches=searches,
+        reads=sum(cell.count for cell in read),
+        read_rate=_rate(sum(cell.followed for cell in answered), searches),
+        errors=dict(errors.most_common()),
+        per_provider=_per_provider(whole.provider, answered, read),
+        per_day=_per_day(answered, read, failed),
+    )
+
+
+def _per_provider(
+    only: str, answered: Iterable[counts.SearchCell], read: Iterable[counts.ReadCell]
+) -> Mapping[str, Mapping[str, float | int | None]]:
+    searches: Counter[str] = Counter()
+    followed: Counter[str] = Counter()
+    reads: Counter[str] = Counter()
+    for cell in answered:
+        for name in cell.providers:
+            searches[name] += cell.count
+            followed[name] += cell.followed
+    for cell in read:
+        reads[cell.provider] += cell.count
+    return {
+        name: {"searches": searches[name], "reads": reads[name], "read_rate": _rate(followed[name], searches[name])}
+        for name in sorted({*searches, *reads} - {""})
+        if only in {"", name}
+    }
+
+
+def _per_day(
+    answered: Iterable[counts.SearchCell],
+    read: Iterable[counts.ReadCell],
+    failed: Iterable[counts.SearchCell | counts.ReadCell],
+) -> Mapping[str, Mapping[str, int]]:
+    found: dict[str, dict[str, int]] = defaultdict(lambda: {"searches": 0, "reads": 0, "errors": 0})
+    for name, cells in (("searches", answered), ("reads", read), ("errors", failed)):
+        for cell in cells:
+            found[cell.day][name] += cell.count
+    return dict(sorted(found.items()))
 
 
 _NOTHING: Final[Mapping[str, Any]] = {
@@ -146,6 +186,8 @@ _NOTHING: Final[Mapping[str, Any]] = {
     "rising_queries": (),
     "zero_result_queries": (),
     "read_rate": None,
+    "errors": {},
+    "per_provider": {},
     "per_day": {},
 }
 """What stands where a metric is not wanted that was counted with another one."""
@@ -227,11 +269,3 @@ def _queries(asked: Sequence[counts.Asked]) -> tuple[QueryCount, ...]:
 
 def _empty(asked: Sequence[counts.Asked]) -> tuple[QueryCount, ...]:
     return tuple(QueryCount(one.query, one.empty) for one in asked)
-
-
-def _share(one: counts.Share) -> Mapping[str, float | int | None]:
-    return {"searches": one.searches, "reads": one.reads, "read_rate": _rate(one.followed, one.searches)}
-
-
-def _day(day: counts.Day) -> Mapping[str, int]:
-    return {"searches": day.searches, "reads": day.reads, "errors": day.errors}

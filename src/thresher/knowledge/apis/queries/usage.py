@@ -27,24 +27,32 @@ _NEAR: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
-    """What happened on one day (UTC): answered searches, those that were followed by a read, reads, failures."""
+class SearchCell:
+    """Searches of one day (UTC) that concern the same providers and ended the same way.
+
+    Attributes:
+        day: ISO date.
+        providers: Names.
+        error: What they failed with; empty where they were answered.
+        count: How many.
+        followed: How many of them were followed by a read.
+    """
 
     day: str
-    searches: int
+    providers: tuple[str, ...]
+    error: str
+    count: int
     followed: int
-    reads: int
-    errors: int
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """What happened at one provider: answered searches that concern it, those followed by a read, and reads."""
+class ReadCell:
+    """Reads of one day (UTC) at one provider that ended the same way."""
 
+    day: str
     provider: str
-    searches: int
-    followed: int
-    reads: int
+    error: str
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,35 +101,17 @@ _DAY: Final = "date_bin('1 day', at, timestamptz '2000-01-01 00:00:00+00')"
 # Hashes of a million rows stay in memory, and no plan is compiled for longer than it runs; for one transaction.
 _ROOM: Final = text("select set_config('work_mem', '64MB', true), set_config('jit', 'off', true)")
 
-_DAYS: Final = text(f"""
-    select to_char(day at time zone 'UTC', 'YYYY-MM-DD'), sum(searches), sum(followed), sum(reads), sum(errors)
-    from (select {_DAY} as day, count(*) filter (where error = '') as searches, count(read_rank) as followed,
-                 0 as reads, count(*) filter (where error <> '') as errors
-          from {_SEARCHES} and at >= :since group by 1
-          union all
-          select {_DAY}, 0, 0, count(*) filter (where error = ''), count(*) filter (where error <> '')
-          from {_READS} group by 1) counted
-    group by day order by day
+# One look at every row for all that is counted by day, provider and error: there are few of these.
+_SEARCH_CELLS: Final = text(f"""
+    select to_char(day at time zone 'UTC', 'YYYY-MM-DD'), providers, error, count, followed
+    from (select {_DAY} as day, providers, error, count(*) as count, count(read_rank) as followed
+          from {_SEARCHES} and at >= :since group by 1, 2, 3) cells
+    order by 1
 """)  # noqa: S608 - our own names, all values are bound
-
-# Counted by set of providers first: few sets, however many searches.
-_SHARES: Final = text(f"""
-    select provider, sum(searches), sum(followed), sum(reads)
-    from (select unnest(providers) as provider, searches, followed, 0 as reads
-          from (select providers, count(*) as searches, count(read_rank) as followed
-                from {_SEARCHES} and at >= :since and error = '' group by providers) sets
-          union all
-          select provider, 0, 0, count(*) from {_READS} and error = '' and provider <> '' group by provider) counted
-    where :provider = '' or provider = :provider
-    group by provider order by provider
-""")  # noqa: S608 - as above
-
-_ERRORS: Final = text(f"""
-    select error, sum(count)
-    from (select error, count(*) as count from {_SEARCHES} and at >= :since and error <> '' group by error
-          union all
-          select error, count(*) from {_READS} and error <> '' group by error) counted
-    group by error order by 2 desc, 1
+_READ_CELLS: Final = text(f"""
+    select to_char(day at time zone 'UTC', 'YYYY-MM-DD'), provider, error, count
+    from (select {_DAY} as day, provider, error, count(*) as count from {_READS} group by 1, 2, 3) cells
+    order by 1
 """)  # noqa: S608 - as above
 
 # By tenths of a millisecond: there are few, while sorting every search would take twice as long.
@@ -201,19 +191,15 @@ async def make_room(connection: AsyncConnection) -> None:
     await connection.execute(_ROOM)
 
 
-async def days(connection: AsyncConnection, window: Window) -> list[Day]:
-    """Counts by day, the earliest first; days on which nothing happened are not there."""
-    return [Day(row[0], *(int(value) for value in row[1:])) for row in await _rows(connection, _DAYS, window)]
+async def search_cells(connection: AsyncConnection, window: Window) -> list[SearchCell]:
+    """Searches by day, providers and outcome, the earliest day first."""
+    rows = await _rows(connection, _SEARCH_CELLS, window)
+    return [SearchCell(day, tuple(names), error, count, followed) for day, names, error, count, followed in rows]
 
 
-async def shares(connection: AsyncConnection, window: Window) -> list[Share]:
-    """Counts by provider, by name."""
-    return [Share(row[0], *(int(value) for value in row[1:])) for row in await _rows(connection, _SHARES, window)]
-
-
-async def errors(connection: AsyncConnection, window: Window) -> dict[str, int]:
-    """How often each error was met, the most frequent first."""
-    return {row[0]: int(row[1]) for row in await _rows(connection, _ERRORS, window)}
+async def read_cells(connection: AsyncConnection, window: Window) -> list[ReadCell]:
+    """Reads by day, provider and outcome, the earliest day first."""
+    return [ReadCell(*row) for row in await _rows(connection, _READ_CELLS, window)]
 
 
 async def times(connection: AsyncConnection, window: Window) -> tuple[float | None, float | None]:
