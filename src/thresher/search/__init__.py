@@ -9,6 +9,7 @@ from thresher.search.ahead import Ahead
 from thresher.search.arrays import Floats, Ids
 from thresher.search.clauses import clauses, is_request, prose
 from thresher.search.index import SearchIndex
+from thresher.search.phrases import Embedded
 from thresher.search.planning import MAX_QUERIES
 from thresher.search.records import Entry, Filter, Hit, Progress, PutCounts, Scoring, SearchResult, SearchType, Slot
 from thresher.search.selection import Bools, Units, select
@@ -20,6 +21,7 @@ __all__ = [
     "MAX_QUERIES",
     "Ahead",
     "Bools",
+    "Embedded",
     "Entry",
     "Filter",
     "Floats",

@@ -25,6 +25,7 @@ from thresher.search.calibration import constants_for
 from thresher.search.copies import Copies
 from thresher.search.documents import FORMAT, checked
 from thresher.search.pending import EntriesOf, Scope, count_embedded, embed_ahead, embed_all, pending
+from thresher.search.phrases import Embedded
 from thresher.search.planning import Plan, plan_of
 from thresher.search.profiles import profile_of
 from thresher.search.put import BATCH, complete, model_id, put_entries, told_model
@@ -324,6 +325,20 @@ class SearchIndex:
         answer = await score(self._arms, question)
         total = (time.perf_counter() - started) * 1000
         return replace(answer, search_ms=max(total - answer.embedding_ms, 0.0))
+
+    async def embed_query(self, query: str) -> Embedded:
+        """The vector that a search for a query compares, to look for the query among other texts too.
+
+        Args:
+            query: Any text with a word in it.
+
+        Returns:
+            Its pieces, one row for a short query; without rows, and with a note, where the encoder is away.
+
+        Raises:
+            InvalidInput: The query is blank.
+        """
+        return await self._arms.embed(plan_of([query], split=False))
 
     def read_ahead(
         self, caller: Caller, kind: str, queries: Sequence[str], *, split: bool = True, message: str = ""

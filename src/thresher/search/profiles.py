@@ -35,7 +35,13 @@ class Profile:
         return min((label for label in facets if label.startswith(self.group_prefix)), default=None)
 
 
-PROFILES: Mapping[str, Profile] = {"tool": Profile(group_prefix="server:", background=TOOLS)}
+_OPERATION: Mapping[str, float] = {"title": 2.0, "parameters": 0.3, "schemas": 0.3, "properties": 0.3}
+"""Names of parameters, schemas and properties are many, and say less than a title."""
+
+PROFILES: Mapping[str, Profile] = {
+    "tool": Profile(group_prefix="server:", background=TOOLS),
+    "operation": Profile(field_weights=_OPERATION),
+}
 _PLAIN = Profile()
 
 

@@ -24,6 +24,7 @@ from thresher.knowledge.apis.models import (
     UsageReport,
 )
 from thresher.knowledge.apis.providers import Providers, wanted_of
+from thresher.knowledge.apis.searching import Query, Searcher
 from thresher.knowledge.apis.shelf import Shelf
 from thresher.knowledge.apis.usage import METRICS, measure_usage, purge_usage
 from thresher.knowledge.apis.usage_log import UsageLog
@@ -59,6 +60,7 @@ class ApiService:
         self._chat = chat
         self._shelf = Shelf(database)
         self._endpoints = Endpoints(self._shelf)
+        self._searcher = Searcher(index, self._shelf, crossing)
         self._log = UsageLog(database, settings)
         self._log_days = settings.log_days
         self._listing = Listing(database, index, jobs)
@@ -97,7 +99,7 @@ class ApiService:
             SourceUnavailable: A server does not answer.
         """
         wanted = wanted_of(name, display_name, aliases, base_url)
-        await self._providers.add(caller, wanted, sources, version=version, replace=replace)
+        await self._providers.add(caller, wanted, sources, version=version, replacing=replace)
         return await self.provider(caller, name)
 
     async def sync(self, caller: Caller, name: str, version: str = "") -> Provider:
@@ -194,8 +196,30 @@ class ApiService:
         rerank: bool = False,
         noted: bool = True,
     ) -> FoundEndpoints:
-        """Operations that do what is asked for, best first."""
-        raise NotImplementedError
+        """Operations that do what is asked for, best first; or, where nothing is searched, what there is.
+
+        Args:
+            caller: Who asks.
+            query: Any words. An empty one, or one such as `list jira apis`, lists tags, or with `tags` the operations
+                that carry them.
+            providers: Names or aliases of the only ones that are looked at; none for all active ones.
+            methods: The only HTTP methods.
+            tags: Of which an operation must have one.
+            limit: Operations or tags at most, 1 to 50; a higher one is lowered.
+            cursor: Of an answer to the same: what follows.
+            rerank: Whether the best are read closely, which takes a few tenths of a second.
+            noted: Whether the log of searches gets a row.
+
+        Raises:
+            InvalidInput: The limit is out of bounds, a method is none, or the cursor belongs to another question.
+            NotFound: There is no such provider, it is switched off, or no operation has such a tag.
+            StoreUnavailable: The database cannot be reached.
+        """
+        asked = Query(query, providers, methods, tags, limit, cursor, rerank)
+        answering = self._searcher.search(caller, asked)
+        if not noted:
+            return await answering
+        return await self._log.note_search(caller, query, answering, continued=bool(cursor), providers=providers)
 
     async def endpoint(
         self,

@@ -1,0 +1,280 @@
+"""From scores of words and meaning to one order of operations.
+
+A weighted sum of features of each of the best candidates: what both arms say of the query and of the concepts that it
+is about, whether the operation does what the query's verbs want, whether it acts on a list or on one thing, whether it
+is a variant that nobody asked for, deprecated, or outlived by a newer version. The weights were fitted by
+`benchmarks/api_ranking.py`.
+
+Invariant: pure; every candidate stands in the order exactly once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from thresher.knowledge.apis.traits import Traits, numbers
+from thresher.search import Floats, Ids
+
+CANDIDATES: Final = 200
+"""Operations that are looked at closely."""
+MEANING: Final = 28.0
+"""What a point of cosine counts beside a point of BM25."""
+_SIBLINGS: Final = 3
+"""Best operations of a resource or provider whose mean speaks for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What is known of every operation in scope.
+
+    Attributes:
+        rows: int64 (n,), rows of `Traits`.
+        meaning: float32 (n,), inner product with the query; 0 where nothing is known.
+        words: float32 (n,), BM25 with the query.
+        concepts_meaning: float32 (n,), as `meaning`, with the concepts.
+        concepts_words: float32 (n,), as `words`, with the concepts.
+    """
+
+    rows: Ids
+    meaning: Floats
+    words: Floats
+    concepts_meaning: Floats
+    concepts_words: Floats
+
+    @property
+    def base(self) -> Floats:
+        """A first order, float32 (n,)."""
+        meaning = 0.5 * (self.meaning + self.concepts_meaning)
+        return (MEANING * meaning + 0.5 * self.words + 0.4 * self.concepts_words).astype(np.float32)
+
+    def best(self, count: int) -> Signals:
+        """The best by that order."""
+        return self.only(np.argsort(-self.base, kind="stable")[:count])
+
+    def only(self, places: Ids) -> Signals:
+        """Those at some places, in that order."""
+        return Signals(
+            self.rows[places],
+            self.meaning[places],
+            self.words[places],
+            self.concepts_meaning[places],
+            self.concepts_words[places],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is known of a query.
+
+    Attributes:
+        terms: Of its own words.
+        concept_terms: Of the concepts that it is about.
+        actions: How much it asks for each action.
+        providers: Ids of those that it names.
+        several: Whether it asks for a list.
+        special: Words that may name a variant.
+        path: The path that stands in it; empty without one.
+        whole: All of it, which may be the id of an operation.
+    """
+
+    terms: frozenset[str]
+    concept_terms: frozenset[str]
+    actions: tuple[float, ...]
+    providers: frozenset[int] = frozenset()
+    several: bool = False
+    special: frozenset[str] = frozenset()
+    path: str = ""
+    whole: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Operations in order, best first.
+
+    Attributes:
+        rows: int64 (n,), rows of `Traits`.
+        scores: float32 (n,).
+        relevance: float32 (n,), calibrated probability that each is what was asked for.
+    """
+
+    rows: Ids
+    scores: Floats
+    relevance: Floats
+
+    def __len__(self) -> int:
+        """The number of operations."""
+        return len(self.rows)
+
+    def page(self, first: int, count: int) -> list[tuple[int, int]]:
+        """Places and rows of some, from `first` on."""
+        return list(enumerate(numbers(self.rows)))[first : first + count]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Gives the probability that an operation is what was asked for: sigmoid of a weighted sum.
+
+    Attributes:
+        bias: The constant.
+        meaning: Of the better of the inner products with the query and with its concepts.
+        words: Of the share of the title's words that the query or its concepts say.
+        behind: Of how far its score lies behind the best.
+    """
+
+    bias: float
+    meaning: float
+    words: float
+    behind: float
+
+
+FEATURES: Final = (
+    "meaning", "words", "concepts_meaning", "concepts_words", "long_words", "action", "no_action", "item",
+    "item_of_several", "named_provider", "other_provider", "retired", "preview", "older", "special", "title_length",
+    "title_said", "title_whole", "path_said", "last_said", "resource", "provider",
+)  # fmt: skip
+
+
+WEIGHTS: Final = np.array(
+    (
+        0.48, 0.42, 0.69, 0.15, -0.2, 1.58, -0.45, -1.25,
+        -2.18, 0.5, -2.5, -1.4, -0.72, -0.86, -0.32, -0.25,
+        -0.65, 2.84, 0.77, 0.48, 0.07, 0.0,
+    ),
+    np.float32,
+)  # fmt: skip
+"""One a feature."""
+HEAD: Final = Head(-9.0, 14.0, 1.5, 0.5)
+LEAST_RELEVANCE: Final = 0.02
+"""Operations below it are not shown."""
+_TYPED: Final = 30.0
+"""What an operation gains whose path or id stands in the query, word for word."""
+_CROSSING: Final = 0.35
+"""What each point of the cross-encoder's logit adds to a score."""
+_LOGITS: Final = (-11.0, 4.0)
+"""Range of its logits; an operation that it did not read counts as the lowest."""
+
+
+def ranked(asked: Asked, signals: Signals, traits: Traits) -> Ranked:
+    """The best operations for a query, in order.
+
+    Args:
+        asked: The query.
+        signals: Of every operation in scope.
+        traits: Of them.
+    """
+    typed = _typed(asked, signals.rows, traits)
+    near = signals.only(np.unique(np.concatenate([np.argsort(-signals.base, kind="stable")[:CANDIDATES], typed])))
+    if not len(near.rows):
+        return Ranked(near.rows, near.meaning, near.meaning)
+    features = features_of(asked, near, traits)
+    scores = features @ WEIGHTS + np.float32(_TYPED) * np.isin(near.rows, signals.rows[typed])
+    order = np.lexsort((near.rows, -scores))
+    scores, near = scores[order], near.only(order)
+    chances = _relevance(scores, near, features[order, FEATURES.index("title_said")])
+    kept = (chances >= LEAST_RELEVANCE) | np.isin(near.rows, signals.rows[typed])
+    return Ranked(near.rows[kept], scores[kept], np.minimum.accumulate(chances)[kept])
+
+
+def reranked(ranking: Ranked, logits: Floats) -> Ranked:
+    """A ranking with the cross-encoder's judgement of its first ones.
+
+    Args:
+        ranking: As it was.
+        logits: float32 (k,), of the first k, higher is better.
+    """
+    judged = ranking.scores.copy()
+    judged[: len(logits)] += _CROSSING * (np.clip(logits, *_LOGITS) - _LOGITS[0])
+    order = np.argsort(-judged, kind="stable")
+    return Ranked(ranking.rows[order], judged[order], ranking.relevance)
+
+
+def _relevance(scores: Floats, signals: Signals, words: Floats) -> Floats:
+    meaning = np.maximum(signals.meaning, signals.concepts_meaning)
+    value = HEAD.bias + HEAD.meaning * meaning + HEAD.words * words - HEAD.behind * (scores[0] - scores)
+    return (1.0 / (1.0 + np.exp(-np.clip(value, -60.0, 60.0)))).astype(np.float32)
+
+
+def _typed(asked: Asked, rows: Ids, traits: Traits) -> Ids:
+    """Places of the operations whose path or id stands in the query."""
+    path, whole = asked.path.rstrip("/").lower(), asked.whole.lower()
+    if not path and " " in whole:
+        return np.empty(0, np.int64)
+    briefs = [traits.found[row].brief for row in numbers(rows)]
+    return np.array(
+        [
+            place
+            for place, brief in enumerate(briefs)
+            if (path and brief.path.rstrip("/").lower() == path) or brief.operation_id.lower() == whole
+        ],
+        np.int64,
+    )
+
+
+def features_of(asked: Asked, signals: Signals, traits: Traits) -> Floats:
+    """The features of some candidates.
+
+    Args:
+        asked: The query.
+        signals: Of the candidates.
+        traits: Of all operations.
+
+    Returns:
+        float32 (candidates, features), columns in the order of `FEATURES`.
+    """
+    rows = signals.rows
+    said = asked.terms | asked.concept_terms
+    acts = any(asked.actions)
+    fit = traits.actions[rows] @ np.array(asked.actions, np.float32)
+    item = traits.item[rows]
+    named = np.isin(traits.providers[rows], list(asked.providers))
+    base = signals.base
+    spread = float(base.max(initial=0.0))
+    chosen = numbers(rows)
+    columns = (
+        MEANING * signals.meaning,
+        signals.words,
+        MEANING * signals.concepts_meaning,
+        signals.concepts_words,
+        signals.words * float(len(asked.terms) > _LONG),
+        fit,
+        traits.actions[rows, 0] * float(not acts),
+        item,
+        item * float(asked.several),
+        named,
+        ~named * float(bool(asked.providers)),
+        traits.retired[rows],
+        traits.preview[rows],
+        traits.older[rows],
+        np.array([len(traits.special[row] - asked.special) for row in chosen]),
+        np.array([len(traits.titles[row]) for row in chosen]),
+        np.array([_share(traits.titles[row], said) for row in chosen]),
+        np.array([traits.titles[row] <= asked.terms for row in chosen]),
+        np.array([_share(traits.paths[row], said) for row in chosen]),
+        np.array([_share(traits.last[row], said) for row in chosen]),
+        _support(base, traits.groups[rows]) - spread,
+        _support(base, traits.providers[rows]) - spread,
+    )
+    return np.stack([np.asarray(column, np.float32) for column in columns], axis=1)
+
+
+_LONG: Final = 6
+"""Words from which on a query tells a story, of which many words name nothing."""
+
+
+def _share(terms: frozenset[str], said: frozenset[str]) -> float:
+    return len(terms & said) / len(terms) if terms else 0.0
+
+
+def _support(scores: Floats, groups: Ids) -> Floats:
+    """Mean score of the best few of each one's group, float32 (n,)."""
+    order = np.lexsort((-scores, groups))
+    ordered = groups[order]
+    depth = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+    best = order[depth < _SIBLINGS]
+    _, numbers = np.unique(groups, return_inverse=True)
+    sums = np.bincount(numbers[best], scores[best])
+    counts = np.bincount(numbers[best])
+    return (sums / counts)[numbers].astype(np.float32)

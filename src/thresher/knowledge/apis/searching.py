@@ -1,0 +1,315 @@
+"""Answers `search_api_docs`: the operations that do what is asked for, best first, or a list of what there is.
+
+Invariant: only operations of active providers that the caller sees, and that their descriptions still have, are found;
+pages of one question follow each other without gaps while the descriptions stay.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from thresher.core import Arm, Caller, EncoderError, InvalidInput, NotFound, Why
+from thresher.embedding import CrossEncoder
+from thresher.knowledge.apis import browsing, cleaning, concept_vectors, concepts, cursors, detecting, ranking
+from thresher.knowledge.apis.browsing import Browse, Part
+from thresher.knowledge.apis.entries import KIND, facets_of
+from thresher.knowledge.apis.heads import ProviderHead
+from thresher.knowledge.apis.listing import named
+from thresher.knowledge.apis.models import DEFAULT_LIMIT, LIMIT_CAP, FoundEndpoint, FoundEndpoints
+from thresher.knowledge.apis.ranking import Asked, Ranked, Signals
+from thresher.knowledge.apis.shelf import Located, Shelf
+from thresher.knowledge.apis.synonyms import ShortForms, short_forms, spelled_out
+from thresher.knowledge.apis.traits import Traits, numbers, title, traits_of
+from thresher.knowledge.apis.verbs import wanted_actions
+from thresher.knowledge.apis.wording import first_sentence, plain
+from thresher.search import Filter, Floats, Scoring, SearchIndex
+
+PAIRS: Final = 25
+"""Operations that the cross-encoder reads."""
+_KEPT: Final = 8
+"""Sets of versions whose columns are kept."""
+_SHOWN: Final = 300
+_READ: Final = 200
+_TERMS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked.
+
+    Attributes:
+        text: Any words; may be empty.
+        providers: Names or aliases of the only ones that are searched.
+        methods: The only HTTP methods.
+        tags: Of which an operation has one.
+        limit: Operations or tags at most.
+        cursor: Where an earlier answer goes on.
+        rerank: Whether the cross-encoder reads the best.
+    """
+
+    text: str
+    providers: Sequence[str] = ()
+    methods: Sequence[str] = ()
+    tags: Sequence[str] = ()
+    limit: int = DEFAULT_LIMIT
+    cursor: str = ""
+    rerank: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is searched: the operations of some versions.
+
+    Attributes:
+        parts: By provider and version.
+        traits: As columns.
+        forms: Short forms that their descriptions teach.
+    """
+
+    parts: tuple[Part, ...]
+    traits: Traits
+    forms: ShortForms
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """A query, checked against what the caller sees."""
+
+    scope: Scope
+    methods: tuple[str, ...]
+    tags: tuple[str, ...]
+    limit: int
+    place: int
+    question: tuple[str, ...]
+
+
+class Searcher:
+    """Finds operations.
+
+    Args:
+        index: Where they are found.
+        shelf: What is known of them.
+        crossing: Reads query and operation together.
+    """
+
+    def __init__(self, index: SearchIndex, shelf: Shelf, crossing: CrossEncoder) -> None:
+        self._index = index
+        self._shelf = shelf
+        self._crossing = crossing
+        self._scopes: OrderedDict[tuple[tuple[int, int, int], ...], Scope] = OrderedDict()
+
+    async def search(self, caller: Caller, query: Query) -> FoundEndpoints:
+        """Answer one query.
+
+        Raises:
+            InvalidInput: The limit is out of bounds, a method is none, or the cursor belongs to another question.
+            NotFound: There is no such provider, or no operation with such a tag.
+            StoreUnavailable: The database cannot be reached.
+        """
+        started = time.perf_counter()
+        cleaned = cleaning.clean(query.text)
+        wish = await self._wish(caller, query)
+        browse = browsing.browse_of(cleaned, wish.scope.parts, wish.tags)
+        if browse is not None:
+            found = _browsed(wish, cleaned.text, browse)
+        else:
+            found = await self._searched(caller, cleaned.text, wish, rerank=query.rerank)
+        total = (time.perf_counter() - started) * 1000
+        return replace(found, search_ms=max(total - found.embedding_ms, 0.0))
+
+    async def _wish(self, caller: Caller, query: Query) -> _Wish:
+        if query.limit < 1:
+            raise InvalidInput(f"The limit is {query.limit}.", hint=f"Ask for 1 to {LIMIT_CAP}.")
+        heads = _asked_for(await self._shelf.directory(caller), query.providers)
+        scope = await self._scope(caller, heads)
+        methods = browsing.checked_methods(query.methods)
+        tags = browsing.checked_tags(query.tags, scope.parts)
+        question = (query.text, "\t".join(head.name for head in heads), "\t".join(methods), "\t".join(tags))
+        place = cursors.place_of(query.cursor, question)
+        return _Wish(scope, methods, tags, min(query.limit, LIMIT_CAP), place, question)
+
+    async def _scope(self, caller: Caller, heads: Sequence[ProviderHead]) -> Scope:
+        """The operations of some providers; kept while their versions stay as they are."""
+        versions = [(head, version) for head in heads for version in head.versions]
+        key = tuple((caller.tenant.id, version.id, version.edition) for _, version in versions)
+        if (kept := self._scopes.get(key)) is None:
+            parts = [(head, one, await self._shelf.operations(caller.tenant, one)) for head, one in versions]
+            briefs = (brief for _, _, held in parts for brief in held.briefs)
+            kept = self._scopes[key] = Scope(tuple(parts), traits_of(parts), short_forms(briefs))
+            while len(self._scopes) > _KEPT:
+                self._scopes.popitem(last=False)
+        self._scopes.move_to_end(key)
+        return kept
+
+    async def _searched(self, caller: Caller, text: str, wish: _Wish, *, rerank: bool) -> FoundEndpoints:
+        scope = wish.scope
+        heads = {provider.id: provider for provider, _, _ in scope.parts}
+        mentioned = detecting.named_providers(text, heads.values())
+        methods = wish.methods or detecting.typed_methods(text)
+        context, before = await self._context(text, scope.forms)
+        versions = [version.id for _, version, _ in scope.parts]
+        scoring = await self._index.score(caller, KIND, text, filter=Filter(facets_of(versions)), context=context)
+        signals = _within(signals_of(scoring, scope.traits), scope.traits, methods, wish.tags)
+        asked = asked_of(text, context, [head.id for head in mentioned])
+        ranked = ranking.ranked(asked, signals, scope.traits)
+        notes: list[str] = []
+        if rerank and len(ranked):
+            ranked, note = await self._reranked(text, ranked, scope.traits)
+            notes += [note] if note else []
+        page = ranked.page(wish.place, wish.limit)
+        end = wish.place + len(page)
+        return FoundEndpoints(
+            query=text,
+            mode="search",
+            endpoints=tuple(
+                _found(scope.traits.found[row], ranked.relevance[place], _why(scoring, scope.traits, row))
+                for place, row in page
+            ),
+            total=len(ranked),
+            cursor=cursors.written(wish.question, end) if end < len(ranked) else "",
+            providers=tuple(head.name for head in mentioned or heads.values()),
+            methods=methods,
+            clauses=(text,),
+            degraded=scoring.degraded,
+            notes=tuple(notes),
+            embedding_ms=scoring.embedding_ms + before,
+            reranked=rerank and not notes,
+        )
+
+    async def _context(self, text: str, forms: ShortForms) -> tuple[str, float]:
+        """The concepts that a query is about, by name, and what looking for them took of embedding, in milliseconds."""
+        embedded = await self._index.embed_query(text)
+        vectors = concept_vectors.packaged()
+        near: Floats | None = None
+        if vectors is not None and embedded.matrix is not None and embedded.model == vectors.model:
+            near = vectors.nearness(embedded.matrix[0])
+        names = (*spelled_out(text, forms), *(concept.name for concept in concepts.chosen(text, near)))
+        return ", ".join(dict.fromkeys(names)), embedded.milliseconds
+
+    async def _reranked(self, text: str, ranked: Ranked, traits: Traits) -> tuple[Ranked, str]:
+        rows = numbers(ranked.rows[:PAIRS])
+        briefs = [traits.found[row].brief for row in rows]
+        texts = [
+            f"{title(one)}. {first_sentence(plain(one.description), _READ)} {one.method} {one.path}" for one in briefs
+        ]
+        try:
+            logits = await self._crossing.rerank(text, texts)
+        except EncoderError as error:
+            return ranked, f"Not reranked: {error.message}"
+        return ranking.reranked(ranked, logits), ""
+
+
+def signals_of(scoring: Scoring, traits: Traits) -> Signals:
+    """The scores of the operations that are known, as the ranking takes them."""
+    rows = traits.rows_of(scoring.ids)
+    known = np.flatnonzero(rows >= 0)
+    zeros = np.zeros(len(known), np.float32)
+    concepts_words = zeros if scoring.context_lexical is None else scoring.context_lexical[known]
+    meaning = zeros if scoring.dense is None else _filled(scoring.dense)[known]
+    near = meaning if scoring.context_dense is None else _filled(scoring.context_dense)[known]
+    return Signals(rows[known], meaning, scoring.lexical[known], near, concepts_words)
+
+
+def asked_of(text: str, context: str, providers: Sequence[int]) -> Asked:
+    """What the ranking must know of a query."""
+    return Asked(
+        detecting.distinct_terms(text),
+        detecting.distinct_terms(context),
+        wanted_actions(text),
+        frozenset(providers),
+        detecting.asks_for_several(text),
+        frozenset(detecting.said_words(text)),
+        detecting.typed_path(text),
+        text.strip(),
+    )
+
+
+def _filled(scores: Floats) -> Floats:
+    """Scores where an operation without a vector has what one in ten of the others reaches: its words decide."""
+    missing = np.isnan(scores)
+    return np.where(missing, np.nanquantile(scores, 0.9), scores).astype(np.float32) if missing.any() else scores
+
+
+def _within(signals: Signals, traits: Traits, methods: Sequence[str], tags: Sequence[str]) -> Signals:
+    """The signals of operations with one of these methods and one of these tags."""
+    if not methods and not tags:
+        return signals
+    wanted = frozenset(tag.lower() for tag in tags)
+    briefs = [traits.found[row].brief for row in numbers(signals.rows)]
+    kept = [
+        place
+        for place, brief in enumerate(briefs)
+        if (not methods or brief.method in methods) and (not wanted or browsing.carries(brief, wanted))
+    ]
+    return signals.only(np.array(kept, np.int64))
+
+
+def _asked_for(seen: Sequence[ProviderHead], names: Sequence[str]) -> tuple[ProviderHead, ...]:
+    """The active providers among those asked for, or all active ones.
+
+    Raises:
+        NotFound: There is no such provider, or it is switched off.
+    """
+    wanted = list({head.id: head for name in names if name.strip() for head in [named(seen, name)]}.values())
+    for head in wanted:
+        if not head.active:
+            raise NotFound(
+                f"The API '{head.name}' is switched off.", hint=f"Enable it: thresher apis enable {head.name}"
+            )
+    return tuple(wanted) if wanted else tuple(head for head in seen if head.active)
+
+
+def _browsed(wish: _Wish, text: str, browse: Browse) -> FoundEndpoints:
+    names = tuple(dict.fromkeys(head.name for head, _, _ in wish.scope.parts if head.id in browse.providers))
+    first, end = wish.place, wish.place + wish.limit
+    listed = FoundEndpoints(text, "browse", providers=names, methods=wish.methods)
+    if browse.tags:
+        operations = browsing.list_operations(wish.scope.parts, browse, wish.methods)
+        chosen = tuple(_found(one, 1.0, Why("browse")) for one in operations[first:end])
+        listed, total = replace(listed, endpoints=chosen), len(operations)
+    else:
+        tags = browsing.list_tags(wish.scope.parts, browse)
+        listed, total = replace(listed, tags=tuple(tags[first:end])), len(tags)
+    return replace(listed, total=total, cursor=cursors.written(wish.question, end) if end < total else "")
+
+
+def _found(located: Located, relevance: float, why: Why) -> FoundEndpoint:
+    brief = located.brief
+    return FoundEndpoint(
+        id=brief.endpoint,
+        title=title(brief),
+        description=first_sentence(plain(brief.description), _SHOWN),
+        provider=located.provider.name,
+        version=located.version.label,
+        method=brief.method,
+        path=brief.path,
+        operation_id=brief.operation_id,
+        tags=brief.tags,
+        deprecated=brief.deprecated,
+        relevance=round(float(relevance), 4),
+        why=why,
+        tips=brief.tips,
+    )
+
+
+def _why(scoring: Scoring, traits: Traits, row: int) -> Why:
+    """Ranks and scores in both arms, and the words that matched."""
+    number = int(traits.ids[row])
+    place = int(np.searchsorted(scoring.ids, number))
+    matched = scoring.matched(number)[:_TERMS]
+    lexical = _arm(scoring.lexical, place) if matched else Arm(None, None)
+    dense = Arm(None, None)
+    if scoring.dense is not None and not np.isnan(scoring.dense[place]):
+        dense = _arm(scoring.dense, place)
+    source = "hybrid" if matched and dense.rank else "lexical" if matched else "semantic"
+    return Why(source, dense, lexical, matched)
+
+
+def _arm(scores: Floats, place: int) -> Arm:
+    return Arm(1 + int(np.count_nonzero(scores > scores[place])), float(scores[place]))

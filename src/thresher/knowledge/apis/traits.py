@@ -1,0 +1,152 @@
+"""What ranking must know of operations besides their scores, as columns.
+
+Invariant: pure; rows are in the order of the operations' row ids, and never change once made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.knowledge.apis.heads import Brief, Operations, ProviderHead, VersionHead
+from thresher.knowledge.apis.paths import ends_in_parameter, literals, spaced
+from thresher.knowledge.apis.shelf import Located
+from thresher.knowledge.apis.verbs import actions_of
+from thresher.knowledge.apis.wording import title_of
+from thresher.search import Bools, Floats, Ids, terms
+
+_PREVIEW: Final = re.compile(r"/v?\d+(?:alpha|beta)\d*(?:/|$)|/(?:unstable|experimental|preview|alpha|beta)/", re.I)
+_VERSION: Final = re.compile(r"/v(\d+)(?:(alpha|beta)(\d*))?(?=/|$)", re.I)
+_RETIRED: Final = re.compile(r"\bdeprecated\b|\bbeing removed\b|\bhas been removed\b|\bno longer supported\b", re.I)
+_RETIRED_WITHIN: Final = 240
+_SPECIAL: Final = frozenset(
+    "watch status bulk batch collection async scale history count export import preview validate".split()  # noqa: SIM905 - a text is easier to read
+)
+"""Words of variants of an operation that is there without them, too."""
+_GENERAL: Final = frozenset({"watch", "status"})
+"""Segments by which a variant differs from the operation beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """Operations as columns, one row each.
+
+    Attributes:
+        found: Themselves.
+        ids: int64 (n,), row ids, sorted.
+        providers: int64 (n,), ids of providers.
+        actions: float32 (n, actions), how well each does what is wanted.
+        item: Whether the path names one thing.
+        retired: Whether it should no longer be used.
+        preview: Whether it is not stable yet.
+        older: Whether a newer version of the same operation is among the rows.
+        groups: int64 (n,), equal where operations act on the same resource.
+        titles: Terms of the title.
+        paths: Terms of the path's literals.
+        last: Terms of the path's last literal.
+        special: Words of the title and path that mark a variant.
+    """
+
+    found: tuple[Located, ...]
+    ids: Ids
+    providers: Ids
+    actions: Floats
+    item: Bools
+    retired: Bools
+    preview: Bools
+    older: Bools
+    groups: Ids
+    titles: tuple[frozenset[str], ...]
+    paths: tuple[frozenset[str], ...]
+    last: tuple[frozenset[str], ...]
+    special: tuple[frozenset[str], ...]
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.found)
+
+    def rows_of(self, ids: Ids) -> NDArray[np.int64]:
+        """The row of each id, -1 for one that is not there; int64, in the order given."""
+        if not len(self.ids):
+            return np.full(len(ids), -1, np.int64)
+        places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        return np.where(self.ids[places] == ids, places, -1)
+
+
+def traits_of(parts: Iterable[tuple[ProviderHead, VersionHead, Operations]]) -> Traits:
+    """The columns of the operations of some versions."""
+    found = [Located(provider, version, brief) for provider, version, held in parts for brief in held.briefs]
+    found.sort(key=lambda one: one.brief.id)
+    titles = [title(one.brief) for one in found]
+    paths = [one.brief.path for one in found]
+    words = [frozenset(terms(" ".join(map(spaced, literals(path))))) for path in paths]
+    return Traits(
+        tuple(found),
+        np.array([one.brief.id for one in found], np.int64),
+        np.array([one.provider.id for one in found], np.int64),
+        np.array(
+            [actions_of(one.brief.method, one.brief.path, name) for one, name in zip(found, titles, strict=True)],
+            np.float32,
+        ).reshape(len(found), -1),
+        np.array([ends_in_parameter(path) for path in paths], np.bool_),
+        np.array([retired(one.brief) for one in found], np.bool_),
+        np.array([_PREVIEW.search(path) is not None for path in paths], np.bool_),
+        _older(found),
+        _groups(found),
+        tuple(frozenset(terms(name)) for name in titles),
+        tuple(words),
+        tuple(frozenset(terms(spaced(last))) for path in paths for last in [(literals(path) or ("",))[-1]]),
+        tuple(
+            frozenset(spaced(f"{name} {path}").lower().split()) & _SPECIAL
+            for name, path in zip(titles, paths, strict=True)
+        ),
+    )
+
+
+def numbers(values: Ids) -> list[int]:
+    """The values of a column."""
+    return cast("list[int]", values.tolist())
+
+
+def title(brief: Brief) -> str:
+    """What an operation is called."""
+    return title_of(brief.method, brief.path, brief.operation_id, brief.summary, brief.description)
+
+
+def retired(brief: Brief) -> bool:
+    """Whether an operation is deprecated, by its flag or by its first words."""
+    return brief.deprecated or _RETIRED.search(f"{brief.summary} {brief.description[:_RETIRED_WITHIN]}") is not None
+
+
+def _older(found: Sequence[Located]) -> Bools:
+    """Which operations have a newer twin: the same but for the version in the path."""
+    newest: dict[tuple[int, str, str], tuple[int, int, int]] = {}
+    keys = [(one.provider.id, one.brief.method, _VERSION.sub("/v", one.brief.path)) for one in found]
+    ages = [_age(one.brief.path) for one in found]
+    for key, age in zip(keys, ages, strict=True):
+        newest[key] = max(newest.get(key, age), age)
+    return np.array([age < newest[key] for key, age in zip(keys, ages, strict=True)], np.bool_)
+
+
+def _age(path: str) -> tuple[int, int, int]:
+    """Stable before preview, then by number."""
+    last = None
+    versions = list(_VERSION.finditer(path))
+    if not versions:
+        return (0, 0, 0)
+    last = versions[-1]
+    stage = {"": 2, "beta": 1, "alpha": 0}[(last[2] or "").lower()]
+    return (stage, int(last[1]), int(last[3] or 0))
+
+
+def _groups(found: Sequence[Located]) -> Ids:
+    numbers: dict[tuple[int, tuple[str, ...]], int] = {}
+    keys = [
+        (one.provider.id, tuple(part for part in literals(one.brief.path) if part not in _GENERAL)) for one in found
+    ]
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
