@@ -225,6 +225,10 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         ("post", "/v1/search_documents", {"query": "x"}),
         ("post", "/v1/read_document", {}),
         ("get", "/v1/jobs", None),
+        ("get", "/v1/apis", None),
+        ("post", "/v1/apis", {"name": "shop", "sources": []}),
+        ("post", "/v1/get_api_endpoint", {"endpoint_id": "op_000000000000"}),
+        ("post", "/v1/analyze_api_usage", {}),
         ("post", "/v1/ai/query", {"query": "which tool can send an email?"}),
         ("post", "/v1/ai/query", {"query": "x", "session_id": "nobody-has-this"}),
         ("post", "/v1/ai/query", {}),
@@ -248,7 +252,9 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
     databases |= {f"/v1/sql_{verb}" for verb in ("query", "explain", "table_info", "list_tables", "session_info")}
     databases |= {f"/v1/{verb}" for verb in ("query_database_schema", "get_table_columns", "search_schema")}
     databases |= {"/v1/find_relations"}
-    assert set(document["paths"]) == posted | documents | databases | jobs | told
+    verbs = ("search_api_docs", "get_api_endpoint", "analyze_api_usage", "suggest_api_improvements", "apis")
+    apis = {f"/v1/{verb}" for verb in (*verbs, "apis/{name}", "apis/{name}/sync")}
+    assert set(document["paths"]) == posted | documents | databases | apis | jobs | told
     assert document["openapi"].startswith("3.1")
     for path in posted:
         operation = document["paths"][path]["post"]

@@ -24,7 +24,7 @@ from thresher.api.endpoint_models import (
     UsageResponse,
 )
 from thresher.context import Readiness
-from thresher.knowledge.apis import ApiService
+from thresher.knowledge.apis import ApiService, improvements_markdown, in_form
 
 _Name = Annotated[str, Path(description="The API's name.")]
 
@@ -101,8 +101,12 @@ def operations_router(apis: ApiService) -> APIRouter:
     @router.post("/suggest_api_improvements")
     async def suggest_api_improvements(body: ImprovementsRequest, caller: Asking) -> ImprovementsResponse:  # pyright: ignore[reportUnusedFunction] - a route
         """What is wrong with a description, and a patch for what can be mended."""
-        given = body.model_dump(exclude={"feedback_type", "format"})
+        given = body.model_dump(exclude={"feedback_type", "format", "patch"})
         kinds = () if body.feedback_type == "all" else (body.feedback_type,)
-        return ImprovementsResponse.model_validate(await apis.improvements(caller, **given, feedback_types=kinds))
+        found = await apis.improvements(caller, **given, feedback_types=kinds, patch=body.patch != "none")
+        answer = in_form(found, body.patch)
+        response = ImprovementsResponse.model_validate(answer)
+        response.markdown = improvements_markdown(answer) if body.format == "markdown" else ""
+        return response
 
     return router

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from thresher.knowledge.apis import DEFAULT_BUDGET, DEFAULT_LIMIT, LIMIT_CAP, FeedbackType, TimeRange
+from thresher.knowledge.apis import DEFAULT_BUDGET, DEFAULT_LIMIT, LIMIT_CAP, FeedbackType, PatchForm, TimeRange
 from thresher.openapi import Severity
 
 Named = Annotated[str, Field(description="Name or alias of an API; all that you see unless given.")]
@@ -91,7 +91,7 @@ class ImprovementsRequest(_Request):
     feedback_type: FeedbackType | Literal["all"] = "all"
     min_severity: Severity = "hint"
     format: Literal["json", "markdown"] = "json"
-    patch: bool = Field(False, description="With a change of descriptions and examples that mends what it can.")
+    patch: PatchForm = Field("none", description="With a change of descriptions and examples, in this form.")
     limit: int = Field(50, ge=1, le=500, description="Findings at most.")
     cursor: str = Field("", description="Of the last answer to the same: the next ones.")
 
@@ -283,8 +283,8 @@ class PatchResponse(_Record):
     """A change of descriptions and examples."""
 
     edits: list[EditResponse]
-    overlay: dict[str, Any] = Field(description="An OpenAPI Overlay 1.0 document.")
-    diff: str = Field(description="The same as a unified diff of the source.")
+    overlay: dict[str, Any] = Field(description="An OpenAPI Overlay 1.0 document, where that was asked for.")
+    diff: str = Field(description="A unified diff of the source, where that was asked for.")
     before: ScoreResponse
     after: ScoreResponse
     mended: list[FindingResponse]
@@ -305,4 +305,5 @@ class ImprovementsResponse(_Record):
     patch: PatchResponse | None
     worded_by: str
     left_out: list[str]
+    cursor: str = Field(description="Of the next page of findings; empty on the last.")
     markdown: str = Field("", description="The same for people, where `format` asks for it.")

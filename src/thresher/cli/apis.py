@@ -186,7 +186,7 @@ def improve(
 ) -> None:
     """Print what is wrong with a description, worst first, or the patch that mends it."""
     arguments = {"provider": name, "endpoint_id": endpoint, "version": version, "feedback_type": kind.value}
-    more = {"min_severity": severity.value, "limit": limit, "cursor": cursor, "patch": True if patch else None}
+    more = {"min_severity": severity.value, "limit": limit, "cursor": cursor, "patch": patch.value if patch else None}
     given = _given(arguments | more | {"format": form.value if form else None})
     with progress_bar("Reading", as_json) as follow:
         answer = ask("suggest_api_improvements", given, progress=follow)

@@ -12,6 +12,7 @@ from typing import Any
 from thresher.app import App
 from thresher.core import Caller, InvalidInput, plain
 from thresher.daemon.server.control import Progress, Verb
+from thresher.knowledge.apis import improvements_markdown, in_form
 
 _ADD = frozenset({"name", "sources", "display_name", "aliases", "base_url", "version", "replace"})
 _SYNC = frozenset({"name", "version"})
@@ -21,6 +22,8 @@ _USAGE = frozenset({"provider", "time_range", "metrics"})
 _IMPROVE = frozenset(
     {"provider", "endpoint_id", "version", "feedback_type", "min_severity", "format", "patch", "limit", "cursor"}
 )
+_ANY_LENGTH = 64 * 1024 * 1024
+"""Of a patch: the command that asks is on this machine, and writes it into a file."""
 
 
 def api_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
@@ -77,9 +80,12 @@ class _Apis:
 
     async def suggest_api_improvements(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         given = _known(arguments, _IMPROVE)
-        kind, _ = given.pop("feedback_type", "all"), given.pop("format", "json")
+        kind, form = given.pop("feedback_type", "all"), given.pop("format", "json")
         kinds = () if kind == "all" else (kind,)
-        return {**plain(await self._apis.improvements(self._caller, **given, feedback_types=kinds)), "markdown": ""}
+        wanted: Any = given.pop("patch", "none")
+        found = await self._apis.improvements(self._caller, **given, feedback_types=kinds, patch=wanted != "none")
+        answer = in_form(found, wanted, _ANY_LENGTH)
+        return {**plain(answer), "markdown": improvements_markdown(answer) if form == "markdown" else ""}
 
 
 def _known(arguments: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from thresher.knowledge.apis.models import (
     UsageReport,
     Version,
 )
+from thresher.knowledge.apis.patch_forms import PatchForm, in_form
 from thresher.knowledge.apis.service import ApiService
 from thresher.knowledge.apis.task import TASK, SyncTask
 
@@ -39,6 +40,7 @@ __all__ = [
     "FoundEndpoint",
     "FoundEndpoints",
     "Improvements",
+    "PatchForm",
     "Provider",
     "QueryCount",
     "SyncCounts",
@@ -48,4 +50,5 @@ __all__ = [
     "UsageReport",
     "Version",
     "improvements_markdown",
+    "in_form",
 ]

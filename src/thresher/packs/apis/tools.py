@@ -15,7 +15,16 @@ from pydantic import Field
 
 from thresher.context import Situation
 from thresher.core import plain
-from thresher.knowledge.apis import DEFAULT_BUDGET, DEFAULT_LIMIT, LIMIT_CAP, FeedbackType, Provider, TimeRange
+from thresher.knowledge.apis import (
+    DEFAULT_BUDGET,
+    DEFAULT_LIMIT,
+    LIMIT_CAP,
+    FeedbackType,
+    PatchForm,
+    Provider,
+    TimeRange,
+    in_form,
+)
 from thresher.openapi import Severity
 from thresher.packs import current
 from thresher.packs.operations import (
@@ -25,8 +34,8 @@ from thresher.packs.operations import (
     findings_text,
     patch_text,
     providers_text,
+    report_text,
     usage_text,
-    with_one_form,
 )
 
 PREFIX = False
@@ -35,6 +44,8 @@ LISTED = (
     *("add_api", "sync_api", "enable_api", "disable_api", "remove_api"),
 )
 
+_PATCH_CHARACTERS = 60_000
+"""Of a patch in an answer to a model; a larger one is for a program or a person."""
 _READS = {"readOnlyHint": True, "openWorldHint": False}
 _WRITES = {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": True}
 _SETS = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
@@ -129,16 +140,14 @@ async def suggest_api_improvements(
     version: Version = "",
     feedback_type: FeedbackType | Literal["all"] = "all",
     min_severity: Severity = "hint",
-    format: Literal["json", "markdown"] = "markdown",  # noqa: A002, ARG001 - the name that people use
-    patch: Annotated[
-        Literal["none", "overlay", "diff"], Field(description="With a change of descriptions and examples that mends")
-    ] = "none",
+    format: Literal["json", "markdown"] = "markdown",  # noqa: A002 - the name that people use
+    patch: Annotated[PatchForm, Field(description="With a change of descriptions and examples that mends")] = "none",
     limit: Annotated[int, Field(ge=1, le=200, description="Findings at most")] = 20,
     cursor: Cursor = "",
 ) -> ToolResult:
     """What is wrong with an API's description, worst first: where, why, how to mend it; scores of 0 to 100."""
     request = current()
-    answer = await request.services.apis.improvements(
+    found = await request.services.apis.improvements(
         request.caller,
         provider,
         endpoint_id=endpoint_id,
@@ -150,9 +159,10 @@ async def suggest_api_improvements(
         patch=patch != "none",
         chat=request.chat,
     )
-    texts = [findings_text(answer)]
+    answer = in_form(found, patch, _PATCH_CHARACTERS)
+    texts = [findings_text(answer) if format == "json" else report_text(answer)]
     texts += [patch_text(answer.patch, patch)] if patch != "none" else []
-    return _result(with_one_form(answer, patch), *texts)
+    return _result(answer, *texts)
 
 
 @tool(annotations=_WRITES, tags={"admin"})
