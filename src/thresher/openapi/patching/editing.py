@@ -7,9 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
-from thresher.openapi.patching.json_edits import Render, added_in_braces, json_entry, replaced_in_braces
+from thresher.openapi.patching.json_edits import (
+    Render,
+    added_in_braces,
+    filled_braces,
+    is_bare,
+    json_entry,
+    replaced_in_braces,
+)
 from thresher.openapi.patching.json_nodes import json_nodes
 from thresher.openapi.patching.nodes import Node, Nodes, wanted_tree
 from thresher.openapi.patching.splices import Splice
@@ -25,7 +32,9 @@ _NOWHERE = "Its place is not written out in the source: it comes from an alias o
 _TOUCHING = "Another edit changes the same place."
 
 _RANKS: Final = {"summary": "0", "description": "1", "example": "2"}
-"""In which order new keys stand that come to one place."""
+
+Planned: TypeAlias = tuple[Splice, tuple[Edit, ...]]
+"""A change, and the edits that it makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +65,22 @@ def edit_text(text: str, form: str, edits: Iterable[Edit]) -> Edited:
     nodes = json_nodes(text, wanted) if form == "json" else yaml_nodes(text, wanted)
     style = style_of(text, form, nodes.found.values())
     writer = BlockWriter(style)
-    planned: list[tuple[Splice, Edit]] = []
+    planned: list[Planned] = []
     dropped: list[tuple[Edit, str]] = []
+    bare: dict[str, list[Edit]] = {}
     for edit in edits:
         node = nodes.found.get(parent(edit.pointer))
         reason = _NOWHERE if node is None else _hindrance(node, nodes, edit)
         if node is None or reason:
             dropped.append((edit, reason))
+        elif is_bare(text, node) and node.entry(split(edit.pointer)[-1]) is None:
+            bare.setdefault(parent(edit.pointer), []).append(edit)
         else:
-            planned.append((_splice(text, form, node, edit, style, writer), edit))
+            planned.append((_splice(text, form, node, edit, style, writer), (edit,)))
+    for pointer, group in bare.items():
+        node = nodes.found[pointer]
+        entries = {split(edit.pointer)[-1]: edit.value for edit in sorted(group, key=_rank)}
+        planned.append((filled_braces(text, node, entries, *_in_braces(text, form, node, style)), tuple(group)))
     return _in_order(planned, dropped, ordered=style.ordered)
 
 
@@ -79,18 +95,26 @@ def _hindrance(node: Node, nodes: Nodes, edit: Edit) -> str:
 def _splice(text: str, form: str, node: Node, edit: Edit, style: Style, writer: BlockWriter) -> Splice:
     key = split(edit.pointer)[-1]
     entry = node.entry(key)
-    if node.flow:
-        style = style if form == "json" else replace(style, indent="", colon=": ", ascii=False)
-        render = json_entry(style) if form == "json" else _flow_entry(text, node, style)
-        if entry is None:
-            return added_in_braces(text, node, key, edit.value, style, render)
-        if form == "json":
-            return replaced_in_braces(text, node, key, edit.value, style)
-        white = "" if text[entry.value - 1] in " \t\n" else " "
-        return Splice(entry.value, entry.end, white + _flow_value(edit.value, text, node, style))
-    if entry is None:
+    if not node.flow and entry is None:
         return added_in_block(text, node, key, edit.value, style, writer)
-    return replaced_in_block(text, node, entry, edit.value, style, writer)
+    if not node.flow and entry is not None:
+        return replaced_in_block(text, node, entry, edit.value, style, writer)
+    style, render = _in_braces(text, form, node, style)
+    if entry is None:
+        return added_in_braces(text, node, key, edit.value, style, render)
+    if form == "json":
+        return replaced_in_braces(text, node, key, edit.value, style)
+    style = replace(style, quote=entry.style) if entry.style in {"'", '"'} else style
+    white = "" if text[entry.value - 1] in " \t\n" else " "
+    return Splice(entry.value, entry.end, white + _flow_value(edit.value, text, node, style))
+
+
+def _in_braces(text: str, form: str, node: Node, style: Style) -> tuple[Style, Render]:
+    """How entries are written in these braces."""
+    if form == "json":
+        return style, json_entry(style)
+    style = replace(style, indent="", colon=": ", ascii=False)
+    return style, _flow_entry(text, node, style)
 
 
 def _flow_entry(text: str, node: Node, style: Style) -> Render:
@@ -111,23 +135,29 @@ def _flow_value(value: Json, text: str, node: Node, style: Style) -> str:
     return flow_text(value)
 
 
-def _in_order(planned: Sequence[tuple[Splice, Edit]], dropped: list[tuple[Edit, str]], *, ordered: bool) -> Edited:
+def _in_order(planned: Sequence[Planned], dropped: list[tuple[Edit, str]], *, ordered: bool) -> Edited:
     """The splices in the text's order; of two that reach into each other the later one is dropped."""
 
-    def order(each: tuple[Splice, Edit]) -> tuple[int, int, int, str]:
+    def order(each: Planned) -> tuple[int, int, int, str]:
         # What ends at one place, the innermost first: its lines belong to it.
-        splice, edit = each
-        keys = split(edit.pointer)
-        return splice.start, splice.end, -len(keys), keys[-1] if ordered else _RANKS.get(keys[-1], keys[-1])
+        splice, edits = each
+        keys = split(edits[0].pointer)
+        return splice.start, splice.end, -len(keys), keys[-1] if ordered else _rank(edits[0])
 
     splices: list[Splice] = []
     done: list[Edit] = []
     reached = -1
-    for splice, edit in sorted(planned, key=order):
+    for splice, edits in sorted(planned, key=order):
         if splice.start < reached:
-            dropped.append((edit, _TOUCHING))
+            dropped += [(edit, _TOUCHING) for edit in edits]
             continue
         reached = splice.end
         splices.append(splice)
-        done.append(edit)
+        done += edits
     return Edited(tuple(splices), tuple(done), tuple(dropped))
+
+
+def _rank(edit: Edit) -> str:
+    """In which order new keys stand that come to one place."""
+    key = split(edit.pointer)[-1]
+    return _RANKS.get(key, key)

@@ -6,7 +6,7 @@ Invariant: what stands there keeps its characters; a new entry repeats the white
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from thresher.openapi.patching.nodes import Node
@@ -48,13 +48,7 @@ def replaced_in_braces(text: str, node: Node, key: str, value: Json, style: Styl
 
 
 def added_in_braces(text: str, node: Node, key: str, value: Json, style: Style, render: Render) -> Splice:
-    """Add an entry to a mapping in braces."""
-    if not node.entries:
-        return _first(text, node, key, value, style, render)
-    if text[node.start] != "{":
-        # YAML lets the braces of a pair in a list be left out; a second pair needs them.
-        pair = text[node.start : node.end]
-        return Splice(node.start, node.end, f"{{{pair}, {render(key, value, '', False)}}}")
+    """Add an entry to a mapping in braces that has some."""
     at = place_of(key, [entry.key for entry in node.entries], ordered=style.ordered)
     near = node.entries[min(at, len(node.entries) - 1)]
     before = _white_before(text, near.start)
@@ -66,15 +60,28 @@ def added_in_braces(text: str, node: Node, key: str, value: Json, style: Style, 
     return Splice(near.start, near.start, f"{fragment},{before}")
 
 
-def _first(text: str, node: Node, key: str, value: Json, style: Style, render: Render) -> Splice:
-    """The only entry of a mapping that had none."""
+def is_bare(text: str, node: Node) -> bool:
+    """Whether all that is added to a mapping in braces must be added at once: it is empty, or has no braces.
+
+    YAML lets the braces of a pair in a list be left out.
+    """
+    return node.flow and (not node.entries or text[node.start] != "{")
+
+
+def filled_braces(text: str, node: Node, entries: Mapping[str, Json], style: Style, render: Render) -> Splice:
+    """Add entries to a bare mapping."""
     line = text[text.rfind("\n", 0, node.start) + 1 : node.start]
     outer = line[: len(line) - len(line.lstrip(" \t"))]
-    breaking = bool(style.indent) and "\n" in text
+    breaking = bool(style.indent) and "\n" in text and not node.entries
     inner = outer + style.indent
-    fragment = render(key, value, inner, breaking)
-    written = f"{{{style.newline}{inner}{fragment}{style.newline}{outer}}}" if breaking else f"{{{fragment}}}"
-    return Splice(node.start, node.end, written)
+    fragments = [render(key, value, inner, breaking) for key, value in entries.items()]
+    if node.entries:
+        fragments.insert(0, text[node.start : node.end])
+    if breaking:
+        rows = f",{style.newline}{inner}".join(fragments)
+        return Splice(node.start, node.end, f"{{{style.newline}{inner}{rows}{style.newline}{outer}}}")
+    comma = ", " if style.colon.endswith(" ") else ","
+    return Splice(node.start, node.end, f"{{{comma.join(fragments)}}}")
 
 
 def _white_before(text: str, at: int) -> str:

@@ -14,6 +14,7 @@ _ABBREVIATION: Final = re.compile(r"[b-df-hj-np-tv-xz]{2,3}", re.IGNORECASE)
 _PARAMETER: Final = re.compile(r"\{([^{}]+)\}")
 _FRAME: Final = re.compile(r"api|apis|rest|latest|v\d\w*|\d+|[\w-]+\.[\w.-]+", re.IGNORECASE)
 """Segments of a path that name no thing: versions, groups, the word API."""
+_LONG_PLURALS: Final = ("statuses", "aliases", "buses", "sses", "shes", "ches", "xes", "zes")
 _KEEPS: Final = frozenset({"news", "series", "kubernetes", "sms", "dns", "aws"})
 _VERBS: Final = frozenset(
     re.findall(
@@ -56,7 +57,7 @@ def singular(word: str) -> str:
         return word
     if word.endswith("ies"):
         return word[:-3] + "y"
-    return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zes")) else word[:-1]
+    return word[:-2] if word.endswith(_LONG_PLURALS) else word[:-1]
 
 
 def is_plural(word: str) -> bool:

@@ -37,13 +37,14 @@ _SHOWN: Final = 6
 _PARAGRAPH: Final = 300
 _STRUCTURE: Final = re.compile(r"^\s*(?:[-*#|>+]|\d+[.)])|[<`]$|:$", re.MULTILINE)
 """Lines of a list, a table or a heading, and what leads on to more."""
-_METHODS: Final[Mapping[str, tuple[str, str]]] = {
-    "PUT": ("set", "Sets"),
-    "PATCH": ("change", "Changes"),
-    "DELETE": ("delete", "Deletes"),
-    "HEAD": ("check", "Checks"),
-    "OPTIONS": ("ask for the options of", "Says what can be asked of"),
+_METHODS: Final[Mapping[str, str]] = {
+    "PUT": "Update",
+    "PATCH": "Change",
+    "DELETE": "Delete",
+    "HEAD": "Check",
+    "OPTIONS": "Ask for the options of",
 }
+_PURPOSES: Final = {"GET": "to get", "DELETE": "to delete", "PATCH": "to change", "PUT": "to update"}
 _PAGING: Final[Mapping[str, str]] = {
     "page": "Which page of the results.",
     "cursor": "Where the page begins, as the page before says.",
@@ -184,7 +185,7 @@ def deed_of(operation: Operation) -> str:
             head, space, tail = thing.partition(" of ")
             return f"Create {with_article(head.removesuffix(last) + singular(last))}{space}{tail}"
         case method if method in _METHODS:
-            return f"{_METHODS[method][0].capitalize()} {one}"
+            return f"{_METHODS[method]} {one}"
         case method:
             return f"{method.capitalize()} to {thing}"
 
