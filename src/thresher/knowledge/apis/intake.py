@@ -18,7 +18,7 @@ from thresher.core import Caller, InvalidInput, NotFound, Tenant
 from thresher.jobs import Jobs
 from thresher.knowledge.apis import queries
 from thresher.knowledge.apis.fetching import Read, Seen
-from thresher.knowledge.apis.naming import is_json, looks_readable
+from thresher.knowledge.apis.naming import declared_in, is_json, looks_readable
 from thresher.knowledge.apis.queries import Standing
 from thresher.knowledge.apis.syncing import Syncing
 from thresher.knowledge.apis.task import TASK
@@ -42,6 +42,7 @@ class Packed:
         digest: SHA-256 of the bytes, hexadecimal.
         size: How many there are.
         body: They, compressed.
+        declared: What they say of their version.
         description: What they say, where they were read at once.
     """
 
@@ -50,6 +51,7 @@ class Packed:
     digest: str
     size: int
     body: bytes = field(repr=False)
+    declared: str = ""
     description: Description | None = field(default=None, repr=False)
 
 
@@ -130,4 +132,5 @@ def _packed(source: str, data: bytes, seen: Seen) -> Packed:
     small = len(data) * (1 if is_json(data) else _YAML) <= TAKEN_HERE
     description = read_description(data, name=source) if small or not looks_readable(data) else None
     body = zlib.compress(data, 6)
-    return Packed(source, seen, hashlib.sha256(data).hexdigest(), len(data), body, description)
+    declared = description.declared if description is not None else declared_in(data)
+    return Packed(source, seen, hashlib.sha256(data).hexdigest(), len(data), body, declared, description)

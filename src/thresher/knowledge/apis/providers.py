@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -16,9 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings, ThresherError
 from thresher.jobs import Jobs
 from thresher.knowledge.apis import queries
-from thresher.knowledge.apis.fetching import Read, Seen, read_source
+from thresher.knowledge.apis.fetching import Seen, read_source
 from thresher.knowledge.apis.heads import ProviderHead
-from thresher.knowledge.apis.intake import Intake
+from thresher.knowledge.apis.intake import TAKEN_HERE, Intake, Packed
 from thresher.knowledge.apis.listing import named
 from thresher.knowledge.apis.models import Provider
 from thresher.knowledge.apis.naming import (
@@ -28,7 +28,6 @@ from thresher.knowledge.apis.naming import (
     checked_label,
     checked_name,
     checked_title,
-    declared_in,
     labels_of,
 )
 from thresher.knowledge.apis.queries import Standing
@@ -40,7 +39,6 @@ from thresher.search import SearchIndex
 from thresher.store import Database, run_retrying
 
 _MOST_SOURCES: Final = 20
-_AT_ONCE: Final = 4
 _ENDING_SECONDS: Final = 10.0
 
 
@@ -97,18 +95,21 @@ class Providers:
         self._intake = Intake(database, jobs, self._syncing)
 
     async def add(
-        self, caller: Caller, wanted: Wanted, sources: Sequence[str], *, version: str = "", replace: bool = False
+        self, caller: Caller, wanted: Wanted, sources: Sequence[str], *, version: str = "", replacing: bool = False
     ) -> None:
         """Add versions of a provider, which comes to be with its first one."""
         _check_sources(sources, version)
         found = [source_of(text, caller, self._settings) for text in sources]
         _check_words(wanted, caller, await self._shelf.directory(caller))
-        reads = await _all_read(found)
-        packed = [await self._intake.pack(source.location, read) for source, read in zip(found, reads, strict=True)]
-        labels = [checked_label(version)] if version else await _labels(found, reads)
+        packed = await self._read(found)
+        labels = (
+            [checked_label(version)]
+            if version
+            else labels_of([one.source for one in packed], [one.declared for one in packed])
+        )
 
         async def write(link: AsyncConnection) -> list[int]:
-            provider = await self._own_or_new(link, caller, wanted, labels, replace=replace)
+            provider = await self._own_or_new(link, caller, wanted, labels, replacing=replacing)
             versions = [
                 await queries.put_version(link, caller.tenant, provider, label, source=one.source)
                 for label, one in zip(labels, packed, strict=True)
@@ -119,6 +120,15 @@ class Providers:
 
         versions = await run_retrying(self._database, caller.tenant, write)
         await self._intake.take_small(caller.tenant, versions, packed)
+
+    async def _read(self, sources: Sequence[Source]) -> list[Packed]:
+        """Read sources one by one; together they keep no more in memory than one that is read at once."""
+        packed: list[Packed] = []
+        for source in sources:
+            one = await self._intake.pack(source.location, await read_source(source))
+            room = sum(other.size for other in packed) + one.size <= TAKEN_HERE
+            packed.append(one if room else replace(one, description=None))
+        return packed
 
     async def sync(self, caller: Caller, name: str, version: str = "") -> ProviderHead:
         """Read the sources of a provider again, or of one of its versions."""
@@ -213,7 +223,7 @@ class Providers:
         return head
 
     async def _own_or_new(
-        self, link: AsyncConnection, caller: Caller, wanted: Wanted, labels: Sequence[str], *, replace: bool
+        self, link: AsyncConnection, caller: Caller, wanted: Wanted, labels: Sequence[str], *, replacing: bool
     ) -> int:
         """The provider's row; until the transaction ends nobody else names one."""
         await queries.lock_names(link, caller.tenant)
@@ -224,7 +234,7 @@ class Providers:
             values = {"name": wanted.name, "display_name": wanted.name}
             return await queries.add_provider(link, caller, {**values, **wanted.values})
         taken = [one for one in known.versions if one.label in labels and (one.digest or one.state != "failed")]
-        if taken and not replace:
+        if taken and not replacing:
             raise Conflict(
                 f"'{known.name}' has a version '{taken[0].label}' already, of {taken[0].source}.",
                 hint="Sync it to read it again, replace it, or add this one with another --version.",
@@ -247,11 +257,6 @@ def _check_words(wanted: Wanted, caller: Caller, seen: Sequence[ProviderHead | P
     check_free((wanted.name, *wanted.aliases), seen, beside=wanted.name if mine else "")
 
 
-async def _labels(sources: Sequence[Source], reads: Sequence[Read]) -> Sequence[str]:
-    declared = await asyncio.to_thread(lambda: [declared_in(read.data or b"") for read in reads])
-    return labels_of([one.location for one in sources], declared)
-
-
 def _chosen(name: str, standing: Sequence[Standing], version: str) -> list[Standing]:
     """All versions, or the one of a label."""
     chosen = [one for one in standing if version in ("", one.label)]
@@ -259,13 +264,3 @@ def _chosen(name: str, standing: Sequence[Standing], version: str) -> list[Stand
         known = ", ".join(one.label for one in standing) or "none"
         raise NotFound(f"'{name}' has no version '{version[:80]}'.", hint=f"There are: {known}.")
     return chosen
-
-
-async def _all_read(sources: Sequence[Source]) -> list[Read]:
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def read(source: Source) -> Read:
-        async with gate:
-            return await read_source(source)
-
-    return list(await asyncio.gather(*map(read, sources)))

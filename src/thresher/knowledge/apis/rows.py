@@ -5,8 +5,9 @@ Invariant: pure; what PostgreSQL cannot hold is left out of every text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from thresher.core import shortened
@@ -32,11 +33,13 @@ class Prepared:
 
     Attributes:
         version: Column to value, of the version.
-        rows: Column to value, of each operation.
+        digests: Method and path of each operation to its digest.
+        rows: The operations, JSON: a list of column to value.
     """
 
     version: Mapping[str, Any]
-    rows: Sequence[Mapping[str, Any]]
+    digests: Mapping[tuple[str, str], str]
+    rows: str = field(repr=False)
 
 
 def prepared(description: Description, provider: str, label: str) -> Prepared:
@@ -67,7 +70,8 @@ def prepared(description: Description, provider: str, label: str) -> Prepared:
         "problems": problems,
         "problem_count": len(description.problems),
     }
-    return Prepared(version, list(reversed(distinct.values())))
+    digests = {key: row["digest"] for key, row in distinct.items()}
+    return Prepared(version, digests, json.dumps(list(distinct.values())))
 
 
 def _row(ordinal: int, operation: Operation, description: Description, worded: wording.Wording) -> dict[str, Any]:

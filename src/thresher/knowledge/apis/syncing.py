@@ -31,7 +31,8 @@ _logger = logging.getLogger("thresher.knowledge")
 Report: TypeAlias = Callable[[str, int, int], None]
 """Told (phase, done, total)."""
 
-_PUT: Final = 1_024
+_PUT: Final = 512
+"""Operations whose wordings are held at a time."""
 
 
 class Syncing:
@@ -112,17 +113,15 @@ class Syncing:
                 return
             async with self._database.transaction(tenant) as link:
                 gone = await queries.gone_ids(link, tenant, version)
-                wordings = await queries.wordings(link, tenant, version)
+                put = await queries.current_ids(link, tenant, version)
             await self._index.remove(tenant, KIND, gone)
-            place = Place(standing.provider, version, standing.owner)
-            entries = list(entries_of(place, wordings))
-            put = [entry.id for entry in entries]
-            for first in range(0, len(entries), _PUT):
-                await self._index.put(tenant, KIND, entries[first : first + _PUT], embed=False)
+            for first in range(0, len(put), _PUT):
+                entries = await self._entries(tenant, standing, put[first : first + _PUT])
+                await self._index.put(tenant, KIND, entries, embed=False)
             if await run_retrying(
                 self._database, tenant, lambda link, seen=standing, ids=gone: self._noted(link, tenant, seen, ids)
             ):
-                event(_logger, "operations found", tenant=tenant.id, provider=standing.name, operations=len(entries))
+                event(_logger, "operations found", tenant=tenant.id, provider=standing.name, operations=len(put))
                 return
 
     async def embed(self, tenant: Tenant, version: int, progress: Callable[[int, int], None] | None = None) -> None:
@@ -134,11 +133,7 @@ class Syncing:
 
         async def entries(ids: Sequence[int]) -> list[Entry]:
             standing = await self._standing(tenant, version)
-            if standing is None:
-                return []
-            async with self._database.transaction(tenant) as link:
-                wordings = await queries.wordings(link, tenant, version, ids)
-            return list(entries_of(Place(standing.provider, version, standing.owner), wordings))
+            return await self._entries(tenant, standing, ids) if standing is not None else []
 
         scope = Filter(facets_of([version]))
         await self._index.embed_pending(tenant, KIND, entries, filter=scope, progress=progress)
@@ -178,6 +173,11 @@ class Syncing:
             found = await queries.standing(link, tenant, version=version)
         return found[0] if found else None
 
+    async def _entries(self, tenant: Tenant, standing: Standing, ids: Sequence[int]) -> list[Entry]:
+        async with self._database.transaction(tenant) as link:
+            wordings = await queries.wordings(link, tenant, standing.id, ids)
+        return list(entries_of(Place(standing.provider, standing.id, standing.owner), wordings))
+
     async def _noted(self, link: AsyncConnection, tenant: Tenant, seen: Standing, gone: Sequence[int]) -> bool:
         """Note that a version was put, where its operations are still those that were; False where they are not."""
         now = await queries.standing(link, tenant, version=seen.id, lock=True)
@@ -212,7 +212,7 @@ async def _write(link: AsyncConnection, tenant: Tenant, version: int, digest: st
         return
     now = found[0]
     before = await queries.digests(link, tenant, version)
-    after = {(row["method"], row["path"]): row["digest"] for row in new.rows}
+    after = new.digests
     values: dict[str, Any] = {"wanted": "", "counts": counted(before, after)} if digest == now.wanted else {}
     if (now.digest, now.form) != (digest, FORM):
         await queries.mark_gone(link, tenant, version, [key for key in before if key not in after])

@@ -7,6 +7,7 @@ for the planner, the row-level policy keeps tenants apart even without it.
 from thresher.knowledge.apis.queries.operations import (
     all_ids,
     briefs,
+    current_ids,
     delete_documents,
     delete_gone,
     digests,
@@ -45,6 +46,7 @@ __all__ = [
     "begin_removal",
     "begin_version_removal",
     "briefs",
+    "current_ids",
     "delete_documents",
     "delete_gone",
     "delete_providers",

@@ -59,11 +59,16 @@ _DOCUMENT: Final = b"""
     where tenant_id = %(tenant)s and version_id = %(version)s and digest = %(digest)s"""
 
 
-async def upsert_operations(
-    connection: AsyncConnection, tenant: Tenant, version: int, rows: Sequence[Mapping[str, Any]]
-) -> None:
-    """Write the operations of a version; those that say what they said are left alone."""
-    values = {"tenant": tenant.id, "version": version, "rows": json.dumps(rows)}
+async def upsert_operations(connection: AsyncConnection, tenant: Tenant, version: int, rows: str) -> None:
+    """Write the operations of a version; those that say what they said are left alone.
+
+    Args:
+        connection: The transaction.
+        tenant: Whose.
+        version: Row id.
+        rows: JSON, a list of column to value.
+    """
+    values = {"tenant": tenant.id, "version": version, "rows": rows}
     await (await driver(connection)).execute(_UPSERT, values)
 
 
@@ -102,14 +107,20 @@ async def delete_gone(connection: AsyncConnection, tenant: Tenant, version: int,
     await connection.execute(query)
 
 
+async def current_ids(connection: AsyncConnection, tenant: Tenant, version: int) -> list[int]:
+    """Row ids of the operations that a version has, sorted."""
+    query = select(api_operation.c.id).where(_of(tenant, version), api_operation.c.current)
+    return list((await connection.execute(query.order_by(api_operation.c.id))).scalars())
+
+
 async def wordings(
-    connection: AsyncConnection, tenant: Tenant, version: int, ids: Sequence[int] | None = None
+    connection: AsyncConnection, tenant: Tenant, version: int, ids: Sequence[int]
 ) -> dict[int, Mapping[str, Any]]:
-    """Row id to wording of the operations that a version has, or of some of them."""
-    query = select(api_operation.c.id, api_operation.c.wording).where(_of(tenant, version), api_operation.c.current)
-    if ids is not None:
-        query = query.where(api_operation.c.id.in_(list(ids)))
-    return {row.id: row.wording for row in await connection.execute(query.order_by(api_operation.c.id))}
+    """Row id to wording of some of the operations that a version has."""
+    query = select(api_operation.c.id, api_operation.c.wording).where(
+        _of(tenant, version), api_operation.c.current, api_operation.c.id.in_(list(ids))
+    )
+    return {row.id: row.wording for row in await connection.execute(query)}
 
 
 async def briefs(database: Database, tenant: Tenant, version: int) -> tuple[Brief, ...]:
