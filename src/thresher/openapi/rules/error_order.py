@@ -14,7 +14,8 @@ from typing import Any, Final, cast
 import jsonschema_rs
 
 from thresher.openapi.records import Json
-from thresher.openapi.rules.example_schemas import NAMED, defined
+from thresher.openapi.rules.example_schemas import defined
+from thresher.openapi.rules.schema_graph import NAMED
 
 Error = jsonschema_rs.ValidationError
 Kind = jsonschema_rs.ValidationErrorKind
@@ -41,23 +42,29 @@ _RANKS: Final[Mapping[str, int]] = {
 _OF_TYPE: Final[Mapping[str, tuple[int, tuple[str, ...]]]] = {
     kind: (100 * group, keywords) for group, (kind, keywords) in enumerate(_GROUPS, 1) if kind
 }
+TOLD: Final = 5_000
+"""Errors of one example that are put in order."""
 _PARTS: Final = re.compile(r"/[\w$_-]+(?:/\d+)?", re.A)
 
 
 def told(schema: Mapping[str, Any], value: Json, errors: Sequence[Error]) -> list[Error]:
     """The errors that are told of a value: of the first that is met, and of the alternatives it stands for."""
-    return _shown(_met(schema, value, errors))
+    return _shown(_met(schema, value, errors, [TOLD]))
 
 
-def _met(schema: Mapping[str, Any], value: Json, errors: Sequence[Error]) -> list[Error]:
+def _met(schema: Mapping[str, Any], value: Json, errors: Sequence[Error], left: list[int]) -> list[Error]:
+    """The first error, behind those of its alternatives; `left` holds how many may still be looked at."""
+    left[0] -= len(errors)
     first = min(errors, key=lambda error: _rank(schema, value, error))
     kind = first.kind
     branches: Sequence[Sequence[Error]] = ()
+    if left[0] <= 0:
+        return [first]
     if isinstance(kind, Kind.AnyOf | Kind.OneOfNotValid):
         branches = kind.context
     elif isinstance(kind, Kind.OneOfMultipleValid):
         branches = _until_second(kind.context)
-    found = [each for branch in branches if branch for each in _met(schema, value, branch)]
+    found = [each for branch in branches if branch for each in _met(schema, value, branch, left)]
     return [*found, first]
 
 

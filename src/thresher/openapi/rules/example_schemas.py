@@ -6,41 +6,25 @@ Invariant: a schema that reaches itself, or names what is not there, is not used
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias, cast
 
 import jsonschema_rs
 
 from thresher.openapi.records import Json
 from thresher.openapi.rules.formats import FORMATS
+from thresher.openapi.rules.schema_graph import NAMED, ONE, SEVERAL, SchemaGraph
 from thresher.openapi.rules.subject import Subject
 from thresher.openapi.rules.tree import Tree
 from thresher.openapi.rules.values import text_of
 
 Direction: TypeAlias = Literal["", "request", "response"]
 
-ONE: Final = frozenset(
-    {
-        "items",
-        "additionalItems",
-        "contains",
-        "additionalProperties",
-        "propertyNames",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-        "not",
-        "if",
-        "then",
-        "else",
-    }
-)
-SEVERAL: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
-NAMED: Final = frozenset({"properties", "patternProperties", "dependentSchemas"})
-NAMES: Final = 400_000
-"""Named schemas that are handed to the checker in all, those of one schema each time anew; beyond them examples are
-not checked. The largest real description needs 10,000."""
+ALL: Final = 1_000_000
+"""Schemas that are handed to the checker for all examples of a description, references written out.
+
+Beyond them examples are not checked. Real descriptions need up to 80,000.
+"""
 _PLAIN: Final = frozenset(
     {
         *("type", "enum", "const", "maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "multipleOf"),
@@ -48,8 +32,6 @@ _PLAIN: Final = frozenset(
         *("required", "dependentRequired", "minContains", "maxContains"),
     }
 )
-_SKIPPED: Final = frozenset({"example", "examples", "default", "enum", "const"})
-_HOME: Final = "urn:description"
 _BACKTRACKS: Final = 20_000
 _INT32: Final[Mapping[str, Json]] = {"minimum": -(2**31), "maximum": 2**31 - 1}
 
@@ -76,51 +58,10 @@ class ExampleSchemas:
     def __init__(self, subject: Subject) -> None:
         self._tree: Tree = subject.tree
         self._draft = jsonschema_rs.Draft4 if subject.dialect in {"2.0", "3.0"} else jsonschema_rs.Draft202012
-        self._null = "x-nullable" if subject.swagger else "nullable"
+        self._graph = SchemaGraph(subject.tree)
         self._swagger = subject.swagger
         self._spent = 0
         self._named: dict[tuple[int, Direction], dict[str, Any]] = {}
-
-    def usable(self, node: int) -> bool:
-        """Whether everything that a schema names is there, and none of it leads back to itself."""
-        target = self._tree.target(node)
-        return target >= 0 and not any(each in self._broken for each in self._named_by(target))
-
-    @cached_property
-    def _broken(self) -> set[int]:
-        """Named schemas that reach themselves, or name what is not there; -1 stands for what is not there."""
-        names = {self._tree.target(node) for node in self._tree.references} - {-1}
-        needs = {node: set(self._named_by(node)) for node in names}
-        users: dict[int, list[int]] = {}
-        for node, needed in needs.items():
-            for each in needed:
-                users.setdefault(each, []).append(node)
-        left = {node: len(needed) for node, needed in needs.items()}
-        ready = deque(node for node, count in left.items() if count == 0)
-        while ready:
-            done = ready.popleft()
-            for user in users.get(done, ()):
-                left[user] -= 1
-                if left[user] == 0:
-                    ready.append(user)
-        return {node for node, count in left.items() if count > 0} | {-1}
-
-    def _named_by(self, node: int) -> Iterator[int]:
-        """What the references in a schema name, each once; -1 for what is not there."""
-        tree = self._tree
-        seen: set[int] = set()
-        left = [node]
-        while left:
-            here = left.pop()
-            if here in tree.references:
-                target = tree.target(here)
-                if target not in seen:
-                    seen.add(target)
-                    yield target
-                continue
-            for key, kid in tree.kids[here].items():
-                if key not in _SKIPPED and not (isinstance(key, str) and key.startswith("x-")):
-                    left.append(kid)
 
     def schema(self, node: int, direction: Direction) -> dict[str, Any]:
         """The schema as the checker takes it, what it names beside it under `definitions`.
@@ -128,15 +69,14 @@ class ExampleSchemas:
         Raises:
             Unusable: It cannot be checked against.
         """
-        if not self.usable(node):
+        size = self._graph.size(node)
+        self._spent += size
+        if not size or self._spent > ALL:
             raise Unusable
         schema = dict(self._ready(node, direction))
         if self._swagger and isinstance(schema.get("required"), bool):
             del schema["required"]
-        names = self._reached(node)
-        self._spent += len(names)
-        if self._spent > NAMES:
-            raise Unusable
+        names = self._graph.reached(node)
         if names:
             schema["definitions"] = {f"n{name}": self._ready_named(name, direction) for name in names}
         return schema
@@ -160,17 +100,6 @@ class ExampleSchemas:
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             raise Unusable(str(error).partition("\n")[0]) from error
-
-    def _reached(self, node: int) -> list[int]:
-        """Everything that a schema names, directly or not."""
-        seen: dict[int, None] = {}
-        left = [node]
-        while left:
-            for each in self._named_by(left.pop()):
-                if each not in seen:
-                    seen[each] = None
-                    left.append(each)
-        return list(seen)
 
     def _ready_named(self, node: int, direction: Direction) -> dict[str, Any]:
         key = (node, direction)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -15,10 +14,10 @@ from thresher.openapi.rules.error_order import told
 from thresher.openapi.rules.example_schemas import Direction, ExampleSchemas, Unusable, trivial
 from thresher.openapi.rules.hits import Hit, clipped
 from thresher.openapi.rules.subject import Subject
-from thresher.openapi.rules.values import stands
+from thresher.openapi.rules.values import counted, stands
 
-ERRORS: Final = 2_000
-"""Errors of one example that are looked at."""
+VALUES: Final = 20_000
+"""Values that an example has at most to be checked; real ones have up to 2,300."""
 _UNTRIED: Final = (
     jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded,
     jsonschema_rs.ValidationErrorKind.RegexEngineFailure,
@@ -138,7 +137,7 @@ def _checked(
     for given in givens:
         if given.absent:
             yield Hit(rule, given.pointer, "The example has no value.")
-    present = [given for given in givens if not given.absent]
+    present = [given for given in givens if not given.absent and counted(given.value, VALUES) <= VALUES]
     if not present:
         return
     try:
@@ -157,8 +156,7 @@ def _checked(
 
 
 def _errors(rule: str, schema: Mapping[str, Any], given: _Given, validator: Any) -> Iterator[Hit]:
-    met = itertools.islice(validator.iter_errors(given.value), ERRORS)
-    errors = [error for error in met if not isinstance(error.kind, _UNTRIED)]
+    errors = [error for error in validator.iter_errors(given.value) if not isinstance(error.kind, _UNTRIED)]
     for error in told(schema, given.value, errors) if errors else ():
         pointer = join(given.pointer, *error.instance_path)
         yield Hit(

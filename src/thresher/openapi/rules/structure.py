@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -11,13 +11,15 @@ from typing import Final
 import jsonschema_rs
 
 from thresher.openapi.pointers import join
-from thresher.openapi.records import Dialect
+from thresher.openapi.records import Dialect, Json
 from thresher.openapi.rules.hits import Hit, clipped
 from thresher.openapi.rules.subject import Subject
-from thresher.openapi.rules.values import look
+from thresher.openapi.rules.values import counted, look, mapping_of
 
 MOST: Final = 500
 """Findings of this rule in one description."""
+PART: Final = 20_000
+"""Values of one part; real operations with all that belongs to their path have up to 2,400."""
 _BACKTRACKS: Final = 100_000
 _META: Final = "https://json-schema.org/draft/2020-12/schema"
 """What a schema of OpenAPI 3.1 and later must be; the schema of the version leaves that open."""
@@ -29,14 +31,60 @@ def check_structure(subject: Subject) -> Iterator[Hit]:
     """What the schema of the version does not allow."""
     rule = "oas2-schema" if subject.swagger else "oas3-schema"
     seen: set[str] = set()
-    for error in _validator(subject.dialect).iter_errors(subject.root):
-        for each in _meant(error):
-            for pointer in _pointers(each, subject.dialect):
-                if pointer not in seen:
-                    seen.add(pointer)
-                    yield Hit(rule, pointer, clipped(each.message, 200))
-                if len(seen) >= MOST:
-                    return
+    for part in _parts(subject):
+        for error in _validator(subject.dialect).iter_errors(part):
+            for each in _meant(error):
+                for pointer in _pointers(each, subject.dialect):
+                    if pointer not in seen:
+                        seen.add(pointer)
+                        yield Hit(rule, pointer, clipped(each.message, 200))
+        if len(seen) >= MOST:
+            return
+
+
+def _parts(subject: Subject) -> Iterator[dict[str, Json]]:
+    """The document in parts, so that what is wrong in one is known before the next is looked at.
+
+    First what stands around operations and components, then a few of these at a time: all errors of a part are held at
+    once, and a document that is wrong everywhere has more of them than memory.
+    """
+    root = subject.root
+    homes = [("paths",), ("webhooks",), ("definitions",), ("parameters",), ("responses",)]
+    homes += [("components", str(kind)) for kind in mapping_of(root.get("components"))]
+    full = {keys: entries for keys in homes if (entries := mapping_of(look(root, *keys)))}
+    frame = {
+        key: value for key, value in root.items() if counted(value, PART) <= PART or key in {"paths", "components"}
+    }
+    for keys in full:
+        frame = _with(frame, keys, {})
+    yield frame
+    least = {key: frame[key] for key in ("openapi", "swagger", "info", "paths") if key in frame}
+    for keys, entries in full.items():
+        for few in _batches(entries):
+            yield _with(least, keys, few)
+
+
+def _with(root: Mapping[str, Json], keys: Sequence[str], entries: dict[str, Json]) -> dict[str, Json]:
+    """A document in which these entries stand under these keys."""
+    if len(keys) == 1:
+        return {**root, keys[0]: entries}
+    return {**root, keys[0]: {**mapping_of(root.get(keys[0])), keys[1]: entries}}
+
+
+def _batches(entries: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
+    """Entries in parts of about the same size; one that is too large by itself is left out."""
+    batch: dict[str, Json] = {}
+    size = 0
+    for key, value in entries.items():
+        count = counted(value, PART)
+        if size and size + count > PART:
+            yield batch
+            batch, size = {}, 0
+        if count <= PART:
+            batch[key] = value
+            size += count
+    if batch:
+        yield batch
 
 
 @cache

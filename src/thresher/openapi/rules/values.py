@@ -26,6 +26,20 @@ def mapping_of(value: Json) -> dict[str, Json]:
     return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
 
 
+def counted(value: Json, most: int) -> int:
+    """How many values one holds, itself among them; counting ends above `most`."""
+    count = 0
+    left = [value]
+    while left and count <= most:
+        here = left.pop()
+        count += 1
+        if isinstance(here, dict):
+            left += cast("dict[str, Json]", here).values()
+        elif isinstance(here, list):
+            left += cast("list[Json]", here)
+    return count
+
+
 def text_of(value: Json) -> str:
     """The value where it is text; empty text else."""
     return value if isinstance(value, str) else ""
