@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -53,6 +53,11 @@ class Packed:
     body: bytes = field(repr=False)
     declared: str = ""
     description: Description | None = field(default=None, repr=False)
+
+    @property
+    def bare(self) -> Packed:
+        """The same, to be read again by a worker."""
+        return replace(self, description=None)
 
 
 class Intake:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -95,21 +95,18 @@ class Providers:
         self._intake = Intake(database, jobs, self._syncing)
 
     async def add(
-        self, caller: Caller, wanted: Wanted, sources: Sequence[str], *, version: str = "", replacing: bool = False
+        self, caller: Caller, wanted: Wanted, sources: Sequence[str], *, version: str = "", replace: bool = False
     ) -> None:
         """Add versions of a provider, which comes to be with its first one."""
         _check_sources(sources, version)
         found = [source_of(text, caller, self._settings) for text in sources]
         _check_words(wanted, caller, await self._shelf.directory(caller))
         packed = await self._read(found)
-        labels = (
-            [checked_label(version)]
-            if version
-            else labels_of([one.source for one in packed], [one.declared for one in packed])
-        )
+        told = [one.declared for one in packed]
+        labels = [checked_label(version)] if version else labels_of([one.source for one in packed], told)
 
         async def write(link: AsyncConnection) -> list[int]:
-            provider = await self._own_or_new(link, caller, wanted, labels, replacing=replacing)
+            provider = await self._own_or_new(link, caller, wanted, labels, replace=replace)
             versions = [
                 await queries.put_version(link, caller.tenant, provider, label, source=one.source)
                 for label, one in zip(labels, packed, strict=True)
@@ -127,7 +124,7 @@ class Providers:
         for source in sources:
             one = await self._intake.pack(source.location, await read_source(source))
             room = sum(other.size for other in packed) + one.size <= TAKEN_HERE
-            packed.append(one if room else replace(one, description=None))
+            packed.append(one if room else one.bare)
         return packed
 
     async def sync(self, caller: Caller, name: str, version: str = "") -> ProviderHead:
@@ -223,7 +220,7 @@ class Providers:
         return head
 
     async def _own_or_new(
-        self, link: AsyncConnection, caller: Caller, wanted: Wanted, labels: Sequence[str], *, replacing: bool
+        self, link: AsyncConnection, caller: Caller, wanted: Wanted, labels: Sequence[str], *, replace: bool
     ) -> int:
         """The provider's row; until the transaction ends nobody else names one."""
         await queries.lock_names(link, caller.tenant)
@@ -234,7 +231,7 @@ class Providers:
             values = {"name": wanted.name, "display_name": wanted.name}
             return await queries.add_provider(link, caller, {**values, **wanted.values})
         taken = [one for one in known.versions if one.label in labels and (one.digest or one.state != "failed")]
-        if taken and not replacing:
+        if taken and not replace:
             raise Conflict(
                 f"'{known.name}' has a version '{taken[0].label}' already, of {taken[0].source}.",
                 hint="Sync it to read it again, replace it, or add this one with another --version.",
