@@ -75,7 +75,7 @@ def test_a_question_that_stands_alone_is_left_alone(query: str) -> None:
     """Whatever was asked before."""
     asked = resolve(query, TURNS)
 
-    assert (asked.text, asked.subject, asked.providers, asked.more) == (query, None, (), False)
+    assert (asked.text, asked.subject, asked.providers, asked.more) == (query, None, (), None)
 
 
 @pytest.mark.parametrize("query", ["more", "show me more", "next page", "and the rest?", "More, please"])
@@ -117,3 +117,10 @@ def test_a_topic_is_a_question_without_its_action() -> None:
     assert topic_of("How can I get the LIST of pods?") == "LIST pods"
     assert topic_of("add a watcher to a Jira ticket", ("jira",)) == "watcher ticket"
     assert topic_of("") == ""
+
+
+def test_figures_are_asked_for_elsewhere() -> None:
+    """What is counted stays, and the period; the name is another."""
+    last = Turn("usage of jira this week", "usage of jira this week", "analytics", (), ("jira",))
+
+    assert resolve("and for datadog?", (last,)).text == "usage week datadog"

@@ -22,7 +22,7 @@ from thresher.agent.formatting import NOTHING_INSTALLED, answer_text, failed_tex
 from thresher.agent.inquiries import SHOWN, Findings, Inquiry
 from thresher.agent.intents import UNRECOGNISED, IntentReader, Wish
 from thresher.agent.records import Answer, Intent, Reply, Turn
-from thresher.agent.sessions import Conversation, Sessions
+from thresher.agent.sessions import Sessions
 from thresher.agent.toolbox import Toolbox
 from thresher.core import Caller, InvalidInput, StoreError, event, traced
 from thresher.embedding import Encoder, printable
@@ -97,22 +97,23 @@ class Assistant:
             acting = replace(caller, client=f"assistant:{conversation.name}")
             asked = resolve(query, conversation.turns)
             async with self._open_client(acting) as client:
-                box, understood = await asyncio.gather(
-                    Toolbox.of(client), self._understand(acting, asked, query, context)
-                )
-                found = await _answered(box, understood, conversation)
+                reading = self._understand(acting, asked, query, context)
+                box, understood = await asyncio.gather(Toolbox.of(client), reading)
+                found = await _answered(box, understood)
             answer = _answer(query, conversation.name, understood, found, tuple(box.called), installed(box))
             answer = await self._remembered(caller, answer, understood, found)
         event(logger, "asked", tenant=caller.tenant.id, type=answer.intent.type, results=len(answer.response.results))
         return answer
 
     async def _understand(self, caller: Caller, asked: Asked, query: str, context: str) -> _Understood:
-        wish = await self._reader.read(caller.tenant, query)
-        cues = read_cues(query)
+        if asked.more is not None:
+            wish = Wish(asked.more.type, NAMED)
+            return _Understood(Inquiry(wish.type, asked, read_cues(asked.text), context), wish, ())
+        wish, cues = await self._reader.read(caller.tenant, asked.text), read_cues(f"{query}\n{asked.text}")
         if (cues.names_call or asked.subject) and wish.type == "search":
             wish = replace(wish, type="endpoint_info", confidence=NAMED)
         inquiry = Inquiry(wish.type, asked, cues, context)
-        if asked.subject or asked.more or cues.names_call:
+        if asked.subject or cues.names_call:
             return _Understood(inquiry, wish, ())
         decision = await self._intents.route(caller, asked.text)
         return _Understood(inquiry, wish, tuple(score.intent for score in decision.matched))
@@ -156,10 +157,10 @@ def checked(query: object, context: object = "") -> tuple[str, str]:
     return text, printable(str(context).replace("\0", " ").strip())
 
 
-async def _answered(box: Toolbox, understood: _Understood, conversation: Conversation) -> Findings:
+async def _answered(box: Toolbox, understood: _Understood) -> Findings:
     """What the tools say; where nothing is wanted that is known, and nothing fits well, that nothing does."""
     inquiry = understood.inquiry
-    if inquiry.asked.more and (more := conversation.turns[-1].more) is not None:
+    if inquiry.asked.more is not None and (more := inquiry.asked.more.more) is not None:
         return await follow(box, more)
     if (subject := inquiry.asked.subject) is not None and not (inquiry.type == "analytics" and inquiry.cues.improving):
         return await follow(box, subject.read)
@@ -203,7 +204,7 @@ def _answer(
     query: str, name: str, understood: _Understood, found: Findings, called: tuple[str, ...], there: Sequence[str]
 ) -> Answer:
     inquiry, wish = understood.inquiry, understood.wish
-    items = found.results[:SHOWN]
+    items = found.results[: SHOWN + sum(item["kind"] == "score" for item in found.results)]
     failed = bool(found.problems) and not items
     degraded = (wish.degraded,) if wish.degraded else ()
     notes = (*inquiry.asked.notes, *found.notes, *degraded, *(() if failed else found.problems))
@@ -212,7 +213,7 @@ def _answer(
     elif not items and not set(there) - {"tools"}:
         text = NOTHING_INSTALLED
     else:
-        text = answer_text(items, found.total, inquiry.type, inquiry.cues, notes)
+        text = answer_text(items, found.total, inquiry.type, inquiry.cues, notes, more=found.more is not None)
     reply = Reply(
         type="error" if failed else wish.type,
         results=items,

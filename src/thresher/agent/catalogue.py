@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from thresher.agent import endpoints, passages, schemas
 from thresher.agent.inquiries import Findings, Inquiry, Item, given, rows_of
 from thresher.agent.records import Call, Subject
 from thresher.agent.toolbox import Outcome, Toolbox
@@ -18,6 +19,12 @@ FIND: Final = "find_tools"
 DESCRIBE: Final = "describe_tools"
 TOOLS: Final = 5
 _DESCRIPTION: Final = 1_200
+_OWN: Final = frozenset(
+    (
+        *(endpoints.SEARCH, endpoints.READ, endpoints.PROVIDERS, endpoints.USAGE, endpoints.IMPROVE),
+        *(passages.SEARCH, passages.READ, schemas.SCHEMA, schemas.CONNECTIONS, schemas.LOG),
+    )
+)
 
 
 async def find_tools(box: Toolbox, inquiry: Inquiry) -> Findings:
@@ -26,13 +33,13 @@ async def find_tools(box: Toolbox, inquiry: Inquiry) -> Findings:
 
 
 def found_tools(outcome: Outcome) -> Findings:
-    """What `find_tools` has answered."""
+    """What `find_tools` has answered, without the tools that the assistant itself answers with."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
     data = outcome.data
     degraded = data.get("degraded")
     rows = [] if data.get("abstained") or data.get("fallback") else rows_of(data, "tools")
-    items = [_tool(row) for row in rows]
+    items = [_tool(row) for row in rows if row.get("name") not in _OWN]
     return Findings(
         results=tuple(items),
         total=len(items),

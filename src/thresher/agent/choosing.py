@@ -26,6 +26,7 @@ _ENTRY: Final[Mapping[str, str]] = {
 _READERS: Final[Mapping[str, Callable[[Outcome], Findings]]] = {
     endpoints.SEARCH: endpoints.found_endpoints,
     endpoints.READ: endpoints.read,
+    endpoints.IMPROVE: endpoints.reviewed,
     passages.SEARCH: passages.found_passages,
     passages.READ: passages.read,
     schemas.SCHEMA: schemas.shown,

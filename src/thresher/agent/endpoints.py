@@ -95,9 +95,9 @@ async def report_usage(box: Toolbox, inquiry: Inquiry) -> Findings:
     outcome = await box.call(Call(USAGE, arguments))
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
-    item = {"kind": "usage", "tool": USAGE, **outcome.data}
-    wanted = {**arguments, "time_range": outcome.data.get("time_range")}
-    return Findings((item,), 1, 1.0, given(wanted))
+    item = {**outcome.data, "kind": "usage", "tool": USAGE}
+    filters = {"providers": list(named[:1]) if "provider" in arguments else [], "metrics": list(inquiry.cues.metrics)}
+    return Findings((item,), 1, 1.0, given({**filters, "time_range": outcome.data.get("time_range")}))
 
 
 async def _review(box: Toolbox, inquiry: Inquiry, providers: Sequence[str]) -> Findings:
@@ -106,17 +106,27 @@ async def _review(box: Toolbox, inquiry: Inquiry, providers: Sequence[str]) -> F
     subject = inquiry.asked.subject
     endpoint = inquiry.cues.endpoint_id or (subject.read.arguments.get("endpoint_id") if subject else "")
     about = [given({"endpoint_id": endpoint})] if endpoint else [{"provider": name} for name in providers[:_REVIEWED]]
-    outcomes = await asyncio.gather(*(box.call(Call(IMPROVE, {**one, **wanted})) for one in about))
-    done = [outcome for outcome in outcomes if not outcome.problem]
+    parts = [reviewed(one) for one in await asyncio.gather(*(box.call(Call(IMPROVE, one | wanted)) for one in about))]
     left = len(providers) - _REVIEWED
+    names = [item["provider"] for part in parts for item in part.results if item["kind"] == "score"]
     return Findings(
-        results=tuple(item for outcome in done for item in _reviewed(outcome.data)),
-        total=sum(int(outcome.data.get("total") or 0) for outcome in done),
+        results=tuple(item for part in parts for item in part.results),
+        total=sum(part.total for part in parts),
         relevance=1.0,
-        filters=given({"providers": [outcome.data.get("provider") for outcome in done], **wanted, "limit": None}),
+        filters=given({"providers": names, "feedback_type": inquiry.cues.feedback}),
         notes=(f"{left} more providers: name the one that you mean",) if left > 0 and not endpoint else (),
-        problems=tuple(outcome.problem for outcome in outcomes if outcome.problem),
+        problems=tuple(problem for part in parts for problem in part.problems),
+        more=parts[0].more if len(parts) == 1 else None,
     )
+
+
+def reviewed(outcome: Outcome) -> Findings:
+    """What `suggest_api_improvements` has answered."""
+    if outcome.problem:
+        return Findings(problems=(outcome.problem,))
+    cursor = outcome.data.get("cursor")
+    more = replace(outcome.call, arguments={**outcome.call.arguments, "cursor": cursor}) if cursor else None
+    return Findings(tuple(_reviewed(outcome.data)), int(outcome.data.get("total") or 0), 1.0, more=more)
 
 
 def _reviewed(data: Mapping[str, Any]) -> list[Item]:
@@ -130,7 +140,11 @@ def _reviewed(data: Mapping[str, Any]) -> list[Item]:
     }
     told = record_of(data, "score")
     score |= given({"score": told.get("value"), "formula": told.get("formula")})
-    return [score, *({"kind": "finding", "tool": IMPROVE, **about, **row} for row in rows_of(data, "findings"))]
+    findings = rows_of(data, "findings")
+    return [
+        score,
+        *({**row, **about, "feedback": row.get("kind"), "kind": "finding", "tool": IMPROVE} for row in findings),
+    ]
 
 
 async def _providers(box: Toolbox, inquiry: Inquiry) -> list[str]:

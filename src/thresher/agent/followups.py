@@ -102,14 +102,14 @@ class Asked:
         text: Stands on its own, as far as that could be mended.
         subject: The former result that it is about.
         providers: Where the last question was answered from, for one that names no other.
-        more: Whether it asks for the next page of the last answer.
+        more: The turn whose answer it asks the next page of.
         notes: What was understood, in words.
     """
 
     text: str
     subject: Subject | None = None
     providers: tuple[str, ...] = ()
-    more: bool = False
+    more: Turn | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -124,7 +124,7 @@ def resolve(query: str, turns: Sequence[Turn]) -> Asked:
         return Asked(query)
     last = turns[-1]
     if last.more and _MORE.match(query):
-        return Asked(last.understood, more=True, providers=last.providers)
+        return Asked(last.understood, more=last, providers=last.providers)
     if (place := place_of(query, len(last.subjects))) is not None:
         return _about(query, last.subjects[place])
     words = _words(query)
@@ -186,6 +186,8 @@ def _continued(query: str, words: Sequence[str], last: Turn) -> Asked:
     pronoun, going_on = _PRONOUN.search(query), _GOING_ON.match(query)
     if not (pronoun or going_on or _SELF.search(query)) or not last.understood:
         return Asked(query)
+    if _is_part(query):
+        return Asked(query, providers=last.providers)
     verb = next((word for word in words if word.lower() in _VERBS), "")
     objects = topic_of(_OPENING.sub("", query, count=1))
     if verb and not objects:
@@ -194,7 +196,7 @@ def _continued(query: str, words: Sequence[str], last: Turn) -> Asked:
         return Asked(query, providers=last.providers)
     if not objects:
         return Asked(query, providers=last.providers)
-    if _is_place(query):
+    if _is_place(query) or last.type == "analytics":
         topic = topic_of(last.understood, last.providers)
         action = next((word for word in _words(last.understood) if word.lower() in _VERBS), "")
         return Asked(text := f"{action} {topic} {objects}".strip(), notes=(f"understood as: {text}",))

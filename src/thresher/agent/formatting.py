@@ -5,21 +5,19 @@ Invariant: pure; other people's text stays text (`markup`), and an answer has a 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias, cast
+from itertools import groupby
+from typing import Any, Final, cast
 
 from thresher.agent.cues import Cues
+from thresher.agent.details import Lines, call_text, details, json_block, tips_text
 from thresher.agent.inquiries import Item, record_of, rows_of, texts_of
 from thresher.agent.markup import block, code, words
 from thresher.agent.records import IntentType
 
 ANSWER_CHARACTERS: Final = 16_000
 """Of a formatted answer; the results as data are whole."""
-_PARAMETERS: Final = 25
 _LIST: Final = 8
-
-Lines: TypeAlias = list[str]
 
 NOTHING_INSTALLED: Final = (
     "There is nothing to ask yet. Add what questions shall be answered from:\n\n"
@@ -28,6 +26,9 @@ NOTHING_INSTALLED: Final = (
     "- a database: `thresher db add NAME --url URL`\n"
     "- a server with tools: `thresher servers add NAME -- COMMAND`"
 )
+NOTHING_FITS: Final = "Nothing fits. Other words may; or ask for a list, such as “list jira apis”."
+_UNCOUNTED: Final = ("score",)
+"""Kinds of results that stand above a list and are no part of it."""
 _TITLES: Final[Mapping[str, str]] = {
     "endpoint": "Operations",
     "endpoint_details": "",
@@ -44,7 +45,9 @@ _TITLES: Final[Mapping[str, str]] = {
 }
 
 
-def answer_text(items: Sequence[Item], total: int, wanted: IntentType, cues: Cues, notes: Sequence[str]) -> str:
+def answer_text(
+    items: Sequence[Item], total: int, wanted: IntentType, cues: Cues, notes: Sequence[str], *, more: bool = False
+) -> str:
     """The whole answer.
 
     Args:
@@ -53,16 +56,17 @@ def answer_text(items: Sequence[Item], total: int, wanted: IntentType, cues: Cue
         wanted: What the question wants.
         cues: What it says outright: the parts of an operation that it is about come first.
         notes: What must be known.
+        more: Whether the next ones can be asked for.
     """
-    parts = _parts(items, wanted, cues)
-    if not items:
-        parts = ["Nothing fits. Other words may; or ask for a list, such as “list jira apis”."]
-    elif total > len(items):
-        parts.append(f"{len(items)} of {total:,} shown; say “more” for the next ones.")
+    parts = _parts(items, wanted, cues) if items else [NOTHING_FITS]
+    shown = sum(item["kind"] not in _UNCOUNTED for item in items)
+    if total > shown or more:
+        of = f" of {total:,}" if total > shown else ""
+        parts.append(f"{shown}{of} shown{'; say “more” for the next ones' if more else ''}.")
     text = "\n\n".join(part for part in parts if part)
     if len(text) > ANSWER_CHARACTERS:
         text = _shortened(parts)
-    return "\n\n".join(filter(None, (text, "\n".join(f"> {words(note)}" for note in notes))))
+    return "\n\n".join(filter(None, (text, "\n".join(f"> {words(note)}  " for note in notes))))
 
 
 def failed_text(problems: Sequence[str]) -> str:
@@ -81,26 +85,20 @@ def _shortened(parts: Sequence[str]) -> str:
 
 
 def _parts(items: Sequence[Item], wanted: IntentType, cues: Cues) -> Lines:
+    """The paragraphs: those of a kind below its title, entries of lists numbered through all kinds."""
     parts: Lines = []
-    heading = None
-    listed: Lines = []
-    for number, item in enumerate(items, 1):
-        kind = str(item["kind"])
-        if kind != heading:
-            parts, listed = _closed(parts, listed)
-            heading = kind
-            parts += [f"**{_title(kind, items)}**"] if _title(kind, items) else []
-        if kind in _LINES:
-            listed.append(f"{number}. {_LINES[kind](item)}")
-        elif kind == "endpoint_details":
-            parts += _details(item, wanted, cues)
-        else:
-            parts += _BLOCKS[kind](item)
-    return _closed(parts, listed)[0]
-
-
-def _closed(parts: Lines, listed: Lines) -> tuple[Lines, Lines]:
-    return ([*parts, "\n".join(listed)] if listed else parts), []
+    number = 0
+    for kind, group in groupby(items, key=lambda item: str(item["kind"])):
+        parts += [f"**{title}**"] if (title := _title(kind, items)) else []
+        listed: Lines = []
+        for item in group:
+            number += kind not in _UNCOUNTED
+            if kind in _LINES:
+                listed.append(f"{number}. {_LINES[kind](item)}")
+            else:
+                parts += details(item, wanted, cues) if kind == "endpoint_details" else _BLOCKS[kind](item)
+        parts += ["\n".join(listed)] if listed else []
+    return parts
 
 
 def _title(kind: str, items: Sequence[Item]) -> str:
@@ -110,19 +108,15 @@ def _title(kind: str, items: Sequence[Item]) -> str:
 
 def _endpoint(item: Item) -> str:
     version = f" {words(item['version'], 40)}" if item.get("version") else ""
-    head = f"{_call(item)} — {words(item.get('title'), 120)}"
+    head = f"{call_text(item)} — {words(item.get('title'), 120)}"
     where = f"({words(item.get('provider'), 60)}{version}{', deprecated' if item.get('deprecated') else ''})"
     lines = [f"{head} {where}"]
     if item.get("description") and item.get("description") != item.get("title"):
         lines.append(words(item["description"], 240))
     if tips := texts_of(item, "tips"):
-        lines.append("; ".join(words(tip, 80) for tip in tips[:_LIST]))
+        lines.append(tips_text(tips))
     command = f"thresher apis show {item.get('id')}"
     return "  \n   ".join([*lines, f"read it: {code(command)}"])
-
-
-def _call(item: Item) -> str:
-    return code(f"{item.get('method')} {item.get('path')}")
 
 
 def _tag(item: Item) -> str:
@@ -163,81 +157,6 @@ _LINES: Final[Mapping[str, Callable[[Item], str]]] = {
 """Kinds of which each result is an entry of a numbered list."""
 
 
-def _details(item: Item, wanted: IntentType, cues: Cues) -> Lines:
-    """An operation in full; of it the parts that the question is about, where it names some."""
-    deprecated = " **Deprecated.**" if item.get("deprecated") else ""
-    head = f"{_call(item)} — {words(item.get('title'), 160)}"
-    about = f"{head} ({words(item.get('provider'), 60)}, {code(item.get('id'))}).{deprecated}"
-    parts = [about, *([words(item["description"], 400)] if item.get("description") else [])]
-    chosen = ("samples",) if wanted == "tutorial" and not cues.sections else cues.sections
-    every = wanted == "tutorial" or not any(_SECTIONS[name](item) for name in chosen)
-    names = [*(name for name in chosen if every), *(name for name in _SECTIONS if every)] or list(chosen)
-    parts += [part for name in dict.fromkeys(names) for part in _SECTIONS[name](item)]
-    if tips := texts_of(item, "tips"):
-        parts.append("Good to know: " + "; ".join(words(tip, 80) for tip in tips[:_LIST]) + ".")
-    if left := texts_of(item, "left_out"):
-        parts.append("Left out: " + "; ".join(words(one, 160) for one in left[:_LIST]))
-    return parts
-
-
-def _parameters(item: Item) -> Lines:
-    rows = rows_of(item, "parameters")
-    if not rows:
-        return []
-    lines = [f"- {_parameter(row)}" for row in rows[:_PARAMETERS]]
-    more = [f"- and {len(rows) - _PARAMETERS} more"] if len(rows) > _PARAMETERS else []
-    return ["Parameters:\n" + "\n".join([*lines, *more])]
-
-
-def _parameter(row: Mapping[str, Any]) -> str:
-    needed = ", required" if row.get("required") else ""
-    schema = row.get("schema")
-    form = f", {words(_type(schema), 60)}" if _type(schema) else ""
-    about = f": {words(row['description'], 200)}" if row.get("description") else ""
-    return f"{code(row.get('name'))} ({words(row.get('in'), 20)}{form}{needed}){about}"
-
-
-def _type(schema: Any) -> str:
-    if isinstance(schema, str):
-        return schema
-    value = cast("Mapping[str, Any]", schema).get("type") if isinstance(schema, Mapping) else None
-    return str(value) if isinstance(value, str) else ""
-
-
-def _request(item: Item) -> Lines:
-    return [] if item.get("request") is None else ["Request body, for example:", _json(item["request"])]
-
-
-def _responses(item: Item) -> Lines:
-    rows = rows_of(item, "responses")
-    if not rows:
-        return []
-    lines = [f"- {code(row.get('status'))} {words(row.get('description'), 200)}" for row in rows]
-    example = next((row["example"] for row in rows if row.get("example") not in (None, "")), None)
-    return ["Answers:\n" + "\n".join(lines), *(["For example:", _json(example, 1_500)] if example is not None else [])]
-
-
-def _auth(item: Item) -> Lines:
-    ways = texts_of(item, "auth")
-    return ["Sign-in: " + "; or ".join(words(way, 240) for way in ways[:_LIST]) + "."] if ways else []
-
-
-def _samples(item: Item) -> Lines:
-    known = record_of(item, "samples")
-    languages = {"curl": "bash", "python": "python"}
-    return [block(str(known[name]), language) for name, language in languages.items() if known.get(name)]
-
-
-_SECTIONS: Final[Mapping[str, Callable[[Item], Lines]]] = {
-    "parameters": _parameters,
-    "request": _request,
-    "responses": _responses,
-    "auth": _auth,
-    "samples": _samples,
-}
-"""The parts of an operation, in the order in which they are shown."""
-
-
 def _passage(item: Item) -> Lines:
     heading = " > ".join(texts_of(item, "heading"))
     where = f"{code(item.get('path'))} lines {words(item.get('lines'), 20)} ({words(item.get('repository'), 60)})"
@@ -255,7 +174,7 @@ def _schema(item: Item) -> Lines:
 
 def _tool_details(item: Item) -> Lines:
     about = f"{code(item.get('name'))} — {words(item.get('description'), 600)}"
-    return [about, *(["Arguments:", _json(item["input_schema"])] if item.get("input_schema") else [])]
+    return [about, *(["Arguments:", json_block(item["input_schema"])] if item.get("input_schema") else [])]
 
 
 def _score(item: Item) -> Lines:
@@ -315,10 +234,6 @@ def _figures(told: Any) -> str:
 def _under(title: str, lines: Iterable[str]) -> str:
     body = "\n".join(lines)
     return f"{title}:\n{body}" if body else ""
-
-
-def _json(value: Any, limit: int = 3_000) -> str:
-    return block(json.dumps(value, ensure_ascii=False, indent=2, default=str), "json", limit)
 
 
 _BLOCKS: Final[Mapping[str, Callable[[Item], Lines]]] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,28 +33,37 @@ LEAST: Final = 0.4
 WORDS_CONFIDENCE: Final = 0.5
 PATIENCE: Final = 1.5
 """How long a question waits for the head: enough to read its lines' vectors, not to work them out the first time."""
+SIGN: Final = 1.5
+"""What such words add to the log odds of a type."""
+USUAL: Final = 0.4
+"""What is added to those of a search, for most questions are one: the lines say what questions are like, not how many
+there are of each. With both, 97 of 100 tasks and keywords that another hand wrote are searches; 94 without."""
 _OTHER: Final = "other"
 _CLASSES: Final = (*TYPES, _OTHER)
 _LINES: Final = Path(__file__).with_name("lines")
 
 _SIGNS: Final[Mapping[IntentType, re.Pattern[str]]] = {
     "tutorial": re.compile(
-        r"\b(?:step[- ]by[- ]step|walk(?: me)? through|walkthrough|tutorial|guide|get(?:ting)? started|quick ?start|"
-        r"(?:example|sample) (?:code|script)|snippet|teach|curl|python|httpx|how do i (?:use|call))\b",
+        r"\b(?:step[- ]by[- ]step|walk(?: me)? through|walk-?through|tutorial|quick ?start|get(?:ting)? started|"
+        r"first steps|(?:example|sample|working) (?:code|script)|snippet|teach me|curl|in python|httpx|"
+        r"python (?:code|script|example)|how do i (?:use|call) (?:it|that|this)\b)",
         re.I,
     ),
     "analytics": re.compile(
-        r"\b(?:usage|statistics|analytics|analy[sz]e|metrics of|how (?:many|often|slow|fast|popular)|top|rising|"
-        r"trend\w*|latency|zero[- ]results?|improve\w*|score|findings|lint)\b",
+        r"\b(?:(?:top|rising|zero[- ]result|frequent|popular) (?:queries|searches|questions)|"
+        r"searche[sd]\b.{0,40}\b(?:week|month|today|yesterday|days?)|usage (?:report|figures|statistics)|analytics|"
+        r"suggest improvements|quality score)\b",
         re.I,
     ),
     "endpoint_info": re.compile(
-        r"\b(?:parameters?|arguments?|fields?|details?|describe|schema|columns|headers?|scopes?|status codes?|body|"
-        r"responses?|returns?)\b",
+        r"\b(?:(?:parameters?|arguments?|columns|fields?|schema|responses?|scopes?|status codes?) (?:of|does|do|for)|"
+        r"(?:which|what) (?:parameters?|arguments?|columns|(?:required |optional )?fields?|scopes?|status codes?)|"
+        r"(?:which|what) headers?|tell me more|details|its (?:parameters?|responses?|fields?|body|errors?))\b",
         re.I,
     ),
     "search": re.compile(r"\b(?:find|search|list|which|is there|how (?:do|can) i|endpoint|where|look for)\b", re.I),
 }
+"""Words that speak for a type nearly always; those for a search count only where there is no head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +110,7 @@ class IntentReader:
             vectors = await self._encoder.embed_queries([text], prefixed=True)
         except (EncoderError, StoreUnavailable) as error:
             return wish_of_words(text, error.message)
-        return wish_of(np.exp(head.log_probabilities(vectors))[0].tolist())
+        return wish_of(weighed(head.log_probabilities(vectors)[0].tolist(), text))
 
     async def prepare(self, tenant: Tenant) -> None:
         """Wait until the head is made; in vain where it cannot be."""
@@ -133,7 +142,19 @@ class IntentReader:
         return await asyncio.to_thread(fit_head, found.vectors, labels, len(_CLASSES))
 
 
-def wish_of(probabilities: list[float]) -> Wish:
+def weighed(odds: Sequence[float], text: str) -> list[float]:
+    """Probabilities of the types, `other` last, from the head's logarithms and what the words say.
+
+    Args:
+        odds: Logarithms of the head's probabilities.
+        text: The question.
+    """
+    signs = [USUAL if name == "search" else SIGN * bool(_SIGNS[name].search(text)) for name in TYPES]
+    powers = np.exp(np.array(odds) + np.array([*signs, 0.0]))
+    return (powers / powers.sum()).tolist()
+
+
+def wish_of(probabilities: Sequence[float]) -> Wish:
     """The wish that class probabilities speak for, in the order of the types, `other` last."""
     best = max(range(len(TYPES)), key=probabilities.__getitem__)
     if probabilities[best] < max(LEAST, probabilities[-1]):

@@ -44,7 +44,8 @@ async def report_statements(box: Toolbox, _inquiry: Inquiry) -> Findings:
     outcome = await box.call(Call(LOG, {"limit": SHOWN}))
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
-    items: list[Item] = [{"kind": "statement", "tool": LOG, **row} for row in rows_of(outcome.data, "entries")]
+    rows = rows_of(outcome.data, "entries")
+    items: list[Item] = [{**row, "by": row.get("tool"), "kind": "statement", "tool": LOG} for row in rows]
     return Findings(tuple(items), len(items), 0.5)
 
 
