@@ -99,7 +99,7 @@ class ApiService:
             SourceUnavailable: A server does not answer.
         """
         wanted = wanted_of(name, display_name, aliases, base_url)
-        await self._providers.add(caller, wanted, sources, version=version, replacing=replace)
+        await self._providers.add(caller, wanted, sources, version=version, replace=replace)
         return await self.provider(caller, name)
 
     async def sync(self, caller: Caller, name: str, version: str = "") -> Provider:
