@@ -6,7 +6,9 @@ import asyncio
 import sys
 
 from benchmarks import (
+    api_endpoints,
     api_reading,
+    api_rules,
     api_sync,
     audit,
     chunks,
@@ -57,6 +59,8 @@ BENCHMARKS = {
     "schema": schema.run,
     "conformance": conformance.run,
     "api_reading": api_reading.run,
+    "api_endpoints": api_endpoints.run,
+    "api_rules": api_rules.run,
     "api_sync": api_sync.run,
     "page": page.run,
 }

@@ -3,6 +3,7 @@
 Uses: core, embedding, jobs, llm, openapi, scanner, search, store.
 """
 
+from thresher.knowledge.apis.details import explain_endpoint
 from thresher.knowledge.apis.entries import KIND
 from thresher.knowledge.apis.improvements_text import improvements_markdown
 from thresher.knowledge.apis.models import (
@@ -49,6 +50,7 @@ __all__ = [
     "TimeRange",
     "UsageReport",
     "Version",
+    "explain_endpoint",
     "improvements_markdown",
     "in_form",
 ]
