@@ -55,7 +55,7 @@ def _scores(what: str, scores: Mapping[str, Score]) -> Iterator[str]:
 
 
 def _finding(finding: Finding) -> Iterator[str]:
-    at = f", line {finding.place.line}" if finding.place.line else ""
+    at = f", line {finding.place.line}, column {finding.place.column}" if finding.place.line else ""
     of = f" in {_code(finding.operation)}" if finding.operation else ""
     yield f"- **{finding.severity}** {_code(finding.rule)}{of}{at}: {_plain(finding.message)}"
     yield f"  - Where: {_code(finding.place.pointer or '/')}"
@@ -73,10 +73,9 @@ def _patch(patch: Patch, worded_by: str) -> Iterator[str]:
         f"{len(patch.edits)} texts, worded by {_plain(worded_by)}; {len(patch.mended)} findings less, "
         f"score {patch.before.value} to {patch.after.value}. The contract stays as it is."
     )
-    if patch.diff:
-        yield from ("", *_fenced(patch.diff, "diff"))
-    elif patch.edits:
-        yield from ("", *_fenced(dumps(patch.overlay), "json"))
+    if patch.edits:
+        short = patch.diff and len(patch.diff) <= LONGEST
+        yield from ("", *(_fenced(patch.diff, "diff") if short else _fenced(dumps(patch.overlay), "json")))
     if patch.dropped:
         yield from ("", f"Left as they are, {len(patch.dropped)}:", "")
         yield from (f"- {_code(edit.pointer)}: {_plain(reason)}" for edit, reason in patch.dropped[:_SCORES])

@@ -47,6 +47,8 @@ _REVIEWS: Final = 6
 _ENDPOINTS: Final = 50
 """Scores of operations in one answer, the worst first."""
 _TAGS: Final = 200
+_LONG_LINE: Final = 20_000
+"""Characters of a line that nobody reads in a diff."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,7 @@ class Improving:
         notes: list[str] = []
         if wish.patch:
             patch, worded = await self._patch(description, judged, findings, missed, source, chat or self._chat)
-            worded_by, notes = worded.by, list(worded.notes)
+            worded_by, notes = worded.by, [*worded.notes, *_about(patch)]
         answer = _answer(target, operations, judged.scores, findings)
         left = len(findings) - start - len(shown)
         if left:
@@ -255,6 +257,14 @@ def file_of(source: str, form: str) -> str:
     path = unquote(urlsplit(source).path) if "://" in source else source.replace("\\", "/")
     name = path.rstrip("/").rpartition("/")[2]
     return name if "." in name else f"{name or 'openapi'}.{form}"
+
+
+def _about(patch: Patch | None) -> list[str]:
+    """What to know of a patch before it is used."""
+    if patch is None or max(map(len, patch.diff.split("\n"))) < _LONG_LINE:
+        return []
+    size = f"{len(patch.diff) / 1e6:.1f} million characters"
+    return [f"The description stands on one line, which the diff holds twice ({size}): take the overlay instead."]
 
 
 def _known(word: str, words: Sequence[str], what: str) -> None:

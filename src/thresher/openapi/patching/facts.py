@@ -68,7 +68,7 @@ def _needs(operation: Operation) -> Iterator[str]:
         yield f"Needs {' and '.join(parts)}."
     taken = [each for each in operation.parameters if not each.required and each.place == "query"]
     if taken:
-        yield f"Takes {listing(_names(taken))} as well."
+        yield f"Takes {listing(_names(taken))}{' as well' if parts else ''}."
 
 
 def _names(parameters: Sequence[Parameter]) -> Iterator[str]:

@@ -140,7 +140,7 @@ def response_text(status: str, operation: Operation | None, content: str) -> str
 def tag_text(tag: Tag, operations: Sequence[Operation]) -> str:
     """What the operations of a group do; empty where it has none."""
     mine = [operation for operation in operations if tag.name in operation.tags]
-    deeds = list(dict.fromkeys(_plain(operation.summary) or deed_of(operation) for operation in mine))
+    deeds = list(dict.fromkeys(_lead(operation).rstrip(".") for operation in mine))
     if not deeds:
         return ""
     shown = "; ".join(shortened(deed, SUMMARY) for deed in deeds[:_SHOWN])
@@ -162,12 +162,14 @@ def api_text(description: Description) -> str:
 
 
 def _lead(operation: Operation) -> str:
+    """What an operation does, in a sentence: its summary, completed by the thing it is about."""
     summary = _plain(operation.summary)
-    if len(summary.split()) < 2:
-        return sentence(call_words(operation.operation_id) or deed_of(operation))
+    words = words_of(summary)
     thing, picked = thing_of(operation.path)
-    known = {singular(word.lower()) for word in words_of(summary)}
-    if known & {singular(word.lower()) for word in thing.split() if len(word) > 2} or not thing or " of " in summary:
+    shared = {singular(word.lower()) for word in words} & {singular(word.lower()) for word in thing.split()}
+    if not words or (len(words) == 1 and shared):
+        return sentence(call_words(operation.operation_id) or deed_of(operation))
+    if shared - {"a", "an", "of"} or not thing or " of " in summary:
         return sentence(summary)
     return sentence(f"{summary} of {with_article(thing) if picked else thing}")
 

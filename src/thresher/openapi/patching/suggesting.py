@@ -69,9 +69,10 @@ class _Writer:
         """A summary of the finding's operation."""
         holder = self._holder(finding.place.pointer)
         operation = self._operations.get(holder) or self._by_key.get(finding.operation)
-        if operation is None:
-            return None
-        return _edit(operation.pointer, "summary", self._summaries.get(operation.key, ""), finding)
+        text = self._summaries.get(operation.key, "") if operation else ""
+        if operation is None or text == operation.summary:
+            return None  # another operation's new summary tells the two apart
+        return _edit(operation.pointer, "summary", text, finding)
 
     def apart(self, finding: Finding) -> Edit | None:
         """What tells the finding's operation from the one that reads like it."""
