@@ -41,8 +41,8 @@ _FILL_SEARCHES = f"""
     from generate_series(1, {SEARCHES}) i order by 2"""
 _FILL_READS = f"""
     insert into api_read_log (tenant_id, at, owner, client, trace_id, endpoint, operation, provider, duration_ms, error)
-    select %s, now() - random() * interval '90 days', 'user' || (random() * 50)::int, '', md5(i::text), of, 'GET /' || of,
-           (array['jira', 'kubernetes', 'datadog'])[1 + of %% 3], random() * 50, ''
+    select %s, now() - random() * interval '90 days', 'user' || (random() * 50)::int, '', md5(i::text), of,
+           'GET /' || of, (array['jira', 'kubernetes', 'datadog'])[1 + of %% 3], random() * 50, ''
     from (select i, (random() * 3000)::int as of from generate_series(1, {READS}) i) made order by 2"""
 
 

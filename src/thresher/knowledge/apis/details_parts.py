@@ -275,7 +275,7 @@ class Parts:
 
     def _response_example(self, one: Response) -> Iterator[Part]:
         content = one.contents[0] if one.contents else None
-        if content is None or (content.schema is None and content.example is None):
+        if content is None or (not content.schema and content.example is None):
             return
         status = one_line(one.status, 20)
         yield Part(Section.RESPONSES, "an example of the answer", "", self._examples(content, "response", status))
