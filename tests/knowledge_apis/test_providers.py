@@ -11,6 +11,7 @@ import pytest
 from tests.knowledge_apis.conftest import SHOP, described, write
 from tests.knowledge_apis.serving import site
 from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, SourceUnavailable, Tenant
+from thresher.embedding import open_cross_encoder
 from thresher.knowledge.apis import TASK, ApiService
 from thresher.services import Services
 from thresher.store import Database
@@ -109,9 +110,14 @@ async def test_users_see_their_own_and_the_tenants(
     await service.add(caller, "common", [str(shop)])
     await service.add(ada, "mine", [str(shop)])
 
-    seen = {who: [one.name for one in await service.list_providers(who)] for who in (ada, bob, Caller(other_tenant))}
+    for who, name in ((caller, "common"), (ada, "mine")):
+        await service.index_here(who, name)
+    everyone = (ada, bob, Caller(other_tenant))
+    seen = {who: [one.name for one in await service.list_providers(who)] for who in everyone}
+    found = [{one.provider for one in (await service.search(who, "list orders")).endpoints} for who in everyone]
 
     assert list(seen.values()) == [["common", "mine"], ["common"], []]
+    assert found == [{"common", "mine"}, {"common"}, set()]
     for change in (
         service.sync(ada, "common"),
         service.remove(ada, "common"),
@@ -129,16 +135,27 @@ async def test_users_see_their_own_and_the_tenants(
     assert (await service.add(bob, "mine", [str(shop)])).owner == "bob"
 
 
-async def test_an_inactive_provider_is_only_listed(service: ApiService, caller: Caller, shop: Path) -> None:
-    """And comes back as it was."""
+async def test_an_inactive_provider_is_only_listed(
+    service: ApiService, services: Services, caller: Caller, shop: Path
+) -> None:
+    """It is absent from search at once, on other replicas too, and comes back as it was."""
+    replica = ApiService(
+        services.database, services.index, open_cross_encoder(services.settings), services.jobs, services.settings
+    )
     await service.add(caller, "shop", [str(shop)])
+    await service.index_here(caller, "shop")
+    before = await replica.search(caller, "cancel an order")
 
     off = await service.set_active(caller, "shop", False)
     seen, listed = await service.sees_any(caller), await service.list_providers(caller, include_inactive=False)
+    hidden = [await one.search(caller, "cancel an order") for one in (service, replica)]
     on = await service.set_active(caller, "shop", True)
+    after = await replica.search(caller, "cancel an order")
 
     assert (off.active, seen, listed, on.active) == (False, False, (), True)
-    assert await service.sees_any(caller)
+    assert [one.endpoints for one in hidden] == [(), ()]
+    assert [one.id for one in before.endpoints] == [one.id for one in after.endpoints]
+    assert before.endpoints[0].path == "/orders/{id}"
 
 
 async def test_what_is_removed_is_gone_with_everything(

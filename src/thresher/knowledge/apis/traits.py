@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from thresher.knowledge.apis.heads import Brief, Operations, ProviderHead, VersionHead
 from thresher.knowledge.apis.paths import ends_in_parameter, literals, spaced
 from thresher.knowledge.apis.shelf import Located
-from thresher.knowledge.apis.verbs import actions_of
+from thresher.knowledge.apis.verbs import ACTIONS, actions_of
 from thresher.knowledge.apis.wording import title_of
 from thresher.search import Bools, Floats, Ids, terms
 
@@ -92,7 +92,7 @@ def traits_of(parts: Iterable[tuple[ProviderHead, VersionHead, Operations]]) -> 
         np.array(
             [actions_of(one.brief.method, one.brief.path, name) for one, name in zip(found, titles, strict=True)],
             np.float32,
-        ).reshape(len(found), -1),
+        ).reshape(len(found), ACTIONS),
         np.array([ends_in_parameter(path) for path in paths], np.bool_),
         np.array([retired(one.brief) for one in found], np.bool_),
         np.array([_PREVIEW.search(path) is not None for path in paths], np.bool_),
