@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from thresher.core import InvalidInput
 from thresher.embedding import count_tokens
-from thresher.knowledge.apis.details_parts import TITLES, Part, Parts, Said, Section
+from thresher.knowledge.apis.details_parts import Parts
+from thresher.knowledge.apis.details_said import TITLES, Part, Said, Section
 from thresher.knowledge.apis.models import DEFAULT_BUDGET, EndpointAnswer, FoundEndpoint
 from thresher.openapi import Description, Operation
 

@@ -6,14 +6,11 @@ that is longer than any in them.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import IntEnum
 from functools import cached_property
 from typing import Any, Final
 
+from thresher.knowledge.apis.details_said import Part, Said, Section, fenced, fenced_text, opening_of, quoted
 from thresher.knowledge.apis.models import FoundEndpoint
 from thresher.openapi import (
     Content,
@@ -42,72 +39,7 @@ from thresher.openapi import (
 )
 
 _SAID: Final = 240
-_OPENING: Final = 600
-"""Characters of a description that stand near the top."""
-_NARROW: Final = 100
-_FENCE: Final = re.compile(r"`{3,}")
 _SUCCESS: Final = ("2", "3")
-
-
-class Section(IntEnum):
-    """Where a part stands, in the order in which it is read."""
-
-    HEAD = 0
-    ABOUT = 1
-    AUTH = 2
-    PARAMETERS = 3
-    REQUEST = 4
-    RESPONSES = 5
-    ERRORS = 6
-    CURL = 7
-    PYTHON = 8
-    SCHEMAS = 9
-    MORE = 10
-
-
-TITLES: Final[Mapping[Section, str]] = {
-    Section.AUTH: "## Sign-in",
-    Section.PARAMETERS: "## Parameters (* must be given)",
-    Section.REQUEST: "## Request body",
-    Section.RESPONSES: "## Responses",
-    Section.ERRORS: "## Errors",
-    Section.CURL: "## curl",
-    Section.PYTHON: "## Python",
-    Section.SCHEMAS: "## Schemas (* must be there)",
-    Section.MORE: "## More of its description",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A part as it is said.
-
-    Attributes:
-        text: For a reader.
-        field: Which field of the answer it fills besides; empty for none.
-        value: With what.
-    """
-
-    text: str
-    field: str = ""
-    value: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One thing to say.
-
-    Attributes:
-        section: Where it stands.
-        group: What it is one of, for a reader who does not get it: `optional parameters`.
-        name: Which one; empty where there is only one of the group.
-        forms: Ways to say it, the fullest first; made when there may be room for it.
-    """
-
-    section: Section
-    group: str
-    name: str
-    forms: tuple[Callable[[], Said], ...]
 
 
 class Parts:
@@ -215,7 +147,7 @@ class Parts:
 
         def said(value: Any) -> Said:
             value = finite(value)
-            return Said(_fenced(value), "example" if status else "request", (status, value) if status else value)
+            return Said(fenced(value), "example" if status else "request", (status, value) if status else value)
 
         made = (lambda: said(whole()),)
         return made if schema is None else (*made, lambda: said(small(1)), lambda: said(small(0)))
@@ -242,7 +174,7 @@ class Parts:
     def _sample(self, language: str, section: Section) -> Iterator[Part]:
         if language in self._samples:
             code = self._samples[language]
-            fenced = _fenced_text(code, "sh" if language == "curl" else "python")
+            fenced = fenced_text(code, "sh" if language == "curl" else "python")
             yield Part(section, f"a sample in {language}", "", (lambda: Said(fenced, "samples", (language, code)),))
 
     def _successes(self) -> Iterator[Part]:
@@ -284,14 +216,14 @@ class Parts:
         if self._endpoint.tips:
             lines = "\n".join(f"- {one_line(tip, _SAID)}" for tip in self._endpoint.tips)
             yield Part(Section.ABOUT, "tips", "", (lambda: Said(lines),))
-        opening, _ = _cut(self._operation.description)
+        opening, _ = opening_of(self._operation.description)
         if opening:
-            yield Part(Section.ABOUT, "its description", "", (lambda: Said(_quoted(opening)),))
+            yield Part(Section.ABOUT, "its description", "", (lambda: Said(quoted(opening)),))
 
     def _more(self) -> Iterator[Part]:
-        _, rest = _cut(self._operation.description)
+        _, rest = opening_of(self._operation.description)
         if rest:
-            yield Part(Section.MORE, "the rest of its description", "", (lambda: Said(_quoted(rest)),))
+            yield Part(Section.MORE, "the rest of its description", "", (lambda: Said(quoted(rest)),))
 
     @cached_property
     def _sent(self) -> tuple[str, ...]:
@@ -323,29 +255,3 @@ class Parts:
         schema, name = self._description.resolve(ref), name_of(ref)
         lines = [f"### {one_line(name, 120)}", *(f"- {line}" for line in lines_of(self._description, schema))]
         return Said("\n".join(lines), "schemas", (name, finite(brief_schema(schema))))
-
-
-def _cut(text: str) -> tuple[str, str]:
-    """The beginning of a description and the rest of it, cut at a line or a word."""
-    whole = text.strip()
-    if len(whole) <= _OPENING:
-        return whole, ""
-    at = max(whole.rfind("\n", 0, _OPENING), whole.rfind(". ", 0, _OPENING) + 1)
-    if at < _OPENING // 3:
-        at = max(whole.rfind(" ", 0, _OPENING), _OPENING // 3)
-    return whole[:at].rstrip(), whole[at:].lstrip()
-
-
-def _quoted(text: str) -> str:
-    return "\n".join(f"> {line.rstrip()}".rstrip() for line in text.splitlines())
-
-
-def _fenced(value: Any) -> str:
-    line = json.dumps(value, ensure_ascii=False, default=str)
-    text = line if len(line) <= _NARROW else json.dumps(value, ensure_ascii=False, indent=1, default=str)
-    return _fenced_text(text, "json")
-
-
-def _fenced_text(text: str, language: str) -> str:
-    fence = "`" * max([3, *(len(run) + 1 for run in _FENCE.findall(text))])
-    return f"{fence}{language}\n{text}\n{fence}"
