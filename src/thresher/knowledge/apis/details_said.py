@@ -92,15 +92,18 @@ def opening_of(text: str) -> tuple[str, str]:
 
 
 def quoted(text: str) -> str:
+    """Other people's Markdown, each line behind a mark."""
     return "\n".join(f"> {line.rstrip()}".rstrip() for line in text.splitlines())
 
 
 def fenced(value: Any) -> str:
+    """A value as JSON in a block of its own."""
     line = json.dumps(value, ensure_ascii=False, default=str)
     text = line if len(line) <= _NARROW else json.dumps(value, ensure_ascii=False, indent=1, default=str)
     return fenced_text(text, "json")
 
 
 def fenced_text(text: str, language: str) -> str:
+    """A text in a block of its own, which nothing in it can end."""
     fence = "`" * max([3, *(len(run) + 1 for run in _FENCE.findall(text))])
     return f"{fence}{language}\n{text}\n{fence}"
