@@ -7,6 +7,7 @@ import sys
 
 from benchmarks import (
     api_endpoints,
+    api_patches,
     api_reading,
     api_rules,
     api_sync,
@@ -61,6 +62,7 @@ BENCHMARKS = {
     "api_reading": api_reading.run,
     "api_endpoints": api_endpoints.run,
     "api_rules": api_rules.run,
+    "api_patches": api_patches.run,
     "api_sync": api_sync.run,
     "page": page.run,
 }
