@@ -10,7 +10,6 @@ import pytest
 
 from thresher.openapi import Description, best_example, checked_example, example_of, read_description
 
-
 HOSTILE: list[dict[str, Any]] = [
     {"type": "string", "pattern": "^(a+)+$", "minLength": 200},
     {"type": "string", "pattern": "(((("},
@@ -96,6 +95,18 @@ def test_of_an_object_those_properties_are_shown_that_the_direction_carries() ->
 
     assert list(sent) == ["name", "secret"]
     assert list(got) == ["id", "name"]
+
+
+def test_what_the_other_side_fills_is_not_sent() -> None:
+    """Where only the words of a description say so; a name comes before other properties that may be left out."""
+    words = ("Read-only.", "Populated by the system.", "Deprecated: use another one.")
+    filled = {f"f{number}": {"type": "string", "description": text} for number, text in enumerate(words)}
+    others = {f"p{number}": {"type": "string"} for number in range(9)}
+    inner = {"type": "object", "properties": {**filled, **others, "name": {"type": "string"}}}
+
+    assert made({"type": "object", "properties": {"metadata": inner}}) == {
+        "metadata": {"p0": "p 0", "p1": "p 1", "p2": "p 2", "name": "name"}
+    }
 
 
 def test_a_given_example_is_used_where_it_holds_and_left_out_where_it_does_not() -> None:

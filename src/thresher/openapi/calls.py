@@ -85,10 +85,15 @@ def call_of(description: Description, operation: Operation, *, base_url: str = "
         query=given("query"),
         headers=(*accepted, *((header_name(name), value) for name, value in given("header") if header_name(name))),
         cookies=tuple((header_name(name), value) for name, value in given("cookie")),
-        media="" if content is None else _clean(content.media),
+        media="" if content is None else _media(content.media),
         body=None if content is None else finite(request_example(description, content)),
         credentials=credentials,
     )
+
+
+def _media(named: str) -> str:
+    """What a body is sent as; JSON where anything may be."""
+    return "application/json" if "*" in named else _clean(named)
 
 
 def sent_content(body: Body | None) -> Content | None:

@@ -6,6 +6,7 @@ Invariant: pure; what is built ends and is small, whatever the schema says.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias, cast
 
@@ -21,6 +22,21 @@ TRIES: Final = 12
 """Examples that are built of one schema until one holds."""
 _NODES: Final = 600
 """Values in one example; beyond them only what must be there is added."""
+_MOST: Final = 2_000
+"""Values in one example; beyond them nothing is added, so that what asks for more without end comes to one."""
+_WORK: Final = 100_000
+"""Schemas and properties that one builder looks at in all its tries; likewise."""
+_DEEPEST: Final = 40
+"""Levels of objects in objects."""
+WIDE: Final = (100, 20, 6)
+"""How many properties that need not be there an object shows, by its level, where less does not do."""
+_FIRST: Final = frozenset({"name", "title", "key"})
+_FILLED: Final = re.compile(
+    r"\bread[- ]only\b|\b(populated|set|filled|assigned|generated) by the (system|server|service)\b"
+    r"|\bshouldn't need to set\b|\bmost recently observed\b",
+    re.IGNORECASE,
+)
+_OLD: Final = re.compile(r"\W*deprecated\b", re.IGNORECASE)
 _ITEMS: Final = 20
 _LARGE: Final = 20_000
 """Characters of a given example that are taken over."""
@@ -51,6 +67,7 @@ class Builder:
         self._shown = shown
         self._given = given
         self._nodes = 0
+        self._left = _WORK
         self._taken: set[Path] = set()
         self._branches: dict[Path, int] = {}
         self._optional: set[Path] = set()
@@ -84,9 +101,12 @@ class Builder:
         return False
 
     def _value(self, schemas: tuple[Json, ...], at: Path, level: int, opened: tuple[str, ...], name: str) -> Any:
-        """A value for some schemas that all hold; `_CUT` where one of them is being built already."""
+        """A value for some schemas that all hold; `_CUT` where one is being built already, and where it is too much."""
+        if self._nodes >= _MOST or self._left <= 0 or level > _DEEPEST:
+            return _CUT
         self._nodes += 1
         shape = shape_of(self._description, *schemas)
+        self._left -= 1 + len(shape.refs) + len(shape.properties)
         if any(ref in opened for ref in shape.refs):
             return _CUT
         inner = (*opened, *shape.refs)
@@ -167,26 +187,46 @@ class Builder:
 
     def _wanted(self, shape: Shape, at: Path, level: int) -> Iterator[tuple[str, bool]]:
         """Names of properties, in the order of the schema, and whether they must be there."""
-        shown = self._shown[min(level, len(self._shown) - 1)] if level < self._depth and self._nodes < _NODES else 0
-        left = max(0, shown - len(shape.required))
-        fewest = shape.keywords.get("minProperties")
-        if isinstance(fewest, int) and not isinstance(fewest, bool):
-            left = max(left, min(fewest, _ITEMS) - len(shape.required))
+        offered = self._offered(shape, at, level)
         for key, schema in shape.properties.items():
             if key in shape.required or key == shape.discriminator:
                 if not self._is_hidden(schema):
                     yield key, True
-            elif left > 0 and (*at, key) not in self.dropped and not self._is_hidden(schema, old=True):
-                left -= 1
+            elif key in offered:
                 yield key, False
         yield from ((key, True) for key in shape.required if key not in shape.properties)
 
+    def _offered(self, shape: Shape, at: Path, level: int) -> frozenset[str]:
+        """Properties that need not be there and are shown all the same: names first, then as the schema orders them."""
+        shown = self._shown[min(level, len(self._shown) - 1)] if level < self._depth and self._nodes < _NODES else 0
+        if level and shape.required and self._shown is not WIDE:
+            shown = 0
+        fewest = shape.keywords.get("minProperties")
+        if isinstance(fewest, int) and not isinstance(fewest, bool):
+            shown = max(shown, min(fewest, _ITEMS))
+        free = [key for key in shape.properties if key not in shape.required and (*at, key) not in self.dropped]
+        free.sort(key=lambda key: key not in _FIRST)
+        found: list[str] = []
+        for key in free:
+            if len(found) + len(shape.required) >= shown:
+                break
+            if not self._is_hidden(shape.properties[key], old=True):
+                found.append(key)
+        return frozenset(found)
+
     def _is_hidden(self, schema: Json, *, old: bool = False) -> bool:
-        """Whether a property is of the other direction alone, or should no longer be used."""
-        flags = {self._hidden, "deprecated"} if old else {self._hidden}
+        """Whether a property is of the other direction alone; with `old`, also one that is better left out."""
         parts = [mapped(schema), mapped(self._description.follow(schema))]
         parts += [mapped(one) for one in listed(parts[-1].get("allOf"))]
-        return any(part.get(flag) is True for part in parts for flag in flags)
+        if any(part.get(self._hidden) is True for part in parts):
+            return True
+        return old and any(part.get("deprecated") is True or self._is_filled(part.get("description")) for part in parts)
+
+    def _is_filled(self, said: Json) -> bool:
+        """Whether a property's description says that the other side fills it, or that it is deprecated."""
+        if not isinstance(said, str):
+            return False
+        return (self._hidden == "readOnly" and _FILLED.search(said[:2_000]) is not None) or _OLD.match(said) is not None
 
     def _further(
         self, shape: Shape, made: Mapping[str, Json], at: Path, level: int, opened: tuple[str, ...]

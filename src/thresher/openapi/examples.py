@@ -11,16 +11,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from thresher.openapi.description import Description
-from thresher.openapi.example_building import TRIES, Builder
+from thresher.openapi.example_building import TRIES, WIDE, Builder
 from thresher.openapi.plain_schemas import Check, Direction
 from thresher.openapi.records import Json
 
 DEPTH: Final = 3
 """Levels of objects that show properties which need not be there."""
-_SHOWN: Final = (12, 6, 3)
-"""How many such properties an object shows, by its level."""
-_ALL: Final = (100, 20, 6)
-"""Likewise where less does not tell one alternative from another."""
+_SHOWN: Final = (12, 4, 2)
+"""How many such properties an object shows, by its level; below the first level only one that asks for none."""
 
 
 def example_of(
@@ -44,7 +42,7 @@ def checked_example(
     """The same, and whether it holds."""
     check = Check(description, schema, direction)
     made: list[Json] = []
-    for levels, shown, offered in ((depth, _SHOWN, given), (depth, _ALL, given), (0, _SHOWN, False)):
+    for levels, shown, offered in ((depth, _SHOWN, given), (depth, WIDE, given), (0, _SHOWN, False)):
         value, holds = _tried(Builder(description, direction, levels, shown, given=offered), schema, check)
         if holds:
             return value, True
