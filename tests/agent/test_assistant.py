@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.agent.conftest import add_shop
+from tests.agent.conftest import add_shop, add_tracker
+from tests.support.tracker import FORGED
 from thresher.agent import Assistant, intents
-from thresher.core import Caller, InvalidInput, NotFound
+from thresher.agent.records import Call
+from thresher.agent.toolbox import Toolbox
+from thresher.core import Caller, InvalidInput, NotFound, Tenant
 from thresher.embedding import Encoder
+from thresher.gateway import build_gateway, open_inside
 from thresher.services import Services
+
+NAMES = ("orders", "customers", "totals")
 
 
 async def test_with_nothing_installed_it_says_what_to_add(assistant: Assistant, caller: Caller) -> None:
@@ -77,3 +84,133 @@ async def test_held_out_questions_are_understood(services: Services, encoder: En
     ]
     assert sum(right) >= 0.9 * len(questions)
     assert lines.isdisjoint(question["query"] for question in questions)
+
+
+async def test_a_conversation_goes_on(assistant: Assistant, services: Services, caller: Caller, tmp_path: Path) -> None:
+    """From a search to its opposite, to a part of it, to another result, to code for it, to the next page."""
+    await add_tracker(services, tmp_path)
+
+    found = await assistant.ask(caller, "how do I add a watcher to a tracker issue?")
+    gone = await assistant.ask(caller, "and the one to delete it?", session_id=found.session_id)
+    parameters = await assistant.ask(caller, "what about its parameters?", session_id=found.session_id)
+    second = await assistant.ask(caller, "show me a curl for the second one", session_id=found.session_id)
+    end = await assistant.ask(caller, "more", session_id=found.session_id)
+
+    best = found.response.results[0]
+    assert (found.intent.type, found.intent.tools[0]) == ("search", "search_api_docs")
+    assert (best["kind"], best["method"], best["path"]) == ("endpoint", "POST", "/issues/{key}/watchers")
+    assert best["next"] == {"tool": "get_api_endpoint", "arguments": {"endpoint_id": best["id"]}}
+    assert found.response.filters_applied["providers"] == ["tracker"]
+    assert gone.response.results[0]["method"] == "DELETE"
+    assert gone.response.query == "delete watcher tracker issue"
+    assert (parameters.intent.type, parameters.intent.tools) == ("endpoint_info", ("get_api_endpoint",))
+    assert "`key` (path, string, required): Key of the issue." in parameters.response.text
+    assert "```bash" not in parameters.response.text
+    assert second.response.results[0]["id"] == gone.response.results[1]["id"]
+    assert "```bash\ncurl" in second.response.text
+    assert end.response.notes == ("that was all",)
+
+
+async def test_an_operation_is_read_by_what_names_it(
+    assistant: Assistant, services: Services, caller: Caller, tmp_path: Path
+) -> None:
+    """Its method and path with values in it, its name, its id; one that is not there is said so."""
+    await add_tracker(services, tmp_path)
+
+    by_path = await assistant.ask(caller, "what does POST /issues/PAY-1/watchers take?")
+    by_name = await assistant.ask(caller, "which fields does createIssue need?")
+    by_id = await assistant.ask(caller, by_path.response.results[0]["id"])
+    missing = await assistant.ask(caller, "what does GET /nothing/like/this return?")
+
+    assert by_path.response.results[0]["path"] == "/issues/{key}/watchers"
+    assert by_name.response.results[0]["request"]["project"] == "PAY"
+    assert by_id.response.results[0]["id"] == by_path.response.results[0]["id"]
+    assert FORGED not in by_path.response.text
+    assert by_path.intent.confidence >= 0.9
+    assert (missing.response.type, missing.response.results) == ("error", ())
+    assert missing.response.notes
+
+
+async def test_figures_and_reviews_come_from_their_tools(
+    assistant: Assistant, services: Services, caller: Caller, tmp_path: Path
+) -> None:
+    """For the period and the provider that the question names."""
+    await add_tracker(services, tmp_path)
+
+    usage = await assistant.ask(caller, "API usage statistics of tracker this month")
+    review = await assistant.ask(caller, "suggest improvements of the examples of bugs")
+    more = await assistant.ask(caller, "more", session_id=review.session_id)
+
+    assert usage.response.results[0]["kind"] == "usage"
+    assert usage.response.filters_applied == {"providers": ["tracker"], "time_range": "30d"}
+    assert "No data:" in usage.response.text
+    assert [item["kind"] for item in review.response.results[:2]] == ["score", "finding"]
+    assert {item["feedback"] for item in review.response.results[1:]} == {"examples"}
+    assert more.intent.type == "analytics"
+
+
+async def test_a_failing_tool_costs_its_own_part(
+    assistant: Assistant, services: Services, caller: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that does not answer in time leaves the others their time; where none answers, that is said."""
+    await add_shop(services, tmp_path)
+    monkeypatch.setattr("thresher.agent.toolbox.CALL_SECONDS", 0.0)
+
+    answer = await assistant.ask(caller, "which table holds the orders?")
+
+    assert answer.response.type == "error"
+    assert answer.response.text.startswith("No tool could answer.")
+    assert any("did not answer within 0 s" in note for note in answer.response.notes)
+
+
+async def test_arguments_that_a_tool_does_not_take_are_not_sent(
+    assistant: Assistant, services: Services, caller: Caller, tmp_path: Path
+) -> None:
+    """Nor is a tool that is not there."""
+    await add_shop(services, tmp_path)
+    async with open_inside(build_gateway(services), caller) as client:
+        box = await Toolbox.of(client)
+        wrong = await box.call(Call("sql_list_tables", {"connection": "shop", "limit": 0}))
+        unknown = await box.call(Call("sql_list_tables", {"connection": "shop", "made_up": 1}))
+        missing = await box.call(Call("no_such_tool"))
+        refused = await box.call(Call("sql_list_tables", {"connection": "nobody"}))
+        called = tuple(box.called)
+
+    assert "was not called" in wrong.problem
+    assert "in limit" in wrong.problem
+    assert "made_up" in unknown.problem
+    assert missing.problem == "There is no tool no_such_tool."
+    assert "nobody" in refused.problem
+    assert called == ("sql_list_tables",)
+
+
+async def test_turns_at_once_are_answered_and_kept(
+    assistant: Assistant, services: Services, caller: Caller, tmp_path: Path
+) -> None:
+    """Each for itself, in one conversation."""
+    await add_shop(services, tmp_path)
+    first = await assistant.ask(caller, "show the tables of the database")
+
+    answers = await asyncio.gather(
+        *(assistant.ask(caller, f"which table holds the {what}?", session_id=first.session_id) for what in NAMES)
+    )
+
+    kept = (await assistant.sessions.open(caller, first.session_id)).turns
+    assert {answer.session_id for answer in answers} == {first.session_id}
+    assert len(kept) == 1 + len(NAMES)
+
+
+async def test_an_answer_is_for_its_caller_alone(
+    assistant: Assistant, services: Services, caller: Caller, other_tenant: Tenant, tmp_path: Path
+) -> None:
+    """Another tenant sees neither what is installed nor the conversation."""
+    await add_tracker(services, tmp_path)
+    mine = await assistant.ask(caller, "add a watcher to a tracker issue")
+    stranger = Caller(other_tenant)
+
+    theirs = await assistant.ask(stranger, "add a watcher to a tracker issue")
+
+    assert mine.response.results
+    assert theirs.response.results == ()
+    with pytest.raises(NotFound):
+        await assistant.ask(stranger, "and the one to delete it?", session_id=mine.session_id)

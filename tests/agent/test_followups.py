@@ -58,7 +58,7 @@ def test_a_result_is_referred_to(query: str, name: str) -> None:
 
     assert asked.subject is not None
     assert asked.subject.name == name
-    assert asked.text == query
+    assert (asked.text, asked.topic) == (query, ADD)
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_a_question_that_stands_alone_is_left_alone(query: str) -> None:
 
 @pytest.mark.parametrize("query", ["more", "show me more", "next page", "and the rest?", "More, please"])
 def test_the_next_page_is_asked_for(query: str) -> None:
-    """Where there is one."""
-    assert resolve(query, TURNS).more
-    assert not resolve(query, (Turn(ADD, ADD, "search", SUBJECTS),)).more
+    """Of the last answer; where that had no results, there is nothing to go on from."""
+    assert resolve(query, TURNS).more == TURNS[0]
+    assert resolve(query, (Turn(ADD, ADD, "search"),)).more is None
 
 
 def test_the_same_elsewhere_leaves_the_old_place_out() -> None:
@@ -124,3 +124,11 @@ def test_figures_are_asked_for_elsewhere() -> None:
     last = Turn("usage of jira this week", "usage of jira this week", "analytics", (), ("jira",))
 
     assert resolve("and for datadog?", (last,)).text == "usage week datadog"
+
+
+def test_a_place_is_looked_for_in_the_list_before() -> None:
+    """Also when one of its results was read since; "it" is what was read."""
+    turns = (*TURNS, Turn("the second one", "the second one", "endpoint_info", SUBJECTS[1:2], ("jira",)))
+
+    assert resolve("and the third one", turns).subject == SUBJECTS[2]
+    assert resolve("what does it return?", turns).subject == SUBJECTS[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -48,12 +48,14 @@ def test_words_are_words(text: str) -> None:
     assert "\n" not in words(text)
 
 
+@settings(max_examples=50)
 @given(st.text(max_size=200))
 def test_any_words_are_words(text: str) -> None:
     """Whatever they are made of."""
     assert kinds(f"x {words(text)}") - {"text_special"} <= PLAIN
 
 
+@settings(max_examples=50)
 @given(st.text(max_size=200))
 def test_a_block_ends_where_we_end_it(text: str) -> None:
     """One fence, and all of the text in it."""
@@ -62,6 +64,7 @@ def test_a_block_ends_where_we_end_it(text: str) -> None:
     assert [token.type for token in tokens] == ["fence", "paragraph_open", "inline", "paragraph_close"]
 
 
+@settings(max_examples=50)
 @given(st.text(max_size=100))
 def test_code_is_one_span(text: str) -> None:
     """And nothing beside it."""

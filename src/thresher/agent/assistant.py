@@ -123,7 +123,7 @@ class Assistant:
         reply = answer.response
         turn = Turn(
             query=answer.query,
-            understood=reply.query,
+            understood=understood.inquiry.asked.topic or reply.query,
             type=answer.intent.type,
             subjects=found.subjects,
             providers=tuple(map(str, reply.filters_applied.get("providers", ()))) or understood.inquiry.asked.providers,
@@ -160,8 +160,8 @@ def checked(query: object, context: object = "") -> tuple[str, str]:
 async def _answered(box: Toolbox, understood: _Understood) -> Findings:
     """What the tools say; where nothing is wanted that is known, and nothing fits well, that nothing does."""
     inquiry = understood.inquiry
-    if inquiry.asked.more is not None and (more := inquiry.asked.more.more) is not None:
-        return await follow(box, more)
+    if (last := inquiry.asked.more) is not None:
+        return await follow(box, last.more) if last.more is not None else Findings(notes=("that was all",))
     if (subject := inquiry.asked.subject) is not None and not (inquiry.type == "analytics" and inquiry.cues.improving):
         return await follow(box, subject.read)
     there = installed(box)

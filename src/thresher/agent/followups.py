@@ -14,6 +14,8 @@ from thresher.agent.records import Subject, Turn
 
 _SHORT: Final = 14
 """Words of a question that may refer to a result by its number or by a pronoun; a longer one stands on its own."""
+_LOOKED_BACK: Final = 4
+"""Turns among which the list is looked for that a number names a place of: what was read of it stands between."""
 _NUMBERS: Final = {
     name: place
     for place, names in enumerate(
@@ -102,7 +104,8 @@ class Asked:
         text: Stands on its own, as far as that could be mended.
         subject: The former result that it is about.
         providers: Where the last question was answered from, for one that names no other.
-        more: The turn whose answer it asks the next page of.
+        more: The turn whose answer it asks the next page of, where that has one.
+        topic: What the conversation goes on to be about, where that is not the question itself.
         notes: What was understood, in words.
     """
 
@@ -110,6 +113,7 @@ class Asked:
     subject: Subject | None = None
     providers: tuple[str, ...] = ()
     more: Turn | None = None
+    topic: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -123,15 +127,16 @@ def resolve(query: str, turns: Sequence[Turn]) -> Asked:
     if not turns:
         return Asked(query)
     last = turns[-1]
-    if last.more and _MORE.match(query):
+    if (last.subjects or last.more or last.type == "analytics") and _MORE.match(query):
         return Asked(last.understood, more=last, providers=last.providers)
-    if (place := place_of(query, len(last.subjects))) is not None:
-        return _about(query, last.subjects[place])
+    for turn in reversed(turns[-_LOOKED_BACK:]):
+        if (place := place_of(query, len(turn.subjects))) is not None:
+            return _about(query, turn.subjects[place], last)
     words = _words(query)
     if len(words) > _SHORT:
         return Asked(query)
     if last.subjects and (_is_part(query) or (_PRONOUN.search(query) and not _acts(query, words))):
-        return _about(query, last.subjects[0])
+        return _about(query, last.subjects[0], last)
     return _continued(query, words, last)
 
 
@@ -160,8 +165,9 @@ def topic_of(text: str, without: Sequence[str] = ()) -> str:
     return " ".join(kept)
 
 
-def _about(query: str, subject: Subject) -> Asked:
-    return Asked(query, subject=subject, providers=subject.providers, notes=(f"understood as about {subject.name}",))
+def _about(query: str, subject: Subject, last: Turn) -> Asked:
+    notes = (f"understood as about {subject.name}",)
+    return Asked(query, subject, subject.providers, topic=last.understood, notes=notes)
 
 
 def _is_part(query: str) -> bool:

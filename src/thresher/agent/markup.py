@@ -12,7 +12,7 @@ from typing import Final
 from thresher.core import shortened
 
 _SPECIAL: Final = re.compile(r"([\\`*\[\]<|~]|(?<!\w)_|_(?!\w))")
-_STARTS: Final = re.compile(r"^(\s*)([-+=>#]|\d{1,9}(?=[.)]))")
+_STARTS: Final = re.compile(r"^(\d{1,9}(?=[.)](?:\s|$))|)([-+=>#.)])")
 _AUTOLINK: Final = re.compile(r"(?i)\b(https?|ftp|mailto|javascript|data|www)([:.])")
 _RUN: Final = re.compile(r"`+")
 
