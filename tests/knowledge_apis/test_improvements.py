@@ -10,9 +10,12 @@ import pytest
 from tests.fakes.chat_server import ChatServer
 from tests.knowledge_apis.conftest import described, write
 from tests.support.tracker import TRACKER
-from thresher.core import Caller, InvalidInput, NotFound
-from thresher.knowledge.apis import ApiService, improvements_markdown
+from thresher.core import Caller, InvalidInput, NotFound, Why
+from thresher.knowledge.apis import ApiService, FoundEndpoint, FoundEndpoints, improvements_markdown
+from thresher.knowledge.apis.heads import endpoint_id
+from thresher.knowledge.apis.usage_log import UsageLog
 from thresher.llm import OpenAIChat
+from thresher.services import Services
 
 
 @pytest.fixture
@@ -145,6 +148,44 @@ async def test_a_model_that_fails_leaves_the_rules_words(
     assert any("keep the rules' words" in note for note in answer.left_out)
     assert answer.patch is not None
     assert answer.patch.edits
+
+
+async def test_what_people_searched_in_vain_is_found_and_worded_by_a_model(
+    service: ApiService, services: Services, caller: Caller, tmp_path: Path, chat: tuple[ChatServer, OpenAIChat]
+) -> None:
+    """The queries are the evidence; the score does not move, and only a model may use their words."""
+    operations = {"GET /orders": "List orders", "GET /orders/{id}": "Read an order"}
+    document = described(operations)
+    for path in document["paths"].values():
+        path["get"]["description"] = f"What was bought, {path['get']['summary'].lower()} of the shop."
+    await service.add(caller, "shop", [str(write(tmp_path / "shop.json", document))])
+    before = await service.improvements(caller, "shop", limit=500)
+    orders = endpoint_of("shop", before.version, "GET", "/orders")
+    log = UsageLog(services.database, services.settings)
+    for query in ("my purchases", "my purchases", "purchases of a client"):
+        log.searched(caller, query, FoundEndpoints(query, "search", ()), duration_ms=1)
+        log.read(caller, orders, duration_ms=1)
+        await log.settle()
+    server, model = chat
+    server.model = lambda body: '{"1": "Lists what was bought: the purchases, orders of the shop."}'
+
+    plain = await service.improvements(caller, "shop", limit=500, patch=True)
+    worded = await service.improvements(caller, "shop", limit=500, patch=True, chat=model)
+
+    finding = next(each for each in plain.findings if each.rule == "missed-by-queries")
+    assert finding.operation == "GET /orders"
+    assert "'my purchases' (2x, not found)" in finding.evidence
+    assert plain.score == before.score
+    assert plain.patch is not None
+    assert worded.patch is not None
+    assert not any("purchases" in str(edit.value) for edit in plain.patch.edits)
+    assert [edit.by for edit in worded.patch.edits if "purchases" in str(edit.value)] == ["model"]
+
+
+def endpoint_of(provider: str, version: str, method: str, path: str) -> FoundEndpoint:
+    """An endpoint as a search would have found it."""
+    named = endpoint_id(provider, version, method, path)
+    return FoundEndpoint(named, "", "", provider, version, method, path, "", (), False, 1.0, Why("hybrid"))
 
 
 async def test_markdown_does_not_let_texts_of_others_out(service: ApiService, caller: Caller, tmp_path: Path) -> None:

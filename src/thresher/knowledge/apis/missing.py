@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from thresher.knowledge.apis.usage import MissedQuery
-from thresher.openapi import Description, Finding
+from thresher.openapi import Description, Finding, Hit, finding_of
 
 RULE: Final = "missed-by-queries"
 _SHOWN: Final = 5
@@ -25,17 +25,10 @@ def missed_findings(missed: Mapping[str, Sequence[MissedQuery]], description: De
         operation = operations.get(key)
         if operation is None or not queries:
             continue
-        yield Finding(
-            rule=RULE,
-            kind="clarity",
-            severity="info",
-            message=f"{sum(query.count for query in queries)} searches did not show it among the first.",
-            place=description.place(operation.pointer),
-            why="People ask for it in words that its description does not use.",
-            fix="Say in the summary or the description what they call it.",
-            evidence="; ".join(_said(query) for query in queries[:_SHOWN]),
-            operation=key,
-        )
+        count = sum(query.count for query in queries)
+        message = f"{count} {'search' if count == 1 else 'searches'} did not show it among the first."
+        evidence = "; ".join(_said(query) for query in queries[:_SHOWN])
+        yield finding_of(description, Hit(RULE, operation.pointer, message, evidence, key))
 
 
 def _said(query: MissedQuery) -> str:

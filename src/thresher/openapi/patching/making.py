@@ -1,7 +1,8 @@
 """Makes a patch of edits, and holds it to its promises.
 
 Invariant: what is given was read again. Its document is the old one with the edits and nothing else, its contract the
-old one's, every finding that an edit was for is gone, and none came in for it. An edit that breaks this is left out.
+old one's; every finding that an edit was for is gone, and none came in where it edits. An edit that breaks this is left
+out. Whether two operations read alike is relative to all the others, so that may change for two that nobody touched.
 """
 
 from __future__ import annotations
