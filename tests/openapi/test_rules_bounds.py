@@ -1,0 +1,174 @@
+"""Rules end soon, whatever a description says, and never raise."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.openapi.documents import described, document
+from tests.openapi.rule_cases import OWN, SHARED
+from thresher.core import InvalidInput
+from thresher.openapi import find_problems, score
+from thresher.openapi.rules import tree
+from thresher.openapi.rules.twins import twins
+
+SECONDS = 10.0
+"""On a busy machine; each takes well below one by itself."""
+CASES = [json.dumps(case.content) for case in (*SHARED.values(), *OWN.values())]
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 2**70),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=5),
+    st.sampled_from(["#", "#/paths", "array", "string"]),
+    st.lists(st.one_of(st.none(), st.text(max_size=3), st.integers(0, 2)), max_size=3),
+    st.dictionaries(
+        st.sampled_from(["$ref", "type", "enum", "items", "properties", "example", "schema", "content", "x-a", "0"]),
+        st.one_of(
+            st.none(), st.integers(0, 2), st.text(max_size=3), st.just({}), st.just(["a"]), st.just("#/components")
+        ),
+        max_size=3,
+    ),
+)
+
+
+def _spots(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in entries:
+        yield (*path, key)
+        yield from _spots(child, (*path, key))
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@given(st.sampled_from(CASES), st.data())
+def test_any_value_may_stand_anywhere(case: str, data: st.DataObject) -> None:
+    """It is found wrong, or not; nothing raises."""
+    content = json.loads(case)
+    spots = [spot for spot in _spots(content) if spot[0] not in {"openapi", "swagger"}]
+    for _ in range(data.draw(st.integers(1, 2))):
+        *way, last = data.draw(st.sampled_from(spots))
+        holder = content
+        for key in way:
+            holder = holder[key] if isinstance(holder, dict | list) and _has(holder, key) else None
+        if isinstance(holder, dict | list) and _has(holder, last):
+            holder[last] = copy.deepcopy(data.draw(VALUES))  # type: ignore[index] - its kind was looked at
+
+    description = described(content)
+    findings = find_problems(description)
+
+    assert 0 < score(findings, description).whole.value <= 100
+
+
+def _has(holder: Any, key: str | int) -> bool:
+    return key in holder if isinstance(holder, dict) else isinstance(key, int) and key < len(holder)
+
+
+def _chain(length: int) -> dict[str, Any]:
+    """Each schema has the next twice, so that all of it written out doubles with each."""
+    named = [{"$ref": f"#/components/schemas/S{number + 1}"} for number in range(length)]
+    schemas: dict[str, Any] = {
+        f"S{number}": {"type": "object", "anyOf": [ref, ref], "example": {}} for number, ref in enumerate(named)
+    }
+    return schemas | {f"S{length}": {"type": "string"}}
+
+
+def _wheel(count: int) -> dict[str, Any]:
+    """Each schema has all others."""
+    names = [f"S{number}" for number in range(count)]
+    every = {name: {"$ref": f"#/components/schemas/{name}"} for name in names}
+    return {name: {"type": "object", "properties": every, "example": {}} for name in names}
+
+
+def _pattern(pattern: str) -> dict[str, Any]:
+    return {"A": {"type": "string", "pattern": pattern, "example": "a" * 5_000 + "!"}}
+
+
+@pytest.mark.parametrize(
+    "schemas",
+    [
+        _chain(25),
+        _wheel(60),
+        _pattern("^(a+)+$"),
+        _pattern("^(a|a)*\\1$"),
+        _pattern("a{1,1000}{1,1000}{1,1000}"),
+        {"A": {"type": "array", "items": {"type": "integer"}, "example": ["x"] * 100_000}},
+        {f"S{number}": {"$ref": f"#/components/schemas/S{number + 1}"} for number in range(3_000)},
+        {f"S{n}": {"$ref": "#" + f"/components/schemas/S{n + 1}" * 3} for n in range(60)} | {"S60": {}},
+        {"A": {"enum": [json.loads("[" * 150 + "]" * 150)] * 2}},
+    ],
+    ids=[
+        "doubling",
+        "wheel",
+        "nested-repeats",
+        "backreference",
+        "counted",
+        "long-example",
+        "long-chain",
+        "steps",
+        "deep",
+    ],
+)
+def test_a_hostile_schema_costs_little(schemas: dict[str, Any]) -> None:
+    """What would take too long is left out."""
+    description = described(document(components={"schemas": schemas}))
+    started = time.process_time()
+
+    find_problems(description)
+
+    assert time.process_time() - started < SECONDS
+
+
+def test_many_like_operations_are_compared_in_time() -> None:
+    """Not each with each."""
+    paths = {
+        f"/thing{number}": {
+            "get": {"description": f"Returns the thing with number {number} of all the things", "responses": {}}
+        }
+        for number in range(2_000)
+    }
+    description = described(document(paths))
+    started = time.process_time()
+
+    findings = find_problems(description, kinds=("clarity",))
+
+    assert time.process_time() - started < SECONDS
+    assert len({each.operation for each in findings}) == 2_001
+
+
+def test_a_document_that_is_wrong_everywhere_is_not_told_of_at_length() -> None:
+    """Its shape has a limited number of findings."""
+    description = described(document({f"/a{number}": {"get": {"x": 1}} for number in range(2_000)}))
+
+    findings = [each for each in find_problems(description) if each.rule == "oas3-schema"]
+
+    assert 500 <= len(findings) <= 40_000
+
+
+def test_a_description_of_too_many_parts_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what to do."""
+    monkeypatch.setattr(tree, "NODES", 10)
+
+    with pytest.raises(InvalidInput, match="too many to look for problems") as refused:
+        find_problems(described(document({f"/a{number}": {} for number in range(20)})))
+
+    assert "Split it" in refused.value.hint
+
+
+def test_twins_are_the_same_words_or_nearly_so() -> None:
+    """Rare words tell texts apart, frequent ones do not."""
+    common = [frozenset({"list", "all", "the", "open", f"thing{number}", f"group{number}"}) for number in range(50)]
+    texts = [*common, common[0] | {"list"}, common[1] | {"also"}, frozenset({"list"}), frozenset({"list"})]
+
+    found = dict(twins(texts))
+
+    assert found[0] == [50]
+    assert found[50] == [0]
+    assert set(found) <= {0, 1, 50, 51}
