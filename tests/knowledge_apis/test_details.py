@@ -93,7 +93,7 @@ def explained(budget: int, description: Description = WHOLE) -> EndpointAnswer:
 
 
 @given(budget=st.integers(1, 8_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_content_never_costs_more_than_the_budget(budget: int) -> None:
     """However small it is, and something is always said."""
     answer = explained(budget)
@@ -103,7 +103,7 @@ def test_the_content_never_costs_more_than_the_budget(budget: int) -> None:
 
 
 @given(text=st.text(max_size=300), budget=st.integers(1, 600))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_any_text_of_a_description_keeps_to_the_budget(text: str, budget: int) -> None:
     """Emoji, marks that combine, and signs that no token holds."""
     answer = explained(budget, described(description=text, operationId=text, responses={"200": {"description": text}}))
