@@ -21,6 +21,8 @@ HOSTILE: list[dict[str, Any]] = [
     {"allOf": [{"allOf": [{"allOf": [7, None, "x", []]}]}], "oneOf": {"a": 1}, "type": ["weird", 3]},
     {"type": "integer", "multipleOf": 0, "minimum": "low", "maximum": float("1e308")},
     {"type": "number", "minimum": 10, "maximum": 1, "exclusiveMaximum": 0},
+    {"type": "number", "multipleOf": 1e-300, "minimum": 1e300},
+    {"type": "integer", "minimum": 10**390, "exclusiveMaximum": -(10**390)},
 ]
 
 
@@ -212,6 +214,28 @@ def test_what_no_value_can_satisfy_gives_a_value_all_the_same() -> None:
 def test_hostile_and_malformed_schemas_cost_little_and_raise_nothing(schema: dict[str, Any]) -> None:
     """Patterns that never end, sizes beyond memory, keywords of wrong types."""
     value = example_of(described({}), schema)
+
+    assert len(json.dumps(value)) < 100_000
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"allOf": [ref("NEXT"), ref("NEXT")]},
+        {"oneOf": [ref("NEXT"), {"anyOf": [ref("NEXT"), ref("NEXT")]}]},
+        {"type": "object", "required": ["a", "b"], "properties": {"a": ref("NEXT"), "b": ref("NEXT")}},
+        {"allOf": [{"properties": {"a": ref("NEXT")}}, {"properties": {"a": ref("NEXT")}}], "required": ["a"]},
+        {"type": "array", "minItems": 20, "items": ref("NEXT")},
+    ],
+    ids=["allOf", "oneOf", "required", "both", "items"],
+)
+def test_schemas_that_double_at_every_step_are_neither_written_out_nor_checked(schema: dict[str, Any]) -> None:
+    """Sixty short schemas would ask for more looks than there is time for, and no checker can be stopped."""
+    text = json.dumps(schema)
+    schemas: dict[str, Any] = {f"S{number}": json.loads(text.replace("NEXT", f"S{number + 1}")) for number in range(60)}
+    description = described({**schemas, "S60": {"type": "string"}})
+
+    value = best_example(description, ref("S0"), {"a": {"a": {}}}, direction="request")
 
     assert len(json.dumps(value)) < 100_000
 

@@ -246,8 +246,11 @@ class Builder:
         wanted = min(wanted, most if isinstance(most, int) else wanted, _ITEMS)
         items = shape.keywords.get("items", {})
         if len(made) < wanted and items is not False:
+            before = self._nodes
             one = self._value((items,), (*at, len(made)), level, opened, _singular(name))
-            made += [] if isinstance(one, _Cut) else list(_copies(one, wanted - len(made)))
+            count = max(1, min(wanted - len(made), (_MOST - before) // (self._nodes - before or 1)))
+            self._nodes += (count - 1) * (self._nodes - before)
+            made += [] if isinstance(one, _Cut) else list(_copies(one, count))
         return [value for value in made if not isinstance(value, _Cut)]
 
 

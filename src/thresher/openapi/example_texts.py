@@ -20,6 +20,8 @@ _parser: Any = importlib.import_module("re._parser")
 _LONGEST: Final = 2_000
 """Characters that a text is filled up to at most."""
 _LONGEST_PATTERN: Final = 500
+_FARTHEST: Final = 1e300
+"""Of numbers that are reckoned with; beyond, reckoning comes to infinity."""
 CONTENTS: Final = "(contents of a file)"
 """Stands for what a file holds."""
 _FORMATS: Final[Mapping[str, str]] = {
@@ -80,7 +82,14 @@ def _named(name: str) -> str:
 
 
 def number_of(keywords: Mapping[str, Json], *, whole: bool) -> int | float:
-    """A number within the bounds that a schema sets, the one nearest to 1."""
+    """A number within the bounds that a schema sets, the one nearest to 1; 1 where they are beyond reckoning."""
+    try:
+        return _number_within(keywords, whole=whole)
+    except OverflowError:
+        return 1
+
+
+def _number_within(keywords: Mapping[str, Json], *, whole: bool) -> int | float:
     low, high = _bound(keywords, "minimum", "exclusiveMinimum"), _bound(keywords, "maximum", "exclusiveMaximum")
     step = keywords.get("multipleOf")
     unit = step if is_number(step) and step > 0 else 1 if whole else None
@@ -112,7 +121,7 @@ def _bound(keywords: Mapping[str, Json], key: str, strict: str) -> tuple[float, 
 
 def is_number(value: Json) -> TypeGuard[int | float]:
     """Whether a value is a number that can be reckoned with."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _FARTHEST
 
 
 def _count(value: Json, default: int) -> int:

@@ -10,6 +10,7 @@ from typing import Final, Literal, TypeAlias, cast
 
 import jsonschema_rs
 
+from thresher.openapi.check_costs import MOST, Costs
 from thresher.openapi.description import Description
 from thresher.openapi.records import Json
 from thresher.openapi.references import reference_of
@@ -21,6 +22,8 @@ _MOST: Final = 2_000
 """Schemas that come with one; those beyond let anything through."""
 _LARGEST: Final = 100_000
 """Schemas in schemas, all of them together; likewise."""
+_LOOKS: Final = 5_000
+"""Looks at a value all of whose errors are taken; else the first is enough, for each holds a copy of its part."""
 _TYPES: Final = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
 _HELD_BACK: Final[Mapping[Direction, str]] = {"request": "readOnly", "response": "writeOnly"}
 
@@ -35,17 +38,31 @@ class Check:
     """
 
     def __init__(self, description: Description, schema: Json, direction: Direction) -> None:
-        self._validator = _compiled(standalone(description, schema, direction))
+        plain = standalone(description, schema, direction)
+        self._costs = Costs(plain)
+        self._validator = _compiled(plain)
 
     def fails_at(self, value: Json) -> tuple[str | int, ...] | None:
-        """Where a value is not what is asked for, the deepest such place; None where it is."""
-        if self._validator is None:
+        """Where a value is not what is asked for, the deepest such place; None where it is, or cannot be checked."""
+        looks = self._costs.of(value)
+        if self._validator is None or looks > MOST or self._validator.is_valid(value):
             return None
+        if looks > _LOOKS:
+            return _first(self._validator, value)
         return max((tuple(error.instance_path) for error in self._validator.iter_errors(value)), key=len, default=None)
 
     def fits(self, value: Json) -> bool:
         """Whether a value is what is asked for; a schema that cannot be checked lets every value through."""
-        return self._validator is None or self._validator.is_valid(value)
+        return self._validator is None or self._costs.of(value) > MOST or self._validator.is_valid(value)
+
+
+def _first(validator: jsonschema_rs.Draft202012Validator, value: Json) -> tuple[str | int, ...] | None:
+    """The first place where a value is not what is asked for."""
+    try:
+        validator.validate(value)
+    except jsonschema_rs.ValidationError as error:
+        return tuple(error.instance_path)
+    return None
 
 
 def standalone(description: Description, schema: Json, direction: Direction) -> Json:

@@ -15,6 +15,8 @@ from thresher.openapi.shapes import shape_of
 
 _NAMED: Final = 5
 _CLIP: Final = 70
+_DEEPEST: Final = 3
+"""Lists in lists that words follow; a list may hold itself."""
 _PLACES: Final = {"path": "in the path", "query": "in the query", "header": "as header", "cookie": "as cookie"}
 
 
@@ -27,11 +29,11 @@ def facts_of(operation: Operation, description: Description) -> Iterator[str]:
     yield from _scopes(operation)
 
 
-def schema_words(schema: Json, description: Description) -> str:
+def schema_words(schema: Json, description: Description, level: int = 0) -> str:
     """What a schema asks for in a few words, such as ``a list of `Pet` ``; empty where it says nothing."""
     shape = shape_of(description, schema)
     if shape.type == "array":
-        items = schema_words(shape.keywords.get("items"), description)
+        items = schema_words(shape.keywords.get("items"), description, level + 1) if level < _DEEPEST else ""
         return f"a list of {items}" if items else "a list"
     if shape.name:
         return f"`{shape.name}`"
