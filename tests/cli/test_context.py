@@ -1,4 +1,4 @@
-"""`thresher prompt` and `thresher context`: what they print, and their exit codes."""
+"""`thresher prompt`, `thresher context` and `thresher ask`: what they print, and their exit codes."""
 
 from __future__ import annotations
 
@@ -61,3 +61,26 @@ def test_bad_questions_are_told_in_one_line(command: Command) -> None:
         assert ended.code == 2
         assert ended.out == ""
         assert "Traceback" not in ended.err
+
+
+def test_an_answer_is_printed_and_a_conversation_goes_on(command: Command) -> None:
+    """For people the text, and how to go on; for programs the record."""
+    people = command("ask", "how do I add a watcher?")
+    programs = command("ask", "how do I add a watcher?", "--context", "we use Jira", "--json")
+    session = programs.json["session_id"]
+    on = command("ask", "-s", session, "and the one to delete it?", "--json")
+
+    assert people.code == programs.code == on.code == 0
+    assert "thresher apis add NAME SOURCE" in people.out
+    assert people.err.startswith("(go on with: --session ")
+    assert set(programs.json) == {"query", "intent", "response", "session_id"}
+    assert on.json["session_id"] == session
+
+
+def test_a_question_that_is_none_ends_with_its_code(command: Command) -> None:
+    """Blank, or in a conversation that nobody has."""
+    blank = command("ask", " ")
+    unknown = command("ask", "more", "--session", "nobody-has-this")
+
+    assert (blank.code, unknown.code) == (2, 3)
+    assert "new one" in unknown.err
