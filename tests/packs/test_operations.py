@@ -92,6 +92,7 @@ def test_an_operation_is_one_line_of_json() -> None:
             "search",
             (found(title=FORGED),),
             total=34,
+            providers=("jira",),
             cursor="c2",
             degraded="no encoder",
             notes=("only jira",),
@@ -110,7 +111,9 @@ def test_an_operation_is_one_line_of_json() -> None:
 @pytest.mark.parametrize("count", [1, 20, 50])
 def test_all_operations_of_a_page_stand_within_the_budget(count: int) -> None:
     """Fewer words each rather than fewer operations."""
-    answer = FoundEndpoints("watch", "search", tuple(found(number) for number in range(count)), total=count)
+    answer = FoundEndpoints(
+        "watch", "search", tuple(found(number) for number in range(count)), total=count, providers=("jira",)
+    )
     text = endpoints_text(answer)
 
     assert len(data(text)) == count
@@ -120,7 +123,9 @@ def test_all_operations_of_a_page_stand_within_the_budget(count: int) -> None:
 
 def test_a_budget_that_is_too_small_says_what_is_missing() -> None:
     """Where not even the shortest form of all fits."""
-    answer = FoundEndpoints("watch", "search", tuple(found(number) for number in range(50)), total=50)
+    answer = FoundEndpoints(
+        "watch", "search", tuple(found(number) for number in range(50)), total=50, providers=("jira",)
+    )
     text = endpoints_text(answer, budget=700)
 
     assert count_tokens(text) <= 700
@@ -129,13 +134,14 @@ def test_a_budget_that_is_too_small_says_what_is_missing() -> None:
 
 def test_tags_and_nothing_have_forms_of_their_own() -> None:
     """A list of tags to go on with; a way out where nothing fits."""
-    tags = FoundEndpoints("", "browse", tags=(TagCount("jira", "Issues", FORGED, 40),), total=120)
+    tags = FoundEndpoints("", "browse", tags=(TagCount("jira", "Issues", FORGED, 40),), total=120, providers=("jira",))
 
     text = endpoints_text(tags)
 
     assert (data(text)[0]["tag"], data(text)[0]["operations"]) == ("Issues", 40)
     assert "1 tag of 120" in text
-    assert "no operation fits" in endpoints_text(FoundEndpoints("x", "search"))
+    assert "thresher apis add" in endpoints_text(FoundEndpoints("x", "search"))
+    assert "no operation fits" in endpoints_text(FoundEndpoints("x", "search", providers=("jira",)))
 
 
 def test_an_operation_in_full_cannot_close_its_block() -> None:

@@ -54,6 +54,8 @@ def removed(answer: Row) -> RenderableType:
 
 def found_endpoints(answer: Row) -> RenderableType:
     """Operations or tags, then how to go on."""
+    if not answer["providers"]:
+        return Text("No API is there that could be searched: thresher apis list, thresher apis add NAME SOURCE", "bold")
     if answer["tags"]:
         body = [_tags(answer["tags"])]
     else:

@@ -46,6 +46,8 @@ def endpoints_text(found: FoundEndpoints, budget: int = SEARCH_BUDGET) -> str:
     """One line an operation, in the fullest form in which all of them fit; tags where those were listed."""
     if found.tags:
         return _block(f"{_many(len(found.tags), 'tag')} of {found.total}", map(_tag, found.tags), _after(found), budget)
+    if not found.providers:
+        return "There is no API that could be searched. A person adds one: thresher apis add NAME SOURCE"
     if not found.endpoints:
         return _block("no operation fits", (), [*_after(found), "other words, or list_api_providers, may help"], budget)
     title = f"{len(found.endpoints)} of {_many(found.total, 'operation')}"
