@@ -101,10 +101,8 @@ class Intake:
         values: dict[str, Any] = {"synced_at": queries.NOW}
         if same is not None:
             values |= {"etag": same.seen.etag, "modified": same.seen.modified}
-        if one.state == "failed":
-            values |= {"state": "ready", "failure": ""}
         await queries.set_version(link, caller.tenant, one.id, **values)
-        if one.wanted or self._syncing.is_due(one):
+        if one.state == "failed" or one.wanted or self._syncing.is_due(one):
             await self.defer(link, caller, one.id)
 
     async def defer(self, link: AsyncConnection, caller: Caller, version: int) -> None:
