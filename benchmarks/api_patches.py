@@ -103,10 +103,11 @@ def _kept(before: Description, patch: Patch, after: Description) -> dict[str, bo
 
 
 def _near(finding: Any, before: Description, patch: Patch) -> bool:
-    """Whether a finding is about what a patch sets, or about an operation that it changes."""
-    places = [each.pointer for each in before.operations if each.key == finding.operation]
-    return any(edit.pointer.startswith(f"{place}/") for place in places for edit in patch.edits) or any(
-        edit.pointer.startswith(finding.place.pointer) for edit in patch.edits
+    """Whether a finding is at what a patch sets, or about an operation whose words it sets."""
+    places = {each.pointer for each in before.operations if each.key == finding.operation}
+    return any(
+        edit.pointer.rpartition("/")[0] in places or f"{edit.pointer}/".startswith(f"{finding.place.pointer}/")
+        for edit in patch.edits
     )
 
 
