@@ -168,6 +168,18 @@ def test_words_of_a_description_stay_in_their_place() -> None:
     assert sum(line.startswith("```") for line in lines) % 2 == 0
 
 
+@pytest.mark.parametrize(
+    "unseen", ["\x1b[31m", "\x7f", "\u202e", "\u2028", "\u200b", "\u00ad", "\U000e0041"], ids=ascii
+)
+def test_characters_that_nobody_sees_are_written_out(unseen: str) -> None:
+    """Wherever a description has them: a terminal would obey them, and a model read what no person sees."""
+    text = f"a{unseen}b"
+    body = {"content": {"application/json": {"example": {text: text}}}}
+    answer = explained(8_000, described(description=text, operationId=text, requestBody=body))
+
+    assert unseen[0] not in answer.content
+
+
 def test_a_value_with_backticks_is_fenced_by_more_of_them() -> None:
     """An example cannot end its own block."""
     body = {"content": {"text/plain": {"example": "```\n# Owned\n````"}}}

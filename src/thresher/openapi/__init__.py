@@ -6,6 +6,7 @@ Uses: core.
 """
 
 from thresher.openapi.calls import base_of, call_of, finite, parameter_example, sent_content
+from thresher.openapi.characters import UNSEEN, visible
 from thresher.openapi.credentials import auth_of
 from thresher.openapi.description import Description, read_description
 from thresher.openapi.examples import best_example, checked_example, example_of
@@ -44,6 +45,7 @@ __all__ = [
     "LIMITS",
     "MISSING",
     "RULES",
+    "UNSEEN",
     "Body",
     "Check",
     "Content",
@@ -97,4 +99,5 @@ __all__ = [
     "suggest_edits",
     "tips_of",
     "type_of",
+    "visible",
 ]

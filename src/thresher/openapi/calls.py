@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 from urllib.parse import quote
 
+from thresher.openapi.characters import UNSEEN
 from thresher.openapi.credentials import Credential, credentials_of, header_name
 from thresher.openapi.description import Description
 from thresher.openapi.examples import best_example
@@ -19,7 +20,7 @@ from thresher.openapi.records import Body, Content, Json, Operation, Parameter
 
 PLACEHOLDER: Final = "https://api.example.com"
 _ABSOLUTE: Final = re.compile(r"https?://[^\s/]", re.IGNORECASE)
-_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_BREAKS: Final = str.maketrans("", "", "\n\t")
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
@@ -153,7 +154,7 @@ def _scalar(value: Json) -> str:
 
 def _clean(text: str) -> str:
     """Text without control characters."""
-    return _CONTROL.sub("", text)
+    return UNSEEN.sub("", text).translate(_BREAKS)
 
 
 def finite(value: Json) -> Json:

@@ -1,7 +1,8 @@
-"""Characters that a description must not hold, because nothing that takes it further could."""
+"""Characters that a description must not hold, because nothing that takes it further could, or that nobody sees."""
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Final, cast
 
@@ -14,6 +15,17 @@ _ESCAPED: Final = re.compile(r"\\(?:0|x00|u0000|U00000000|u[dD][89a-fA-F][0-9a-f
 _BAD: Final = re.compile("[\0\ud800-\udfff]")
 _UNREADABLE: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 """What libyaml does not take."""
+
+UNSEEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+"""Characters that change how a text is shown, or are not shown, and are no line break and no tab."""
+
+
+def visible(text: str) -> str:
+    """The text, in which characters that nobody sees are written as escapes of JSON."""
+    return UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1].replace("\x7f", "\\u007f"), text)
 
 
 def readable(text: str, notes: Notes) -> str:

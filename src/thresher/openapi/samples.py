@@ -7,13 +7,13 @@ for, and never as code. Credentials are named by variables of the environment.
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
 from urllib.parse import urlencode
 
 from thresher.openapi.calls import Call
+from thresher.openapi.characters import UNSEEN, visible
 from thresher.openapi.credentials import Credential
 from thresher.openapi.example_texts import CONTENTS
 from thresher.openapi.records import Json
@@ -22,8 +22,6 @@ _LARGE: Final = 1_500
 """Characters of a body that stands in the code itself; a larger one is read from a file."""
 _FILE: Final = "request.json"
 _UPLOAD: Final = "example.bin"
-_UNSEEN: Final = re.compile("[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-"""Characters that change how a line is shown; JSON may write them by their numbers."""
 _WIDTH: Final = 80
 
 
@@ -205,9 +203,9 @@ def _is_file(value: str) -> bool:
 
 def _json(value: Json) -> str:
     text = json.dumps(value, ensure_ascii=False, indent=2 if isinstance(value, (dict, list)) else None)
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return visible(text)
 
 
 def _quoted(text: str) -> str:
-    """One argument of a shell, whatever is in it."""
-    return shlex.quote(text.replace("\0", ""))
+    """One argument of a shell, whatever is in it, without characters that nobody sees."""
+    return shlex.quote(UNSEEN.sub("", text))

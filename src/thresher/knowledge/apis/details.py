@@ -19,13 +19,15 @@ from thresher.embedding import count_tokens
 from thresher.knowledge.apis.details_parts import Parts
 from thresher.knowledge.apis.details_said import TITLES, Part, Said, Section
 from thresher.knowledge.apis.models import DEFAULT_BUDGET, EndpointAnswer, FoundEndpoint
-from thresher.openapi import Description, Operation
+from thresher.openapi import Description, Operation, visible
 
 BUDGET_CAP: Final = 100_000
 _RESERVE: Final = 90
 """Tokens for naming what is left out, at most."""
 _LEAST: Final = 8
 """A part costs at least so many tokens."""
+_MISSES: Final = 20
+"""Parts of a group that are written to see whether they fit; where so many do not, the others are not tried."""
 _SHARE: Final = 0.5
 """Of what room is left, an example may take so much while it has a smaller form."""
 _NAMED: Final = 10
@@ -113,7 +115,7 @@ class _Page:
 
     def __init__(self, head: str, budget: int) -> None:
         self._budget = budget
-        self._head = cut_to(head, budget)
+        self._head = cut_to(visible(head), budget)
         self._room = budget - count_tokens(self._head) - min(_RESERVE, budget // 5)
         self._taken: list[tuple[Part, str]] = []
         self._sections: set[Section] = {Section.HEAD, Section.ABOUT}
@@ -123,26 +125,28 @@ class _Page:
     def fill(self, parts: Iterable[Part]) -> None:
         """Take what finds room, in the order given."""
         for part in parts:
-            if self._room < _LEAST or not self._take(part):
-                self._left[part.group].append(part.name)
+            left = self._left[part.group]
+            if self._room < _LEAST or len(left) >= _MISSES or not self._take(part):
+                left.append(visible(part.name))
 
     def _take(self, part: Part) -> bool:
         title = 0 if part.section in self._sections else count_tokens(TITLES[part.section]) + 3
         for number, form in enumerate(part.forms):
             said = form()
-            cost = count_tokens(said.text) + 1 + title
+            text = visible(said.text)
+            cost = count_tokens(text) + 1 + title
             last = number == len(part.forms) - 1
             if cost <= (self._room if last else self._room * _SHARE):
                 self._room -= cost
                 self._sections.add(part.section)
-                self._taken.append((part, said.text))
+                self._taken.append((part, text))
                 self.data.add(said)
                 return True
         return False
 
     def left_out(self) -> tuple[str, ...]:
         """What was left out, by group, and how to get it."""
-        groups = [_named(group, names) for group, names in self._left.items()]
+        groups = [_named(group, names) for group, names in self._left.items() if names]
         if not groups:
             return ()
         return (*groups, f"For more, ask again with a larger budget, such as {min(2 * self._budget, BUDGET_CAP)}.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from itertools import islice
 from typing import Any, Final
 
 from thresher.knowledge.apis.details_said import Part, Said, Section, fenced, fenced_text, opening_of, quoted
@@ -39,6 +40,8 @@ from thresher.openapi import (
 )
 
 _SAID: Final = 240
+_LINES: Final = 300
+"""Properties of a schema that are told."""
 _SUCCESS: Final = ("2", "3")
 
 
@@ -253,5 +256,7 @@ class Parts:
 
     def _schema(self, ref: str) -> Said:
         schema, name = self._description.resolve(ref), name_of(ref)
-        lines = [f"### {one_line(name, 120)}", *(f"- {line}" for line in lines_of(self._description, schema))]
+        said = list(islice(lines_of(self._description, schema), _LINES + 1))
+        more = ["- and more"] if len(said) > _LINES else []
+        lines = [f"### {one_line(name, 120)}", *(f"- {line}" for line in said[:_LINES]), *more]
         return Said("\n".join(lines), "schemas", (name, finite(brief_schema(schema))))
