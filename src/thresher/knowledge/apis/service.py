@@ -273,6 +273,8 @@ class ApiService:
         try:
             name, unknown = named(await self._shelf.directory(caller), provider).name, None
         except NotFound as error:
+            if not provider.isprintable():  # nothing was ever called so, and no store takes it
+                raise
             name, unknown = provider, error
         report = await measure_usage(self._database, caller, name, time_range, metrics)
         if unknown is not None and len(report.no_data) == len(set(metrics) or METRICS):

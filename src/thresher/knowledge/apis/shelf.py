@@ -7,6 +7,7 @@ can be out of date; all of it together is bounded. Who sees what is asked of the
 from __future__ import annotations
 
 import asyncio
+import re
 import zlib
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ _MOST_OPERATIONS: Final = 50_000
 """About 60 MB; the operations of one version are kept however many."""
 _MOST_TEXT: Final = 12 << 20
 """Bytes of the sources of the descriptions that are kept read: 8 to 17 times as much memory."""
+_ID: Final = re.compile(r"op_[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class Shelf:
 
     async def located(self, caller: Caller, endpoint: str) -> tuple[Located, ...]:
         """The operations that go by an id, of all providers that the caller sees, active or not."""
+        if not _ID.fullmatch(endpoint):
+            return ()
         holding = await queries.holders(self._database, caller.tenant, endpoint)
         if not holding:
             return ()
