@@ -73,11 +73,20 @@ def _has(holder: Any, key: str | int) -> bool:
 
 def _chain(length: int) -> dict[str, Any]:
     """Each schema has the next twice, so that all of it written out doubles with each."""
-    named = [{"$ref": f"#/components/schemas/S{number + 1}"} for number in range(length)]
-    schemas: dict[str, Any] = {
-        f"S{number}": {"type": "object", "anyOf": [ref, ref], "example": {}} for number, ref in enumerate(named)
-    }
-    return schemas | {f"S{length}": {"type": "string"}}
+    schemas: dict[str, Any] = {f"S{length}": {"type": "string"}}
+    for number in range(length):
+        following = {"$ref": f"#/components/schemas/S{number + 1}"}
+        schemas[f"S{number}"] = {"type": "object", "anyOf": [following, following]}
+    schemas["S0"]["example"] = schemas[f"S{length - 12}"]["example"] = {}
+    return schemas
+
+
+def _again(depth: int) -> dict[str, Any]:
+    """Each schema asks what the one in it left over."""
+    schema: dict[str, Any] = {"properties": {"a": {}}}
+    for _ in range(depth):
+        schema = {"unevaluatedProperties": False, "allOf": [schema]}
+    return {"A": {**schema, "type": "object", "example": {"a": 1}}}
 
 
 def _wheel(count: int) -> dict[str, Any]:
@@ -95,6 +104,7 @@ def _pattern(pattern: str) -> dict[str, Any]:
     "schemas",
     [
         _chain(25),
+        _again(40),
         _wheel(60),
         _pattern("^(a+)+$"),
         _pattern("^(a|a)*\\1$"),
@@ -106,6 +116,7 @@ def _pattern(pattern: str) -> dict[str, Any]:
     ],
     ids=[
         "doubling",
+        "again",
         "wheel",
         "nested-repeats",
         "backreference",
@@ -118,7 +129,7 @@ def _pattern(pattern: str) -> dict[str, Any]:
 )
 def test_a_hostile_schema_costs_little(schemas: dict[str, Any]) -> None:
     """What would take too long is left out."""
-    description = described(document(components={"schemas": schemas}))
+    description = described(document(version="3.1.0", components={"schemas": schemas}))
     started = time.process_time()
 
     find_problems(description)
@@ -126,13 +137,13 @@ def test_a_hostile_schema_costs_little(schemas: dict[str, Any]) -> None:
     assert time.process_time() - started < SECONDS
 
 
-def test_many_like_operations_are_compared_in_time() -> None:
-    """Not each with each."""
+@pytest.mark.parametrize("many", ["the thing with number {} of all", "one thing of all that there are"])
+def test_many_like_operations_are_compared_in_time(many: str) -> None:
+    """Not each with each, and the evidence names a few."""
+    texts = [f"Returns {many.format(number)}" for number in range(2_000)]
     paths = {
-        f"/thing{number}": {
-            "get": {"description": f"Returns the thing with number {number} of all the things", "responses": {}}
-        }
-        for number in range(2_000)
+        f"/thing{number}": {"get": {"summary": text, "description": text, "responses": {}}}
+        for number, text in enumerate(texts)
     }
     description = described(document(paths))
     started = time.process_time()
@@ -141,15 +152,16 @@ def test_many_like_operations_are_compared_in_time() -> None:
 
     assert time.process_time() - started < SECONDS
     assert len({each.operation for each in findings}) == 2_001
+    assert max(len(each.evidence) for each in findings) < 100
 
 
 def test_a_document_that_is_wrong_everywhere_is_not_told_of_at_length() -> None:
     """Its shape has a limited number of findings."""
-    description = described(document({f"/a{number}": {"get": {"x": 1}} for number in range(2_000)}))
+    description = described(document({f"/a{number}": {"get": {"x": 1}} for number in range(600)}))
 
     findings = [each for each in find_problems(description) if each.rule == "oas3-schema"]
 
-    assert 500 <= len(findings) <= 40_000
+    assert 500 <= len(findings) <= 3_000
 
 
 def test_a_description_of_too_many_parts_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,8 +179,8 @@ def test_twins_are_the_same_words_or_nearly_so() -> None:
     common = [frozenset({"list", "all", "the", "open", f"thing{number}", f"group{number}"}) for number in range(50)]
     texts = [*common, common[0] | {"list"}, common[1] | {"also"}, frozenset({"list"}), frozenset({"list"})]
 
-    found = dict(twins(texts))
+    found = {each.place: (each.others, each.count) for each in twins(texts)}
 
-    assert found[0] == [50]
-    assert found[50] == [0]
+    assert found[0] == ((50,), 1)
+    assert found[50] == ((0,), 1)
     assert set(found) <= {0, 1, 50, 51}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Operation
 from thresher.openapi.rules.hits import Hit, clipped
 from thresher.openapi.rules.subject import Subject
-from thresher.openapi.rules.twins import twins
+from thresher.openapi.rules.twins import NAMED, twins
 from thresher.openapi.rules.wordings import initials_in, plain, telling, words_of
 
 SHORT: Final = 4
@@ -76,16 +76,16 @@ def check_likeness(subject: Subject) -> Iterator[Hit]:
         if operation.summary.strip():
             by_summary.setdefault(" ".join(words_of(operation.summary)), []).append(operation)
     for members in by_summary.values():
+        first = members[: NAMED + 1]
         for operation in members if len(members) > 1 else ():
             pointer = join(operation.pointer, "summary")
-            others = [each.key for each in members if each is not operation]
-            yield Hit(
-                "summary-not-unique", pointer, "Another operation has this summary.", _named(others), operation.key
-            )
-    for place, others in twins([_said(operation) for operation in operations]):
-        operation = operations[place]
+            message = "Another operation has this summary."
+            evidence = _named([each for each in first if each is not operation], len(members) - 1)
+            yield Hit("summary-not-unique", pointer, message, evidence, operation.key)
+    for found in twins([_said(operation) for operation in operations]):
+        operation = operations[found.place]
         field = "description" if operation.description else "summary"
-        evidence = _named([operations[other].key for other in others])
+        evidence = _named([operations[other] for other in found.others], found.count)
         message = "The operation reads like another."
         yield Hit("near-duplicate-description", join(operation.pointer, field), message, evidence, operation.key)
 
@@ -95,9 +95,11 @@ def _said(operation: Operation) -> frozenset[str]:
     return telling(words_of(operation.summary) + words_of(operation.description)[:40])
 
 
-def _named(keys: list[str]) -> str:
-    more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
-    return ", ".join(keys[:3]) + more
+def _named(operations: Sequence[Operation], count: int) -> str:
+    """The first few of several operations, and how many more there are."""
+    named = operations[:NAMED]
+    more = f" and {count - len(named)} more" if count > len(named) else ""
+    return ", ".join(each.key for each in named) + more
 
 
 def check_parameter_wording(subject: Subject) -> Iterator[Hit]:

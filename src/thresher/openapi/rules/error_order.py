@@ -47,7 +47,7 @@ _RANKS: Final[Mapping[str, int]] = {
 _OF_TYPE: Final[Mapping[str, tuple[int, tuple[str, ...]]]] = {
     kind: (100 * group, keywords) for group, (kind, keywords) in enumerate(_GROUPS, 1) if kind
 }
-TOLD: Final = 5_000
+TOLD: Final = 1_000
 """Errors of one example that are put in order."""
 _PARTS: Final = re.compile(r"/[\w$_-]+(?:/\d+)?", re.A)
 

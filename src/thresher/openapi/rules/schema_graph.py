@@ -27,6 +27,10 @@ MOST: Final = 20_000
 """Schemas that one may consist of when every reference is written out; real ones have up to 7,400."""
 
 
+AGAIN: Final = 4
+"""Times that a checker looks at what stands in a schema with `unevaluated...`, once for each that holds another."""
+
+
 class SchemaGraph:
     """The schemas of one description, by what they name.
 
@@ -95,14 +99,17 @@ class SchemaGraph:
         tree = self._tree
         named: Counter[int] = Counter()
         own = 0
-        left = [node]
+        left = [(node, 1)]
         while left:
-            here = left.pop()
+            here, times = left.pop()
             if here in tree.references:
-                named[tree.target(here)] += 1
-            else:
-                own += 1
-                left += self._inside(here)
+                named[tree.target(here)] += times
+                continue
+            own += times
+            again = (
+                AGAIN if any(key in tree.mapping(here) for key in ("unevaluatedProperties", "unevaluatedItems")) else 1
+            )
+            left += [(each, times * again) for each in self._inside(here)]
         return own, named
 
     def _inside(self, node: int) -> Iterator[int]:

@@ -7,21 +7,40 @@ the more the fewer texts have it. Two texts as alike as asked must share one of 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 LIKE: Final = 0.9
 """Likeness from which two texts are twins."""
 WORDS: Final = 3
 """Words that a text has at least to be compared."""
+NAMED: Final = 3
+"""Twins of one text that are named."""
 COMPARED: Final = 400
 """Texts that one is compared with."""
 
 
-def twins(texts: Sequence[frozenset[str]]) -> Iterator[tuple[int, list[int]]]:
-    """The texts that have twins, each with the places of those, the most alike first."""
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """The twins of one text.
+
+    Attributes:
+        place: Of the text.
+        others: Places of the first few of its twins, the most alike first.
+        count: How many it has.
+    """
+
+    place: int
+    others: tuple[int, ...]
+    count: int
+
+
+def twins(texts: Sequence[frozenset[str]]) -> Iterator[Twins]:
+    """The texts that have twins."""
     same: dict[frozenset[str], list[int]] = {}
     for place, text in enumerate(texts):
         if len(text) >= WORDS:
@@ -29,11 +48,12 @@ def twins(texts: Sequence[frozenset[str]]) -> Iterator[tuple[int, list[int]]]:
     distinct = list(same)
     near = _near(distinct)
     for number, text in enumerate(distinct):
-        others = [place for other in near.get(number, ()) for place in same[distinct[other]]]
-        for place in same[text]:
-            found = [each for each in same[text] if each != place] + others
-            if found:
-                yield place, found
+        groups = [same[text], *(same[distinct[other]] for other in near.get(number, ()))]
+        count = sum(len(group) for group in groups) - 1
+        first = list(itertools.islice(itertools.chain.from_iterable(groups), NAMED + 1))
+        for place in same[text] if count else ():
+            others = [each for each in first if each != place]
+            yield Twins(place, tuple(others[:NAMED]), count)
 
 
 def _near(texts: Sequence[frozenset[str]]) -> dict[int, list[int]]:
