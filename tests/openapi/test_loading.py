@@ -100,6 +100,16 @@ def test_characters_that_no_store_takes_are_replaced(data: bytes) -> None:
     assert codes(description) == ["bad-character"]
 
 
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"], ids=ascii)
+def test_a_line_separator_of_unicode_breaks_no_line_of_yaml(separator: str) -> None:
+    """Editors paste it into descriptions; a reader of YAML 1.1 would take what follows for a new line."""
+    text = f"openapi: 3.0.3\ninfo:\n  description: |\n    One{separator}Two\n  title: Pets\npaths: {{}}\n"
+    description = read_description(text.encode())
+
+    assert (description.title, description.summary) == ("Pets", "One Two\n")
+    assert [(each.code, each.place.line) for each in description.problems] == [("bad-character", 4)]
+
+
 def test_json_with_a_comma_too_many_is_read_and_noted() -> None:
     """YAML allows what JSON does not."""
     description = read_description(b'{"openapi": "3.0.3", "info": {"title": "Pets",},\n "paths": {},}')

@@ -124,6 +124,14 @@ def test_line_breaks_stay_those_of_windows() -> None:
     assert after.count("\n") == after.count("\r\n")
 
 
+@pytest.mark.parametrize("sign", ["\x07", "\x1b[31m", "\u2028", "\x85"], ids=ascii)
+def test_control_characters_beside_an_edit_stay_as_they_are(sign: str) -> None:
+    """They are noted when the description is read; taking them out is not for this edit."""
+    text = YAML.replace("# The shop's", f"# The {sign} shop's")
+
+    assert changed(text, (f"{GET}/summary", "Lists orders")) == text.replace('"List"', '"Lists orders"')
+
+
 @pytest.mark.parametrize("text", [YAML.rstrip("\n"), YAML + "\n\n", YAML + "# the end", YAML + "...\n---\nother: 1\n"])
 def test_the_end_of_the_file_stays_as_it_is(text: str) -> None:
     """With or without a last line break, with blank lines, a comment or another document behind."""

@@ -13,8 +13,11 @@ REPLACED: Final = "\ufffd"
 _ESCAPED: Final = re.compile(r"\\(?:0|x00|u0000|U00000000|u[dD][89a-fA-F][0-9a-fA-F]{2})")
 """How NUL and halves of surrogate pairs are written in JSON and YAML; `\\0` only in YAML."""
 _BAD: Final = re.compile("[\0\ud800-\udfff]")
-_UNREADABLE: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-"""What libyaml does not take."""
+_UNREADABLE: Final = re.compile(
+    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+"""What libyaml does not take, and what it takes for a line break, as no reader of YAML 1.2 does."""
+_BREAKS: Final = str.maketrans("\x85\u2028\u2029", "   ")
 
 UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
@@ -28,8 +31,16 @@ def visible(text: str) -> str:
     return UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1].replace("\x7f", "\\u007f"), text)
 
 
+def legible(text: str) -> str:
+    """The text as YAML's reader takes it, character for character; see `readable`."""
+    return _UNREADABLE.sub(REPLACED, text.translate(_BREAKS))
+
+
 def readable(text: str, notes: Notes) -> str:
-    """The text as YAML's reader takes it, as long as before: control characters become U+FFFD and are noted."""
+    """The text as YAML's reader takes it, as long as before: control characters are noted.
+
+    They become U+FFFD, line separators of Unicode spaces.
+    """
     found = _UNREADABLE.search(text)
     if found is None:
         return text
@@ -37,7 +48,7 @@ def readable(text: str, notes: Notes) -> str:
     notes.add(
         "bad-character", f"Line {line} holds a control character (U+{ord(found[0]):04X}). Take it out.", line=line
     )
-    return _UNREADABLE.sub(REPLACED, text)
+    return legible(text)
 
 
 def cleaned(value: Json, text: str, notes: Notes) -> Json:

@@ -31,6 +31,8 @@ _TITLE_CHARACTERS: Final = 160
 _SCHEMAS: Final = 5
 _PROPERTIES: Final = 80
 _DEPTH: Final = 2
+_LOOKED: Final = 500
+"""Schemas that are gone through for the names of what one request carries."""
 _EVERYWHERE: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 """Properties of every object of Kubernetes, which tell none from another."""
 
@@ -145,8 +147,9 @@ def _properties(operation: Operation, description: Description) -> list[str]:
     contents = operation.body.contents[:1] if operation.body is not None else ()
     names: dict[str, None] = {}
     level: list[Json] = [content.schema for content in contents]
+    seen: set[int] = set()
     for _ in range(_DEPTH + 1):
-        found = [pair for schema in level for pair in _members(description, schema)]
+        found = [pair for schema in level for pair in _members(description, schema, seen)]
         names.update(dict.fromkeys(name for name, _ in found))
         if len(names) >= _PROPERTIES:
             break
@@ -154,11 +157,12 @@ def _properties(operation: Operation, description: Description) -> list[str]:
     return list(names)[:_PROPERTIES]
 
 
-def _members(description: Description, schema: Json, depth: int = 0) -> Iterator[tuple[str, Json]]:
-    """Properties of a schema, of the entries of a list, and of the parts of `allOf`."""
+def _members(description: Description, schema: Json, seen: set[int], depth: int = 0) -> Iterator[tuple[str, Json]]:
+    """Properties of a schema, of the entries of a list, and of the parts of `allOf`; of each schema once."""
     schema = description.follow(schema)
-    if not isinstance(schema, Mapping) or depth > _DEPTH:
+    if not isinstance(schema, Mapping) or depth > _DEPTH or id(schema) in seen or len(seen) >= _LOOKED:
         return
+    seen.add(id(schema))
     schema = cast("Mapping[str, Json]", schema)
     properties = schema.get("properties")
     if isinstance(properties, Mapping):
@@ -168,4 +172,4 @@ def _members(description: Description, schema: Json, depth: int = 0) -> Iterator
     inner = cast("list[Json]", parts) if isinstance(parts, list) else []
     for part in (*inner, schema.get("items")):
         if part is not None:
-            yield from _members(description, part, depth + 1)
+            yield from _members(description, part, seen, depth + 1)

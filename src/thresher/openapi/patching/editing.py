@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from thresher.openapi.characters import legible
 from thresher.openapi.patching.json_edits import (
     Render,
     added_in_braces,
@@ -62,7 +63,7 @@ def edit_text(text: str, form: str, edits: Iterable[Edit]) -> Edited:
     """
     edits = tuple(edits)
     wanted = wanted_tree(parent(edit.pointer) for edit in edits)
-    nodes = json_nodes(text, wanted) if form == "json" else yaml_nodes(text, wanted)
+    nodes = json_nodes(text, wanted) if form == "json" else yaml_nodes(legible(text), wanted)
     style = style_of(text, form, nodes.found.values())
     writer = BlockWriter(style)
     planned: list[Planned] = []
