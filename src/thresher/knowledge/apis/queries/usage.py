@@ -99,7 +99,7 @@ _WORDED: Final = "error = '' and mode = 'search' and query <> ''"
 _DAY: Final = "date_bin('1 day', at, timestamptz '2000-01-01 00:00:00+00')"
 
 # For one transaction: hashes of a million rows stay in memory, and no plan is compiled for longer than it runs. The
-# server believes that row-level security leaves a handful of rows, and would sort all of them, by the rules of a language.
+# server believes that row-level security leaves a handful of rows, and would sort all, by the rules of a language.
 _ROOM: Final = text("""
     select set_config('work_mem', '64MB', true), set_config('jit', 'off', true), set_config('enable_sort', 'off', true)
 """)
@@ -131,12 +131,14 @@ _QUERIES: Final = f"""
     from {_SEARCHES} and at >= :before and {_WORDED} group by query"""  # noqa: S608 - as above
 _BEST: Final = text(f"""
     with asked as materialized ({_QUERIES})
-    (select 'top', query, count, before, empty from asked where count > 0 order by count desc, query collate "C" limit {_TOP})
+    (select 'top', query, count, before, empty from asked where count > 0
+     order by count desc, query collate "C" limit {_TOP})
     union all
     (select 'rising', query, count, before, empty from asked where count > before and :grown
      order by count - before desc, query collate "C" limit {_TOP})
     union all
-    (select 'empty', query, count, before, empty from asked where empty > 0 order by empty desc, query collate "C" limit {_TOP})
+    (select 'empty', query, count, before, empty from asked where empty > 0
+     order by empty desc, query collate "C" limit {_TOP})
 """)  # noqa: S608 - as above
 # The newest rows first, so that each look ends at the first row that it meets.
 _NEWEST: Final = "order by at desc limit 1"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
+from sqlalchemy.types import TypeEngine
 
 revision = "0011"
 down_revision = "0010"
 branch_labels = None
 depends_on = None
 
+_DOUBLE: TypeEngine[float] = sa.Double()
 _TENANT_TABLES = ("api_search_log", "api_read_log")
 
 # As in the first revision: without a tenant the cast fails, so a session that forgot to set one gets an error.
@@ -74,7 +76,7 @@ def _searches() -> None:
         sa.Column("query", sa.Text(), nullable=True),
         sa.Column("providers", postgresql.ARRAY(sa.Text()), nullable=False),
         sa.Column("hits", postgresql.ARRAY(sa.BigInteger()), nullable=False),
-        sa.Column("duration_ms", sa.Double(), nullable=False),
+        sa.Column("duration_ms", _DOUBLE, nullable=False),
         sa.Column("error", sa.Text(), server_default="", nullable=False),
         sa.Column("read_rank", sa.Integer(), nullable=True),
         sa.ForeignKeyConstraint(["tenant_id"], ["tenant.id"], name="api_search_log_tenant_id_fkey", ondelete="CASCADE"),
@@ -90,7 +92,7 @@ def _reads() -> None:
         sa.Column("endpoint", sa.BigInteger(), nullable=True),
         sa.Column("operation", sa.Text(), server_default="", nullable=False),
         sa.Column("provider", sa.Text(), server_default="", nullable=False),
-        sa.Column("duration_ms", sa.Double(), nullable=False),
+        sa.Column("duration_ms", _DOUBLE, nullable=False),
         sa.Column("error", sa.Text(), server_default="", nullable=False),
         sa.ForeignKeyConstraint(["tenant_id"], ["tenant.id"], name="api_read_log_tenant_id_fkey", ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("tenant_id", "id", name="api_read_log_pkey"),
