@@ -7,6 +7,7 @@ a terminal would hide or obey is written out.
 from __future__ import annotations
 
 import datetime as dt
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ _STYLES = {"ready": "green", "failed": "red", "indexing": "bold", "waiting": "bo
 _SEVERITIES = {"error": "red", "warning": "yellow", "info": "", "hint": "dim"}
 _PROBLEMS = 10
 _WORST = 5
+_DESCRIPTION = 120
 
 
 def provider_list(providers: Sequence[Row]) -> RenderableType:
@@ -147,7 +149,7 @@ def _endpoints(endpoints: Sequence[Row]) -> RenderableType:
 
 
 def _first(one: Row) -> Text:
-    return _text(_flat(one["description"]), "dim")
+    return _text(textwrap.shorten(_flat(one["description"]), _DESCRIPTION, placeholder="..."), "dim")
 
 
 def _figures(answer: Row) -> list[Text]:
