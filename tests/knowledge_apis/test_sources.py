@@ -46,6 +46,8 @@ def test_what_is_no_source_is_refused(text: str) -> None:
         "https://user@a.example/x",
         "https://a.example/x?access_token=1",
         "http://a/?key=1",
+        "https://a.example/x?a=1;token=word",
+        "https://a.example/x;jsessionid=word/y",
     ],
 )
 def test_a_credential_in_an_address_is_refused_and_not_repeated(text: str) -> None:
@@ -153,6 +155,7 @@ async def test_redirects_are_followed_and_packed_answers_unpacked(web: Site) -> 
         (200, {"content_type": "text/html"}, b"Please sign in", InvalidInput, "page for people"),
         (200, {}, b"  \n", InvalidInput, "is empty"),
         (200, {"content_encoding": "gzip"}, b"no gzip", SourceUnavailable, "cannot be read"),
+        (200, {"content_encoding": "gzip"}, gzip.compress(b"{}")[:-9], SourceUnavailable, "breaks off"),
     ],
 )
 async def test_what_is_no_description_says_what_it_is(
@@ -186,6 +189,27 @@ async def test_what_never_ends_is_broken_off(web: Site, monkeypatch: pytest.Monk
 
     with pytest.raises(InvalidInput, match="larger than"):
         await read_source(Source(f"{web.base}/bomb.json"))
+
+
+@pytest.mark.parametrize("encoding", ["gzip, gzip", "deflate, gzip", "br"])
+async def test_what_is_packed_twice_is_not_unpacked(web: Site, encoding: str) -> None:
+    """Five kilobytes would become gigabytes at one blow."""
+    web.serves("/bomb.json", gzip.compress(gzip.compress(b" " * 100_000)), content_encoding=encoding)
+
+    with pytest.raises(InvalidInput, match="not asked for"):
+        await read_source(Source(f"{web.base}/bomb.json"))
+
+
+async def test_an_address_of_a_redirect_may_be_signed_and_is_told_to_nobody(web: Site) -> None:
+    """Downloads are often redirected to a store that wants a signature; what is kept is the address that was given."""
+    web.serves("/new.json?sig=word", TEXT)
+    web.serves("/old.json", status=302, location="/new.json?sig=word")
+    web.serves("/gone.json", status=302, location="/nothing?sig=word")
+
+    assert (await read_source(Source(f"{web.base}/old.json"))).data == TEXT
+    with pytest.raises(NotFound) as error:
+        await read_source(Source(f"{web.base}/gone.json"))
+    assert "word" not in str(error.value)
 
 
 async def test_with_a_key_only_public_addresses_are_reached(web: Site) -> None:
@@ -235,7 +259,17 @@ async def test_what_was_judged_is_what_is_connected_to(web: Site, monkeypatch: p
         ),
         *(
             (one, False)
-            for one in ("::", "fe80::1%eth0", "fc00::1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:a00:1::")
+            for one in (
+                "::",
+                "::10.0.0.1",
+                "64:ff9b:1::a00:1",
+                "fec0::1",
+                "fe80::1%eth0",
+                "fc00::1",
+                "::ffff:10.0.0.1",
+                "64:ff9b::a00:1",
+                "2002:a00:1::",
+            )
         ),
         *((one, False) for one in ("224.0.0.1", "ff02::1", "255.255.255.255", "192.0.2.1")),
     ],

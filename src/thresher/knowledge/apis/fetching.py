@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -26,6 +27,9 @@ SECONDS: Final = 60.0
 _TIMEOUT: Final = httpx.Timeout(15.0, connect=10.0)
 _REDIRECTS: Final = 5
 _ACCEPT: Final = "application/json, application/yaml, text/yaml, application/vnd.oai.openapi, */*;q=0.5"
+_PACKED: Final = frozenset({"gzip", "x-gzip"})
+_WORLD: Final = IPv6Network("2000::/3")
+"""All of IPv6 that was ever given out to the internet at large (RFC 4291); what lies beside it stays at home."""
 _TRANSLATED: Final = IPv6Network("64:ff9b::/96")
 """Addresses that a gateway translates to IPv4 (RFC 6052)."""
 _MOVED: Final = frozenset({301, 302, 303, 307, 308})
@@ -91,11 +95,11 @@ async def _fetch(source: Source, seen: Seen) -> Read:
             try:
                 answer = await client.send(request, stream=True)
             except (httpx.TransportError, httpx.InvalidURL) as error:
-                raise _unreachable(address, error) from None
+                raise _unreachable(source.location, error) from None
             try:
                 if answer.status_code not in _MOVED:
-                    return await _taken(address, answer)
-                address = _next(address, answer)
+                    return await _taken(source.location, answer)
+                address = _next(source.location, address, answer)
             finally:
                 await answer.aclose()
     raise InvalidInput(f"{source.location} is redirected too often.", hint="Give the address that it ends at.")
@@ -103,7 +107,7 @@ async def _fetch(source: Source, seen: Seen) -> Read:
 
 async def _request(client: httpx.AsyncClient, address: str, seen: Seen, *, guarded: bool) -> httpx.Request:
     url = httpx.URL(address)
-    headers = {"Accept": _ACCEPT, **seen.headers}
+    headers = {"Accept": _ACCEPT, "Accept-Encoding": "gzip", **seen.headers}
     extensions: Mapping[str, Any] = {}
     if guarded:
         # The judged address itself is connected to; name and certificate stay the host's.
@@ -137,6 +141,8 @@ def is_public(text: str) -> bool:
     """Whether an address is one of the internet at large, however it is written."""
     address = ip_address(text.partition("%")[0])
     inner = _inner(address)
+    if isinstance(address, IPv6Address) and address not in _WORLD and inner is None:
+        return False
     return address.is_global and not address.is_multicast and (inner is None or is_public(str(inner)))
 
 
@@ -150,17 +156,17 @@ def _inner(address: IPv4Address | IPv6Address) -> IPv4Address | None:
     return address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else None)
 
 
-def _next(address: str, answer: httpx.Response) -> str:
-    """Where a redirect leads."""
+def _next(source: str, address: str, answer: httpx.Response) -> str:
+    """Where a redirect leads; its address may hold a credential of its own, for it is kept and shown nowhere."""
     try:
         following = str(httpx.URL(address).join(answer.headers["location"]))
     except (KeyError, httpx.InvalidURL):
-        raise InvalidInput(f"{address} redirects to nowhere.", hint="Give the address that it ends at.") from None
+        raise InvalidInput(f"{source} redirects to nowhere.", hint="Give the address that it ends at.") from None
     if address.startswith("https:") and not following.startswith("https:"):
         raise InvalidInput(
-            f"{address} redirects to an address that is not encrypted.", hint="Give the address that it ends at."
+            f"{source} redirects to an address that is not encrypted.", hint="Give the address that it ends at."
         )
-    return checked_address(following)
+    return checked_address(following, kept=False)
 
 
 async def _taken(address: str, answer: httpx.Response) -> Read:
@@ -169,17 +175,33 @@ async def _taken(address: str, answer: httpx.Response) -> Read:
         return Read(None)
     if answer.status_code != HTTPStatus.OK:
         raise _refused(address, answer.status_code)
-    payload = bytearray()
-    try:
-        async for part in answer.aiter_bytes():
-            payload += part
-            if len(payload) > LIMITS.octets:
-                raise too_large(address)
-    except (httpx.TransportError, httpx.DecodingError, httpx.StreamError) as error:
-        raise _unreachable(address, error) from None
+    payload = await _payload(address, answer)
     _check_is_data(address, answer.headers.get("content-type", ""), payload)
     headers = answer.headers
     return Read(bytes(payload), Seen(headers.get("etag", "")[:500], headers.get("last-modified", "")[:100]))
+
+
+async def _payload(address: str, answer: httpx.Response) -> bytearray:
+    """The bytes of an answer, unpacked here: a client that unpacks by itself knows no limit."""
+    packed = answer.headers.get("content-encoding", "identity").strip().lower()
+    if packed not in {"", "identity", *_PACKED}:
+        raise InvalidInput(
+            f"{address} is packed in a way that was not asked for ({packed[:40]!r}).",
+            hint="Download the description and add the file.",
+        )
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16) if packed in _PACKED else None
+    payload = bytearray()
+    try:
+        async for part in answer.aiter_raw():
+            room = LIMITS.octets + 1 - len(payload)
+            payload += part if unpacker is None else unpacker.decompress(part, room)
+            if len(payload) > LIMITS.octets:
+                raise too_large(address)
+    except (httpx.TransportError, httpx.StreamError, zlib.error) as error:
+        raise _unreachable(address, error) from None
+    if unpacker is not None and not unpacker.eof:
+        raise _unreachable(address, EOFError("it breaks off"))
+    return payload
 
 
 def _check_is_data(address: str, media: str, payload: bytearray) -> None:

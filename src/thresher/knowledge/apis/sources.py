@@ -20,7 +20,11 @@ from thresher.core import Caller, InvalidInput, NotAllowed, NotFound, Settings
 from thresher.openapi import LIMITS
 
 _LONGEST: Final = 2_000
-_SECRET: Final = re.compile(r"token|secret|passw|api.?key|access.?key|signature|^sig$|^auth|credential|^key$", re.I)
+_SECRET: Final = re.compile(
+    r"token|secret|passw|api.?key|access.?key|signature|^sig$|^auth|credential|^key$|^jwt$|^pat$|session|bearer", re.I
+)
+_ODD: Final = re.compile(r"[\\%]|(?:^|/)\.\.(?:[^/]*)(?:/|$)")
+"""What some servers take for a step up: two dots with something behind them, a backslash, or escaped twice."""
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -82,8 +86,12 @@ def source_of(text: str, caller: Caller, settings: Settings) -> Source:
     return Source(location, caller.keyed, settings.api_sources)
 
 
-def checked_address(text: str) -> str:
+def checked_address(text: str, *, kept: bool = True) -> str:
     """An address that a description may be read at, without its fragment.
+
+    Args:
+        text: As it was given.
+        kept: Whether it will be stored and shown.
 
     Raises:
         InvalidInput: It is none, or holds a credential, which would be stored.
@@ -95,8 +103,9 @@ def checked_address(text: str) -> str:
         sound, parts = False, urlsplit("")
     if not sound:
         raise InvalidInput("The address is none.", hint="Write https://host/path, or the path of a file.")
-    secret = next((name for name, _ in parse_qsl(parts.query, keep_blank_values=True) if _SECRET.search(name)), "")
-    if parts.username is not None or parts.password is not None or secret:
+    query = parts.query.replace(";", "&") + "&" + parts.path.partition(";")[2].replace(";", "&")
+    named = any(_SECRET.search(name) for name, _ in parse_qsl(query, keep_blank_values=True))
+    if parts.username is not None or parts.password is not None or (kept and named):
         raise InvalidInput(
             "The address holds a credential, which would be stored.",
             hint="Download the description and add the file, or publish it where no sign-in is needed.",
@@ -186,9 +195,9 @@ def _is_below(location: str, prefix: str) -> bool:
     if not is_remote(prefix):
         return Path(location).is_relative_to(Path(prefix).resolve())
     here, above = urlsplit(location), urlsplit(prefix)
-    steps, base = unquote(here.path).split("/"), above.path.rstrip("/")
+    base = above.path.rstrip("/")
     same = (here.scheme, here.netloc) == (above.scheme.lower(), above.netloc.lower())
-    return same and ".." not in steps and (here.path == base or here.path.startswith(f"{base}/"))
+    return same and not _ODD.search(unquote(here.path)) and (here.path == base or here.path.startswith(f"{base}/"))
 
 
 def _refusal() -> NotAllowed:

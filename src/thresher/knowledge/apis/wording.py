@@ -17,9 +17,11 @@ from thresher.core import shortened
 from thresher.knowledge.apis.paths import literals, spaced, squeezed
 from thresher.openapi import Description, Json, Operation
 
-FORM: Final = 1
+FORM: Final = 2
 """To be raised when wordings change, so that the next sync words every operation again."""
 _LINK: Final = re.compile(r"\[([^\]\[]{0,300})\]\([^()\s]{0,500}\)")
+_HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+"""Where the encoder reads a name such as `LimitRange` as two words."""
 _MARKS: Final = re.compile(r"[*_`#>|~\\]+")
 _SENTENCE: Final = re.compile(r"(.{20,}?(?<!\be\.g)(?<!\bi\.e)[.!?])(?:\s|$)")
 _ENDING: Final = re.compile(r"(?:list|response|request|bean|dto)+$")
@@ -84,7 +86,7 @@ class Worder:
         schemas = [name.rpartition(".")[2] for name in operation.schemas[:_SCHEMAS]]
         tag = " ".join(spaced(tag) for tag in operation.tags)
         return Wording(
-            (f"{self._provider} {resources} ({tag}): {title}. {about}".strip(),),
+            (_HUMP.sub(" ", f"{self._provider} {resources} ({tag}): {title}. {about}".strip()),),
             fields={
                 "title": title,
                 "description": said,
@@ -159,11 +161,13 @@ def _properties(operation: Operation, description: Description) -> list[str]:
 
 def _members(description: Description, schema: Json, seen: set[int], depth: int = 0) -> Iterator[tuple[str, Json]]:
     """Properties of a schema, of the entries of a list, and of the parts of `allOf`; of each schema once."""
-    schema = description.follow(schema)
-    if not isinstance(schema, Mapping) or depth > _DEPTH or id(schema) in seen or len(seen) >= _LOOKED:
+    found = description.follow(schema)
+    if not isinstance(found, dict) or depth > _DEPTH or len(seen) >= _LOOKED:
+        return
+    schema = cast("dict[str, Json]", found)
+    if id(schema) in seen:
         return
     seen.add(id(schema))
-    schema = cast("Mapping[str, Json]", schema)
     properties = schema.get("properties")
     if isinstance(properties, Mapping):
         known = cast("Mapping[str, Json]", properties)
