@@ -123,6 +123,11 @@ class _Trial:
         self._edited = edited
         self._before = before
         self._after = before
+        self._places = {edit.pointer for edit in edited.done}
+        self._held: dict[str, list[str]] = {}
+        for edit in edited.done:
+            self._held.setdefault(parent(edit.pointer), []).append(edit.pointer)
+        self._operations = [each for each in description.operations if each.pointer in self._held]
 
     def failures(self, reviewer: Reviewer) -> Failures:
         """The edits to be left out; none where all is well."""
@@ -202,36 +207,28 @@ class _Trial:
             if _key(finding) not in known:
                 reason = f"`{finding.rule}` finds fault with it."
                 blamed = self._blamed([finding.place.pointer], reason) or self._of_operations(finding, reason)
-                failed = {**blamed, **failed}
+                for pointer, why in blamed.items():
+                    failed.setdefault(pointer, why)
         if not failed and self._after.score.value < self._before.score.value:
             return _all(self._edited.done, "The score would fall.")
         return failed
 
     def _of_operations(self, finding: Finding, reason: str) -> Failures:
         """The edits of the operation that a finding is about; else those of the operations that it names."""
-        own: dict[str, str] = {}
-        named: dict[str, str] = {}
-        for operation in self._description.operations:
-            if operation.key == finding.operation:
-                own |= self._under(operation.pointer, reason)
-            elif operation.key in finding.evidence:
-                named |= self._under(operation.pointer, reason)
-        return own or named
+        own = [each.pointer for each in self._operations if each.key == finding.operation]
+        return self._under(own, reason) or self._under(
+            [each.pointer for each in self._operations if finding.evidence and each.key in finding.evidence], reason
+        )
 
-    def _under(self, pointer: str, reason: str) -> Failures:
-        return {each.pointer: reason for each in self._edited.done if parent(each.pointer) == pointer}
+    def _under(self, holders: Iterable[str], reason: str) -> Failures:
+        return {pointer: reason for holder in holders for pointer in self._held.get(holder, ())}
 
     def _blamed(self, pointers: Collection[str], reason: str, *, all_else: bool = False) -> Failures:
         """The edits at these places; where there is none, all or none of them."""
         if not pointers:
             return {}
-        near = {each for pointer in pointers for each in _lineage(pointer)}
-        holders = set(pointers)
-        failed = {
-            edit.pointer: reason
-            for edit in self._edited.done
-            if edit.pointer in near or parent(edit.pointer) in holders
-        }
+        near = {each for pointer in pointers for each in _lineage(pointer)} & self._places
+        failed = {**dict.fromkeys(sorted(near), reason), **self._under(pointers, reason)}
         return failed or (_all(self._edited.done, reason) if all_else else {})
 
 
