@@ -131,7 +131,7 @@ class Head:
 
 
 FEATURES: Final = (
-    "meaning", "words", "concepts_meaning", "concepts_words", "long_words", "action", "no_action", "item",
+    "meaning", "words", "concepts_meaning", "concepts_words", "long_words", "action", "action_doubt", "item",
     "item_of_several", "named_provider", "other_provider", "retired", "preview", "older", "special", "title_length",
     "title_said", "title_whole", "path_said", "last_said", "resource", "provider",
 )  # fmt: skip
@@ -139,9 +139,9 @@ FEATURES: Final = (
 
 WEIGHTS: Final = np.array(
     (
-        0.48, 0.42, 0.69, 0.15, -0.2, 1.58, -0.45, -1.25,
-        -2.18, 0.5, -2.5, -1.4, -0.72, -0.86, -0.32, -0.25,
-        -0.65, 2.84, 0.77, 0.48, 0.07, 0.0,
+        0.42, 0.42, 0.58, 0.35, -0.15, 1.51, 0.89, -1.43,
+        -1.68, 0.54, -2.45, -0.27, -0.88, -0.81, -0.52, -0.25,
+        2.27, 1.88, 0.72, 0.17, 0.16, 0.08,
     ),
     np.float32,
 )  # fmt: skip
@@ -149,6 +149,9 @@ WEIGHTS: Final = np.array(
 HEAD: Final = Head(-9.0, 14.0, 1.5, 0.5)
 LEAST_RELEVANCE: Final = 0.02
 """Operations below it are not shown."""
+_UNEMBEDDED: Final = -2.0
+_TITLE_WORDS: Final = 3.0
+"""The same where words alone tell: the constant, and of the share of the title's words that the query says."""
 _TYPED: Final = 30.0
 """What an operation gains whose path or id stands in the query, word for word."""
 _CROSSING: Final = 0.35
@@ -194,6 +197,8 @@ def reranked(ranking: Ranked, logits: Floats) -> Ranked:
 def _relevance(scores: Floats, signals: Signals, words: Floats) -> Floats:
     meaning = np.maximum(signals.meaning, signals.concepts_meaning)
     value = HEAD.bias + HEAD.meaning * meaning + HEAD.words * words - HEAD.behind * (scores[0] - scores)
+    if not meaning.any():  # nothing is embedded yet: what is found shares words, and the title's count most
+        value = np.where(signals.words > 0, _UNEMBEDDED + _TITLE_WORDS * words, np.float32(-60.0))
     return (1.0 / (1.0 + np.exp(-np.clip(value, -60.0, 60.0)))).astype(np.float32)
 
 
@@ -226,7 +231,6 @@ def features_of(asked: Asked, signals: Signals, traits: Traits) -> Floats:
     """
     rows = signals.rows
     said = asked.terms | asked.concept_terms
-    acts = any(asked.actions)
     fit = traits.actions[rows] @ np.array(asked.actions, np.float32)
     item = traits.item[rows]
     named = np.isin(traits.providers[rows], list(asked.providers))
@@ -240,7 +244,7 @@ def features_of(asked: Asked, signals: Signals, traits: Traits) -> Floats:
         signals.concepts_words,
         signals.words * float(len(asked.terms) > _LONG),
         fit,
-        traits.actions[rows, 0] * float(not acts),
+        np.log(_DOUBT + fit),
         item,
         item * float(asked.several),
         named,
@@ -260,6 +264,8 @@ def features_of(asked: Asked, signals: Signals, traits: Traits) -> Floats:
     return np.stack([np.asarray(column, np.float32) for column in columns], axis=1)
 
 
+_DOUBT: Final = 0.03
+"""What is left of the fit of an operation that does nothing of what is wanted."""
 _LONG: Final = 6
 """Words from which on a query tells a story, of which many words name nothing."""
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from thresher.core import Arm, Caller, EncoderError, InvalidInput, NotFound, Why
 from thresher.embedding import CrossEncoder
-from thresher.knowledge.apis import browsing, cleaning, concept_vectors, concepts, cursors, detecting, ranking
+from thresher.knowledge.apis import browsing, cleaning, concepts, cursors, detecting, ranking, shipped, verbs
 from thresher.knowledge.apis.browsing import Browse, Part
 from thresher.knowledge.apis.entries import KIND, facets_of
 from thresher.knowledge.apis.heads import ProviderHead
@@ -26,7 +26,6 @@ from thresher.knowledge.apis.ranking import Asked, Ranked, Signals
 from thresher.knowledge.apis.shelf import Located, Shelf
 from thresher.knowledge.apis.synonyms import ShortForms, short_forms, spelled_out
 from thresher.knowledge.apis.traits import Traits, numbers, title, traits_of
-from thresher.knowledge.apis.verbs import wanted_actions
 from thresher.knowledge.apis.wording import first_sentence, plain
 from thresher.search import Filter, Floats, Scoring, SearchIndex
 
@@ -87,6 +86,21 @@ class _Wish:
     limit: int
     place: int
     question: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What is made of a query before anything is searched.
+
+    Attributes:
+        context: Names of the concepts that it is about, and what its short forms stand for.
+        actions: How much it wants each action done.
+        embedding_ms: Time spent on embedding it.
+    """
+
+    context: str
+    actions: tuple[float, ...]
+    embedding_ms: float
 
 
 class Searcher:
@@ -152,11 +166,13 @@ class Searcher:
         heads = {provider.id: provider for provider, _, _ in scope.parts}
         mentioned = detecting.named_providers(text, heads.values())
         methods = wish.methods or detecting.typed_methods(text)
-        context, before = await self._context(text, scope.forms)
+        understood = await self._understood(text, scope.forms)
         versions = [version.id for _, version, _ in scope.parts]
-        scoring = await self._index.score(caller, KIND, text, filter=Filter(facets_of(versions)), context=context)
+        scoring = await self._index.score(
+            caller, KIND, text, filter=Filter(facets_of(versions)), context=understood.context
+        )
         signals = _within(signals_of(scoring, scope.traits), scope.traits, methods, wish.tags)
-        asked = asked_of(text, context, [head.id for head in mentioned])
+        asked = asked_of(text, understood, [head.id for head in mentioned])
         ranked = ranking.ranked(asked, signals, scope.traits)
         notes: list[str] = []
         if rerank and len(ranked):
@@ -178,19 +194,21 @@ class Searcher:
             clauses=(text,),
             degraded=scoring.degraded,
             notes=tuple(notes),
-            embedding_ms=scoring.embedding_ms + before,
+            embedding_ms=scoring.embedding_ms + understood.embedding_ms,
             reranked=rerank and not notes,
         )
 
-    async def _context(self, text: str, forms: ShortForms) -> tuple[str, float]:
-        """The concepts that a query is about, by name, and what looking for them took of embedding, in milliseconds."""
+    async def _understood(self, text: str, forms: ShortForms) -> Understood:
+        """What a query is about and what it wants done; by its words alone where the encoder is away."""
         embedded = await self._index.embed_query(text)
-        vectors = concept_vectors.packaged()
+        known = shipped.packaged()
         near: Floats | None = None
-        if vectors is not None and embedded.matrix is not None and embedded.model == vectors.model:
-            near = vectors.nearness(embedded.matrix[0])
+        likely: tuple[float, ...] | None = None
+        if known is not None and embedded.matrix is not None and embedded.model == known.model:
+            near, likely = known.nearness(embedded.matrix[0]), known.actions(embedded.matrix[0])
         names = (*spelled_out(text, forms), *(concept.name for concept in concepts.chosen(text, near)))
-        return ", ".join(dict.fromkeys(names)), embedded.milliseconds
+        actions = verbs.blended(verbs.wanted_actions(text), likely)
+        return Understood(", ".join(dict.fromkeys(names)), actions, embedded.milliseconds)
 
     async def _reranked(self, text: str, ranked: Ranked, traits: Traits) -> tuple[Ranked, str]:
         rows = numbers(ranked.rows[:PAIRS])
@@ -216,12 +234,12 @@ def signals_of(scoring: Scoring, traits: Traits) -> Signals:
     return Signals(rows[known], meaning, scoring.lexical[known], near, concepts_words)
 
 
-def asked_of(text: str, context: str, providers: Sequence[int]) -> Asked:
+def asked_of(text: str, understood: Understood, providers: Sequence[int]) -> Asked:
     """What the ranking must know of a query."""
     return Asked(
         detecting.distinct_terms(text),
-        detecting.distinct_terms(context),
-        wanted_actions(text),
+        detecting.distinct_terms(understood.context),
+        understood.actions,
         frozenset(providers),
         detecting.asks_for_several(text),
         frozenset(detecting.said_words(text)),

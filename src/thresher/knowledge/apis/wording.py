@@ -71,7 +71,9 @@ class Worder:
         self._provider = provider
         self._things: dict[str, str] = {}
         for name in description.schemas:
-            self._things.setdefault(_thing_of(name), name)
+            thing = _thing_of(name)
+            if thing not in self._things or name.lower().endswith(thing):
+                self._things[thing] = name
 
     def worded(self, operation: Operation) -> Wording:
         """The wording of one of them."""
@@ -106,7 +108,7 @@ class Worder:
         reached = {_thing_of(name): name for name in reversed(operation.schemas)}
         for segment in reversed([one for one in literals(operation.path) if one not in _EVERYWHERE]):
             thing = squeezed(segment)
-            for name in (reached.get(thing), self._things.get(thing)):
+            for name in (self._things.get(thing), reached.get(thing)):
                 if name is not None and (said := self._said(name)):
                     return said
         return next((said for name in operation.schemas[:_SCHEMAS] if (said := self._said(name))), "")
