@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from thresher.cli.addresses import read_address
+from thresher.cli.api_trials import api_trial
 from thresher.cli.document_trials import document_trial
 from thresher.cli.output import AsJson, progress_bar, show
 from thresher.cli.relation_trials import relation_trial
@@ -126,3 +127,19 @@ def evaluate_relations(
     with progress_bar("Evaluating", as_json) as follow:
         answer = ask("evaluate_relations", {**given, "no_data": no_data}, progress=follow)
     show(answer, as_json, relation_trial)
+
+
+@commands.command("apis")
+def evaluate_apis(
+    spec: Annotated[list[Path], typer.Option(help="A description, OpenAPI or Swagger; may be given several times.")],
+    queries: Annotated[Path, typer.Option(help='JSON lines {"query", "relevant": ["GET /path", ...]}.')],
+    as_json: AsJson = False,
+) -> None:
+    """Index descriptions in a throw-away tenant, ask every question, print the figures and what was not found.
+
+    Your own APIs are left alone; docs/reference/evaluation.md defines each figure.
+    """
+    given = {"specs": [str(path.absolute()) for path in spec], "queries": str(queries.absolute())}
+    with progress_bar("Evaluating", as_json) as follow:
+        answer = ask("evaluate_apis", given, progress=follow)
+    show(answer, as_json, api_trial)

@@ -1,11 +1,20 @@
-"""Evaluation on a user's own data: of the search for tools, the router of intents, passages, the guard of SQL.
+"""Evaluation on a user's own data: the search for tools, the router of intents, passages, operations, the guard of SQL.
 
 Invariant: nothing of anybody's catalogue, packs or repositories is touched: tools and documents are indexed in a
 throw-away tenant, removed at the end however it ends, and routers are fitted for the evaluation alone.
 
-Uses: connectors, core, embedding, knowledge, search, sqlguard, store.
+Uses: connectors, core, embedding, knowledge, openapi, search, sqlguard, store.
 """
 
+from thresher.evaluation.apis import (
+    ApiFigures,
+    ApiQuestion,
+    Asked,
+    evaluate_apis,
+    figures_of_apis,
+    provider_of,
+    read_api_questions,
+)
 from thresher.evaluation.documents_reader import DocumentQuestion, read_document_questions
 from thresher.evaluation.documents_service import DocumentResult, DocumentTrial, evaluate_documents
 from thresher.evaluation.figures import Figures
@@ -27,6 +36,9 @@ from thresher.evaluation.service import evaluate
 from thresher.evaluation.sql import SqlFigures, dialect_of, judge_statements, read_statements, sql_figures
 
 __all__ = [
+    "ApiFigures",
+    "ApiQuestion",
+    "Asked",
     "DocumentQuestion",
     "DocumentResult",
     "DocumentTrial",
@@ -43,10 +55,14 @@ __all__ = [
     "WrongRelation",
     "dialect_of",
     "evaluate",
+    "evaluate_apis",
     "evaluate_documents",
     "evaluate_intents",
     "figures_of",
+    "figures_of_apis",
     "judge_statements",
+    "provider_of",
+    "read_api_questions",
     "read_database",
     "read_document_questions",
     "read_pool",

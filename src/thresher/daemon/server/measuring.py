@@ -17,14 +17,17 @@ from thresher.core import Caller, InvalidInput, Settings
 from thresher.daemon.server.control import Progress, Verb
 from thresher.embedding import Encoder, open_encoder
 from thresher.evaluation import (
+    Asked,
     DocumentResult,
     DocumentTrial,
     IntentResult,
     RelationTrial,
     Subject,
+    evaluate_apis,
     evaluate_documents,
     evaluate_intents,
     figures_of,
+    read_api_questions,
     read_database,
     read_document_questions,
     read_schemas,
@@ -74,7 +77,32 @@ def measuring_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
         (result,) = await evaluate_documents(services.database, services.encoder, services.documents, trial, follow)
         return {"mode": mode} | _document_row(result)
 
-    return {"evaluate_intents": evaluate, "evaluate_documents": documents, "evaluate_relations": _relations}
+    async def apis(arguments: Mapping[str, Any], tell: Progress) -> Any:
+        questions = read_api_questions(Path(arguments["queries"]))
+        specs = [Path(path) for path in arguments["specs"]]
+
+        def follow(stage: str, done: int, total: int) -> None:
+            tell({"stage": stage, "done": done, "total": total})
+
+        figures, asked = await evaluate_apis(services.database, services.apis, specs, questions, follow)
+        return asdict(figures) | {"failed": [_failed(one) for one in asked if not _among_first(one)]}
+
+    return {
+        "evaluate_intents": evaluate,
+        "evaluate_documents": documents,
+        "evaluate_relations": _relations,
+        "evaluate_apis": apis,
+    }
+
+
+def _among_first(asked: Asked) -> bool:
+    return not asked.question.relevant.isdisjoint(asked.found[:5])
+
+
+def _failed(asked: Asked) -> Mapping[str, Any]:
+    first = asked.found[0] if asked.found else ""
+    question = asked.question
+    return {"line": question.line, "query": question.query, "relevant": sorted(question.relevant), "found": first}
 
 
 async def _relations(arguments: Mapping[str, Any], tell: Progress) -> Any:

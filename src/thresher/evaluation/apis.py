@@ -1,0 +1,221 @@
+"""Evaluates the search of operations: descriptions indexed in a throw-away tenant, every question asked once.
+
+Invariant: the tenant is empty before and gone after, however the run ends; a relevant operation that no description
+has is refused before anything is indexed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import re
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Final, cast
+
+from thresher.core import Caller, InvalidInput, did_you_mean, nearest
+from thresher.evaluation.lines import read_objects, wrong
+from thresher.evaluation.metrics import mean, recall_at
+from thresher.knowledge.apis import ApiService
+from thresher.openapi import read_description
+from thresher.store import Database
+
+Progress = Callable[[str, int, int], None]
+"""Told a stage, how much of it is done, and how much there is."""
+
+DEPTH: Final = 10
+_HINT: Final = 'Lines are {"query": text, "relevant": ["GET /path", ...]}, paths as the descriptions write them.'
+_PLAIN: Final = re.compile(r"[-_. ]?v?\d+(?:\.\d+)*$|[-_. ]?(?:openapi|swagger|api|spec|oas)$", re.I)
+_WORD: Final = re.compile(r"[a-z0-9]+")
+_SAID_BY_ALL: Final = frozenset("the a an api apis rest openapi swagger platform public cloud v1 v2 v3 service".split())  # noqa: SIM905 - a text is easier to read
+_KEY: Final = re.compile(r"\s*([A-Za-z]+)\s+(\S.*?)\s*")
+
+_one_at_a_time = asyncio.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class ApiQuestion:
+    """A question, and the operations that answer it.
+
+    Attributes:
+        query: What is asked.
+        relevant: Keys such as `GET /pets`; each of them does.
+        line: Where it stands in its file, from 1.
+    """
+
+    query: str
+    relevant: frozenset[str]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ApiFigures:
+    """How well operations are found.
+
+    Attributes:
+        operations: How many there are.
+        questions: How many were asked.
+        hit_at_1: Share of the questions with a relevant operation in the first place.
+        hit_at_5: Among the first five.
+        hit_at_10: Among the first ten.
+        recall_at_5: Share of a question's relevant operations among the first five, on average.
+        recall_at_10: Among the first ten.
+        mrr: Mean of one over the place of the first relevant operation, 0 beyond the tenth.
+        p50_ms: Half of the answers took no longer, embedding included.
+        p50_without_embedding_ms: The same without it.
+    """
+
+    operations: int
+    questions: int
+    hit_at_1: float | None
+    hit_at_5: float | None
+    hit_at_10: float | None
+    recall_at_5: float | None
+    recall_at_10: float | None
+    mrr: float | None
+    p50_ms: float | None
+    p50_without_embedding_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What came of one question: the keys found, best first, and what it took in milliseconds."""
+
+    question: ApiQuestion
+    found: tuple[str, ...]
+    milliseconds: float
+    embedding_ms: float
+
+
+def read_api_questions(path: Path) -> list[ApiQuestion]:
+    """Read questions.
+
+    Raises:
+        InvalidInput: The file cannot be read, or a line is wrong.
+    """
+    questions = [_question(path, number, fields) for number, fields in read_objects(path, _HINT)]
+    if not questions:
+        raise InvalidInput(f"{path} holds no questions.", hint=_HINT)
+    return questions
+
+
+def _question(path: Path, number: int, fields: Mapping[str, Any]) -> ApiQuestion:
+    query, relevant = fields.get("query"), fields.get("relevant")
+    if not isinstance(query, str) or not query.strip():
+        raise wrong(path, number, '"query" must be text', _HINT)
+    if not isinstance(relevant, list) or not relevant:
+        raise wrong(path, number, '"relevant" must be a list with at least one operation', _HINT)
+    keys: set[str] = set()
+    for key in cast("list[Any]", relevant):
+        found = _KEY.fullmatch(key) if isinstance(key, str) else None
+        if found is None:
+            raise wrong(path, number, f"{key!r} is no method and path", _HINT)
+        keys.add(f"{found[1].upper()} {found[2]}")
+    return ApiQuestion(query, frozenset(keys), number)
+
+
+def provider_of(path: Path, title: str) -> str:
+    """What a description's provider is called in an evaluation: after its file, or after its title."""
+    name = path.stem
+    while (shorter := _PLAIN.sub("", name)) != name:
+        name = shorter
+    words = _WORD.findall(name.lower()) or [word for word in _WORD.findall(title.lower()) if word not in _SAID_BY_ALL]
+    return "-".join(words)[:60] or "api"
+
+
+async def evaluate_apis(
+    database: Database, apis: ApiService, specs: Sequence[Path], questions: Sequence[ApiQuestion], progress: Progress
+) -> tuple[ApiFigures, tuple[Asked, ...]]:
+    """Index descriptions and ask every question.
+
+    Args:
+        database: Where the throw-away tenant is made.
+        apis: The service under evaluation.
+        specs: Files of descriptions; those that go by one name are versions of one provider.
+        questions: What is asked.
+        progress: Told how far it is.
+
+    Raises:
+        InvalidInput: A description cannot be read, or has no operation that a question names.
+    """
+    sources = await asyncio.to_thread(_sources, specs, questions)
+    async with _one_at_a_time:
+        name = f"evaluation-apis@{platform.node()}"
+        await database.drop_tenant(await database.tenant(name))
+        tenant = await database.tenant(name)
+        try:
+            return await _run(Caller(tenant), apis, sources, questions, progress)
+        finally:
+            await asyncio.shield(database.drop_tenant(tenant))
+
+
+def figures_of_apis(asked: Sequence[Asked], operations: int) -> ApiFigures:
+    """The figures of what came of questions."""
+    places = [_place(one.found, one.question.relevant) for one in asked]
+
+    def hits(depth: int) -> float | None:
+        return mean(float(place is not None and place < depth) for place in places)
+
+    def recalls(depth: int) -> float | None:
+        return mean(recall_at(one.found, one.question.relevant, depth) for one in asked)
+
+    return ApiFigures(
+        operations,
+        len(asked),
+        hits(1),
+        hits(5),
+        hits(DEPTH),
+        recalls(5),
+        recalls(DEPTH),
+        mean(0.0 if place is None else 1 / (place + 1) for place in places),
+        median(one.milliseconds for one in asked) if asked else None,
+        median(one.milliseconds - one.embedding_ms for one in asked) if asked else None,
+    )
+
+
+async def _run(
+    caller: Caller,
+    apis: ApiService,
+    sources: Mapping[str, Sequence[Path]],
+    questions: Sequence[ApiQuestion],
+    progress: Progress,
+) -> tuple[ApiFigures, tuple[Asked, ...]]:
+    for done, (name, paths) in enumerate(sources.items()):
+        progress("Indexing", done, len(sources))
+        await apis.add(caller, name, [str(path) for path in paths])
+        await apis.index_here(caller, name)
+    operations = sum(provider.operations for provider in await apis.list_providers(caller))
+    asked: list[Asked] = []
+    for done, question in enumerate(questions):
+        progress("Asking", done, len(questions))
+        started = time.perf_counter()
+        found = await apis.search(caller, question.query, limit=DEPTH, noted=False)
+        milliseconds = (time.perf_counter() - started) * 1000
+        keys = tuple(f"{one.method} {one.path}" for one in found.endpoints)
+        asked.append(Asked(question, tuple(dict.fromkeys(keys)), milliseconds, found.embedding_ms))
+    return figures_of_apis(asked, operations), tuple(asked)
+
+
+def _sources(specs: Sequence[Path], questions: Sequence[ApiQuestion]) -> dict[str, list[Path]]:
+    """Files by the name of their provider; every relevant operation is looked for in them."""
+    sources: dict[str, list[Path]] = {}
+    known: set[str] = set()
+    for path in specs:
+        try:
+            description = read_description(path.read_bytes(), name=path.name)
+        except OSError as error:
+            raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.", hint="Correct the path.") from None
+        known |= {operation.key for operation in description.operations}
+        sources.setdefault(provider_of(path, description.title), []).append(path.absolute())
+    for question in questions:
+        for key in sorted(question.relevant - known):
+            near = did_you_mean(nearest(key, known))
+            raise InvalidInput(f"Line {question.line}: no description has '{key}'.", hint=near or _HINT)
+    return sources
+
+
+def _place(found: Sequence[str], relevant: Collection[str]) -> int | None:
+    return next((place for place, key in enumerate(found) if key in relevant), None)
