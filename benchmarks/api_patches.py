@@ -86,6 +86,11 @@ def _by_others(root: Any, patch: Patch) -> Any:
     return read_description(done.stdout.encode()).root
 
 
+def _floats(document: Any) -> Any:
+    """A document as JavaScript has it: every number a float."""
+    return json.loads(json.dumps(document), parse_int=float)
+
+
 def _kept(before: Description, patch: Patch, after: Description) -> dict[str, bool]:
     """The promises, each with whether it was kept."""
     found = {_key(each) for each in find_problems(before)}
@@ -126,7 +131,7 @@ def figures_of(content: bytes, name: str) -> tuple[dict[str, Any], bytes]:
     seconds = time.process_time() - began
     made = _by_git(content, patch, name)
     try:
-        others: bool | str = _by_others(before.root, patch) == applied(before.root, patch.edits)
+        others: bool | str = _floats(_by_others(before.root, patch)) == _floats(applied(before.root, patch.edits))
     except (npm.Unavailable, subprocess.TimeoutExpired) as error:
         others = f"not run: {error}"
     figures = {
