@@ -11,6 +11,7 @@ from benchmarks import (
     api_reading,
     api_rules,
     api_sync,
+    apis,
     audit,
     chunks,
     conformance,
@@ -64,6 +65,7 @@ BENCHMARKS = {
     "api_rules": api_rules.run,
     "api_patches": api_patches.run,
     "api_sync": api_sync.run,
+    "apis": apis.run,
     "page": page.run,
 }
 

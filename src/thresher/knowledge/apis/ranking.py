@@ -10,6 +10,7 @@ Invariant: pure; every candidate stands in the order exactly once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -108,6 +109,14 @@ class Ranked:
         """The number of operations."""
         return len(self.rows)
 
+    def reordered(self, rows: Sequence[int]) -> Ranked:
+        """The same in another order; a row that was not there counts as relevant as the one before it."""
+        places = {row: place for place, row in enumerate(numbers(self.rows))}
+        kept = [places.get(row, -1) for row in rows]
+        known = [place if place >= 0 else kept[max(here - 1, 0)] for here, place in enumerate(kept)]
+        chances = np.minimum.accumulate(self.relevance[known])
+        return Ranked(np.array(rows, np.int64), self.scores[known], chances)
+
     def page(self, first: int, count: int) -> list[tuple[int, int]]:
         """Places and rows of some, from `first` on."""
         return list(enumerate(numbers(self.rows)))[first : first + count]
@@ -148,7 +157,7 @@ WEIGHTS: Final = np.array(
 """One a feature."""
 HEAD: Final = Head(-9.0, 14.0, 1.5, 0.5)
 LEAST_RELEVANCE: Final = 0.02
-"""Operations below it are not shown."""
+"""Where no operation reaches it, nothing fits."""
 _UNEMBEDDED: Final = -2.0
 _TITLE_WORDS: Final = 3.0
 """The same where words alone tell: the constant, and of the share of the title's words that the query says."""
@@ -177,7 +186,9 @@ def ranked(asked: Asked, signals: Signals, traits: Traits) -> Ranked:
     order = np.lexsort((near.rows, -scores))
     scores, near = scores[order], near.only(order)
     chances = _relevance(scores, near, features[order, FEATURES.index("title_said")])
-    kept = (chances >= LEAST_RELEVANCE) | np.isin(near.rows, signals.rows[typed])
+    kept = (
+        chances > 0 if len(typed) or chances.max(initial=0.0) >= LEAST_RELEVANCE else np.zeros(len(chances), np.bool_)
+    )
     return Ranked(near.rows[kept], scores[kept], np.minimum.accumulate(chances)[kept])
 
 
@@ -198,8 +209,8 @@ def _relevance(scores: Floats, signals: Signals, words: Floats) -> Floats:
     meaning = np.maximum(signals.meaning, signals.concepts_meaning)
     value = HEAD.bias + HEAD.meaning * meaning + HEAD.words * words - HEAD.behind * (scores[0] - scores)
     if not meaning.any():  # nothing is embedded yet: what is found shares words, and the title's count most
-        value = np.where(signals.words > 0, _UNEMBEDDED + _TITLE_WORDS * words, np.float32(-60.0))
-    return (1.0 / (1.0 + np.exp(-np.clip(value, -60.0, 60.0)))).astype(np.float32)
+        value = np.where(signals.words > 0, _UNEMBEDDED + _TITLE_WORDS * words, np.float32(-np.inf))
+    return (1.0 / (1.0 + np.exp(-np.minimum(value, 60.0)))).astype(np.float32)
 
 
 def _typed(asked: Asked, rows: Ids, traits: Traits) -> Ids:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from thresher.core import Arm, Caller, EncoderError, InvalidInput, NotFound, Why
 from thresher.embedding import CrossEncoder
-from thresher.knowledge.apis import browsing, cleaning, concepts, cursors, detecting, ranking, shipped, verbs
+from thresher.knowledge.apis import browsing, cleaning, concepts, cursors, detecting, ranking, shipped, steps, verbs
 from thresher.knowledge.apis.browsing import Browse, Part
 from thresher.knowledge.apis.entries import KIND, facets_of
 from thresher.knowledge.apis.heads import ProviderHead
@@ -69,11 +69,13 @@ class Scope:
         parts: By provider and version.
         traits: As columns.
         forms: Short forms that their descriptions teach.
+        finders: What finds things of a kind, as rows.
     """
 
     parts: tuple[Part, ...]
     traits: Traits
     forms: ShortForms
+    finders: Mapping[steps.Key, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,8 @@ class Searcher:
         if (kept := self._scopes.get(key)) is None:
             parts = [(head, one, await self._shelf.operations(caller.tenant, one)) for head, one in versions]
             briefs = (brief for _, _, held in parts for brief in held.briefs)
-            kept = self._scopes[key] = Scope(tuple(parts), traits_of(parts), short_forms(briefs))
+            traits = traits_of(parts)
+            kept = self._scopes[key] = Scope(tuple(parts), traits, short_forms(briefs), steps.finders(traits.found))
             while len(self._scopes) > _KEPT:
                 self._scopes.popitem(last=False)
         self._scopes.move_to_end(key)
@@ -178,6 +181,8 @@ class Searcher:
         if rerank and len(ranked):
             ranked, note = await self._reranked(text, ranked, scope.traits)
             notes += [note] if note else []
+        if steps.names_a_thing(text, _names_of(heads.values())):
+            ranked = ranked.reordered(steps.with_finders(numbers(ranked.rows), scope.traits.found, scope.finders))
         page = ranked.page(wish.place, wish.limit)
         end = wish.place + len(page)
         return FoundEndpoints(
@@ -246,6 +251,12 @@ def asked_of(text: str, understood: Understood, providers: Sequence[int]) -> Ask
         detecting.typed_path(text),
         text.strip(),
     )
+
+
+def _names_of(heads: Iterable[ProviderHead]) -> frozenset[str]:
+    """The words of providers' names, which name no thing in them."""
+    names = (name for head in heads for name in (head.name, head.display_name, *head.aliases))
+    return frozenset(word for name in names for word in detecting.said_words(name))
 
 
 def _filled(scores: Floats) -> Floats:
