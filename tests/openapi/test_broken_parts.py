@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.openapi.documents import document, swagger
 from thresher.core import InvalidInput
-from thresher.openapi import Description, read_description, tips_of
+from thresher.openapi import Description, Limits, read_description, tips_of
 
 NODE = {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/Node"}, "leaf": {"$ref": "#leaf"}}}
 SIGNED = {"security": [{"key": ["read"]}], "tags": [{"name": "pets", "description": "Animals"}]}
@@ -169,3 +169,35 @@ def test_any_yaml_is_read_or_refused(text: str) -> None:
     refusal = _used_or_refused(f"openapi: 3.0.3\npaths: {{}}\n{text}".encode())
 
     assert refusal is None or refusal.message
+
+
+@pytest.mark.parametrize("shared", ["parameters", "security", "responses"])
+def test_many_operations_that_share_many_parts_are_refused(shared: str) -> None:
+    """What is written once and counts for everybody would fill the memory."""
+    item: dict[str, Any] = {"get": {"responses": {}}}
+    whole: dict[str, Any] = {"openapi": "3.0.3", "info": {}, "x-item": item}
+    if shared == "parameters":
+        item["parameters"] = [{"name": f"p{number}", "in": "query"} for number in range(100)]
+    elif shared == "responses":
+        item["get"]["responses"] = {str(200 + number): {"description": "x"} for number in range(100)}
+    else:
+        whole["security"] = [{f"s{number}": []} for number in range(100)]
+    whole["paths"] = {f"/{number}": {"$ref": "#/x-item"} for number in range(100)}
+
+    with pytest.raises(InvalidInput, match="more than 9,000"):
+        read_description(json.dumps(whole).encode(), limits=Limits(parts=9_000))
+
+
+@pytest.mark.parametrize(
+    "servers",
+    [
+        {"servers": [{"url": "https://{a}/", "variables": {"a": {"default": "{b}"}, "b": {"default": "x"}}}]},
+        {"servers": [{"url": "https://" + "{a}" * 100, "variables": {"a": {"default": "y" * 1_000}}}]},
+    ],
+    ids=["nested", "long"],
+)
+def test_variables_of_a_server_are_put_in_once_and_only_where_an_address_stays_one(servers: dict[str, Any]) -> None:
+    """Three variables that name each other would write out gigabytes."""
+    description = read_description(json.dumps({"openapi": "3.0.3", "info": {}, "paths": {}, **servers}).encode())
+
+    assert all(len(each) < 500 and "{" in each for each in description.servers)

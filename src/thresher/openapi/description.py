@@ -13,7 +13,7 @@ from thresher.openapi.context import Context
 from thresher.openapi.dialects import dialect_of, schemas_pointer
 from thresher.openapi.digests import Digests
 from thresher.openapi.frame import read_schemes, read_security, read_servers, read_tags
-from thresher.openapi.limits import LIMITS, Limits
+from thresher.openapi.limits import LIMITS, Limits, too_large
 from thresher.openapi.loading import Format, Loaded, load
 from thresher.openapi.notes import Note, Notes
 from thresher.openapi.operations import read_operations
@@ -133,7 +133,22 @@ def read_description(data: bytes, *, name: str = "", limits: Limits = LIMITS) ->
 def _operations(context: Context, limits: Limits) -> tuple[Operation, ...]:
     """The operations, each with the schemas that it reaches and its digest."""
     digests = Digests(context.references, schemas_pointer(context.dialect), limits)
-    return tuple(_finished(digests, operation, said) for operation, said in read_operations(context))
+    found: list[Operation] = []
+    parts = 0
+    for operation, said in read_operations(context):
+        parts += _parts_of(operation)
+        if parts > limits.parts:
+            raise too_large(
+                f"The operations have more than {limits.parts:,} parameters, answers and the like together."
+            )
+        found.append(_finished(digests, operation, said))
+    return tuple(found)
+
+
+def _parts_of(operation: Operation) -> int:
+    contents = len(operation.body.contents) if operation.body else 0
+    answers = sum(1 + len(each.contents) for each in operation.responses)
+    return len(operation.parameters) + contents + answers + len(operation.security or ()) + len(operation.servers)
 
 
 def _finished(digests: Digests, operation: Operation, said: Sequence[Json]) -> Operation:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Final
 
 from thresher.openapi.context import Context
 from thresher.openapi.records import Json, Requirement, SecurityScheme, Tag
+
+_VARIABLE: Final = re.compile(r"\{([^{}]*)\}")
+_LONGEST: Final = 2_000
+"""Characters of an address whose parts are put together; what is longer is a trick."""
 
 
 def read_servers(context: Context, fields: Mapping[str, Json], pointer: str) -> tuple[str, ...]:
@@ -16,12 +22,20 @@ def read_servers(context: Context, fields: Mapping[str, Json], pointer: str) -> 
     for each, place in context.items(fields, "servers", pointer) if "servers" in fields else ():
         server, place = context.follow(each, place, "A server")
         url = context.text(server, "url", place)
+        defaults: dict[str, str] = {}
         for name, variable, where in context.entries(server, "variables", place):
             said, where = context.follow(variable, where, "A variable")
-            default = context.text(said, "default", where)
-            url = url.replace(f"{{{name}}}", default) if default else url
-        servers.append(url)
+            defaults[name] = context.text(said, "default", where)
+        servers.append(_filled(url, defaults))
     return tuple(dict.fromkeys(url for url in servers if url))
+
+
+def _filled(url: str, defaults: Mapping[str, str]) -> str:
+    """An address with defaults in the places of its variables, each once; as it is where that is beyond any address."""
+    places = _VARIABLE.findall(url)
+    if len(url) + sum(len(defaults.get(name, "")) for name in places) > _LONGEST:
+        return url
+    return _VARIABLE.sub(lambda found: defaults.get(found[1]) or found[0], url)
 
 
 def _swagger_servers(context: Context, fields: Mapping[str, Json], pointer: str) -> tuple[str, ...]:
@@ -30,7 +44,10 @@ def _swagger_servers(context: Context, fields: Mapping[str, Json], pointer: str)
     host = context.text(fields, "host", pointer)
     if not host:
         return (base,) if base else ()
-    return tuple(f"{scheme}://{host}{base}" for scheme in context.texts(fields, "schemes", pointer) or ("https",))
+    if len(host) + len(base) > _LONGEST:
+        return ()
+    schemes = dict.fromkeys(context.texts(fields, "schemes", pointer)) or ("https",)
+    return tuple(f"{scheme}://{host}{base}" for scheme in schemes)
 
 
 def read_tags(context: Context) -> tuple[Tag, ...]:

@@ -21,6 +21,8 @@ class Limits:
         aliased: Characters that YAML's aliases add when they are written out; 8 more for each value.
         problems: Kept of those that reading meets; the others are counted.
         reached: Names of schemas kept with one operation, nearest first.
+        parts: Parameters, answers, forms of bodies and ways to be let in of all operations, each counted for every
+            operation that has it: a short description may give ten thousand operations the same ten thousand.
     """
 
     octets: int = 32 * 1024 * 1024
@@ -29,6 +31,7 @@ class Limits:
     aliased: int = 16_000_000
     problems: int = 1_000
     reached: int = 400
+    parts: int = 500_000
 
 
 LIMITS: Final = Limits()
