@@ -1,0 +1,150 @@
+"""Searching operations, through the service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.knowledge_apis.conftest import described, write
+from thresher.core import Caller, InvalidInput, NotFound
+from thresher.knowledge.apis import ApiService
+
+TRACKER = {
+    "GET /issues": "List issues",
+    "POST /issues": "Create an issue",
+    "GET /issues/{id}": "Get an issue",
+    "DELETE /issues/{id}": "Delete an issue",
+    "POST /issues/{id}/watchers": "Add a watcher to an issue",
+    "GET /issues/{id}/watchers": "List watchers of an issue",
+    "DELETE /issues/{id}/watchers": "Remove a watcher from an issue",
+    "GET /search/film": "Search films by title",
+    "GET /film/{film_id}/images": "Get the images of a film",
+}
+
+
+@pytest.fixture
+async def tracker(service: ApiService, caller: Caller, tmp_path: Path) -> ApiService:
+    """A service with a small tracker, found by words and by meaning."""
+    await service.add(caller, "tracker", [str(write(tmp_path / "tracker.json", described(TRACKER)))], aliases=["tt"])
+    await service.index_here(caller, "tracker")
+    return service
+
+
+async def test_a_question_finds_the_operation_that_does_it(tracker: ApiService, caller: Caller) -> None:
+    """Other words for a thing and for what is done to it lead there, with a probability and a reason."""
+    found = await tracker.search(caller, "How do I follow a ticket?")
+
+    assert f"{found.endpoints[0].method} {found.endpoints[0].path}" == "POST /issues/{id}/watchers"
+    assert found.mode == "search"
+    assert 0 < found.endpoints[0].relevance <= 1
+    assert found.endpoints[0].why.source in ("hybrid", "semantic", "lexical")
+
+
+async def test_the_verb_decides_between_operations_on_one_thing(tracker: ApiService, caller: Caller) -> None:
+    """The same thing, another verb, another operation."""
+    wanted = {
+        "create an issue": "POST /issues",
+        "get rid of an issue": "DELETE /issues/{id}",
+        "which issues are there": "GET /issues",
+        "stop watching an issue": "DELETE /issues/{id}/watchers",
+    }
+
+    for query, key in wanted.items():
+        first = (await tracker.search(caller, query)).endpoints[0]
+        assert f"{first.method} {first.path}" == key, query
+
+
+async def test_what_finds_a_named_thing_comes_with_what_needs_its_id(tracker: ApiService, caller: Caller) -> None:
+    """A film in quotation marks must be found before its images are."""
+    found = await tracker.search(caller, 'pictures of the film "Modern Times"')
+
+    assert {one.path for one in found.endpoints[:2]} == {"/film/{film_id}/images", "/search/film"}
+
+
+async def test_methods_and_tags_are_hard_filters_when_given_or_typed(tracker: ApiService, caller: Caller) -> None:
+    """A method in capitals counts as given; in small letters it is a verb."""
+    given = await tracker.search(caller, "issue", methods=["delete"])
+    typed = await tracker.search(caller, "DELETE issue")
+
+    assert {one.method for one in given.endpoints} == {one.method for one in typed.endpoints} == {"DELETE"}
+    assert {one.method for one in (await tracker.search(caller, "delete issue")).endpoints} > {"DELETE"}
+    assert {one.path for one in (await tracker.search(caller, "list", tags=["search"])).endpoints} == {"/search/film"}
+
+
+async def test_pages_follow_each_other_without_gaps(tracker: ApiService, caller: Caller) -> None:
+    """All pages together hold every operation of the answer once, in one order."""
+    whole = [one.id for one in (await tracker.search(caller, "issue", limit=50)).endpoints]
+    paged: list[str] = []
+    cursor = ""
+    while True:
+        page = await tracker.search(caller, "issue", limit=2, cursor=cursor)
+        paged += [one.id for one in page.endpoints]
+        if not (cursor := page.cursor):
+            break
+
+    assert paged == whole
+
+
+async def test_a_list_is_shown_where_nothing_is_searched(tracker: ApiService, caller: Caller) -> None:
+    """An empty query and "list tracker apis" show tags; a tag shows its operations; "list issues" searches."""
+    empty = await tracker.search(caller, "", providers=["tt"])
+    said = await tracker.search(caller, "list tracker apis", limit=2)
+    of_tag = await tracker.search(caller, "", tags=["film"])
+
+    assert [tag.tag for tag in empty.tags] == ["issues", "search", "film"]
+    assert said.mode == "browse"
+    assert (len(said.tags), said.total) == (2, 3)
+    assert (await tracker.search(caller, "list tracker apis", limit=2, cursor=said.cursor)).tags == empty.tags[2:]
+    assert [one.path for one in of_tag.endpoints] == ["/film/{film_id}/images"]
+    assert (await tracker.search(caller, "list issues")).mode == "search"
+
+
+async def test_a_path_or_an_id_is_found_as_it_is_typed(tracker: ApiService, caller: Caller) -> None:
+    """Whoever pastes a path wants that operation."""
+    found = await tracker.search(caller, "/film/{film_id}/images")
+
+    assert found.endpoints[0].path == "/film/{film_id}/images"
+
+
+@pytest.mark.parametrize(
+    "query", ["?!", "\0", "x" * 5_000, "get", "🙂", "list apis of nothing", "DELETE", "SELECT * FROM x"]
+)
+async def test_any_text_has_an_answer(tracker: ApiService, caller: Caller, query: str) -> None:
+    """Nothing in a query is syntax, and none is too odd."""
+    found = await tracker.search(caller, query)
+
+    assert found.mode in ("search", "browse")
+
+
+async def test_what_cannot_be_meant_is_refused(tracker: ApiService, caller: Caller) -> None:
+    """Each with an error that says what to do."""
+    with pytest.raises(NotFound):
+        await tracker.search(caller, "issue", providers=["trucker"])
+    with pytest.raises(InvalidInput):
+        await tracker.search(caller, "issue", methods=["FETCH"])
+    with pytest.raises(NotFound):
+        await tracker.search(caller, "issue", tags=["isue"])
+    with pytest.raises(InvalidInput):
+        await tracker.search(caller, "issue", limit=0)
+    with pytest.raises(InvalidInput):
+        await tracker.search(caller, "film", cursor=(await tracker.search(caller, "issue", limit=1)).cursor)
+
+
+async def test_a_provider_that_is_switched_off_is_absent_at_once(tracker: ApiService, caller: Caller) -> None:
+    """Neither found nor listed, and asking for it by name says why."""
+    await tracker.set_active(caller, "tracker", active=False)
+
+    assert not (await tracker.search(caller, "issue")).endpoints
+    assert not (await tracker.search(caller, "")).tags
+    with pytest.raises(NotFound):
+        await tracker.search(caller, "issue", providers=["tracker"])
+
+
+async def test_the_best_are_read_closely_on_demand(tracker: ApiService, caller: Caller) -> None:
+    """The answer says so, and holds the same operations."""
+    plain = await tracker.search(caller, "watchers")
+    read = await tracker.search(caller, "watchers", rerank=True)
+
+    assert read.reranked
+    assert {one.id for one in read.endpoints} == {one.id for one in plain.endpoints}

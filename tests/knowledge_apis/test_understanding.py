@@ -1,0 +1,120 @@
+"""What is made of a query before anything is searched."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from thresher.core import InvalidInput
+from thresher.embedding import Encoder
+from thresher.knowledge.apis import cleaning, concepts, cursors, detecting, shipped, synonyms, verbs
+from thresher.knowledge.apis.heads import Brief, ProviderHead
+
+
+def _brief(summary: str, description: str = "", path: str = "/x") -> Brief:
+    return Brief(1, "op_1", "GET", path, "", summary, description, (), (), "", (), False, "", 0, "")
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("list jira apis", "jira"),
+        ("", ""),
+        ("apis", ""),
+        ("list jobs", None),
+        ("get", None),
+        ("list api keys", None),
+        ("which endpoints does a service have", None),
+    ],
+)
+def test_a_list_is_asked_for_in_so_many_words_alone(query: str, names: str | None) -> None:
+    """Whatever else stands in a query is searched."""
+    assert cleaning.clean(query).names == names
+
+
+@pytest.mark.parametrize("query", ["please", "How to", "api", "the api", "can you", "show me", "GET", "?", "how do I"])
+def test_cleaning_never_empties_a_query(query: str) -> None:
+    """Words are only taken away while others are left."""
+    assert cleaning.clean(query).text
+
+
+def test_words_around_a_question_are_taken_away() -> None:
+    """What is embedded is what is wanted."""
+    assert cleaning.clean("Please, how do I add a watcher via the API?").text == "add a watcher"
+    assert cleaning.clean("list api keys").text == "list api keys"
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [
+        ("which pods are running", verbs.READ),
+        ("create a pod", verbs.CREATE),
+        ("take her out of the group", verbs.DELETE),
+        ("turn the flag on", verbs.UPDATE),
+        ("cancel the job", verbs.RUN),
+    ],
+)
+def test_verbs_tell_what_is_wanted(text: str, action: int) -> None:
+    """Questions read; verbs of two parts count as one."""
+    assert int(np.argmax(verbs.wanted_actions(text))) == action
+
+
+def test_methods_are_typed_in_capitals_alone() -> None:
+    """A shouted sentence types none."""
+    assert detecting.typed_methods("DELETE a pod") == ("DELETE",)
+    assert detecting.typed_methods("POST /pets") == ("POST",)
+    assert detecting.typed_methods("delete a pod") == ()
+    assert detecting.typed_methods("HOW DO I DELETE A POD") == ()
+
+
+def test_providers_are_named_by_any_of_their_words() -> None:
+    """By name, alias and display name, as whole words."""
+    head = ProviderHead(1, None, "kubernetes", "Kubernetes API", ("k8s",), "", True, ())
+
+    assert detecting.named_providers("pods in K8s", [head]) == (head,)
+    assert detecting.named_providers("the api of kubernetes", [head]) == (head,)
+    assert detecting.named_providers("an api for k8", [head]) == ()
+
+
+def test_a_description_teaches_its_short_forms() -> None:
+    """Initials of names, and short forms that a text explains."""
+    briefs = [
+        _brief("read the specified HorizontalPodAutoscaler"),
+        _brief("", "A Service Level Objective (SLO) is kept."),
+    ]
+
+    known = synonyms.short_forms(briefs)
+
+    assert synonyms.spelled_out("list HPA and slo", known) == ("horizontal pod autoscaler", "service level objective")
+
+
+def test_concepts_are_found_by_their_words_without_vectors() -> None:
+    """Several words count as they stand together, also with a word between."""
+    some = concepts.read_concepts("# comment\npod log: docker logs, console output\nimage: picture\n")
+
+    assert [one.name for one in concepts.chosen("show me the docker container logs", None, some)] == ["pod log"]
+    assert concepts.chosen("something else", None, some) == ()
+
+
+def test_a_cursor_belongs_to_its_question() -> None:
+    """Another question, and what is no cursor, are refused."""
+    cursor = cursors.written(["pods", "k8s"], 10)
+
+    assert cursors.place_of(cursor, ["pods", "k8s"]) == 10
+    assert cursors.place_of("", ["x"]) == 0
+    for wrong in (cursor.replace(".10", ".x"), "nonsense"):
+        with pytest.raises(InvalidInput):
+            cursors.place_of(wrong, ["pods", "k8s"])
+    with pytest.raises(InvalidInput):
+        cursors.place_of(cursor, ["pods"])
+
+
+async def test_what_ships_is_what_the_encoder_gives(encoder: Encoder) -> None:
+    """After a change of `concepts.txt` or `requests.txt`, `make vectors` writes it anew."""
+    known = shipped.packaged()
+    model = await encoder.warm()
+
+    assert known is not None, "run `make vectors`"
+    assert known.model == model.id
+    (vector,) = await encoder.embed_documents([concepts.CONCEPTS[5].line])
+    assert int(np.argmax(known.nearness(vector))) == 5
