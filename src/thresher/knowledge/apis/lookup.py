@@ -9,13 +9,15 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from thresher.core import InvalidInput, NotFound, did_you_mean, nearest
 from thresher.knowledge.apis.shelf import Located
 
 _NAMED: Final = 10
 _HINT: Final = "Search the APIs for what it does, or list the operations of a tag."
+_PLACE: Final = re.compile(r"\{[^{}]*\}")
+_NONE: Final = (-1, 0)
 _LIKE: Final = 0.75
 """Names are offered that are so much like the one that was given."""
 
@@ -75,13 +77,13 @@ def _of_path(located: Sequence[Located], path: str) -> list[Located]:
         return exact
     called = _segments(_path_of(path))
     best: list[Located] = []
-    most = -1
+    most = _NONE
     for one in located:
         for segments in _forms(called, one):
             fit = _fit(_segments(one.brief.path), segments)
             if fit > most:
                 most, best = fit, []
-            if fit == most and fit >= 0:
+            if fit == most and fit != _NONE:
                 best.append(one)
                 break
     return best
@@ -90,7 +92,7 @@ def _of_path(located: Sequence[Located], path: str) -> list[Located]:
 def _path_of(text: str) -> str:
     """The path of what may be a whole address, without query and fragment."""
     if "://" in text:
-        return urlsplit(text).path
+        text = f"/{text.partition('://')[2].partition('/')[2]}"
     return re.split(r"[?#]", text, maxsplit=1)[0]
 
 
@@ -107,28 +109,37 @@ def _forms(called: list[str], one: Located) -> Iterable[list[str]]:
             yield called[len(base) :]
 
 
-def _fit(template: Sequence[str], called: Sequence[str]) -> int:
-    """How many segments are the same, where the others fill places; -1 where a path is not of this form."""
+def _fit(template: Sequence[str], called: Sequence[str]) -> tuple[int, int]:
+    """How many segments are the same, and characters of the others, which fill places; (-1, 0) where it is no fit."""
     if len(template) != len(called):
-        return -1
-    same = 0
+        return _NONE
+    same = letters = 0
     for mine, given in zip(template, called, strict=True):
         if mine.lower() == given.lower():
             same += 1
-        elif "{" not in mine or not _fills(mine, given):
-            return -1
-    return same
+            continue
+        parts = _PLACE.split(mine.lower())
+        if len(parts) == 1 or not _fills(parts, unquote(given).lower()):
+            return _NONE
+        letters += sum(map(len, parts))
+    return same, letters
 
 
-def _fills(template: str, given: str) -> bool:
-    """Whether a segment fills the places of a template, such as `{id}:restore`."""
-    if not given:
+def _fills(parts: Sequence[str], given: str) -> bool:
+    """Whether a segment has these parts in order, with something between each two, such as `{id}:restore`.
+
+    Each part is taken where it first comes, so that the time is that of reading the segment once.
+    """
+    first, *middle, last = parts
+    if not given.startswith(first):
         return False
-    if template.startswith("{") and template.find("}") == len(template) - 1:
-        return True
-    parts = re.split(r"\{[^{}]*\}", template)
-    pattern = ".+".join(re.escape(part) for part in parts)
-    return re.fullmatch(pattern, unquote(given)[:500], re.IGNORECASE) is not None
+    at = len(first)
+    for part in middle:
+        found = given.find(part, at + 1)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return len(given) - len(last) > at and given.endswith(last)
 
 
 def _only(found: Sequence[Located], what: str) -> Located:
