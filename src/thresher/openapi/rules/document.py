@@ -14,6 +14,8 @@ from thresher.openapi.rules.subject import Subject
 from thresher.openapi.rules.values import look, mapping_of, stands, text_of, texts_of
 
 _VARIABLE: Final = re.compile(r"\{([^{}]*)\}")
+_LONGEST: Final = 100_000
+"""Characters that a variable may add to an address; beyond, it is no address but a trick."""
 _TRIES: Final = 200
 """Combinations of a server's variables that are looked at."""
 
@@ -213,7 +215,10 @@ def _substituted(subject: Subject, node: int, url: str, explained: Mapping[str, 
     for chosen in itertools.islice(itertools.product(*choices), _TRIES):
         filled = url
         for name, value in chosen:
-            filled = filled.replace(f"{{{name}}}", value)
+            place = f"{{{name}}}"
+            if filled.count(place) * len(value) > _LONGEST:
+                return
+            filled = filled.replace(place, value)
         if not _ADDRESS.match(filled):
             pointer = subject.tree.pointer(node, "variables")
             yield Hit("oas3-server-variables", pointer, "Filled in, the server's address is none.", clipped(filled))
