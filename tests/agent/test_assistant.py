@@ -138,12 +138,17 @@ async def test_figures_and_reviews_come_from_their_tools(
     await add_tracker(services, tmp_path)
 
     usage = await assistant.ask(caller, "API usage statistics of tracker this month")
+    await assistant.ask(caller, "add a watcher to an issue")
+    missed = await assistant.ask(caller, "which searches found nothing last week?")
+    second = await assistant.ask(caller, "the second one")
     review = await assistant.ask(caller, "suggest improvements of the examples of bugs")
     more = await assistant.ask(caller, "more", session_id=review.session_id)
 
     assert usage.response.results[0]["kind"] == "usage"
     assert usage.response.filters_applied == {"providers": ["tracker"], "time_range": "30d"}
     assert "No data:" in usage.response.text
+    assert missed.response.filters_applied["metrics"] == ["zero_result_queries"]
+    assert (second.response.results, second.response.notes[0][:16]) == ((), "no former result")
     assert [item["kind"] for item in review.response.results[:2]] == ["score", "finding"]
     assert {item["feedback"] for item in review.response.results[1:]} == {"examples"}
     assert more.intent.type == "analytics"

@@ -112,6 +112,27 @@ def test_the_first_question_of_a_conversation_stands_alone() -> None:
     assert resolve("the second one", (Turn("x", "", "search"),)).subject is None
 
 
+@pytest.mark.parametrize(
+    "query", ["the second one", "#9", "show me a curl for the ninth one", "its parameters, number 9"]
+)
+def test_a_result_that_there_is_not_is_not_guessed(query: str) -> None:
+    """Nothing is searched for in words that only point; the answer says why."""
+    first, beyond = resolve(query, ()), resolve(query.replace("second", "ninth"), TURNS)
+
+    assert first.lost
+    assert "begins a conversation" in first.notes[0]
+    assert beyond.lost
+    assert "has 5" in beyond.notes[0]
+
+
+@pytest.mark.parametrize(
+    "query", ["delete the second one", "the last commit", "404", "page 2 of the report", "the first turn"]
+)
+def test_a_place_in_other_words_is_searched_for(query: str) -> None:
+    """A number in a question need not be that of a result."""
+    assert not resolve(query, ()).lost
+
+
 def test_a_topic_is_a_question_without_its_action() -> None:
     """Names in capitals are no actions."""
     assert topic_of("How can I get the LIST of pods?") == "LIST pods"

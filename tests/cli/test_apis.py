@@ -32,8 +32,10 @@ def test_an_api_is_added_asked_judged_and_removed(command: Command, tracker: Pat
     best = command("apis", "search", "add a watcher to an issue", "-n", "1", "--json").json["endpoints"][0]
     by_id = command("apis", "show", best["id"])
     by_path = command("apis", "show", "POST", "/issues/PAY-1/watchers", "-a", "bugs")
+    by_path_alone = command("apis", "show", "/users/7")
     by_name = command("apis", "show", "createIssue", "-b", "600")
     usage = command("apis", "usage", "-r", "1d")
+    speed = command("apis", "usage", "--metric", "latency")
     improve = command("apis", "improve", "tracker", "-n", "3")
     off = command("apis", "disable", "tracker")
     on = command("apis", "enable", "tracker")
@@ -50,8 +52,10 @@ def test_an_api_is_added_asked_judged_and_removed(command: Command, tracker: Pat
     assert best["path"] == "/issues/{key}/watchers"
     assert "\x1b" not in by_id.out
     assert best["id"] in by_path.out
+    assert "GET /users/{id}" in by_path_alone.out
     assert "of 600 tokens" in by_name.out
     assert "searches:" in usage.out
+    assert "searches:" not in speed.out
     assert "of 100" in improve.out
     assert "more: --cursor" in improve.out
     assert "thresher apis enable tracker" in off.out

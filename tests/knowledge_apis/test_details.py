@@ -197,6 +197,7 @@ def test_an_operation_that_says_nothing_is_still_explained() -> None:
     answer = explain_endpoint(description, description.operations[0], ENDPOINT)
 
     assert "curl --url https://api.example.com/a" in answer.content
+    assert "Base: https://api.example.com (a placeholder: the description names no server)" in answer.content
     assert answer.auth == ("The description does not say how a caller proves who it is.",)
 
 

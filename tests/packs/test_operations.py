@@ -182,6 +182,7 @@ def test_a_report_of_use_invents_nothing() -> None:
     assert data(usage_text(empty)) == [{"searches": 0}, {"reads": 0}]
     assert "no data: read_rate, top_queries" in usage_text(empty)
     assert {"read_rate": 0.0} in data(usage_text(busy))
+    assert not {"searches", "reads"} & {name for line in data(usage_text(busy, ["latency"])) for name in line}
     assert {"top_queries": [{"query": FORGED, "count": 3, "before": 1}]} in data(usage_text(busy))
 
 

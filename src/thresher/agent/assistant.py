@@ -109,6 +109,9 @@ class Assistant:
         if asked.more is not None:
             wish = Wish(asked.more.type, NAMED)
             return _Understood(Inquiry(wish.type, asked, read_cues(asked.text), context), wish, ())
+        if asked.lost:
+            wish = Wish("endpoint_info", NAMED)
+            return _Understood(Inquiry(wish.type, asked, read_cues(query), context), wish, ())
         wish, cues = await self._reader.read(caller.tenant, asked.text), read_cues(f"{query}\n{asked.text}")
         if (cues.names_call or asked.subject) and wish.type == "search":
             wish = replace(wish, type="endpoint_info", confidence=NAMED)
@@ -160,6 +163,8 @@ def checked(query: object, context: object = "") -> tuple[str, str]:
 async def _answered(box: Toolbox, understood: _Understood) -> Findings:
     """What the tools say; where nothing is wanted that is known, and nothing fits well, that nothing does."""
     inquiry = understood.inquiry
+    if inquiry.asked.lost:
+        return Findings()
     if (last := inquiry.asked.more) is not None:
         return await follow(box, last.more) if last.more is not None else Findings(notes=("that was all",))
     if (subject := inquiry.asked.subject) is not None and not (inquiry.type == "analytics" and inquiry.cues.improving):

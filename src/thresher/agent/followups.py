@@ -107,6 +107,7 @@ class Asked:
         more: The turn whose answer it asks the next page of, where that has one.
         topic: What the conversation goes on to be about, where that is not the question itself.
         notes: What was understood, in words.
+        lost: Whether it is about a former result that there is not.
     """
 
     text: str
@@ -115,6 +116,7 @@ class Asked:
     more: Turn | None = None
     topic: str = ""
     notes: tuple[str, ...] = ()
+    lost: bool = False
 
 
 def resolve(query: str, turns: Sequence[Turn]) -> Asked:
@@ -125,13 +127,15 @@ def resolve(query: str, turns: Sequence[Turn]) -> Asked:
         turns: The conversation, oldest first.
     """
     if not turns:
-        return Asked(query)
+        return _lost(query, "this question begins a conversation") if _is_place_alone(query) else Asked(query)
     last = turns[-1]
     if (last.subjects or last.more or last.type == "analytics") and _MORE.match(query):
         return Asked(last.understood, more=last, providers=last.providers)
     for turn in reversed(turns[-_LOOKED_BACK:]):
         if (place := place_of(query, len(turn.subjects))) is not None:
             return _about(query, turn.subjects[place], last)
+    if _is_place_alone(query):
+        return _lost(query, f"the last answer has {len(last.subjects)}")
     words = _words(query)
     if len(words) > _SHORT:
         return Asked(query)
@@ -168,6 +172,19 @@ def topic_of(text: str, without: Sequence[str] = ()) -> str:
 def _about(query: str, subject: Subject, last: Turn) -> Asked:
     notes = (f"understood as about {subject.name}",)
     return Asked(query, subject, subject.providers, topic=last.understood, notes=notes)
+
+
+def _lost(query: str, why: str) -> Asked:
+    return Asked(query, lost=True, notes=(f"no former result is meant by “{query.strip()[:60]}”: {why}",))
+
+
+def _is_place_alone(query: str) -> bool:
+    """Whether a question says nothing but which result it is about, and what of it."""
+    match = _PLACED.search(query) or _NUMBERED.search(query)
+    if match is None or len(_words(query)) > _SHORT:
+        return False
+    rest = {word.lower() for word in _words(f"{query[: match.start()]} {query[match.end() :]}")}
+    return all(word in _EMPTY | _PARTS or _VERBS.get(word) == "get" for word in rest)
 
 
 def _is_part(query: str) -> bool:

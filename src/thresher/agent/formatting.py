@@ -97,6 +97,7 @@ def _parts(items: Sequence[Item], wanted: IntentType, cues: Cues) -> Lines:
                 listed.append(f"{number}. {_LINES[kind](item)}")
             else:
                 parts += details(item, wanted, cues) if kind == "endpoint_details" else _BLOCKS[kind](item)
+                parts += _nothing_missed(item, cues) if kind == "usage" else []
         parts += ["\n".join(listed)] if listed else []
     return parts
 
@@ -197,6 +198,13 @@ def _usage(item: Item) -> Lines:
     if no_data:
         lines.append("No data: " + ", ".join(words(name, 40) for name in no_data) + ".")
     return [line for line in lines if line]
+
+
+def _nothing_missed(item: Item, cues: Cues) -> Lines:
+    """The answer to which searches found nothing, where none did: a missing list would not say it."""
+    asked = "zero_result_queries" in cues.metrics
+    none = asked and item.get("searches") and not item.get("zero_result_queries")
+    return ["No search was without results."] if none and not texts_of(item, "no_data") else []
 
 
 def _rate(item: Item) -> str:

@@ -74,12 +74,12 @@ def endpoint_text(answer: Row) -> RenderableType:
     return Group(_text(answer["content"].strip()), told, *(_text(f"({one})", "dim") for one in answer["left_out"]))
 
 
-def usage_report(answer: Row) -> RenderableType:
-    """Figures, then lists; what there is no data for is said once."""
+def usage_report(answer: Row, wanted: Sequence[str] = ()) -> RenderableType:
+    """Figures, then lists; what there is no data for is said once, and what nobody wanted is not said."""
     of = f" of {answer['provider']}" if answer["provider"] else ""
     head = _text(f"Use{of} in {answer['time_range']}, since {_moment(answer['since'])}", "bold")
     no_data = [_text(f"(no data: {', '.join(answer['no_data'])})", "dim")] if answer["no_data"] else []
-    return Group(head, *_figures(answer), *_query_lists(answer), *_read(answer), *_by(answer), *no_data)
+    return Group(head, *_figures(answer, wanted), *_query_lists(answer), *_read(answer), *_by(answer), *no_data)
 
 
 def improvements(answer: Row) -> RenderableType:
@@ -152,9 +152,10 @@ def _first(one: Row) -> Text:
     return _text(textwrap.shorten(_flat(one["description"]), _DESCRIPTION, placeholder="..."), "dim")
 
 
-def _figures(answer: Row) -> list[Text]:
+def _figures(answer: Row, wanted: Sequence[str]) -> list[Text]:
     names = {"searches": "", "reads": "", "latency_p50_ms": " ms", "latency_p95_ms": " ms"}
-    known = [(name, unit) for name, unit in names.items() if answer[name] is not None and name not in answer["no_data"]]
+    left_out = {*answer["no_data"], *({"searches", "reads"} - {*wanted} if wanted else ())}
+    known = [(name, unit) for name, unit in names.items() if answer[name] is not None and name not in left_out]
     lines = [Text(f"  {name}: {answer[name]:,.0f}{unit}") for name, unit in known]
     rate = answer["read_rate"]
     return [*lines, *([Text(f"  read_rate: {rate:.0%}")] if rate is not None else [])]

@@ -147,7 +147,7 @@ def search(
 @commands.command("show")
 def show_endpoint(
     endpoint: Annotated[
-        list[str], typer.Argument(metavar="ENDPOINT", help="op_..., or METHOD PATH, or an operation's own name.")
+        list[str], typer.Argument(metavar="ENDPOINT", help="op_..., METHOD PATH, PATH, or an operation's own name.")
     ],
     api: Annotated[str | None, typer.Option("--api", "-a", help="Whose operation it is.")] = None,
     version: Version = None,
@@ -168,7 +168,7 @@ def usage(
 ) -> None:
     """Print what was searched and read, what found nothing, how fast answers were."""
     arguments = {"provider": name, "time_range": time_range.value, "metrics": metric}
-    show(ask("analyze_api_usage", _given(arguments)), as_json, usage_report)
+    show(ask("analyze_api_usage", _given(arguments)), as_json, lambda answer: usage_report(answer, metric or ()))
 
 
 @commands.command("improve")
@@ -215,11 +215,13 @@ def _finish(provider: dict[str, Any], wait: bool, as_json: bool) -> None:
 
 
 def _endpoint(words: list[str]) -> dict[str, str]:
-    """Which operation is meant: `op_...`, `GET /path`, `GET` and `/path`, or the operation's own name."""
+    """Which operation is meant: `op_...`, `GET /path`, `GET` and `/path`, `/path` alone, or its own name."""
     parts = " ".join(words).split(maxsplit=1)
     if len(parts) == 2 and parts[1].startswith("/"):
         return {"method": parts[0], "path": parts[1]}
     text = " ".join(parts)
+    if text.startswith("/"):
+        return {"path": text}
     return {"endpoint_id": text} if text.startswith("op_") else {"operation_id": text}
 
 

@@ -5,7 +5,7 @@ Invariant: pure; nothing here reaches a network or a database, and no reference 
 Uses: core.
 """
 
-from thresher.openapi.calls import base_of, call_of, finite, parameter_example, sent_content
+from thresher.openapi.calls import base_of, call_of, finite, is_placeholder, parameter_example, sent_content
 from thresher.openapi.characters import UNSEEN, visible
 from thresher.openapi.credentials import auth_of
 from thresher.openapi.description import Description, read_description
@@ -85,6 +85,7 @@ __all__ = [
     "find_problems",
     "finding_of",
     "finite",
+    "is_placeholder",
     "is_simple",
     "lines_of",
     "make_patch",

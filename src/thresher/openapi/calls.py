@@ -118,6 +118,11 @@ def base_of(description: Description, operation: Operation, base_url: str) -> st
     return _clean(whole).rstrip("/")
 
 
+def is_placeholder(base: str) -> bool:
+    """Whether a base address stands for one that nobody named."""
+    return base == PLACEHOLDER or base.startswith(f"{PLACEHOLDER}/")
+
+
 def filled_path(description: Description, operation: Operation) -> str:
     """The path with examples in the places of its parameters."""
     path = operation.path if operation.path.startswith("/") else f"/{operation.path}"

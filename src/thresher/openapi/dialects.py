@@ -18,7 +18,8 @@ METHODS: Final[Mapping[Dialect, tuple[str, ...]]] = {
 }
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)")
 _HINT: Final = (
-    "Thresher reads OpenAPI 3.0, 3.1 and 3.2, and Swagger 2.0: the document must begin with openapi: or swagger:."
+    "Thresher reads OpenAPI 3.0 to 3.2 and Swagger 2.0: a document with openapi: or swagger: at its top. Convert "
+    "a Postman collection first, and give the document that a fragment belongs to."
 )
 
 

@@ -75,8 +75,8 @@ def providers_text(providers: Sequence[Provider]) -> str:
     return _block(_many(len(providers), "API"), (told(_given(_provider(one))) for one in providers))
 
 
-def usage_text(report: UsageReport, budget: int = SEARCH_BUDGET) -> str:
-    """One line a metric, and which there is no data for."""
+def usage_text(report: UsageReport, wanted: Sequence[str] = (), budget: int = SEARCH_BUDGET) -> str:
+    """One line a metric that is wanted (all without any), and which there is no data for."""
     of = f" of {_line(report.provider)}" if report.provider else ""
     title = f"use{of} in {report.time_range}, since {report.since:%Y-%m-%d %H:%M}"
     figures: dict[str, Any] = {"searches": report.searches, "reads": report.reads, "read_rate": report.read_rate}
@@ -90,7 +90,8 @@ def usage_text(report: UsageReport, budget: int = SEARCH_BUDGET) -> str:
         ("per_provider", report.per_provider),
         ("per_day", report.per_day),
     )
-    lines = [told({name: value}) for name, value in figures.items() if value is not None and name not in report.no_data]
+    left_out = {*report.no_data, *({"searches", "reads"} - {*wanted} if wanted else ())}
+    lines = [told({name: value}) for name, value in figures.items() if value is not None and name not in left_out]
     lines += [told({name: value}) for name, value in lists if value]
     notes = [f"no data: {', '.join(report.no_data)}"] if report.no_data else []
     return _block(title, lines, notes, budget)

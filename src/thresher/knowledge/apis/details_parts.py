@@ -28,6 +28,7 @@ from thresher.openapi import (
     call_of,
     example_of,
     finite,
+    is_placeholder,
     is_simple,
     lines_of,
     name_of,
@@ -88,9 +89,9 @@ class Parts:
         marks += ["deprecated"] if operation.deprecated else []
         about = f"{one_line(one.title, _SAID)} ({', '.join(mark for mark in marks if mark)})"
         where = base_of(self._description, operation, self._base_url)
-        return (
-            f"# {one_line(operation.method, 20)} {one_line(operation.path, 500)}\n{about}\nBase: {one_line(where, 300)}"
-        )
+        unsaid = " (a placeholder: the description names no server)" if is_placeholder(where) else ""
+        call = f"# {one_line(operation.method, 20)} {one_line(operation.path, 500)}"
+        return f"{call}\n{about}\nBase: {one_line(where, 300)}{unsaid}"
 
     def _parameters(self, parameters: list[Parameter], group: str) -> Iterator[Part]:
         for one in parameters:

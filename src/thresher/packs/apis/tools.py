@@ -130,7 +130,7 @@ async def analyze_api_usage(
     """What was asked of the API descriptions: top, rising and fruitless queries, read rate, times, errors."""
     request = current()
     report = await request.services.apis.usage(request.caller, provider, time_range=time_range, metrics=metrics)
-    return _result(report, usage_text(report))
+    return _result(report, usage_text(report, metrics))
 
 
 @tool(annotations=_READS)
