@@ -57,6 +57,7 @@ def test_an_api_is_added_asked_judged_and_removed(command: Command, tracker: Pat
     assert "searches:" in usage.out
     assert "searches:" not in speed.out
     assert "of 100" in improve.out
+    assert "thresher apis improve --endpoint ID" in improve.out
     assert "more: --cursor" in improve.out
     assert "thresher apis enable tracker" in off.out
     assert "ready" in on.out
@@ -107,3 +108,15 @@ def test_what_is_wrong_ends_with_a_code_of_its_own(command: Command, tracker: Pa
             assert ended.code == code, (arguments, ended)
             assert ended.out == ""
             assert "Traceback" not in ended.err
+
+
+def test_a_description_without_operations_is_said_to_have_none(command: Command, tmp_path: Path) -> None:
+    """It is taken, for paths may come; that nothing can be found is no riddle."""
+    path = tmp_path / "bare.yaml"
+    path.write_text("openapi: 3.0.3\ninfo: {title: Bare, version: '1'}\npaths: {}\n", encoding="utf-8")
+
+    added = command("apis", "add", "bare", str(path))
+    command("apis", "remove", "bare")
+
+    assert added.code == 0
+    assert "No operation stands in v1" in added.out

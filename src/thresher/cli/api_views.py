@@ -46,7 +46,11 @@ def provider_card(one: Row) -> RenderableType:
     off = [Text(f"Switched off: thresher apis enable {one['name']}", "yellow")] if not one["active"] else []
     jobs = [version["job"] for version in one["versions"] if version["state"] in ("waiting", "indexing")]
     waits = [Text(f"Job {job} goes on: thresher jobs show {job} --wait", "dim") for job in jobs if job]
-    return Group(head, table, *off, *_failures(one), *_problems(one), *waits)
+    bare = [
+        version["label"] for version in one["versions"] if version["state"] == "ready" and not version["operations"]
+    ]
+    none = [_text(f"No operation stands in {label}: there is nothing to find.", "yellow") for label in bare]
+    return Group(head, table, *off, *none, *_failures(one), *_problems(one), *waits)
 
 
 def removed(answer: Row) -> RenderableType:
@@ -90,7 +94,7 @@ def improvements(answer: Row) -> RenderableType:
     count = Text(f"({len(answer['findings']):,} of {answer['total']:,} findings)", "dim")
     worst = sorted(answer["per_endpoint"].items(), key=lambda item: item[1]["value"])[:_WORST]
     scores = [_text(f"{score['value']:>4}  {name}") for name, score in worst]
-    below = [Text("lowest scores", "dim"), *scores] if scores else []
+    below = [Text("lowest scores (one of them: thresher apis improve --endpoint ID)", "dim"), *scores] if scores else []
     left = [_text(f"({one})", "dim") for one in answer["left_out"]]
     return Group(head, formula, *lines, count, *below, *left, *_more(answer))
 
