@@ -132,6 +132,12 @@ def _guard(found: Results, dialect: str) -> str:
     return " | ".join([*cells, f"**{figures['p50_ms']:.2f} / {figures['p99_ms']:.1f} ms**"])
 
 
+def _points(found: Results, paths: str) -> str:
+    """By how many points the first of two shares is ahead of the second."""
+    ours, theirs = (value(found, path) for path in paths.split())
+    return f"{100 * (ours - theirs):+.1f}"
+
+
 PIECES: Mapping[str, Callable[[Results, str], str]] = {
     "recall": _recall,
     "growth": _growth,
@@ -141,6 +147,7 @@ PIECES: Mapping[str, Callable[[Results, str], str]] = {
     "total": _total,
     "least": _least,
     "guard": _guard,
+    "points": _points,
 }
 
 
