@@ -208,6 +208,8 @@ def _sources(specs: Sequence[Path], questions: Sequence[ApiQuestion]) -> dict[st
             description = read_description(path.read_bytes(), name=path.name)
         except OSError as error:
             raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.", hint="Correct the path.") from None
+        except InvalidInput as error:
+            raise InvalidInput(f"{path}: {error.message}", hint=error.hint) from None
         known |= {operation.key for operation in description.operations}
         sources.setdefault(provider_of(path, description.title), []).append(path.absolute())
     for question in questions:
