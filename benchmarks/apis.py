@@ -106,7 +106,8 @@ async def _times(services: Services, caller: Caller, questions: Sequence[ApiQues
     }
 
 
-async def _add(services: Services, caller: Caller, name: str, aliases: Sequence[str], paths: Sequence[Path]) -> None:
+async def add(services: Services, caller: Caller, name: str, aliases: Sequence[str], paths: Sequence[Path]) -> None:
+    """Have an API searched, its vectors ready."""
     await services.apis.add(caller, name, [str(path) for path in paths], aliases=aliases)
     await services.apis.index_here(caller, name)
 
@@ -115,7 +116,7 @@ async def _four(services: Services, folder: Path) -> dict[str, Any]:
     caller = Caller(await services.database.tenant("bench-apis"))
     files = [folder / file for _, names in PROVIDERS.values() for file in names]
     for name, (aliases, names) in PROVIDERS.items():
-        await _add(services, caller, name, aliases, [folder / file for file in names])
+        await add(services, caller, name, aliases, [folder / file for file in names])
     held_out, dev = _questions(""), _questions("-dev")
     everything = [question for questions in held_out.values() for question in questions]
     find, bm25 = _searching(services, caller), await _bm25(files)
@@ -135,7 +136,7 @@ async def _four(services: Services, folder: Path) -> dict[str, Any]:
 async def _restbench(services: Services, folder: Path) -> dict[str, Any]:
     caller = Caller(await services.database.tenant("bench-restbench"))
     path = folder / "restbench" / "tmdb_oas.json"
-    await _add(services, caller, "tmdb", (), [path])
+    await add(services, caller, "tmdb", (), [path])
     questions = restbench(folder)
     asked = await _ask(_searching(services, caller), questions)
     plain = await _ask(await _bm25([path]), questions)
