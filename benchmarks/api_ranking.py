@@ -111,7 +111,7 @@ def _hits(cases: Sequence[Case], weights: Doubles) -> list[int]:
 
 
 def _said(places: Sequence[int]) -> str:
-    return f"hit@1 {np.mean([p < 1 for p in places]):.3f}  hit@5 {np.mean([p < 5 for p in places]):.3f}"  # noqa: PLR2004
+    return f"hit@1 {np.mean([p < 1 for p in places]):.3f}  hit@5 {np.mean([p < 5 for p in places]):.3f}"
 
 
 def _crossed(cases: Sequence[Case], ridge: float) -> list[int]:
