@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import Any, Final, cast
@@ -211,12 +212,23 @@ def _sources(specs: Sequence[Path], questions: Sequence[ApiQuestion]) -> dict[st
         except InvalidInput as error:
             raise InvalidInput(f"{path}: {error.message}", hint=error.hint) from None
         known |= {operation.key for operation in description.operations}
-        sources.setdefault(provider_of(path, description.title), []).append(path.absolute())
+        _place_source(sources, provider_of(path, description.title), path.absolute())
     for question in questions:
         for key in sorted(question.relevant - known):
             near = did_you_mean(nearest(key, known))
             raise InvalidInput(f"Line {question.line}: no description has '{key}'.", hint=near or _HINT)
     return sources
+
+
+def _place_source(sources: dict[str, list[Path]], name: str, path: Path) -> None:
+    """Put a file with those of its provider, once; where one of them has its name, it is a provider of its own."""
+    for number in count(1):
+        mine = sources.setdefault(name if number == 1 else f"{name}-{number}", [])
+        if path in mine:
+            return
+        if all(other.stem != path.stem for other in mine):
+            mine.append(path)
+            return
 
 
 def _place(found: Sequence[str], relevant: Collection[str]) -> int | None:
