@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.knowledge_apis.conftest import described, write
+from tests.knowledge_apis.conftest import SHOP, described, write
 from thresher.core import Caller, InvalidInput, NotFound
-from thresher.knowledge.apis import ApiService
+from thresher.knowledge.apis import ApiService, shelf
 from thresher.knowledge.apis.heads import endpoint_id
 
 READ = endpoint_id("shop", "v1", "GET", "/orders/{id}")
@@ -118,3 +118,21 @@ async def test_reads_and_failures_are_in_the_log_behind_the_answers(filled: ApiS
     with pytest.raises(NotFound):
         await filled.usage(caller, "nobody")
     assert await filled.purge(caller, 0) == 2
+
+
+async def test_a_description_that_grows_where_no_more_is_kept_is_still_answered(
+    service: ApiService, caller: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was kept of it first does not go as the oldest while it is read anew."""
+    monkeypatch.setattr(shelf, "_MOST_OPERATIONS", 2 * len(SHOP))
+    grown = write(tmp_path / "grown.json", described(SHOP))
+    other = write(tmp_path / "other.json", described(SHOP))
+    for path in (grown, other):
+        await service.add(caller, path.stem, [str(path)])
+        await service.endpoint(caller, provider=path.stem, method="GET", path="/orders")
+    write(grown, described({**SHOP, "GET /bills": "List bills"}))
+    await service.sync(caller, "grown")
+
+    answer = await service.endpoint(caller, provider="grown", method="GET", path="/bills")
+
+    assert answer.endpoint.title == "List bills"

@@ -61,8 +61,8 @@ class Shelf:
             briefs = await queries.briefs(self._database, tenant, version.id)
             tags = await queries.tags(self._database, tenant, version.id)
             kept = self._operations[key] = operations_of(version.id, version.edition, briefs, tags)
-            self._bound()
         self._operations.move_to_end(key)
+        self._bound()
         return kept
 
     async def located(self, caller: Caller, endpoint: str) -> tuple[Located, ...]:
