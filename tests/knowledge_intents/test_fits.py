@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import sys
 from collections.abc import AsyncIterator
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.embedding_server import EmbeddingServer
-from tests.knowledge_intents.conftest import DEPLOY
+from tests.knowledge_intents.conftest import DEPLOY, RELATIONS
 from tests.knowledge_intents.packs import write_pack
 from tests.support import Databases, eventually
 from tests.support.product import opened
@@ -57,20 +58,25 @@ async def test_a_second_start_embeds_nothing_and_fits_nothing(databases: Databas
     third = await told(await start(url, shelf))
 
     assert (first["stored"], first["matched"], first["degraded"]) == (False, ["relations"], "")
-    assert first["embedded"] == before[0][0] > 0
+    assert 0 < first["embedded"] < before[0][0]  # the vectors of everyday messages ship with the product
     assert (second["stored"], second["embedded"]) == (True, 0)
     assert (second["matched"], second["degraded"]) == (["relations"], "")
     assert after == before
     assert (third["stored"], third["embedded"], third["matched"]) == (False, 1, ["relations"])
 
 
-async def test_a_killed_start_is_finished_by_the_next(databases: Databases, name: str, tmp_path: Path) -> None:
-    """What was embedded before the kill is not embedded again."""
-    write_pack(tmp_path, "numbers", [f"work on task number {number}" for number in range(300)])
+async def test_a_killed_start_is_finished_by_the_next(
+    databases: Databases, name: str, tmp_path: Path, encoder: Encoder
+) -> None:
+    """What was embedded before the kill is not embedded again; the vectors of everyday messages ship."""
+    lines = [f"work on task number {number}" for number in range(300)]
+    write_pack(tmp_path, "numbers", lines)
     killed = await start(databases.url(name), tmp_path)
 
     async def count() -> int:
-        return int(str((await databases.admin("select count(*) from embedding", name))[0][0]))
+        """Lines of the pack; those that ship with the product are never embedded."""
+        found = await databases.admin(f"select count(*) from embedding where hash in ({hashes})", name)
+        return int(str(found[0][0]))
 
     await eventually(lambda: _positive(count), seconds=60)
     killed.kill()
@@ -78,8 +84,13 @@ async def test_a_killed_start_is_finished_by_the_next(databases: Databases, name
     kept = await count()
     second = await told(await start(databases.url(name), tmp_path))
 
-    assert second["embedded"] == await count() - kept
+    assert second["embedded"] == max(len(lines) - kept, 0)
     assert (second["stored"], second["lines"], second["problem"]) == (False, 300, "")
+
+
+async def _key(encoder: Encoder, line: str) -> str:
+    """The key of a line in the cache: the hash of what the model reads."""
+    return hashlib.sha256(((await encoder.warm()).query_prefix + line).encode()).hexdigest()
 
 
 async def _positive(count: Any) -> bool:
