@@ -12,9 +12,10 @@ import pytest
 from sqlalchemy import delete
 
 from tests.knowledge_documents.conftest import machines
+from tests.support import eventually
 from thresher.core import Caller, Settings
 from thresher.jobs import Jobs, Supervisor
-from thresher.knowledge.documents import KIND, TASK, DocumentService, origin_of
+from thresher.knowledge.documents import KIND, TASK, DocumentService, Retrieval, origin_of
 from thresher.services import Services
 from thresher.store import Database
 from thresher.store.tables import item_vector
@@ -38,7 +39,12 @@ async def test_a_worker_that_is_killed_leaves_work_that_the_next_one_ends(
     (manual / "machines.md").write_text(machines(12))
     found = await documents.index(caller, "manual", origin_of(str(manual)))
 
-    early = await documents.retrieve_document(caller, "spare part number of machine 11", "manual", budget=400)
+    async def answered() -> Retrieval | None:
+        """An answer waits some seconds for the first document, then says that one may ask again."""
+        given = await documents.retrieve_document(caller, "spare part number of machine 11", "manual", budget=400)
+        return given if given.found else None
+
+    early = await eventually(answered, seconds=60)
     os.kill(workers.pids[0], signal.SIGKILL)
     ended = await services.jobs.follow(caller, found.job)
 
