@@ -2,9 +2,11 @@
 
     ThresherError
     |-- InvalidInput          the caller's argument or file is wrong
+    |   `-- BrokenFile        a file of a workspace cannot be read at a line and column
     |-- NotFound              a named tool, server or file does not exist
     |-- Conflict              the name or the resource is taken
-    |   `-- HeldBack          a tool waits for a person's approval
+    |   |-- HeldBack          a tool waits for a person's approval
+    |   `-- Unconfirmed       somebody must say first that it shall be done
     |-- NotAllowed            it belongs to others
     |-- AccessDenied          a key is missing, unknown or revoked
     |-- ConfigurationError    a setting, file or environment variable must change
@@ -61,6 +63,24 @@ class InvalidInput(ThresherError):
     exit_code = 2
 
 
+class BrokenFile(InvalidInput):
+    """A file of a workspace cannot be read, so it is never written.
+
+    Args:
+        message: What happened.
+        hint: What to do.
+        line: From 1; 0 where unknown.
+        column: From 1; 0 where unknown.
+    """
+
+    code = "broken_file"
+
+    def __init__(self, message: str, *, hint: str = "", line: int = 0, column: int = 0) -> None:
+        super().__init__(message, hint=hint)
+        self.line = line
+        self.column = column
+
+
 class NotFound(ThresherError):
     """A named tool, server or file does not exist."""
 
@@ -79,6 +99,12 @@ class HeldBack(Conflict):
     """A tool's definition waits for a person's approval."""
 
     code = "held_back"
+
+
+class Unconfirmed(Conflict):
+    """It would change something that somebody must agree to first: another solution, or what others refer to."""
+
+    code = "unconfirmed"
 
 
 class NotAllowed(ThresherError):
