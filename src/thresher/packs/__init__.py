@@ -9,9 +9,9 @@ Uses: audit, connectors, context, core, embedding, knowledge, llm, openapi, serv
 from importlib.resources import files
 from pathlib import Path
 
-from thresher.packs.request import Request, current, serving
+from thresher.packs.request import Confirm, Request, current, nobody, serving
 
 BUILT_IN = Path(str(files(__name__)))
 """The folder whose subfolders are the built-in packs."""
 
-__all__ = ["BUILT_IN", "Request", "current", "serving"]
+__all__ = ["BUILT_IN", "Confirm", "Request", "current", "nobody", "serving"]

@@ -21,6 +21,7 @@ from mcp.server.context import ServerRequestContext
 from mcp_types import CallToolResult, InputRequiredResult
 
 from thresher.core import JSON, InvalidInput, ThresherError, UpstreamError, UpstreamTimeout, dumps
+from thresher.gateway.confirming import Asked
 from thresher.gateway.packs.loading import place, said
 from thresher.gateway.peers import modern
 from thresher.knowledge.intents import Pack
@@ -62,6 +63,8 @@ async def run_tool(
             async with Context(fastmcp=server), limit:
                 result = await tool.run(dict(arguments))
         return _answer(context, pack, tool, result)
+    except Asked as asked:
+        return asked.result
     except (ThresherError, MCPError):
         raise
     except ValidationError as error:

@@ -20,6 +20,7 @@ from mcp_types import InputRequiredResult
 from thresher.context import Situation
 from thresher.core import JSON, Caller, InvalidInput, ThresherError, UpstreamError
 from thresher.gateway.callers import client_name
+from thresher.gateway.confirming import client_confirm
 from thresher.gateway.packs.loading import Code, load, place, report, said
 from thresher.gateway.packs.running import is_cancelled, run_tool
 from thresher.gateway.packs.threads import Threads
@@ -152,7 +153,10 @@ class PackTools:
             raise UpstreamError(f"The pack '{pack.name}' has no tool '{name}' any more.", hint="Call find_tools again.")
         most = self._services.settings.upstream_call_seconds
         try:
-            with serving(Request(self._services, caller, client_chat(context), client_name(context))):
+            request = Request(
+                self._services, caller, client_chat(context), client_name(context), client_confirm(context)
+            )
+            with serving(request):
                 seconds = min(code.timeouts.get(name, most), most)
                 return await run_tool(self._server, context, pack, tool, arguments, seconds)
         finally:
