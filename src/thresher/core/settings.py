@@ -185,6 +185,8 @@ class Settings(BaseSettings):
     """Folders below which callers with a key may open database files; the machine's user may open any."""
     database_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_database_hosts)] = ()
     """Hosts, or host:port, whose databases callers with a key may connect to; the machine's user may to any."""
+    solution_folders: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_paths), AfterValidator(_absolute)] = ()
+    """Folders below which callers with a key may add workspaces of solutions; the machine's user may add any."""
     query_seconds: float = Field(default=30.0, gt=0, le=3600)
     """How long a statement may run on a team's database before it is cancelled there."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"

@@ -140,6 +140,7 @@ class Reference:
         certain: Whether it surely means this object: a property that holds its name or UUID. A word in a script that
             could mean something else is not certain.
         rewritable: Whether renaming rewrites it; the others are only listed.
+        by_uuid: Whether it holds the object's UUID instead of its name: renaming leaves it right as it is.
     """
 
     kind: ReferenceKind
@@ -148,6 +149,7 @@ class Reference:
     text: str
     certain: bool = True
     rewritable: bool = False
+    by_uuid: bool = False
 
 
 @dataclass(frozen=True, slots=True)

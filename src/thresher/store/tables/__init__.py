@@ -22,6 +22,7 @@ from thresher.store.tables.intents import (
 )
 from thresher.store.tables.jobs import job
 from thresher.store.tables.metadata import TENANT_TABLES, metadata, tenant
+from thresher.store.tables.solutions import solution_choice, workspace
 
 __all__ = [
     "APPEND_ONLY",
@@ -59,7 +60,9 @@ __all__ = [
     "rules_given",
     "schema_snapshot",
     "server",
+    "solution_choice",
     "tenant",
     "term_stat",
     "tool",
+    "workspace",
 ]
