@@ -35,6 +35,10 @@ FINDS = {
         "shippers: *shipper_id i\norders: *id i, ship_via i",
         "orders.ship_via > shippers.shipper_id",
     ),
+    "a verb without a border": (
+        "shippers: *shipperid i\norders: *orderid i, shipvia i",
+        "orders.shipvia > shippers.shipperid",
+    ),
     "whoever did it": ("users: *id i\norders: *id i, booked_by i", "orders.booked_by > users.id"),
     "a short form": ("departments: *id i\nemployees: *id i, dept_id i", "employees.dept_id > departments.id"),
     "first letters": ("purchase_orders: *id i\nreceipts: *id i, po_id i", "receipts.po_id > purchase_orders.id"),
@@ -74,6 +78,7 @@ FINDS = {
 LEAVES = {
     "another type": "region: *region_id i\ncustomers: *id i, region t",
     "a measure": "orders: *order_id i\nproducts: *id i, units_on_order i",
+    "a measure without borders": "orders: *orderid i\nproducts: *id i, unitsonorder i, qtyorder i",
     "a number of rows": "guests: *id i\nrooms: *id i, number_of_guests i",
     "a price": "prices: *id i\nitems: *id i, price n, unit_price n",
     "a name in text": "customers: *customer_id t\norders: *id i, customer_name t",

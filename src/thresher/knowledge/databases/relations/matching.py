@@ -49,6 +49,8 @@ GLUED_LOSS = 0.2
 NO_KEY_WORD_LOSS = 0.9
 _LEAST_GLUED_ROLE = 4
 _LEAST_VERB = 4
+_LEAST_GLUED_PREPOSITION = 3
+"""Letters: shorter ones end too many words that have nothing to do with them."""
 _LONGEST_SHORT = 7
 _MOST_SHORT_WORDS = 4_000
 """Different words that are compared with all names; beyond them only names that are found by look-up count."""
@@ -151,6 +153,8 @@ class Matcher:
 
     def _glued_roles(self, schema: str, word: str, least: int) -> Iterator[NameMatch]:
         for start in range(2, len(word) - least + 1):
+            if _is_amount(word[:start]):
+                continue
             for form in self._index.forms.get((schema, stem(word[start:])), ())[:4]:
                 if form.own:
                     text = f"ends with the table's name, '{word[:start]}' before it"
@@ -245,10 +249,11 @@ class Matcher:
         return self._index.keys[form.key].table != asked.table or asked.entity[-1] in PERSONS
 
     def _verb(self, asked: Asked, name: ColumnName) -> Iterator[NameMatch]:
-        """`ship_via` and `shippers`, `taught_by` not."""
-        if len(name.core) != 2 or name.core[1] not in PREPOSITIONS or len(name.core[0]) < _LEAST_VERB:
+        """`ship_via` or `shipvia` and `shippers`, `taught_by` not."""
+        verb, _, preposition = " ".join(_parted(name.core)).partition(" ")
+        if preposition not in PREPOSITIONS or len(verb) < _LEAST_VERB:
             return
-        verb = name.core[0].removesuffix("ed")
+        verb = verb.removesuffix("ed")
         for form in self._index.beginning(asked.schema, verb[0]):
             if len(form.words) == 1 and form.words[0] != verb and form.words[0].startswith(verb):
                 yield NameMatch(form.key, VERB, f"'{verb}' is the verb of the table's name")
@@ -264,6 +269,23 @@ def _names_something(name: ColumnName) -> bool:
     if set(name.core[1:-1]) & AMOUNT_JOINTS or set(name.core[:-1]) & AMOUNTS:
         return False
     return name.core[-1] not in MEASURES or name.core[-1] in ROLES
+
+
+def _parted(core: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a name; one word that ends with a longer preposition (`shipvia`) is two."""
+    if len(core) != 1:
+        return core
+    ends = (end for end in sorted(PREPOSITIONS) if len(end) >= _LEAST_GLUED_PREPOSITION and core[0].endswith(end))
+    end = next(ends, "")
+    return (core[0].removesuffix(end), end) if end else core
+
+
+def _is_amount(role: str) -> bool:
+    """Whether what is glued before a table's name makes a measure of it: `unitsonorder`."""
+    if stem(role) in AMOUNTS:
+        return True
+    ends = (joint for joint in sorted(AMOUNT_JOINTS) if role.endswith(joint))
+    return any(stem(role.removesuffix(joint)) in AMOUNTS for joint in ends)
 
 
 def _about(entity: tuple[str, ...], words: Sequence[str]) -> bool:
