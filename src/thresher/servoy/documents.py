@@ -1,0 +1,192 @@
+"""Files as documents: their values, where these stand, and the bytes that they are written as.
+
+Invariant: a document never changes; it is rendered from its values and its layout, not from the bytes it was read from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+from thresher.core import BrokenFile
+from thresher.servoy.layout import CLASSIC, JSON, LAYOUTS, Layout, Value
+from thresher.servoy.parsing import Lines, Node, Parser
+from thresher.servoy.records import RELATION_ITEM_TYPE, Dialect
+from thresher.servoy.writing import written
+
+LARGEST: Final = 32 * 2**20
+"""Bytes; the largest real form has about one million."""
+Path: TypeAlias = "tuple[str | int, ...]"
+"""Keys, and positions in lists from 0, from the outermost value on."""
+_CONFLICT: Final = re.compile(r"^<{7}[ \r\n].*?^={7}\r?$.*?^>{7}(?:[ \r\n]|\Z)", re.MULTILINE | re.DOTALL)
+_BY_HAND: Final = "Correct the file by hand, or take it from the history of the project."
+
+
+class Document:
+    """One file.
+
+    Args:
+        text: What was read, with its carriage returns.
+        root: The outermost value.
+        layout: How it is written.
+    """
+
+    __slots__ = ("_lines", "layout", "root", "text")
+
+    def __init__(self, text: str, root: Node, layout: Layout) -> None:
+        self.text = text
+        self.root = root
+        self.layout = layout
+        self._lines: Lines | None = None
+
+    @property
+    def value(self) -> Value:
+        """What it says. It is shared: don't change it."""
+        return self.root.value
+
+    @property
+    def dialect(self) -> Dialect:
+        """How it is written."""
+        return self.layout.dialect
+
+    def get(self, *path: str | int, default: Value = None) -> Value:
+        """The value at a path, or the default where there is none."""
+        found = self._walk(path)[-1]
+        return default if found is None else found[1].value
+
+    def line_of(self, *path: str | int) -> int:
+        """The line, from 1, in which the value at a path, or its nearest holder, begins."""
+        return self.place_of(*path)[0]
+
+    def place_of(self, *path: str | int) -> tuple[int, int]:
+        """Line and column, both from 1, of a path: its key, or its value in a list."""
+        if self._lines is None:
+            self._lines = Lines(self.text)
+        return self._lines.at(next(found[0] for found in reversed(self._walk(path)) if found is not None))
+
+    def _walk(self, path: Path) -> list[tuple[int, Node] | None]:
+        """Where each part of a path begins, and its value; None from the first part on that is not there."""
+        steps: list[tuple[int, Node] | None] = [(self.root.start, self.root)]
+        for part in path:
+            held = steps[-1]
+            steps.append(None if held is None else _child(held[1], part))
+        return steps
+
+    def rendered(self) -> bytes:
+        """Its bytes, made from its values by the rules of the format and its layout."""
+        return written(self.value, self.layout).encode("utf-8")
+
+
+def _child(node: Node, part: str | int) -> tuple[int, Node] | None:
+    if isinstance(part, str):
+        return node.members.get(part)
+    if not 0 <= part < len(node.elements):
+        return None
+    return node.elements[part].start, node.elements[part]
+
+
+def read_document(data: bytes) -> Document:
+    """Reads a file of a workspace.
+
+    Args:
+        data: All its bytes.
+
+    Raises:
+        BrokenFile: They cannot be read, or not for sure; with a line and a column where there is one.
+    """
+    text = _decoded(data)
+    if "<<<<<<<" in text and (found := _CONFLICT.search(text)):
+        line, column = Lines(text).at(found.start())
+        hint = "Settle the merge first, then try again."
+        raise BrokenFile("The file has conflict markers of a merge.", hint=hint, line=line, column=column)
+    root, braces = Parser(text).outermost()
+    return Document(text, root, _layout(text, root, braces))
+
+
+def _decoded(data: bytes) -> str:
+    if len(data) > LARGEST:
+        raise BrokenFile(f"The file has {len(data):,} bytes; {LARGEST:,} are read.", hint="It can hardly be meant.")
+    if data.startswith(b"\xef\xbb\xbf"):
+        hint = "Servoy cannot read it either: save the file as UTF-8 without one."
+        raise BrokenFile("The file begins with a byte order mark.", hint=hint, line=1, column=1)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = len(data[data.rfind(b"\n", 0, error.start) + 1 : error.start].decode("utf-8", "replace")) + 1
+        message = f"The file is not UTF-8: there is the byte 0x{data[error.start]:02x}."
+        raise BrokenFile(message, hint="Save it as UTF-8.", line=line, column=column) from None
+
+
+def new_document(value: Value, dialect: Dialect) -> bytes:
+    """A new file that says a value, as a dialect writes it.
+
+    Raises:
+        InvalidInput: It holds a number that no file can say.
+    """
+    return written(value, LAYOUTS[dialect]).encode("utf-8")
+
+
+def _layout(text: str, root: Node, braces: bool) -> Layout:
+    """The facts of form of a text, each from the first place that shows it."""
+    first = next((node for node in _objects(root) if node.members), None)
+    default = JSON if first is None and braces else CLASSIC
+    quoted, indent, colon = default.quoted, default.indent, default.colon
+    if first is not None:
+        (at, node), *_ = first.members.values()
+        quoted = text[at] == '"'
+        colon = _between_key_and_value(text, at, node.start)
+        indent = _indent(text, at) if braces else ""
+    default = LAYOUTS["json" if quoted else "classic"]
+    crlf = text.count("\r\n")
+    return Layout(
+        quoted=quoted,
+        braces=braces,
+        indent=indent,
+        colon=colon,
+        inline=_inline(text, root, default.inline),
+        empty_list=_empty(text, root, list, default.empty_list),
+        empty_object=_empty(text, root, dict, default.empty_object),
+        newline="\r\n" if crlf * 2 > text.count("\n") else "\n",
+        ending=text[len(text.rstrip(" \t\r\n")) :],
+    )
+
+
+def _objects(root: Node) -> Iterator[Node]:
+    """The outermost objects: the root, or the members of the list that it is."""
+    yield from [root] if isinstance(root.value, dict) else root.elements
+
+
+def _between_key_and_value(text: str, at: int, value: int) -> str:
+    blank = value - len(text[at:value].rstrip()) - at
+    return ":" + " " * min(blank, 1)
+
+
+def _indent(text: str, at: int) -> str:
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return line if not line.strip(" \t") else ""
+
+
+def _inline(text: str, root: Node, default: bool) -> bool:
+    """Whether the first relation item, or user, stands on one line."""
+    for key in ("items", "users"):
+        held = root.members.get(key)
+        for node in held[1].elements[:1] if held else ():
+            if node.members and (key == "users" or node.value.get("typeid") == RELATION_ITEM_TYPE):  # type: ignore[union-attr]
+                return "\n" not in text[node.start : next(iter(node.members.values()))[0]]
+    return default
+
+
+def _empty(text: str, root: Node, kind: type, default: str) -> str:
+    """How most lists, or objects, of nothing are written; by rule where there are none."""
+    forms: Counter[str] = Counter()
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        waiting.extend(node.elements)
+        waiting.extend(member for _, member in node.members.values())
+        if isinstance(node.value, kind) and not node.value:
+            forms[text[node.start : node.end].replace("\r", "")] += 1
+    return forms.most_common(1)[0][0] if forms else default

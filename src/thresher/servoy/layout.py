@@ -1,0 +1,72 @@
+"""The few facts of form that a file has beside its values.
+
+Invariant: the same values in the same layout are the same bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from thresher.servoy.records import Dialect
+
+Value: TypeAlias = "dict[str, Value] | list[Value] | str | int | float | bool | None"
+"""What a file can say. Numbers that are no plain whole ones are `Number`s."""
+
+
+class Number(float):
+    """A number as it is written, such as `1.50` or `1e3`.
+
+    Args:
+        text: Of the number.
+    """
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, text: str) -> Number:
+        """A float that keeps its text."""
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+    def __reduce__(self) -> tuple[type[Number], tuple[str]]:
+        return Number, (self.text,)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    r"""How a file's values are written.
+
+    Attributes:
+        quoted: Whether keys stand in quotation marks.
+        braces: Whether the outermost object has its braces.
+        indent: What a level is indented by.
+        colon: What stands between a key and its value.
+        inline: Whether relation items, and users, stand on one line each.
+        empty_list: How a list of nothing is written; `\n` in it becomes the file's own newline.
+        empty_object: How an object of nothing is written.
+        newline: Between lines.
+        ending: After the last line.
+    """
+
+    quoted: bool = False
+    braces: bool = False
+    indent: str = ""
+    colon: str = ":"
+    inline: bool = True
+    empty_list: str = "[]"
+    empty_object: str = "{\n\n}"
+    newline: str = "\n"
+    ending: str = ""
+
+    @property
+    def dialect(self) -> Dialect:
+        """By the keys: what Servoy before 2025.06 cannot read, or what it wrote."""
+        return "json" if self.quoted else "classic"
+
+
+CLASSIC: Final = Layout()
+JSON: Final = Layout(quoted=True, braces=True, indent="    ", inline=False, empty_object="{}")
+LAYOUTS: Final[dict[Dialect, Layout]] = {"classic": CLASSIC, "json": JSON}
+"""Of new files."""

@@ -1,0 +1,122 @@
+"""Names, UUIDs and data sources: what is legal, and what a person's way of saying it means.
+
+Invariant: a name that passes is a legal file name on every file system.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import uuid
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from thresher.core import InvalidInput
+
+LONGEST_NAME: Final = 100
+_NAME: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_JAVASCRIPT: Final = """
+    abstract arguments array async await boolean break byte case catch char class const constant continue date
+    debugger default delete do double else enum eval exception export extends false final finally float for
+    function goto if implements import in infinity instanceof int interface let long math nan native new null
+    object package private protected public return short static strictfp super switch synchronized this throw
+    throws transient true try typeof undefined var void volatile while with yield
+"""
+_SERVOY: Final = """
+    _super allmethods allnames allrelations allvariables application controller currentcontroller currentform
+    currentrecordindex databasemanager datasources elements eventtypes form forms foundset globals history
+    jsunit length menus model plugins recordindex scopes security solutionmodel utils
+"""
+_WINDOWS: Final = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")
+_PREFIX: Final = re.compile(r"(db|mem|view|menu):")
+
+
+def checked_name(name: str, what: str) -> str:
+    """A name that a solution can hold, without the blanks around it.
+
+    Args:
+        name: As somebody gave it.
+        what: What it is to name, for the error: `relation`.
+
+    Raises:
+        InvalidInput: It is not legal; the hint says what is.
+    """
+    name = name.strip()
+    problem, hint = _problem(name)
+    if problem:
+        raise InvalidInput(f"'{name[:60]}' cannot be the name of a {what}: {problem}.", hint=hint)
+    return name
+
+
+def _problem(name: str) -> tuple[str, str]:
+    """What is wrong with a name, and what to do about it; empty where nothing is."""
+    letters = "Use letters, digits, _ and $, not beginning with a digit."
+    if not name:
+        return "it is empty", letters
+    if len(name) > LONGEST_NAME:
+        return f"it has {len(name)} characters", f"Use {LONGEST_NAME} at most."
+    if not _NAME.fullmatch(name) or unicodedata.normalize("NFC", name) != name:
+        at = next((one for one in name if not (one.isalnum() or one in "_$")), name[0])
+        return f"{at!r} is not allowed {'at its beginning' if at.isdigit() else 'in it'}", letters
+    if name.lower() in _JAVASCRIPT.split():
+        return "it is a reserved word of JavaScript", "Add a word, such as what it is for."
+    if name.lower() in _SERVOY.split():
+        return "it is a reserved word of Servoy", "Add a word, such as what it is for."
+    if _WINDOWS.fullmatch(name.lower()):
+        return "no file may have this name on Windows", "Choose another."
+    return "", ""
+
+
+def new_uuid() -> str:
+    """A random UUID as Servoy writes them: version 4, upper case."""
+    return str(uuid.uuid4()).upper()
+
+
+def is_uuid(text: str) -> bool:
+    """Whether a text is a UUID, in whatever case."""
+    return _UUID.fullmatch(text) is not None
+
+
+DataSourceKind: TypeAlias = Literal["db", "mem", "view", "menu"]
+
+
+@dataclass(frozen=True, slots=True)
+class DataSource:
+    """Where records come from.
+
+    Attributes:
+        kind: `db` a table of a server, `mem` an in-memory table, `view`, `menu`.
+        server: Of a `db` source; else empty.
+        table: Name of the table, or of the source.
+        text: As files hold it: `db:/crm/orders`.
+    """
+
+    kind: DataSourceKind
+    server: str
+    table: str
+    text: str
+
+
+def datasource(text: str) -> DataSource:
+    """What a person or a file calls a data source: `crm/orders`, `db:/crm/orders`, `mem:basket`, `view:`, `menu:`.
+
+    Raises:
+        InvalidInput: It is none of them.
+    """
+    text = text.strip()
+    found = _PREFIX.match(text)
+    kind = found.group(1) if found else "db"
+    rest = text[found.end() :] if found else text
+    if kind == "db":
+        server, slash, table = rest.lstrip("/").partition("/")
+        if slash and _is_word(server) and _is_word(table):
+            return DataSource("db", server, table, f"db:/{server}/{table}")
+    elif _is_word(rest):
+        return DataSource(kind, "", rest, f"{kind}:{rest}")  # type: ignore[arg-type]
+    hint = "Write SERVER/TABLE or db:/SERVER/TABLE; mem:NAME for a table in memory, view:NAME, menu:NAME."
+    raise InvalidInput(f"'{text[:100]}' is no data source.", hint=hint)
+
+
+def _is_word(text: str) -> bool:
+    return bool(text) and text == text.strip() and "/" not in text and text.isprintable()

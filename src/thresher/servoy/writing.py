@@ -1,0 +1,124 @@
+"""Values -> text, by the rules of the format.
+
+Invariant: keys are sorted as Java sorts them; lists keep their order.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from thresher.core import InvalidInput
+from thresher.servoy.escapes import quoted
+from thresher.servoy.layout import CLASSIC, Layout, Number, Value
+from thresher.servoy.records import RELATION_ITEM_TYPE
+
+_BARE: Final = r"""[^\x00-\x1f"'{}\[\]:,;=#/\\]"""
+BARE_KEY: Final = re.compile(rf"(?! ){_BARE}*{_BARE}(?<! )")
+"""A key that may stand without quotation marks."""
+
+
+def sort_key(name: str) -> bytes | str:
+    """Java's order of texts: by their UTF-16 units."""
+    return name.encode("utf-16-be", "surrogatepass")
+
+
+def written(value: Value, layout: Layout) -> str:
+    """A whole file's text, with the layout's newlines."""
+    text = _outermost(value, layout) + layout.ending.replace("\r\n", "\n")
+    return text if layout.newline == "\n" else text.replace("\n", layout.newline)
+
+
+def _outermost(value: Value, layout: Layout) -> str:
+    if isinstance(value, dict) and not layout.braces:
+        return ",\n".join(_pairs(value, layout, "", inline=False, outermost=True))
+    if isinstance(value, list) and value:
+        # Servoy joins the texts of a list of media: each begins a line, whatever the indent.
+        return "[\n" + ",\n".join(text_of(one, layout, "") for one in value) + "\n]"
+    return text_of(value, layout, "", outermost=True)
+
+
+def text_of(value: Value, layout: Layout, base: str, *, inline: bool = False, outermost: bool = False) -> str:
+    """A value's text, with line feeds between its lines.
+
+    Args:
+        value: What to write.
+        layout: How.
+        base: Indent of the line that it begins in.
+        inline: Whether all of it stands on one line.
+        outermost: Whether it is the file's outermost value.
+    """
+    if isinstance(value, dict):
+        return _object(value, layout, base, inline=inline, outermost=outermost)
+    if isinstance(value, list):
+        return _list([(one, one_line(one, layout)) for one in value], layout, base, inline=inline)
+    return scalar(value)
+
+
+def _object(value: Mapping[str, Value], layout: Layout, base: str, *, inline: bool, outermost: bool) -> str:
+    if not value:
+        return "{}" if inline else layout.empty_object
+    pairs = _pairs(value, layout, base + layout.indent, inline=inline, outermost=outermost)
+    if inline:
+        return "{" + ",".join(pairs) + "}"
+    lead = "\n" + base + layout.indent
+    return "{" + lead + ("," + lead).join(pairs) + "\n" + base + "}"
+
+
+def _pairs(value: Mapping[str, Value], layout: Layout, base: str, *, inline: bool, outermost: bool) -> list[str]:
+    users = outermost and "usergroups" in value
+    pairs: list[str] = []
+    for name in sorted(value, key=sort_key):
+        one = value[name]
+        if users and name == "users" and isinstance(one, list) and layout.inline:
+            text = _list([(user, True) for user in one], layout, base, inline=inline)
+        else:
+            text = text_of(one, layout, base, inline=inline)
+        pairs.append(key_text(name, layout) + layout.colon + text)
+    return pairs
+
+
+def _list(value: Sequence[tuple[Value, bool]], layout: Layout, base: str, *, inline: bool) -> str:
+    if not value:
+        return "[]" if inline else layout.empty_list
+    if inline:
+        return "[" + ",".join(text_of(one, layout, base, inline=True) for one, _ in value) + "]"
+    lead = "\n" + base + layout.indent
+    parts = [text_of(one, layout, base + layout.indent, inline=line) for one, line in value]
+    return "[" + lead + ("," + lead).join(parts) + "\n" + base + "]"
+
+
+def one_line(value: Value, layout: Layout) -> bool:
+    """Whether a member of a list stands on one line, as relation items do in the classic dialect."""
+    return layout.inline and isinstance(value, dict) and value.get("typeid") == RELATION_ITEM_TYPE
+
+
+def key_text(name: str, layout: Layout) -> str:
+    """A key as it is written."""
+    return name if not layout.quoted and BARE_KEY.fullmatch(name) else quoted(name)
+
+
+def scalar(value: Value) -> str:
+    """The text of a value that is neither an object nor a list.
+
+    Raises:
+        InvalidInput: It is a number that no file can say.
+    """
+    if isinstance(value, str):
+        return quoted(value)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Number):
+        return value.text
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput(f"{value} is no number that a file can hold.", hint="Give a finite number.")
+    return str(value)
+
+
+def custom_text(value: Mapping[str, Value]) -> str:
+    """`customProperties` as the classic dialect holds them: a text that is written like a file."""
+    return written(dict(value), CLASSIC)
