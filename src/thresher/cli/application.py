@@ -31,6 +31,7 @@ from thresher.cli import (
     packs,
     running,
     servers,
+    solutions,
     tools,
 )
 from thresher.cli.output import BROKEN_PIPE, INTERRUPTED, ReaderGone, complain
@@ -75,6 +76,7 @@ application.add_typer(catalogue.commands, name="index")
 application.add_typer(documents.commands, name="docs")
 application.add_typer(databases.commands, name="db")
 application.add_typer(apis.commands, name="apis")
+application.add_typer(solutions.commands, name="solutions")
 application.add_typer(evaluating.commands, name="eval")
 health.register(application)
 logs.register(application, tools.commands)

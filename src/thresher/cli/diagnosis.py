@@ -122,6 +122,7 @@ def _running(settings: Settings, place: Place) -> Iterator[Check]:
     yield _documents(ask("list_repositories"), settings.workers)
     yield _databases(ask("list_connections"))
     yield _apis(ask("list_api_providers"), settings.workers)
+    yield _solutions(ask("list_workspaces"))
 
 
 def _measured(measure: Callable[[], dict[str, Any]]) -> Check:
@@ -204,6 +205,30 @@ def _apis(providers: list[dict[str, Any]], workers: int) -> Check:
     operations = sum(one["operations"] for one in providers)
     detail = f"{len(providers)} APIs, {operations:,} operations"
     return Check("apis", "ok", f"{detail}; read in part: {', '.join(sorted(partly))}" if partly else detail)
+
+
+def _solutions(workspaces: list[dict[str, Any]]) -> Check:
+    """Workspaces whose folder is gone, that hold files that cannot be read, or lack modules that they use."""
+    gone = [f"{one['name']} ({one['path']})" for one in workspaces if not one["readable"]]
+    if gone:
+        fix = "Add them where they are now: thresher solutions add FOLDER --name NAME --replace."
+        return Check("solutions", "warning", "no folder that can be read: " + "; ".join(gone), fix)
+    broken = [f"{one['name']} ({_first_broken(one)})" for one in workspaces if one["broken_count"]]
+    if broken:
+        fix = "Mend them, they are never written; thresher solutions show NAME names them all."
+        return Check("solutions", "warning", "files that cannot be read: " + "; ".join(broken), fix)
+    projects = [project for one in workspaces for project in one["projects"]]
+    detail = f"{len(workspaces)} workspaces, {len(projects)} solutions and modules"
+    missing = sorted({name for project in projects for name in project["missing"]})
+    left = f"; modules that are not there: {', '.join(missing)}" if missing else ""
+    return Check("solutions", "ok", detail + left)
+
+
+def _first_broken(workspace: dict[str, Any]) -> str:
+    first = workspace["broken"][0]
+    more = workspace["broken_count"] - 1
+    place = f"{first['path']}:{first['line']}" if first["line"] else str(first["path"])
+    return f"{place}: {first['message']}" + (f" and {more} more" if more else "")
 
 
 def _port(settings: Settings, place: Place) -> Check:
