@@ -14,7 +14,6 @@ from typing import Final, Literal, TypeAlias
 from thresher.core import InvalidInput
 
 LONGEST_NAME: Final = 100
-_NAME: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _JAVASCRIPT: Final = """
     abstract arguments array async await boolean break byte case catch char class const constant continue date
@@ -56,8 +55,8 @@ def _problem(name: str) -> tuple[str, str]:
         return "it is empty", letters
     if len(name) > LONGEST_NAME:
         return f"it has {len(name)} characters", f"Use {LONGEST_NAME} at most."
-    if not _NAME.fullmatch(name) or unicodedata.normalize("NFC", name) != name:
-        at = next((one for one in name if not (one.isalnum() or one in "_$")), name[0])
+    if not name.replace("$", "_").isidentifier() or unicodedata.normalize("NFC", name) != name:
+        at = next((one for one in name if not f"_{one}".isidentifier() and one != "$"), name[0])
         return f"{at!r} is not allowed {'at its beginning' if at.isdigit() else 'in it'}", letters
     if name.lower() in _JAVASCRIPT.split():
         return "it is a reserved word of JavaScript", "Add a word, such as what it is for."
