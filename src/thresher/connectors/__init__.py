@@ -1,15 +1,17 @@
-"""Connectors: sessions with a team's databases, which can only read.
+"""Connectors: sessions with a team's databases, which can only read; and what files say of a database's tables.
 
 Invariant: a statement runs in a transaction that is read-only as far as the engine knows such a thing, with time-outs,
 and is rolled back always; no credential leaves in an error, a log line or a record.
 
-Uses: core, sqlguard.
+Uses: core, servoy, sqlguard.
 """
 
-from thresher.connectors.addresses import Address, read_address
+from thresher.connectors.addresses import Address, folder_url, read_address
+from thresher.connectors.column_info import no_server, tables_of
 from thresher.connectors.connector import Connector, ConnectorOptions
 from thresher.connectors.opening import open_connector
 from thresher.connectors.records import (
+    COLUMN_INFO,
     Caps,
     Column,
     Family,
@@ -21,11 +23,13 @@ from thresher.connectors.records import (
     ResultColumn,
     Rows,
     Schema,
+    SchemaDialect,
     Table,
     Tag,
 )
 
 __all__ = [
+    "COLUMN_INFO",
     "Address",
     "Caps",
     "Column",
@@ -40,8 +44,12 @@ __all__ = [
     "ResultColumn",
     "Rows",
     "Schema",
+    "SchemaDialect",
     "Table",
     "Tag",
+    "folder_url",
+    "no_server",
     "open_connector",
     "read_address",
+    "tables_of",
 ]

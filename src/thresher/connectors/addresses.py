@@ -15,10 +15,10 @@ from urllib.parse import quote
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from thresher.connectors.records import COLUMN_INFO, SchemaDialect
 from thresher.core import InvalidInput, NotFound, did_you_mean, nearest
-from thresher.sqlguard import Dialect
 
-_NAMES: Final[Mapping[str, Dialect]] = {
+_NAMES: Final[Mapping[str, SchemaDialect]] = {
     "postgresql": "postgresql",
     "postgres": "postgresql",
     "mysql": "mysql",
@@ -28,8 +28,9 @@ _NAMES: Final[Mapping[str, Dialect]] = {
     "sqlserver": "mssql",
     "sqlite": "sqlite",
     "duckdb": "duckdb",
+    COLUMN_INFO: COLUMN_INFO,
 }
-PORTS: Final[Mapping[Dialect, int]] = {
+PORTS: Final[Mapping[SchemaDialect, int]] = {
     "postgresql": 5432,
     "mysql": 3306,
     "mariadb": 3306,
@@ -39,7 +40,7 @@ PORTS: Final[Mapping[Dialect, int]] = {
 _MYSQL_OPTIONS: Final = frozenset(
     {"charset", "ssl_ca", "ssl_cert", "ssl_key", "ssl_verify_cert", "ssl_verify_identity", "unix_socket"}
 )
-_OPTIONS: Final[Mapping[Dialect, frozenset[str]]] = {
+_OPTIONS: Final[Mapping[SchemaDialect, frozenset[str]]] = {
     "postgresql": frozenset(
         {"host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "sslpassword", "sslcrl", "channel_binding",
          "gssencmode", "krbsrvname", "target_session_attrs"}
@@ -50,13 +51,14 @@ _OPTIONS: Final[Mapping[Dialect, frozenset[str]]] = {
     "mssql": frozenset({"driver", "Encrypt", "TrustServerCertificate", "MultiSubnetFailover", "HostNameInCertificate"}),
     "sqlite": frozenset(),
     "duckdb": frozenset(),
+    COLUMN_INFO: frozenset(),
 }  # fmt: skip
 _VALUES: Final[Mapping[str, frozenset[str]]] = {
     # Other character sets let a quote hide in half of a character.
     "charset": frozenset({"utf8mb4"}),
     "protocol": frozenset({"tcp", "tcps"}),
 }
-_FORMS: Final[Mapping[Dialect, str]] = {
+_FORMS: Final[Mapping[SchemaDialect, str]] = {
     "postgresql": "postgresql://user:password@host:5432/database",
     "mysql": "mysql://user:password@host:3306/database",
     "mariadb": "mariadb://user:password@host:3306/database",
@@ -64,6 +66,7 @@ _FORMS: Final[Mapping[Dialect, str]] = {
     "mssql": "mssql+pyodbc://user:password@host:1433/database",
     "sqlite": "sqlite:////folder/file.db",
     "duckdb": "duckdb:////folder/file.duckdb",
+    COLUMN_INFO: "servoy:////workspace/resources/datasources/SERVER",
 }
 _DRIVER: Final = re.compile(r"ODBC Driver \d{2} for SQL Server")
 """Of SQL Server; any other could be a library of this machine, or one that opens its files."""
@@ -82,14 +85,14 @@ class Address:
         location: The address without user, password and options.
         user: Whom it signs in as; may be empty.
         password: May be empty.
-        hosts: Machines, or folders and files of sockets, that it reaches; empty for engines that read a file.
+        hosts: Machines, or folders and files of sockets, that it reaches; empty for what reads a file or a folder.
         ports: One for each of them.
-        database: On the server; empty for engines that read a file, and where the address names none.
-        file: That it reads; None for servers.
+        database: On the server; empty for what reads a file or a folder, and where the address names none.
+        file: That it reads, of column information the folder; None for servers.
         query: Options that are allowed.
     """
 
-    dialect: Dialect
+    dialect: SchemaDialect
     location: str
     user: str
     password: str = field(repr=False)
@@ -117,17 +120,19 @@ def read_address(url: str) -> Address:
     if dialect in PORTS and "@" in url.partition("@")[2].partition("?")[0]:
         # What stands before the second one is half of a password, and is not shown.
         raise InvalidInput("The address has an @ behind its host.", hint=_examples())
-    return _of_file(parts, dialect) if dialect in ("sqlite", "duckdb") else _of_server(parts, dialect, query)
+    return _of_server(parts, dialect, query) if dialect in PORTS else _of_file(parts, dialect)
 
 
 def require_file(address: Address) -> Path:
-    """The file of an address.
+    """The file of an address, or its folder.
 
     Raises:
         NotFound: It is not there.
-        InvalidInput: It is no file.
+        InvalidInput: It is no file, or of column information no folder.
     """
     file = address.file
+    if address.dialect == COLUMN_INFO:
+        return _require_folder(file)
     if file is None or not file.exists():
         raise NotFound(f"There is no file {file}.", hint="A connection reads a database that exists; check the path.")
     if not file.is_file():
@@ -135,11 +140,32 @@ def require_file(address: Address) -> Path:
     return file
 
 
+def _require_folder(folder: Path | None) -> Path:
+    if folder is None or not folder.is_dir():
+        raise NotFound(
+            f"There is no folder {folder}.",
+            hint="Column information is read from a server's folder below resources/datasources; check the path.",
+        )
+    return folder
+
+
+def folder_url(folder: Path) -> str:
+    """The address of a folder with column information.
+
+    Raises:
+        InvalidInput: Its path holds letters that no address can.
+    """
+    path = folder.absolute().as_posix()
+    if not path.isprintable():
+        raise InvalidInput("The folder's path holds control characters, or is not UTF-8.", hint="Rename it.")
+    return f"{COLUMN_INFO}:///{quote(path, safe='/:')}"
+
+
 def _examples() -> str:
     return f"Write it like {_FORMS['postgresql']} or {_FORMS['sqlite']}; encode @ : / in a password as %40 %3A %2F."
 
 
-def _dialect(parts: URL) -> Dialect:
+def _dialect(parts: URL) -> SchemaDialect:
     name = parts.get_backend_name().lower()
     if name not in _NAMES:
         near = did_you_mean(nearest(name, _NAMES))
@@ -150,7 +176,7 @@ def _dialect(parts: URL) -> Dialect:
     return _NAMES[name]
 
 
-def _query(parts: URL, dialect: Dialect) -> dict[str, str]:
+def _query(parts: URL, dialect: SchemaDialect) -> dict[str, str]:
     known = _OPTIONS[dialect]
     found: dict[str, str] = {}
     for name, value in parts.query.items():
@@ -169,7 +195,7 @@ def _query(parts: URL, dialect: Dialect) -> dict[str, str]:
     return found
 
 
-def _of_file(parts: URL, dialect: Dialect) -> Address:
+def _of_file(parts: URL, dialect: SchemaDialect) -> Address:
     name = parts.database or ""
     form = f"Write the whole path: {_FORMS[dialect]}"
     if parts.host or parts.username or parts.password:
@@ -181,7 +207,7 @@ def _of_file(parts: URL, dialect: Dialect) -> Address:
     return Address(dialect, location, "", "", (), (), "", file, {})
 
 
-def _of_server(parts: URL, dialect: Dialect, query: dict[str, str]) -> Address:
+def _of_server(parts: URL, dialect: SchemaDialect, query: dict[str, str]) -> Address:
     endpoints = _endpoints(parts, query, PORTS[dialect])
     database = parts.database or ""
     if dialect == "oracle" and not (database or query.get("service_name")):

@@ -10,8 +10,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from thresher.connectors.records import Caps, Health, Profiles, Rows, Schema, Tag
-from thresher.sqlguard import Dialect, Knowledge
+from thresher.connectors.records import Caps, Health, Profiles, Rows, Schema, SchemaDialect, Tag
+from thresher.sqlguard import Knowledge
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Connector(Protocol):
     """
 
     @property
-    def dialect(self) -> Dialect:
-        """The engine's, as the guard names it."""
+    def dialect(self) -> SchemaDialect:
+        """The engine's, as the guard names it, or `COLUMN_INFO`."""
         ...
 
     @property

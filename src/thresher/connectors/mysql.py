@@ -31,7 +31,7 @@ from thresher.connectors.records import Caps, Health, Profiles, ResultColumn, Ro
 from thresher.connectors.tagging import cleaned, session_name
 from thresher.connectors.wording import first_word
 from thresher.core import InvalidInput
-from thresher.sqlguard import Knowledge
+from thresher.sqlguard import Dialect, Knowledge
 
 SQL_MODE: Final = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
 """Quotes, backslashes, `||` and blanks before parentheses mean what they mean by default."""
@@ -103,7 +103,8 @@ class MySQLSession:
         """See `Session`."""
         with self._transaction(_OWN, _OWN_SECONDS):
             version = str(self._rows("select version()")[0][0])
-            functions = known_functions(self._address.dialect, self._rows, self._options)
+            dialect: Dialect = "mariadb" if self._address.dialect == "mariadb" else "mysql"
+            functions = known_functions(dialect, self._rows, self._options)
         return Knowledge(functions, _numbers(version), {"sql_mode": SQL_MODE})
 
     def run(self, sql: str, tag: Tag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:

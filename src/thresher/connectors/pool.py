@@ -18,9 +18,9 @@ from typing import Any, Final, TypeAlias, TypeVar
 from thresher.connectors.addresses import Address
 from thresher.connectors.connector import ConnectorOptions, Engine, Session
 from thresher.connectors.failures import failed
-from thresher.connectors.records import Caps, Health, Profiles, Rows, Schema, Tag
+from thresher.connectors.records import Caps, Health, Profiles, Rows, Schema, SchemaDialect, Tag
 from thresher.core import DatabaseUnavailable, QueryFailed, QueryTimeout, ThresherError, event
-from thresher.sqlguard import Dialect, Knowledge
+from thresher.sqlguard import Knowledge
 
 _logger = logging.getLogger("thresher.connectors")
 T = TypeVar("T")
@@ -68,7 +68,7 @@ class PooledConnector:
         self._closed = False
 
     @property
-    def dialect(self) -> Dialect:
+    def dialect(self) -> SchemaDialect:
         """See `Connector`."""
         return self._address.dialect
 

@@ -8,12 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
+
+from thresher.sqlguard import Dialect
 
 Family: TypeAlias = Literal[
     "integer", "decimal", "float", "text", "boolean", "date", "time", "datetime", "interval", "uuid", "json", "binary",
     "array", "other",
 ]  # fmt: skip
+COLUMN_INFO: Final = "servoy"
+"""Dialect of what a workspace's files say of tables: it has a schema, and no server that a statement could run on."""
+SchemaDialect: TypeAlias = Dialect | Literal["servoy"]
+"""Whatever can be asked for its schema: the guard's dialects, and `COLUMN_INFO`."""
 RelationKind: TypeAlias = Literal["table", "view", "materialized view", "foreign table"]
 
 
@@ -91,7 +97,7 @@ class Schema:
     """All tables of a connection that its role may see.
 
     Attributes:
-        dialect: The engine's, as the guard names it.
+        dialect: The engine's, as the guard names it, or `COLUMN_INFO`.
         version: Of the engine, as it says it.
         default_schema: Where an unqualified name is looked for first; may be empty.
         tables: By schema and name.

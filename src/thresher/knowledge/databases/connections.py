@@ -112,7 +112,7 @@ class Connections:
             known = await queries.own_connection(link, caller, write.name)
             if known is None:
                 raise Conflict(f"The connection '{write.name}' is just being removed.", hint="Try again.")
-            if not replace:
+            if not (replace or known.connection.workspace):
                 raise Conflict(
                     f"There is a connection '{write.name}' already, to {known.connection.location}.",
                     hint="Choose another name, or replace it.",
@@ -132,6 +132,8 @@ class Connections:
         before = known.connection
         said = (before.location, before.user, before.samples, before.description, known.functions, known.configured)
         now = (write.location, write.account, write.samples, write.description, write.functions, write.configured)
+        if before.workspace != write.workspace:
+            return False
         try:
             return said == now and read_address(self._secrets.open(known.sealed)) == address
         except ThresherError:
@@ -181,6 +183,11 @@ class Connections:
             raise NotAllowed(f"The connection '{name}' is the tenant's.", hint="Ask who set it up to change it.")
         if found.configured:
             raise _from_file(name)
+        if (workspace := found.connection.workspace) is not None:
+            raise NotAllowed(
+                f"The connection '{name}' comes from the workspace '{workspace}'.",
+                hint=f"It goes with the workspace: thresher solutions remove {workspace}",
+            )
         return found
 
     async def test(self, caller: Caller, held: Held) -> Health:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from thresher.connectors import Column, ForeignKey, RelationKind, ResultColumn, Table
-from thresher.sqlguard import Dialect
+from thresher.connectors import COLUMN_INFO, Column, ForeignKey, RelationKind, ResultColumn, SchemaDialect, Table
 
 State: TypeAlias = Literal["new", "ready", "stale", "failed"]
 
@@ -24,7 +23,7 @@ class Connection:
     Attributes:
         id: Its row's.
         name: What every tool takes as `connection`.
-        dialect: Of its engine.
+        dialect: Of its engine; `servoy` where there is none, but what a workspace's files say of its tables.
         location: The address without user, password and options, such as `postgresql://db.example.org:5432/shop`.
         user: Whom it signs in as; empty where the engine knows no users.
         owner: None: the whole tenant's; else one user's.
@@ -36,11 +35,12 @@ class Connection:
         tables: How many the schema has.
         schema_at: When it was last read and found so.
         writable: What its role could change, in words: a warning. Empty when nothing.
+        workspace: The one that it was provided for, by name; None where somebody added it.
     """
 
     id: int
     name: str
-    dialect: Dialect
+    dialect: SchemaDialect
     location: str
     user: str
     owner: str | None
@@ -52,6 +52,12 @@ class Connection:
     tables: int
     schema_at: datetime | None
     writable: tuple[str, ...] = ()
+    workspace: str | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether there is a database to ask, and not only column information."""
+        return self.dialect != COLUMN_INFO
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +132,7 @@ class SchemaAnswer:
     """
 
     connection: str
-    dialect: Dialect
+    dialect: SchemaDialect
     content: str
     token_count: int
     budget: int
@@ -176,7 +182,7 @@ class QueryAnswer:
     """
 
     connection: str
-    dialect: Dialect
+    dialect: SchemaDialect
     sql: str
     columns: tuple[ResultColumn, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -233,7 +239,7 @@ class TableList:
     """
 
     connection: str
-    dialect: Dialect
+    dialect: SchemaDialect
     tables: tuple[TableBrief, ...]
     total: int
     cursor: str | None = None
@@ -304,5 +310,5 @@ class SessionInfo:
     """
 
     connection: str
-    dialect: Dialect
+    dialect: SchemaDialect
     session: Mapping[str, Any]

@@ -15,7 +15,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from thresher.connectors import Connector, Schema
 from thresher.core import NotFound, Tenant, ThresherError, event
@@ -36,12 +36,16 @@ from thresher.knowledge.databases.snapshots import (
 )
 from thresher.store import Database, clean, run_retrying
 
+Looked: TypeAlias = Literal["same", "reading", "read"]
+"""Whether a schema is as it was, is being read again now, or was read again while the answer waited."""
 _logger = logging.getLogger("thresher.knowledge")
 
 LOOK_SECONDS: Final = 30.0
 """How often a schema that is used is asked whether it has changed."""
 LOOK_WAIT: Final = 0.15
 """How long an answer waits for that."""
+FOLDER_WAIT: Final = 2.0
+"""How long an answer waits for column information that has changed: files of this machine, asked at every use."""
 UNSTAMPED_SECONDS: Final = 600.0
 """How often a schema is read again whose engine cannot say that it has changed."""
 MOST_TABLES: Final = 20_000
@@ -99,19 +103,24 @@ class Refresher:
         """Read a schema in the background."""
         self._begin(self._watch(tenant, held), _quietly(lambda: self.read(tenant, held)))
 
-    async def look(self, tenant: Tenant, held: Held) -> bool:
+    async def look(self, tenant: Tenant, held: Held) -> Looked:
         """Have a schema that is used read again, in the background, where it has changed; now and then.
 
         Returns:
-            Whether it is being read again now, so that an answer from what is known may be old.
+            `reading`: an answer from what is known may be old.
         """
         watch = self._watch(tenant, held)
-        if time.monotonic() - watch.looked >= LOOK_SECONDS and (watch.looking is None or watch.looking.done()):
+        every, wait = (LOOK_SECONDS, LOOK_WAIT) if held.connection.live else (0.0, FOLDER_WAIT)
+        if time.monotonic() - watch.looked >= every and (watch.looking is None or watch.looking.done()):
             watch.looked = time.monotonic()
             watch.looking = self._begin(watch, _quietly(lambda: self._look(tenant, held, watch)))
         if watch.looking is not None and not watch.looking.done():
-            await asyncio.wait([watch.looking], timeout=LOOK_WAIT)
-        return watch.reading is not None and not watch.reading.done()
+            await asyncio.wait([watch.looking], timeout=wait)
+        if watch.reading is None or watch.reading.done():
+            return "same"
+        if not held.connection.live:
+            await asyncio.wait([watch.reading], timeout=wait)
+        return "read" if watch.reading.done() else "reading"
 
     async def settle(self) -> None:
         """Wait until nothing is being read; for measurements and tests."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from thresher.audit import Attempt, AuditLog, Ended, Outcome
-from thresher.connectors import Caps, Connector, Rows, Tag
+from thresher.connectors import COLUMN_INFO, Caps, Connector, Rows, Tag, no_server
 from thresher.core import (
     Caller,
     DatabaseUnavailable,
@@ -28,7 +28,7 @@ from thresher.core import (
     ThresherError,
     event,
 )
-from thresher.knowledge.databases.models import Asker, QueryAnswer
+from thresher.knowledge.databases.models import Asker, Connection, QueryAnswer
 from thresher.knowledge.databases.paging import cursor_of, place_of
 from thresher.knowledge.databases.queries import Held
 from thresher.knowledge.databases.sessions import Sessions
@@ -40,6 +40,9 @@ _logger = logging.getLogger("thresher.knowledge")
 
 MOST_ROWS: Final = 10_000
 _NO_ORDER: Final = "the statement has no ORDER BY: pages of it may overlap or miss rows"
+
+_NO_SERVER: Final = "no_server"
+"""What the audit log names for statements to column information, which nobody could run."""
 
 Send = Callable[[Connector, Tag], Awaitable[Rows]]
 
@@ -134,9 +137,12 @@ class Runner:
         )
 
     async def _run(self, statement: Statement, send: Send, *, explaining: bool = False) -> _Ran:
+        dialect = statement.held.connection.dialect
+        if dialect == COLUMN_INFO:
+            await self._audit.decide(statement.caller, _attempt(statement, Verdict(allowed=False), rule=_NO_SERVER))
+            raise without_server(statement.held.connection)
         async with AsyncExitStack() as stack:
             connector, knowledge, lost = await self._reach(statement, stack)
-            dialect = statement.held.connection.dialect
             verdict = await asyncio.to_thread(judge, statement.sql, dialect, knowledge)
             if explaining and verdict.kind == "explain":
                 raise InvalidInput("The statement begins with EXPLAIN already.", hint="Give it without EXPLAIN.")
@@ -236,7 +242,15 @@ def refusal(verdict: Verdict, audit_id: int) -> StatementRefused:
     )
 
 
-def _attempt(statement: Statement, verdict: Verdict) -> Attempt:
+def without_server(connection: Connection) -> DatabaseUnavailable:
+    """What to say where there is nothing to ask but column information."""
+    return DatabaseUnavailable(
+        f"'{connection.name}' is column information only: there is no live server to ask.",
+        hint=no_server(connection.name),
+    )
+
+
+def _attempt(statement: Statement, verdict: Verdict, rule: str = "") -> Attempt:
     one, who = statement.held.connection, statement.who
     return Attempt(
         actor=statement.caller.user or statement.caller.tenant.name,
@@ -247,6 +261,6 @@ def _attempt(statement: Statement, verdict: Verdict) -> Attempt:
         dialect=one.dialect,
         sql=statement.sql,
         allowed=verdict.allowed,
-        rule=verdict.rule or "",
+        rule=verdict.rule or rule,
         tool=who.tool,
     )

@@ -45,8 +45,11 @@ class Schemas:
             await self.refresher.read(caller.tenant, held)
             held = await self.connections.held(caller, name)
             catalog = await self.shelf.catalog(caller.tenant, held)
-        elif await self.refresher.look(caller.tenant, held):
-            return held, catalog, (_BEING_READ, *_notes(held, catalog))
+        elif (looked := await self.refresher.look(caller.tenant, held)) != "same":
+            if looked == "reading":
+                return held, catalog, (_BEING_READ, *_notes(held, catalog))
+            held = await self.connections.held(caller, name)
+            catalog = await self.shelf.catalog(caller.tenant, held)
         if catalog is None:
             raise DatabaseUnavailable(
                 f"The schema of '{name}' is not known yet.", hint="Ask again, or refresh the connection."

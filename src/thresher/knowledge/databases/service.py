@@ -7,6 +7,7 @@ connections of its tenant and its own, and no others; no answer or error holds a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from thresher.audit import AuditLog
@@ -29,8 +30,9 @@ from thresher.knowledge.databases.models import (
     TableColumns,
     TableList,
 )
+from thresher.knowledge.databases.provided import Provider, standing_for
 from thresher.knowledge.databases.refreshing import Refresher
-from thresher.knowledge.databases.running import Runner, Statement
+from thresher.knowledge.databases.running import Runner, Statement, without_server
 from thresher.knowledge.databases.schemas import Schemas
 from thresher.knowledge.databases.searching import MOST_FOUND, Searcher
 from thresher.knowledge.databases.sessions import Sessions
@@ -71,6 +73,7 @@ class DatabaseService:
         self._searcher = Searcher(index)
         self._describer = Describer(self._searcher)
         self._runner = Runner(self._sessions, shelf, audit, settings)
+        self._provider = Provider(database, self._connections, self._refresher, shelf, secrets)
 
     async def add_connection(
         self,
@@ -110,6 +113,31 @@ class DatabaseService:
         )
         self._refresher.begin(caller.tenant, held)
         return held.connection
+
+    async def provide(self, caller: Caller, workspace: str, folders: Mapping[str, Path]) -> Mapping[str, str]:
+        """Have exactly these servers of a workspace be known by its column information, where no live one is.
+
+        A connection that somebody added under a server's name, or under `WORKSPACE.SERVER`, comes first and is left
+        alone. Else there is one of the server's name, or, where that is another workspace's, `WORKSPACE.SERVER`; adding
+        a live one of that name replaces it. Who may add a workspace is not checked here.
+
+        Args:
+            caller: Whose workspace it is.
+            workspace: Its name.
+            folders: Server to the folder with its `.dbi` files; empty where the workspace is gone.
+
+        Returns:
+            Server to the name of the connection that stands for it.
+
+        Raises:
+            InvalidInput: The path of a folder cannot be kept.
+            Conflict: Others take these names again and again in this moment.
+        """
+        return await self._provider.provide(caller, workspace, folders)
+
+    async def standing_for(self, caller: Caller, workspace: str, server: str) -> Connection | None:
+        """The connection that stands for a server of a workspace: the live one before what `provide` keeps."""
+        return standing_for(await self._connections.listed(caller), workspace, server)
 
     async def list_connections(self, caller: Caller) -> tuple[Connection, ...]:
         """The connections that the caller sees, by name; a user's own hides the tenant's of the same name."""
@@ -311,6 +339,8 @@ class DatabaseService:
             DatabaseUnavailable: It cannot be reached.
         """
         held = await self._connections.held(caller, connection)
+        if not held.connection.live:
+            raise without_server(held.connection)
         async with self._sessions.use(caller.tenant, held) as connector:
             rows = await connector.sessions(Tag("thresher", "", 0))
         return SessionInfo(connection, held.connection.dialect, _named(rows))
@@ -337,6 +367,7 @@ class DatabaseService:
         Raises:
             NotFound: There is no such connection.
             NotAllowed: It is the tenant's, and the server one user's.
+            DatabaseUnavailable: It is column information only.
         """
         held = await self._connections.held(caller, name)
         if held.connection.owner != caller.user:
@@ -344,6 +375,8 @@ class DatabaseService:
                 f"The connection '{name}' belongs to the whole tenant, and is not handed to a server of one user.",
                 hint="Add the server with a key that names no user, or a connection of your own.",
             )
+        if not held.connection.live:
+            raise without_server(held.connection)
         return self._connections.address(held)
 
     async def close(self) -> None:

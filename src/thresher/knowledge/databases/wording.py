@@ -9,11 +9,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from thresher.connectors import Column, ForeignKey, Table
+from thresher.connectors import COLUMN_INFO, Column, ForeignKey, SchemaDialect, Table
 from thresher.core import shortened
 from thresher.knowledge.databases.catalog import Catalog
 from thresher.knowledge.databases.models import PotentialRelation
-from thresher.sqlguard import Dialect
 
 NAME_CHARACTERS: Final = 128
 _TYPE_CHARACTERS: Final = 48
@@ -37,7 +36,7 @@ _PLAIN: Final[Mapping[str, re.Pattern[str]]] = {
 _PLAIN_ELSEWHERE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTES: Final[Mapping[str, str]] = {"mysql": "`", "mariadb": "`", "mssql": "[]"}
 
-NOTES: Final[Mapping[Dialect, str]] = {
+NOTES: Final[Mapping[SchemaDialect, str]] = {
     "postgresql": "names with capitals or blanks need double quotes; text is compared with its case, by ilike "
     "without; limit n offset m; date_trunc, interval '1 day'; a / b of integers is an integer",
     "mysql": "names in backticks; limit n offset m; date_format, date_add(d, interval 1 day); text is compared "
@@ -52,6 +51,8 @@ NOTES: Final[Mapping[Dialect, str]] = {
     "from dual; no = true; '' is null",
     "mssql": "names in brackets; top (n), or offset m rows fetch next n rows only after order by (no limit); "
     "datepart, dateadd(day, 1, d); + joins text",
+    COLUMN_INFO: "a workspace's column information: no live server, so no statements; columns and keys for relations "
+    "and value lists",
 }
 """What most often goes wrong in a dialect, in a line."""
 

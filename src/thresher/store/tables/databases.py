@@ -45,13 +45,15 @@ connection = tenant_table(
     Column("job", BigInteger, nullable=False, server_default="0"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("schema_at", DateTime(timezone=True), nullable=True),
+    Column("workspace", Text, nullable=True),
     UniqueConstraint("tenant_id", "owner", "name", postgresql_nulls_not_distinct=True),
 )
 """`sealed`: the address with its password. `location`, `account`: of it what is no secret. `functions`: of users of
 that database, that may be called. `configured`: it comes from a file, and goes with it. `changes`: raised whenever the
 address or what a session may do is changed, so that sessions know that they are old. `state`: new, ready, stale, failed
 or removing. `stamp`: of the schema, as the database gave it. `edition`: raised with every other schema or other
-relations, so that copies know that they are old. `job`: the last that embedded its tables."""
+relations, so that copies know that they are old. `job`: the last that embedded its tables. `workspace`: name of the one
+that provides it, of its owner's; null where somebody added it."""
 
 schema_snapshot = tenant_table(
     "schema_snapshot",

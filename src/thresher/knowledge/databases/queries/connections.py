@@ -13,9 +13,9 @@ from sqlalchemy import CursorResult, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from thresher.connectors import SchemaDialect
 from thresher.core import Caller, Tenant
 from thresher.knowledge.databases.models import Connection
-from thresher.sqlguard import Dialect
 from thresher.store import Database
 from thresher.store.tables import connection, schema_snapshot
 
@@ -23,12 +23,12 @@ REMOVING: Final = "removing"
 """The state of a connection whose tables are being taken out of the index."""
 
 _COLUMNS: Final = """id, owner, name, dialect, location, account, sealed, samples, description, functions, configured,
-    changes, state, problem, version, writable, tables, stamp, edition, schema_at"""
+    changes, state, problem, version, writable, tables, stamp, edition, schema_at, workspace"""
 
 _HELD: Final = f"""
     select {_COLUMNS} from connection
     where tenant_id = %(tenant)s and (owner is null or owner = %(user)s::text) and state <> 'removing'
-    order by name, owner nulls first""".encode()  # noqa: S608 - names of columns, which stand above
+    order by name, workspace is null, owner nulls first""".encode()  # noqa: S608 - names of columns, which stand above
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,7 @@ class Write:
     description: str
     functions: tuple[str, ...]
     configured: bool = False
+    workspace: str | None = None
 
     @property
     def values(self) -> dict[str, Any]:
@@ -86,11 +87,15 @@ class Write:
             "description": self.description,
             "functions": list(self.functions),
             "configured": self.configured,
+            "workspace": self.workspace,
         }
 
 
 async def held(database: Database, caller: Caller) -> dict[str, Held]:
-    """The connections that the caller sees, by name; a user's own hides the tenant's. One round trip."""
+    """The connections that the caller sees, by name; one round trip.
+
+    A user's own hides the tenant's, and one that somebody added hides what a workspace provides.
+    """
     values = {"tenant": caller.tenant.id, "user": caller.user}
     rows = await database.once(caller.tenant, lambda driver: driver.execute(_HELD, values, prepare=True))
     return {one.connection.name: one for one in (_held(row) for row in rows)}
@@ -122,6 +127,18 @@ async def configured(link: AsyncConnection, tenant: Tenant) -> list[Held]:
         connection.c.state != REMOVING,
     )
     return [_held(tuple(row)) for row in await link.execute(query)]
+
+
+async def provided(link: AsyncConnection, caller: Caller, workspace: str) -> list[Held]:
+    """The caller's own connections (the tenant's where it has no user) that a workspace provides, by name."""
+    owner = connection.c.owner.is_(None) if caller.user is None else connection.c.owner == caller.user
+    query = select(*_columns()).where(
+        connection.c.tenant_id == caller.tenant.id,
+        owner,
+        connection.c.workspace == workspace,
+        connection.c.state != REMOVING,
+    )
+    return [_held(tuple(row)) for row in await link.execute(query.order_by(connection.c.name))]
 
 
 async def removing(link: AsyncConnection, tenant: Tenant) -> list[int]:
@@ -164,7 +181,7 @@ async def set_connection(link: AsyncConnection, tenant: Tenant, number: int, cha
 async def begin_removal(link: AsyncConnection, tenant: Tenant, number: int) -> None:
     """Show the connection to nobody from now on; its name is free, its address forgotten."""
     gone = func.concat(connection.c.name, "\n", connection.c.id)
-    values = {"state": REMOVING, "name": gone, "sealed": b"", "configured": False}
+    values = {"state": REMOVING, "name": gone, "sealed": b"", "configured": False, "workspace": None}
     await link.execute(update(connection).where(_of(tenant, number)).values(**values))
 
 
@@ -204,11 +221,12 @@ def _held(row: tuple[Any, ...]) -> Held:
         stamp,
         edition,
         schema_at,
+        workspace,
     ) = row
     known = Connection(
         id=number,
         name=name,
-        dialect=cast("Dialect", dialect),
+        dialect=cast("SchemaDialect", dialect),
         location=location,
         user=account,
         owner=owner,
@@ -220,5 +238,6 @@ def _held(row: tuple[Any, ...]) -> Held:
         tables=tables,
         schema_at=schema_at,
         writable=tuple(writable),
+        workspace=workspace,
     )
     return Held(known, bytes(sealed), tuple(functions), configured, changes, stamp, edition)
