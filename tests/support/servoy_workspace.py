@@ -246,15 +246,15 @@ TABLES: Mapping[str, Sequence[Column]] = {
         Column("body", TEXT, length=4000),
     ],
 }
-"""Of the server `shop`: keys that are told, two to one table (`transfers`), one to its own table (`clerks`), and columns
-of equal name where no key is told (`reviews`)."""
+"""Of the server `shop`: keys that are told, two to one table (`transfers`), one to its own (`clerks`), and columns of
+equal name where no key is told (`reviews`)."""
 
 
 def bookshop(root: Path, dialect: Dialect = "classic") -> WorkspaceBuilder:
     """A whole workspace: solutions, modules that use each other, tables, forms and scripts.
 
-    `bookshop` uses `shop_data` and `shop_screens`, which use each other; `backoffice` uses `shop_data` and a module that
-    is missing.
+    `bookshop` uses `shop_data` and `shop_screens`, which use each other; `backoffice` uses `shop_data` and `reports`,
+    which is missing.
 
     Args:
         root: Its folder.

@@ -70,7 +70,7 @@ def _apply(value: Value, path: Path, one: Value | Removed) -> None:
         raise InvalidInput("A change needs a path.", hint="Name a property.")
     for part in path[:-1]:
         value = _held(value, part, path, missing=one is not REMOVED)
-        if value is None:
+        if value is None and one is REMOVED:
             return
     last = path[-1]
     if isinstance(value, dict) and isinstance(last, str):

@@ -57,7 +57,7 @@ def _problem(name: str) -> tuple[str, str]:
         return f"it has {len(name)} characters", f"Use {LONGEST_NAME} at most."
     if not name.replace("$", "_").isidentifier() or unicodedata.normalize("NFC", name) != name:
         at = next((one for one in name if not f"_{one}".isidentifier() and one != "$"), name[0])
-        return f"{at!r} is not allowed {'at its beginning' if at.isdigit() else 'in it'}", letters
+        return f"{at!r} is not allowed {'at its beginning' if at.isdecimal() else 'in it'}", letters
     if name.lower() in _JAVASCRIPT.split():
         return "it is a reserved word of JavaScript", "Add a word, such as what it is for."
     if name.lower() in _SERVOY.split():
