@@ -96,6 +96,18 @@ class Workspace(Protocol):
         """Global methods: project, qualified name (`scopes.NAME.method`), UUID."""
         ...
 
+    def variables(self, projects: Sequence[str]) -> Sequence[tuple[str, str, str]]:
+        """Global variables: project, qualified name (`scopes.NAME.variable`), UUID."""
+        ...
+
+    def calculations(self, server: str, table: str) -> Sequence[str]:
+        """Names of a table's calculations, over all projects; the server of an in-memory table is empty."""
+        ...
+
+    def problems(self) -> Sequence[Broken]:
+        """What is wrong with projects themselves: unreadable metadata, links that lead out of the workspace."""
+        ...
+
     def references(self, stored: Stored) -> Sequence[Reference]:
         """Every place of the workspace that names an object, or holds its UUID."""
         ...

@@ -1,0 +1,358 @@
+"""A Servoy workspace: solutions, modules, relations, value lists and column information, as they are on disk now.
+
+Invariant: only reads. What it returns was read from files as they are now; a file is read again when it changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+from thresher.core import BrokenFile, Conflict, NotFound, did_you_mean, nearest
+from thresher.knowledge.solutions.files import Files, Found, Kept, named
+from thresher.knowledge.solutions.models import Broken, ObjectKind, Project, Reference
+from thresher.knowledge.solutions.references import References, beside, files_to_rewrite, with_name
+from thresher.knowledge.solutions.scripts import CALCULATION_TYPE, METHOD_TYPE, VARIABLE_TYPE, Declared, declared
+from thresher.knowledge.solutions.workspace import FileChange, Stored
+from thresher.servoy import (
+    Document,
+    Relation,
+    SolutionFacts,
+    TableFacts,
+    ValueList,
+    changes_of,
+    checked_name,
+    new_document,
+    read_document,
+    relation_of,
+    relation_value,
+    solution_facts,
+    table_facts,
+    value_list_of,
+    value_list_value,
+    with_changes,
+)
+
+T = TypeVar("T")
+METADATA: Final = "rootmetadata.obj"
+SETTINGS: Final = "solution_settings.obj"
+SOLUTION_KINDS: Final = {
+    1: "solution",
+    2: "module",
+    4: "web client solution",
+    8: "smart client solution",
+    16: "login solution",
+    32: "authenticator",
+    64: "pre-import hook",
+    128: "post-import hook",
+    256: "mobile solution",
+    512: "mobile module",
+    1024: "NG client solution",
+    2048: "NG module",
+    4096: "service",
+}
+"""`solutionType` in words; a number that is not here is shown as it is."""
+_MODULES: Final = {2, 512, 2048}
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    folder: str
+    ending: str
+    read: Callable[[Document], Relation | ValueList]
+
+
+_OBJECTS: Final[dict[ObjectKind, _Kind]] = {
+    "relation": _Kind("relations", ".rel", relation_of),
+    "value list": _Kind("valuelists", ".val", value_list_of),
+}
+
+
+class ServoyWorkspace:
+    """One workspace. Methods block, and may be called from several threads.
+
+    Args:
+        root: Its folder.
+
+    Raises:
+        NotFound: There is no such folder.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.expanduser().resolve()
+        if not self._root.is_dir():
+            raise NotFound(
+                f"There is no folder {self._root}.", hint="Give the folder that holds the solutions' folders."
+            )
+        self._files = Files(self._root)
+        self._documents = Kept(self._files, lambda _, data: read_document(data))
+        self._objects = Kept(self._files, _object_of)
+        self._tables = Kept(self._files, _table_of)
+        self._scripts = Kept(self._files, lambda _, data: declared(data.decode(errors="replace")))
+
+    @property
+    def root(self) -> Path:
+        """Its folder, resolved."""
+        return self._root
+
+    @property
+    def format(self) -> str:
+        """Of its files."""
+        return "servoy"
+
+    def projects(self) -> Sequence[Project]:
+        """Solutions and modules, by name; one whose metadata cannot be read is there, and `problems` says why."""
+        names = self._project_names()
+        return tuple(self._project(name, names) for name in names)
+
+    def modules(self, project: str) -> Sequence[str]:
+        """The modules of the workspace that a project uses, and theirs, each once, nearest first."""
+        known = set(self._project_names())
+        found: dict[str, None] = {}
+        waiting = [project]
+        while waiting:
+            facts = self._facts(waiting.pop(0))
+            fresh = [name for name in (facts.modules if facts else ()) if name in known and name not in found]
+            fresh = [name for name in dict.fromkeys(fresh) if name != project]
+            found.update(dict.fromkeys(fresh))
+            waiting.extend(fresh)
+        return tuple(found)
+
+    def problems(self) -> Sequence[Broken]:
+        """Solutions whose metadata cannot be read, and links that lead out of the workspace."""
+        _, broken = self._files.folders()
+        for name in self._project_names():
+            for file in (METADATA, SETTINGS):
+                if found := self._files.found(f"{name}/{file}"):
+                    list(self._documents.all([found], broken))
+        return tuple(broken)
+
+    def objects(self, kind: ObjectKind, projects: Sequence[str]) -> tuple[Sequence[Stored], Sequence[Broken]]:
+        """All objects of a kind in some projects, by project and name, and the files that cannot be read."""
+        stored: list[Stored] = []
+        broken: list[Broken] = []
+        for project in sorted(set(projects)):
+            listed, unread = self._listed(kind, project)
+            broken.extend(unread)
+            found = [Stored(project, one.path, data, record) for one, data, record in self._objects.all(listed, broken)]
+            stored.extend(sorted(found, key=lambda one: one.record.name))
+        return tuple(stored), tuple(broken)
+
+    def find(self, kind: ObjectKind, name: str, projects: Sequence[str]) -> Sequence[Stored]:
+        """Objects of exactly this name.
+
+        Raises:
+            BrokenFile: A file of this name cannot be read.
+        """
+        for project in dict.fromkeys(projects):
+            listed, _ = self._listed(kind, project)
+            for one in listed:
+                if one.stem == name:
+                    self._read_object(one)
+        return tuple(one for one in self.objects(kind, projects)[0] if one.record.name == name)
+
+    def tables(self, server: str | None = None) -> tuple[Sequence[TableFacts], Sequence[Broken]]:
+        """Column information, of one server or of all; in-memory tables, whose server is empty, too."""
+        found: list[TableFacts] = []
+        broken: list[Broken] = []
+        for name in self.servers() if server is None else [server] if server in self.servers() else []:
+            listed, unread = self._files.listed(self._server_path(name), ".dbi")
+            broken.extend(unread)
+            found.extend(facts for _, _, facts in self._tables.all(listed, broken) if facts)
+        for project in self._project_names() if not server else ():
+            listed, unread = self._files.listed(f"{project}/datasources/mem", ".tbl")
+            broken.extend(unread)
+            found.extend(facts for _, _, facts in self._tables.all(listed, broken) if facts)
+        return tuple(found), tuple(broken)
+
+    def servers(self) -> Sequence[str]:
+        """Names of the servers of which it holds column information."""
+        return tuple(sorted(self._server_paths()))
+
+    def server_folder(self, server: str) -> Path:
+        """The folder with a server's column information.
+
+        Raises:
+            NotFound: It holds none of this server.
+        """
+        return self._root / self._server_path(server)
+
+    def methods(self, projects: Sequence[str]) -> Sequence[tuple[str, str, str]]:
+        """Global methods: project, qualified name (`scopes.NAME.method`), UUID."""
+        return self._declared(projects, METHOD_TYPE)
+
+    def variables(self, projects: Sequence[str]) -> Sequence[tuple[str, str, str]]:
+        """Global variables: project, qualified name (`scopes.NAME.variable`), UUID."""
+        return self._declared(projects, VARIABLE_TYPE)
+
+    def calculations(self, server: str, table: str) -> Sequence[str]:
+        """Names of a table's calculations, over all projects; the server of an in-memory table is empty."""
+        path = f"datasources/{server or 'mem'}/{table}_calculations.js"
+        found = [self._files.found(f"{project}/{path}") for project in self._project_names()]
+        scripts = (one for file in found if file for one in self._script(file))
+        return tuple(dict.fromkeys(one.name for one in scripts if one.typeid == CALCULATION_TYPE))
+
+    def references(self, stored: Stored) -> Sequence[Reference]:
+        """Every place of the workspace that names an object, or holds its UUID."""
+        return tuple(References(self, self._files, stored).all())
+
+    def created(self, project: str, record: Relation | ValueList) -> FileChange:
+        """The file of a new object, in the project's dialect; UUIDs that are missing are made.
+
+        Raises:
+            InvalidInput: Its name is not legal.
+            Conflict: A file of this name is there.
+            NotFound: There is no such project.
+            BrokenFile: The project's metadata cannot be read.
+        """
+        kind: ObjectKind = "relation" if isinstance(record, Relation) else "value list"
+        checked_name(record.name, kind)
+        dialect = self._required(project).dialect
+        path = f"{project}/{_OBJECTS[kind].folder}/{record.name}{_OBJECTS[kind].ending}"
+        self._check_free(path)
+        value = relation_value(record) if isinstance(record, Relation) else value_list_value(record, dialect)
+        return FileChange(path, None, new_document(value, dialect))
+
+    def changed(self, stored: Stored, record: Relation | ValueList) -> FileChange:
+        """The file of an object that became another record of the same name; other lines stay as they are."""
+        document = read_document(stored.data)
+        return FileChange(stored.path, stored.data, with_changes(document, changes_of(document, record)))
+
+    def renamed(self, stored: Stored, name: str, references: Sequence[Reference]) -> Sequence[FileChange]:
+        """The file under its new name, and every file whose rewritable references say it now.
+
+        Raises:
+            InvalidInput: The name is not legal.
+            Conflict: A file of this name is there.
+            BrokenFile: A file that names it cannot be read.
+        """
+        checked_name(name, "relation" if isinstance(stored.record, Relation) else "value list")
+        path = beside(stored.path, name)
+        if path.casefold() != stored.path.casefold():
+            self._check_free(path)
+        users = References(self, self._files, stored)
+        document = read_document(stored.data)
+        data = with_name(document, name, users.own_changes(document, name))
+        if path == stored.path:  # its file had the name already
+            changes = [FileChange(path, stored.data, data)]
+        else:
+            changes = [FileChange(stored.path, stored.data, None), FileChange(path, None, data)]
+        for other in files_to_rewrite(references, stored.path):
+            if change := _named(other, lambda other=other: users.rewritten(other, name)):
+                changes.append(change)
+        return tuple(changes)
+
+    def _project_names(self) -> list[str]:
+        folders, _ = self._files.folders()
+        return [folder for folder in folders if self._files.found(f"{folder}/{METADATA}")]
+
+    def _project(self, name: str, known: Sequence[str]) -> Project:
+        facts = self._facts(name)
+        counts = [self._count(f"{name}/{folder}", end) for folder, end in _COUNTED]
+        if facts is None:
+            return Project(name, "unreadable", False, "classic", (), (), *counts)
+        return Project(
+            name=name,
+            kind=SOLUTION_KINDS.get(facts.solution_type, f"solution of type {facts.solution_type}"),
+            module=facts.solution_type in _MODULES,
+            dialect=facts.dialect,
+            modules=facts.modules,
+            missing=tuple(one for one in facts.modules if one not in known),
+            relations=counts[0],
+            value_lists=counts[1],
+            forms=counts[2],
+        )
+
+    def _count(self, folder: str, ending: str) -> int:
+        return len(self._files.listed(folder, ending)[0])
+
+    def _facts(self, project: str) -> SolutionFacts | None:
+        try:
+            return self._required(project)
+        except (BrokenFile, NotFound):
+            return None
+
+    def _required(self, project: str) -> SolutionFacts:
+        found = self._files.found(f"{project}/{METADATA}")
+        if found is None:
+            names = self._project_names()
+            hint = did_you_mean(nearest(project, names)) or f"There are: {', '.join(names)}."
+            raise NotFound(f"There is no solution or module '{project}' in {self._root}.", hint=hint)
+        settings = self._files.found(f"{project}/{SETTINGS}")
+        metadata = _named(found.path, lambda: self._documents.get(found)[1])
+        other = _named(settings.path, lambda: self._documents.get(settings)[1]) if settings else None
+        return _named(found.path, lambda: solution_facts(metadata, other))
+
+    def _listed(self, kind: ObjectKind, project: str) -> tuple[list[Found], list[Broken]]:
+        return self._files.listed(f"{project}/{_OBJECTS[kind].folder}", _OBJECTS[kind].ending)
+
+    def _read_object(self, found: Found) -> Relation | ValueList:
+        return _named(found.path, lambda: self._objects.get(found)[1])
+
+    def _check_free(self, path: str) -> None:
+        folder, _, wanted = path.rpartition("/")
+        listed, _ = self._files.listed(folder, "")
+        for one in listed:
+            if one.path.casefold() == path.casefold():
+                raise Conflict(
+                    f"There is a file {one.path} already.",
+                    hint=f"Choose another name than {wanted.rpartition('.')[0]}, or change what is there.",
+                )
+
+    def _server_paths(self) -> dict[str, str]:
+        """Server -> its folder: of projects that are no solutions, the first that has files of its tables."""
+        folders, _ = self._files.folders()
+        found: dict[str, str] = {}
+        for project in folders:
+            if self._files.found(f"{project}/{METADATA}"):
+                continue
+            for path in self._files.folders(f"{project}/datasources")[0]:
+                server = path.rpartition("/")[2]
+                if server not in found and self._files.listed(path, ".dbi")[0]:
+                    found[server] = path
+        return found
+
+    def _server_path(self, server: str) -> str:
+        paths = self._server_paths()
+        if server not in paths:
+            hint = did_you_mean(nearest(server, paths)) or f"There is of: {', '.join(sorted(paths)) or 'none'}."
+            raise NotFound(f"{self._root} holds no column information of a server '{server}'.", hint=hint)
+        return paths[server]
+
+    def _script(self, found: Found) -> list[Declared]:
+        try:
+            return self._scripts.get(found)[1]
+        except BrokenFile:
+            return []
+
+    def _declared(self, projects: Sequence[str], typeid: int) -> Sequence[tuple[str, str, str]]:
+        return tuple(
+            (project, f"scopes.{found.stem}.{one.name}", one.uuid)
+            for project in dict.fromkeys(projects)
+            for found in self._files.listed(project, ".js")[0]
+            for one in self._script(found)
+            if one.typeid == typeid
+        )
+
+
+_COUNTED: Final = (("relations", ".rel"), ("valuelists", ".val"), ("forms", ".frm"))
+
+
+def _object_of(path: str, data: bytes) -> Relation | ValueList:
+    kind = next(kind for kind in _OBJECTS.values() if path.endswith(kind.ending))
+    return kind.read(read_document(data))
+
+
+def _table_of(path: str, data: bytes) -> TableFacts | None:
+    server = path.split("/")[-2] if path.endswith(".dbi") else ""
+    return table_facts(read_document(data), server)
+
+
+def _named(path: str, read: Callable[[], T]) -> T:
+    """Whatever is read, with the file's name in the error."""
+    try:
+        return read()
+    except BrokenFile as error:
+        raise named(path, error) from None
