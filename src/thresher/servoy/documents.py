@@ -147,8 +147,8 @@ def _layout(text: str, root: Node, braces: bool) -> Layout:
         indent=indent,
         colon=colon,
         inline=_inline(text, root, default.inline),
-        empty_list=_empty(text, root, list, default.empty_list),
-        empty_object=_empty(text, root, dict, default.empty_object),
+        list_feeds=_feeds(text, root, list, default.list_feeds),
+        object_feeds=_feeds(text, root, dict, default.object_feeds),
         newline="\r\n" if crlf * 2 > text.count("\n") else "\n",
         ending=text[len(text.rstrip(" \t\r\n")) :],
     )
@@ -179,14 +179,16 @@ def _inline(text: str, root: Node, default: bool) -> bool:
     return default
 
 
-def _empty(text: str, root: Node, kind: type, default: str) -> str:
-    """How most lists, or objects, of nothing are written; by rule where there are none."""
-    forms: Counter[str] = Counter()
+def _feeds(text: str, root: Node, kind: type, default: int) -> int:
+    """Line feeds in most lists, or objects, of nothing; by rule where there are none."""
+    if ("[" if kind is list else "{") not in text:
+        return default
+    counts: Counter[int] = Counter()
     waiting = [root]
     while waiting:
         node = waiting.pop()
         waiting.extend(node.elements)
         waiting.extend(member for _, member in node.members.values())
-        if isinstance(node.value, kind) and not node.value:
-            forms[text[node.start : node.end].replace("\r", "")] += 1
-    return forms.most_common(1)[0][0] if forms else default
+        if not node.value and isinstance(node.value, kind):
+            counts[text.count("\n", node.start, node.end)] += 1
+    return counts.most_common(1)[0][0] if counts else default

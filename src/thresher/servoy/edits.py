@@ -6,7 +6,6 @@ Invariant: the bytes that are returned were read again, and say exactly the chan
 from __future__ import annotations
 
 import copy
-import json
 import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
@@ -15,9 +14,9 @@ from typing import Final, TypeAlias
 
 from thresher.core import InvalidInput
 from thresher.servoy.documents import Document, Path, read_document
-from thresher.servoy.layout import Number, Value
+from thresher.servoy.layout import JSON, Value
 from thresher.servoy.parsing import Node
-from thresher.servoy.writing import key_text, one_line, sort_key, text_of, written
+from thresher.servoy.writing import key_text, one_line, scalar, sort_key, text_of, written
 
 
 class Removed(Enum):
@@ -55,7 +54,7 @@ def with_value(document: Document, value: Value) -> bytes:
         InvalidInput: It cannot be written so that it reads as this value.
     """
     text = _Splicer(document).text(value)
-    data = text.encode("utf-8", "surrogatepass")
+    data = text.encode("utf-8")
     try:
         said = read_document(data).value
     except InvalidInput as error:
@@ -99,22 +98,18 @@ def _named(path: Path) -> str:
 
 def same(one: Value, other: Value) -> bool:
     """Whether two values are written alike: true is not 1, and 1.0 is not 1."""
-    return canonical(one) == canonical(other)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(value, other[name]) for name, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict | list) or isinstance(other, dict | list):
+        return False
+    return scalar(one) == scalar(other)
 
 
 def canonical(value: Value) -> str:
     """A text that only equal values have."""
-    return json.dumps(_plain(value), sort_keys=True)
-
-
-def _plain(value: Value) -> object:
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    if isinstance(value, float):
-        return {"number": value.text if isinstance(value, Number) else str(value)}
-    return value
+    return text_of(value, JSON, "", inline=True)
 
 
 class _Splicer:

@@ -36,7 +36,7 @@ class Number(float):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    r"""How a file's values are written.
+    """How a file's values are written.
 
     Attributes:
         quoted: Whether keys stand in quotation marks.
@@ -44,8 +44,8 @@ class Layout:
         indent: What a level is indented by.
         colon: What stands between a key and its value.
         inline: Whether relation items, and users, stand on one line each.
-        empty_list: How a list of nothing is written; `\n` in it becomes the file's own newline.
-        empty_object: How an object of nothing is written.
+        list_feeds: Line feeds between the brackets of a list of nothing.
+        object_feeds: Line feeds between the braces of an object of nothing.
         newline: Between lines.
         ending: After the last line.
     """
@@ -55,8 +55,8 @@ class Layout:
     indent: str = ""
     colon: str = ":"
     inline: bool = True
-    empty_list: str = "[]"
-    empty_object: str = "{\n\n}"
+    list_feeds: int = 0
+    object_feeds: int = 2
     newline: str = "\n"
     ending: str = ""
 
@@ -67,6 +67,6 @@ class Layout:
 
 
 CLASSIC: Final = Layout()
-JSON: Final = Layout(quoted=True, braces=True, indent="    ", inline=False, empty_object="{}")
+JSON: Final = Layout(quoted=True, braces=True, indent="    ", inline=False, object_feeds=0)
 LAYOUTS: Final[dict[Dialect, Layout]] = {"classic": CLASSIC, "json": JSON}
 """Of new files."""

@@ -59,7 +59,7 @@ def text_of(value: Value, layout: Layout, base: str, *, inline: bool = False, ou
 
 def _object(value: Mapping[str, Value], layout: Layout, base: str, *, inline: bool, outermost: bool) -> str:
     if not value:
-        return "{}" if inline else layout.empty_object
+        return _nothing("{}", 0 if inline else layout.object_feeds, base)
     pairs = _pairs(value, layout, base + layout.indent, inline=inline, outermost=outermost)
     if inline:
         return "{" + ",".join(pairs) + "}"
@@ -82,12 +82,17 @@ def _pairs(value: Mapping[str, Value], layout: Layout, base: str, *, inline: boo
 
 def _list(value: Sequence[tuple[Value, bool]], layout: Layout, base: str, *, inline: bool) -> str:
     if not value:
-        return "[]" if inline else layout.empty_list
+        return _nothing("[]", 0 if inline else layout.list_feeds, base)
     if inline:
         return "[" + ",".join(text_of(one, layout, base, inline=True) for one, _ in value) + "]"
     lead = "\n" + base + layout.indent
     parts = [text_of(one, layout, base + layout.indent, inline=line) for one, line in value]
     return "[" + lead + ("," + lead).join(parts) + "\n" + base + "]"
+
+
+def _nothing(brackets: str, feeds: int, base: str) -> str:
+    """A container of nothing."""
+    return brackets if not feeds else brackets[0] + "\n" * feeds + base + brackets[1]
 
 
 def one_line(value: Value, layout: Layout) -> bool:
