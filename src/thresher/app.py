@@ -27,8 +27,10 @@ from thresher.context import (
     DocumentSource,
     EndpointSource,
     SchemaSource,
+    Variables,
     name_datasources,
     name_providers,
+    name_solution,
 )
 from thresher.core import Caller, InvalidInput, Settings, Tenant, ThresherError, environment, event
 from thresher.embedding import Encoder, open_cross_encoder, open_encoder
@@ -39,6 +41,7 @@ from thresher.knowledge.apis import ApiService
 from thresher.knowledge.databases import EMBED_TASK, DatabaseService, read_configured
 from thresher.knowledge.documents import TASK, DocumentService
 from thresher.knowledge.intents import IntentService, sources_of
+from thresher.knowledge.solutions import SolutionService, Storage
 from thresher.knowledge.tools import CredentialStore, ToolService, purge_logs
 from thresher.llm import open_chat
 from thresher.packs import BUILT_IN
@@ -101,6 +104,7 @@ async def open_app(
         work.begin(_prepare(services, services.caller))
         work.begin(_catch_up(services, services.caller))
         work.begin(_connect(services))
+        work.begin(_provide(services, services.caller))
         work.begin(services.keys.patrol())
         workers = Supervisor(services.database, settings, TASKS)
         work.begin(workers.run())
@@ -159,9 +163,9 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
     stack.push_async_callback(databases.close)
     apis = ApiService(database, index, crossing, jobs, settings, chat)
     stack.push_async_callback(apis.close)
+    solutions = SolutionService(database, Storage(settings.data_dir), settings, databases.provide)
     context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis)))
-    name_datasources(context.variables, databases)
-    name_providers(context.variables, apis)
+    _name_things(context.variables, databases, apis, solutions)
     return Services(
         settings=settings,
         database=database,
@@ -179,7 +183,17 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
         audit=audit,
         databases=databases,
         apis=apis,
+        solutions=solutions,
     )
+
+
+def _name_things(
+    variables: Variables, databases: DatabaseService, apis: ApiService, solutions: SolutionService
+) -> None:
+    """Let rules name what the kinds hold."""
+    name_datasources(variables, databases)
+    name_providers(variables, apis)
+    name_solution(variables, solutions)
 
 
 def _previous(settings: Settings) -> Encoder | None:
@@ -211,6 +225,7 @@ class _Work:
             self.begin(_refresh(self._services, caller))
             self.begin(_prepare(self._services, caller))
             self.begin(_catch_up(self._services, caller))
+            self.begin(_provide(self._services, caller))
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -282,6 +297,14 @@ async def _connect(services: Services) -> None:
         event(logger, "connections not read", level=logging.WARNING, reason=str(error))
     for name, reason in wrong.items():
         event(logger, "connection not added", level=logging.WARNING, connection=name, reason=reason)
+
+
+async def _provide(services: Services, caller: Caller) -> None:
+    """Have the column information of the caller's workspaces at hand as connections, after what was interrupted."""
+    try:
+        await services.solutions.provide_schemas(caller)
+    except ThresherError as error:
+        event(logger, "workspaces not read", level=logging.WARNING, reason=str(error), tenant=caller.tenant.id)
 
 
 async def _sweep(services: Services, assistant: Assistant, indexing: asyncio.Task[None]) -> None:

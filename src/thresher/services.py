@@ -18,6 +18,7 @@ from thresher.knowledge.apis import ApiService
 from thresher.knowledge.databases import DatabaseService
 from thresher.knowledge.documents import DocumentService
 from thresher.knowledge.intents import IntentService
+from thresher.knowledge.solutions import SolutionService
 from thresher.knowledge.tools import ToolService
 from thresher.search import SearchIndex
 from thresher.store import Database, Keys, SecretBox
@@ -45,6 +46,7 @@ class Services:
         audit: What was decided about statements to databases, and what came of them.
         databases: The databases kind.
         apis: The APIs kind.
+        solutions: The solutions kind.
     """
 
     settings: Settings
@@ -63,3 +65,4 @@ class Services:
     audit: AuditLog
     databases: DatabaseService
     apis: ApiService
+    solutions: SolutionService

@@ -20,6 +20,7 @@ from thresher.context import (
     SchemaSource,
     name_datasources,
     name_providers,
+    name_solution,
 )
 from thresher.core import Caller, Settings, Tenant, Tool
 from thresher.embedding import Encoder, open_cross_encoder
@@ -28,6 +29,7 @@ from thresher.knowledge.apis import ApiService
 from thresher.knowledge.databases import DatabaseService
 from thresher.knowledge.documents import DocumentService
 from thresher.knowledge.intents import IntentService, Sources
+from thresher.knowledge.solutions import SolutionService, Storage
 from thresher.knowledge.tools import ToolService
 from thresher.search import SearchIndex
 from thresher.services import Services
@@ -60,6 +62,8 @@ async def opened(
     context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis)))
     name_datasources(context.variables, databases)
     name_providers(context.variables, apis)
+    solutions = SolutionService(database, Storage(settings.data_dir), settings, databases.provide)
+    name_solution(context.variables, solutions)
     try:
         yield Services(
             settings=settings,
@@ -78,6 +82,7 @@ async def opened(
             audit=audit,
             databases=databases,
             apis=apis,
+            solutions=solutions,
         )
     finally:
         await apis.close()

@@ -15,6 +15,7 @@ from thresher.context.records import Facts, Note, Offer, Prompt, Rulebook
 from thresher.context.rendering import prompt_data, prompt_text, rulebook_text
 from thresher.context.schemas import SchemaSource
 from thresher.context.service import ContextService
+from thresher.context.solutions import name_solution
 from thresher.context.sources import Gathered, Inquiry, Source
 from thresher.context.variables import Provider, Situation, Variables
 
@@ -41,6 +42,7 @@ __all__ = [
     "border_of",
     "name_datasources",
     "name_providers",
+    "name_solution",
     "prompt_data",
     "prompt_text",
     "rulebook_text",

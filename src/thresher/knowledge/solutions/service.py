@@ -6,14 +6,14 @@ the active solution is changed, and nothing that is referred to goes or gets ano
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TypeAlias
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 
 from thresher.core import Caller, Settings
 from thresher.knowledge.solutions.contexts import Contexts
-from thresher.knowledge.solutions.editing import Editing
-from thresher.knowledge.solutions.listing import Listed
+from thresher.knowledge.solutions.editing import Asked, Edited, Editing
+from thresher.knowledge.solutions.listing import listed
 from thresher.knowledge.solutions.models import (
     Backup,
     Change,
@@ -25,15 +25,14 @@ from thresher.knowledge.solutions.models import (
     ValueListAnswer,
     WorkspaceInfo,
 )
-from thresher.knowledge.solutions.relations import Relations
+from thresher.knowledge.solutions.relations import Relations, relation_of
 from thresher.knowledge.solutions.storage import Storage
+from thresher.knowledge.solutions.value_list_draft import value_list_of
 from thresher.knowledge.solutions.value_lists import ValueLists
 from thresher.knowledge.solutions.wishes import RelationChanges, RelationWish, ValueListChanges, ValueListWish
-from thresher.knowledge.solutions.workspaces import Workspaces
+from thresher.knowledge.solutions.workspaces import OnSchema, Workspaces
+from thresher.servoy import TableFacts
 from thresher.store import Database
-
-OnSchema: TypeAlias = Callable[[Caller, str, Mapping[str, Path]], Awaitable[None]]
-"""Told whose workspace of which name holds column information of which servers, in which folders; none: it is gone."""
 
 
 class SolutionService:
@@ -49,17 +48,14 @@ class SolutionService:
     def __init__(
         self, database: Database, storage: Storage, settings: Settings, on_schema: OnSchema | None = None
     ) -> None:
-        self._workspaces = Workspaces(database, settings, on_schema)
+        self._workspaces = Workspaces(database, settings, storage, on_schema)
         self._contexts = Contexts(database, self._workspaces)
-        editing = Editing(storage)
-        self._relations = Relations(editing)
-        self._value_lists = ValueLists(editing)
-        self._listed = Listed()
-        self._storage = storage
+        self._relation_files = Editing(storage, "relation")
+        self._value_list_files = Editing(storage, "value list")
+        self._relations = Relations(self._relation_files)
+        self._value_lists = ValueLists(self._value_list_files)
 
-    async def add_workspace(
-        self, caller: Caller, path: str, name: str = "", *, replace: bool = False
-    ) -> WorkspaceInfo:
+    async def add_workspace(self, caller: Caller, path: str, name: str = "", *, replace: bool = False) -> WorkspaceInfo:
         """Keep a workspace under a name; nothing in it is changed.
 
         Args:
@@ -108,6 +104,11 @@ class SolutionService:
         """Where the caller works: as it chose, else as its folder says, else the only solution that there is."""
         return await self._contexts.shown(caller)
 
+    async def working_in(self, caller: Caller) -> tuple[str | None, str | None]:
+        """Names of the workspace and of the solution that the caller works in, without what is in them."""
+        place = await self._contexts.place(caller)
+        return (place.known.name if place.known is not None else None), place.active
+
     async def set_solution_context(self, caller: Caller, active: str, workspace: str = "") -> SolutionContext:
         """Choose the solution or module where new things go.
 
@@ -131,7 +132,8 @@ class SolutionService:
             BrokenFile: Its file cannot be read.
         """
         desk = await self._contexts.desk(caller)
-        return await self._relations.find(desk, wish)
+        found = await asyncio.to_thread(self._relations.find, desk, wish)
+        return None if found is None else _relation(found)
 
     async def open_relation(self, caller: Caller, wish: RelationWish) -> RelationAnswer:
         """Show a relation if it exists, make it otherwise.
@@ -145,7 +147,9 @@ class SolutionService:
             BrokenFile: A file of this name cannot be read.
         """
         desk = await self._contexts.desk(caller)
-        return await self._relations.open(desk, wish)
+        done = await asyncio.to_thread(self._relations.open, desk, wish)
+        answer = _relation(done)
+        return replace(answer, reason=wish.reason, evidence=wish.evidence) if answer.change.id else answer
 
     async def update_relation(
         self, caller: Caller, name: str, changes: RelationChanges, *, solution: str = "", confirm: bool = False
@@ -167,7 +171,8 @@ class SolutionService:
             Conflict: The file was changed meanwhile.
         """
         desk = await self._contexts.desk(caller)
-        return await self._relations.update(desk, name, changes, solution=solution, confirm=confirm)
+        asked = Asked(solution, confirm)
+        return _relation(await asyncio.to_thread(self._relations.update, desk, name, changes, asked))
 
     async def rename_relation(
         self,
@@ -194,7 +199,8 @@ class SolutionService:
             As `update_relation` does.
         """
         desk = await self._contexts.desk(caller)
-        return await self._relations.rename(desk, name, new_name, solution=solution, confirm=confirm, force=force)
+        asked = Asked(solution, confirm, force)
+        return _relation(await asyncio.to_thread(self._relation_files.renamed, desk, name, new_name, asked))
 
     async def delete_relations(
         self,
@@ -219,7 +225,7 @@ class SolutionService:
             As `update_relation` does.
         """
         desk = await self._contexts.desk(caller)
-        return await self._relations.delete(desk, names, solution=solution, confirm=confirm, force=force)
+        return await asyncio.to_thread(self._relation_files.deleted, desk, names, Asked(solution, confirm, force))
 
     async def list_relations(
         self, caller: Caller, scope: Scope = "modules", *, cursor: str = "", limit: int = 100
@@ -236,7 +242,7 @@ class SolutionService:
             InvalidInput: An argument is out of bounds, or the cursor belongs to another list.
         """
         desk = await self._contexts.desk(caller)
-        return await self._listed.page(desk, "relation", scope, cursor=cursor, limit=limit)
+        return await asyncio.to_thread(listed, desk, "relation", scope, cursor=cursor, limit=limit)
 
     async def open_value_list(self, caller: Caller, wish: ValueListWish) -> ValueListAnswer:
         """Show a value list if it exists, make it otherwise.
@@ -245,14 +251,15 @@ class SolutionService:
             As `open_relation` does.
         """
         desk = await self._contexts.desk(caller)
-        return await self._value_lists.open(desk, wish)
+        return _value_list(await asyncio.to_thread(self._value_lists.open, desk, wish))
 
     async def update_value_list(
         self, caller: Caller, name: str, changes: ValueListChanges, *, solution: str = "", confirm: bool = False
     ) -> ValueListAnswer:
         """Change properties of a value list; arguments and errors as of `update_relation`."""
         desk = await self._contexts.desk(caller)
-        return await self._value_lists.update(desk, name, changes, solution=solution, confirm=confirm)
+        asked = Asked(solution, confirm)
+        return _value_list(await asyncio.to_thread(self._value_lists.update, desk, name, changes, asked))
 
     async def rename_value_list(
         self,
@@ -266,7 +273,8 @@ class SolutionService:
     ) -> ValueListAnswer:
         """Give a value list another name; arguments and errors as of `rename_relation`."""
         desk = await self._contexts.desk(caller)
-        return await self._value_lists.rename(desk, name, new_name, solution=solution, confirm=confirm, force=force)
+        asked = Asked(solution, confirm, force)
+        return _value_list(await asyncio.to_thread(self._value_list_files.renamed, desk, name, new_name, asked))
 
     async def delete_value_lists(
         self,
@@ -279,14 +287,14 @@ class SolutionService:
     ) -> Deleted:
         """Delete value lists, all or none; arguments and errors as of `delete_relations`."""
         desk = await self._contexts.desk(caller)
-        return await self._value_lists.delete(desk, names, solution=solution, confirm=confirm, force=force)
+        return await asyncio.to_thread(self._value_list_files.deleted, desk, names, Asked(solution, confirm, force))
 
     async def list_value_lists(
         self, caller: Caller, scope: Scope = "modules", *, cursor: str = "", limit: int = 100
     ) -> Listing:
         """Value lists by solution and name; arguments and errors as of `list_relations`."""
         desk = await self._contexts.desk(caller)
-        return await self._listed.page(desk, "value list", scope, cursor=cursor, limit=limit)
+        return await asyncio.to_thread(listed, desk, "value list", scope, cursor=cursor, limit=limit)
 
     async def undo(self, caller: Caller, change_id: str, workspace: str = "") -> Change:
         """Take a change back, which is a change again.
@@ -300,11 +308,34 @@ class SolutionService:
             NotFound: There is no such change.
             Conflict: A file was changed since.
         """
-        return await self._workspaces.undo(caller, self._storage, change_id, await self._named(caller, workspace))
+        return await self._workspaces.undo(caller, change_id, await self._named(caller, workspace))
 
     async def backups(self, caller: Caller, workspace: str = "") -> tuple[Backup, ...]:
         """Changes that can be undone, the last one first; arguments as of `undo`."""
-        return await self._workspaces.backups(caller, self._storage, await self._named(caller, workspace))
+        return await self._workspaces.backups(caller, await self._named(caller, workspace))
+
+    async def tables(self, caller: Caller, workspace: str = "") -> Sequence[TableFacts]:
+        """The tables that a workspace knows, in-memory ones too.
+
+        Args:
+            caller: Who asks.
+            workspace: Its name; empty: where the caller works, and nothing where that is not clear.
+
+        Raises:
+            NotFound: There is no such workspace.
+        """
+        if not workspace and (await self._contexts.place(caller)).known is None:
+            return ()
+        desk = await self._contexts.desk_in(caller, workspace)
+        return (await asyncio.to_thread(desk.workspace.tables))[0]
 
     async def _named(self, caller: Caller, workspace: str) -> str:
         return workspace or await self._contexts.workspace_name(caller)
+
+
+def _relation(done: Edited) -> RelationAnswer:
+    return RelationAnswer(relation_of(done.stored), done.stored.project, done.place, done.change, notes=done.notes)
+
+
+def _value_list(done: Edited) -> ValueListAnswer:
+    return ValueListAnswer(value_list_of(done.stored), done.stored.project, done.place, done.change, done.notes)

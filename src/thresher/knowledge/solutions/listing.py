@@ -1,0 +1,100 @@
+"""Pages of relations and value lists.
+
+Invariant: a cursor says after which object a page ended and for which list that was, so that pages neither repeat nor
+lose what stays while others are made and deleted between them.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Final, get_args
+
+from thresher.core import InvalidInput
+from thresher.knowledge.solutions.checks import is_column
+from thresher.knowledge.solutions.desk import Desk
+from thresher.knowledge.solutions.models import ListedObject, Listing, ObjectKind, Scope
+from thresher.knowledge.solutions.relations import items_text
+from thresher.knowledge.solutions.value_list_draft import summary
+from thresher.knowledge.solutions.workspace import Stored
+from thresher.servoy import Relation, ValueList
+
+MOST_LISTED: Final = 1_000
+_BROKEN_SHOWN: Final = 20
+
+
+def listed(desk: Desk, kind: ObjectKind, scope: Scope, *, cursor: str, limit: int) -> Listing:
+    """One page; see `SolutionService.list_relations`."""
+    if scope not in get_args(Scope):
+        raise InvalidInput(f"There is no scope '{scope[:40]}'.", hint="Use current, modules or all.")
+    if not 1 <= limit <= MOST_LISTED:
+        raise InvalidInput("The limit is out of bounds.", hint=f"Ask for 1 to {MOST_LISTED:,}.")
+    question = (desk.name, desk.active or "", kind, scope)
+    after = _after(cursor, question) if cursor else ("", "")
+    stored, broken = desk.workspace.objects(kind, desk.scoped(scope))
+    ordered = sorted(stored, key=_key)
+    rest = [one for one in ordered if _key(one) > after]
+    page = rest[:limit]
+    more = _cursor(_key(page[-1]), question) if len(rest) > limit else ""
+    return Listing(
+        kind,
+        scope,
+        desk.name,
+        desk.active or "",
+        tuple(_listed(one) for one in page),
+        len(ordered),
+        more,
+        tuple(broken[:_BROKEN_SHOWN]),
+    )
+
+
+def relation_summary(one: Relation) -> str:
+    """In words, what a relation joins."""
+    sources = [text.removeprefix("db:/") for text in (one.primary_datasource, one.foreign_datasource)]
+    joined = f": {items_text(one.items)}" if one.items else ", without columns"
+    scoped = one.items and not any(is_column(item.primary) for item in one.items) and sources[0] == sources[1]
+    return f"{sources[0]} -> {sources[1]}{joined}; {one.join_type}" + ("; global" if scoped else "")
+
+
+def facts_of(record: Relation | ValueList) -> Mapping[str, Any]:
+    """The properties of a record that are not empty, as data."""
+    return {name: value for name, value in asdict(record).items() if value not in ("", None, ())}
+
+
+def _listed(one: Stored) -> ListedObject:
+    record = one.record
+    words = relation_summary(record) if isinstance(record, Relation) else summary(record)
+    marked = f"{words}; deprecated: {record.deprecated}" if record.deprecated else words
+    return ListedObject(record.name, one.project, one.path, marked, facts_of(record))
+
+
+def _key(one: Stored) -> tuple[str, str]:
+    return one.project, one.record.name
+
+
+def _cursor(key: tuple[str, str], question: tuple[str, ...]) -> str:
+    written = json.dumps([_check(question), *key], ensure_ascii=False).encode()
+    return base64.urlsafe_b64encode(written).decode().rstrip("=")
+
+
+def _after(cursor: str, question: tuple[str, ...]) -> tuple[str, str]:
+    wrong = InvalidInput(
+        "The cursor belongs to another list, or a letter of it is wrong.",
+        hint="Copy it letter by letter and ask the same, or ask again without a cursor.",
+    )
+    try:
+        padded = cursor.strip() + "=" * (-len(cursor.strip()) % 4)
+        check, project, name = json.loads(base64.urlsafe_b64decode(padded))
+    except (ValueError, TypeError, binascii.Error):
+        raise wrong from None
+    if check != _check(question) or not (isinstance(project, str) and isinstance(name, str)):
+        raise wrong
+    return project, name
+
+
+def _check(question: tuple[str, ...]) -> str:
+    return hashlib.sha256(json.dumps(question).encode()).hexdigest()[:8]
