@@ -5,11 +5,15 @@ Every UUID is made from what it is for, so that two builds are the same bytes.
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pytest
+
+from benchmarks.data import DEFAULT_DATA
 from thresher.servoy import (
     CustomValue,
     Dialect,
@@ -331,3 +335,11 @@ def _users(builder: WorkspaceBuilder) -> None:
     builder.document("shop_data/datasources/shop/orders.tbl", node)
     security = {"groups": [], "usergroups": {}, "users": []}
     builder.document("resources/security/security.sec", security)
+
+
+def sample_workspaces() -> Path:
+    """The folder with real workspaces; the test is skipped where it is not there."""
+    path = Path(os.environ.get("THRESHER_BENCH_DATA") or DEFAULT_DATA) / "servoy"
+    if not path.is_dir():
+        pytest.skip(f"No workspaces at {path}. Set THRESHER_BENCH_DATA to the folder that holds servoy/.")
+    return path
