@@ -7,7 +7,7 @@ Uses: core, servoy, sqlguard.
 """
 
 from thresher.connectors.addresses import Address, folder_url, read_address
-from thresher.connectors.column_info import no_server, tables_of
+from thresher.connectors.column_info import keys_between, no_server, tables_of
 from thresher.connectors.connector import Connector, ConnectorOptions
 from thresher.connectors.opening import open_connector
 from thresher.connectors.records import (
@@ -48,6 +48,7 @@ __all__ = [
     "Table",
     "Tag",
     "folder_url",
+    "keys_between",
     "no_server",
     "open_connector",
     "read_address",

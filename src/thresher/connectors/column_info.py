@@ -6,7 +6,6 @@ is meant, nobody wrote down: the table's only key column, else the column of the
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -50,8 +49,11 @@ _TYPES: Final[Mapping[int, tuple[str, Family]]] = {
     2004: ("blob", "binary"),
     2003: ("array", "array"),
     1111: ("other", "other"),
+    2000: ("object", "other"),
 }
 """Numbers of `java.sql.Types`, and those that drivers add: Oracle's 100, 101, -101, -102, SQL Server's -155."""
+_UUID: Final = 4
+"""The flag of columns that hold UUIDs; their own type, where the engine has one, is 2000, else bytes or text."""
 _SIZED: Final = frozenset({1, 12, -9, -15, -2, -3})
 _EXACT: Final = frozenset({2, 3})
 _MOST_LENGTH: Final = 10_000_000
@@ -72,6 +74,8 @@ def type_of(column: ColumnFacts) -> tuple[str, Family]:
     """A column's type with its length, and what kind of values it holds; an unknown number is `other`."""
     name, family = _TYPES.get(column.data_type, (f"type {column.data_type}", "other"))
     sized = 0 < column.length < _MOST_LENGTH
+    if column.flags & _UUID and family in ("other", "binary"):
+        return ("uuid" if family == "other" else f"{name} of a uuid"), "uuid"
     if sized and column.data_type in _SIZED:
         name = f"{name}({column.length})"
     elif sized and column.data_type in _EXACT:
@@ -104,17 +108,15 @@ def _column(column: ColumnFacts) -> Column:
 
 
 def _keys(table: TableFacts, named: _Named) -> Iterator[ForeignKey]:
-    pointing: dict[str, list[str]] = defaultdict(list)
-    for column in table.columns:
-        if column.foreign_type:
-            pointing[column.foreign_type.casefold()].append(column.name)
-    for name, columns in pointing.items():
+    for name in dict.fromkeys(column.foreign_type.casefold() for column in table.columns if column.foreign_type):
         if (target := named.get(name)) is not None:
-            yield from _to(table, columns, target)
+            yield from keys_between(table, target)
 
 
-def _to(table: TableFacts, columns: Sequence[str], target: TableFacts) -> Iterator[ForeignKey]:
-    """The keys that some columns hold to a table: one for each, or one of several columns to all of its key."""
+def keys_between(table: TableFacts, target: TableFacts) -> Iterator[ForeignKey]:
+    """The keys that a table holds to another: one for each column, or one of several columns to all of its key."""
+    named = target.name.casefold()
+    columns = [column.name for column in table.columns if column.foreign_type.casefold() == named]
     key = [column.name for column in target.columns if column.identifies]
     meant = {column: _meant(column, key, target) for column in columns}
     pairs = [(column, found) for column, found in meant.items() if found]

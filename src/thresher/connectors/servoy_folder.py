@@ -91,10 +91,9 @@ class ColumnInfoConnector:
         except DatabaseUnavailable as error:
             return Health(False, problem=str(error))
         ms = round((time.perf_counter() - started) * 1000, 3)
-        told = f"{schema.version[:1].upper()}{schema.version[1:]} of {len(schema.tables)} tables only: no live server."
-        return Health(
-            False, schema.version, "", self._folder.name, ms, problem=f"{told} {no_server(self._folder.name)}"
-        )
+        name, count = self._folder.name, len(schema.tables)
+        told = f"{schema.version} of {count:,} table{'' if count == 1 else 's'} only: no live server. {no_server(name)}"
+        return Health(False, schema.version, "", name, ms, problem=told[:1].upper() + told[1:])
 
     async def sessions(self, tag: Tag) -> Rows:
         """See `Connector`; always `DatabaseUnavailable`."""
