@@ -178,11 +178,11 @@ class Journal:
         return Entry(_head(json.loads(head)), tuple(_step(json.loads(step)) for step in steps))
 
 
-def synced(folder: Path) -> None:
-    """Wait until a folder's names are on disk."""
-    if sys.platform == "win32":
+def synced(place: Path) -> None:
+    """Wait until a file's content, or a folder's names, are on disk."""
+    if sys.platform == "win32":  # neither can be waited for by an open that only reads
         return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

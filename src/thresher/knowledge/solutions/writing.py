@@ -45,9 +45,7 @@ class Writing:
         self._seen = seen
         for folder in self._entry.head.folders:
             (self._root / folder).mkdir(exist_ok=True)
-        for number, step in enumerate(self._entry.steps):
-            if step.after is not None:
-                self._draft(number, step, step.after)
+        self._drafts([(number, step, step.after) for number, step in enumerate(self._entry.steps)])
 
     def put(self) -> None:
         """Move every draft to its place, and remove what goes."""
@@ -59,12 +57,11 @@ class Writing:
         """Do what was not done yet, after a kill; every file is as it was before or as it shall be."""
         for folder in self._entry.head.folders:
             (self._root / folder).mkdir(exist_ok=True)
-        for number, step in enumerate(self._entry.steps):
-            if content(self._root, step.path) != step.after:
-                if step.after is not None:
-                    self._draft(number, step, step.after)
-                self._seen = {**self._seen, step.path: _identity(self._root / step.path)}
-                self._put(number, step)
+        left = [(n, step) for n, step in enumerate(self._entry.steps) if content(self._root, step.path) != step.after]
+        self._drafts([(number, step, step.after) for number, step in left])
+        self._seen = {step.path: _identity(self._root / step.path) for _, step in left}
+        for number, step in left:
+            self._put(number, step)
         self.sweep()
         self._sync()
 
@@ -88,7 +85,13 @@ class Writing:
         target = self._root / self._entry.steps[number].path
         return target.with_name(f".thresher-{self._entry.head.id}-{number}.tmp")
 
-    def _draft(self, number: int, step: Step, data: bytes) -> None:
+    def _drafts(self, contents: Sequence[tuple[int, Step, bytes | None]]) -> None:
+        """Write drafts, and wait for the disk once all are written: thousands of single waits would take minutes."""
+        drafts = [self._draft(number, step, data) for number, step, data in contents if data is not None]
+        for draft in drafts:
+            synced(draft)
+
+    def _draft(self, number: int, step: Step, data: bytes) -> Path:
         draft = self._draft_path(number)
         draft.unlink(missing_ok=True)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
@@ -96,7 +99,9 @@ class Writing:
             file.write(data)
             file.flush()
             _own_alike(file.fileno(), self._root / step.path, step.mode)
-            os.fsync(file.fileno())
+            if sys.platform == "win32":  # waits only for a file that is open for writing
+                os.fsync(file.fileno())
+        return draft
 
     def _put(self, number: int, step: Step) -> None:
         target, draft = self._root / step.path, self._draft_path(number)
@@ -115,7 +120,7 @@ class Writing:
         if step.before is None:
             target.unlink(missing_ok=True)
         else:
-            self._draft(number, step, step.before)
+            self._drafts([(number, step, step.before)])
             self._draft_path(number).replace(target)
 
     def _sync(self) -> None:
