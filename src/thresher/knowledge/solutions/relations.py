@@ -36,7 +36,7 @@ class Relations:
 
     def find(self, desk: Desk, wish: RelationWish) -> Edited | None:
         """The relation that a wish means, where there is one."""
-        name = wish.name.strip() or default_name(wish)
+        name = wish.name.strip() or default_name(desk, wish)
         both = wish.primary_datasource is not None and wish.foreign_datasource is not None
         stored = desk.located("relation", name, wish.solution, near=both)
         if stored is None:
@@ -60,7 +60,7 @@ class Relations:
         if (found := self.find(desk, wish)) is not None:
             return found
         _check_complete(desk, wish)
-        name = wish.name.strip() or default_name(wish)
+        name = wish.name.strip() or default_name(desk, wish)
         project = desk.target(wish.solution, f"the relation '{name}'", confirm=wish.confirm)
         name = self._editing.free_name(desk, project, name)
         relation, notes = Draft(desk, project, Relation(name, "", "")).with_changes(wish)
@@ -167,11 +167,11 @@ def tables_of(desk: Desk) -> Tables:
     return Tables(desk.workspace.tables()[0], desk.workspace.servers())
 
 
-def default_name(wish: RelationWish) -> str:
+def default_name(desk: Desk, wish: RelationWish) -> str:
     """The name of a relation that was given none: `<primary>_to_<foreign>`, of the tables' names.
 
     Raises:
-        InvalidInput: A data source is missing; or a table's name is none for a relation.
+        InvalidInput: A data source is missing or not there; or a table's name is none for a relation.
     """
     missing = [one for one in ("primary_datasource", "foreign_datasource") if not getattr(wish, one)]
     if missing:
@@ -179,8 +179,8 @@ def default_name(wish: RelationWish) -> str:
             f"Neither a name nor {' and '.join(missing)} of the relation is said.",
             hint="Say the name of a relation that exists, or both data sources, as server/table.",
         )
-    primary, foreign = datasource(wish.primary_datasource or ""), datasource(wish.foreign_datasource or "")
-    name = f"{primary.table}_to_{foreign.table}"
+    primary, foreign = _sources(desk, wish)
+    name = f"{primary.source.table}_to_{foreign.source.table}"
     try:
         return checked_name(name, "relation")
     except InvalidInput as error:

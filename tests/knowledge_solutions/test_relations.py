@@ -1,0 +1,521 @@
+"""Relations: shown, made, changed, renamed, deleted, in both dialects, on real files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.knowledge_solutions.conftest import files
+from tests.support.servoy_workspace import Column, WorkspaceBuilder
+from thresher.core import BrokenFile, Caller, Conflict, InvalidInput, NotFound, Unconfirmed
+from thresher.knowledge.solutions import RelationChanges, RelationWish, SolutionService
+from thresher.servoy import Relation, RelationItem, read_document, relation_of
+
+BOOKS = RelationWish(
+    primary_datasource="shop/books",
+    foreign_datasource="shop/publishers",
+    items=(RelationItem("publisher_id", "publisher_id"),),
+)
+PAIR = (RelationItem("author_id", "author_id"),)
+
+
+def on_disk(file: str) -> Relation:
+    """The relation that a file holds."""
+    return relation_of(read_document(Path(file).read_bytes()))
+
+
+async def test_a_new_relation_stands_in_the_active_solution_under_the_tables_names(
+    service: SolutionService, caller: Caller, shop: WorkspaceBuilder
+) -> None:
+    """Left outer, named by both tables, in the project's dialect; the answer says where, and shows the difference."""
+    before = files(shop.root)
+
+    made = await service.open_relation(caller, BOOKS)
+
+    assert (made.relation.name, made.project, made.relation.join_type) == (
+        "books_to_publishers",
+        "shop_data",
+        "left outer",
+    )
+    assert made.place.path == "shop_data/relations/books_to_publishers.rel"
+    assert made.place.uri.startswith("vscode://file/")
+    assert made.place.uri.endswith("books_to_publishers.rel:1")
+    assert on_disk(made.place.file) == made.relation
+    assert Path(made.place.file).read_bytes().startswith(b"{" if shop.dialect == "json" else b"foreignDataSource")
+    assert (made.change.action, made.change.files) == ("created", (made.place.path,))
+    assert "+" in made.change.diff
+    assert made.change.id
+    after = files(shop.root)
+    after.pop(made.place.path)
+    assert after == before
+
+
+async def test_every_property_reaches_the_file(service: SolutionService, caller: Caller) -> None:
+    """What was said stands there; so does why the columns are these, in the answer."""
+    said: dict[str, Any] = {
+        "join_type": "inner",
+        "allow_creation": True,
+        "allow_parent_delete": False,
+        "delete_related": True,
+        "duplicate_related": True,
+        "initial_sort": "NAME desc, publisher_id",
+        "encapsulation": "module",
+        "deprecated": "too old",
+        "comment": "two\nlines",
+    }
+    items = (RelationItem("publisher_id", "publisher_id"), RelationItem("LITERAL:a%", "name", "like", ignore_case=True))
+    made = await service.open_relation(
+        caller,
+        RelationWish(
+            name="published",
+            primary_datasource="db:/SHOP/Books",
+            foreign_datasource="shop/publishers",
+            items=items,
+            reason="a key",
+            evidence=("it is declared",),
+            **said,
+        ),
+    )
+
+    stored = on_disk(made.place.file)
+    assert {name: getattr(stored, name) for name in said} == {**said, "initial_sort": "name desc, publisher_id asc"}
+    assert stored.primary_datasource == "db:/shop/books"
+    assert {(one.primary, one.foreign, one.operator, one.ignore_case) for one in stored.items} == {
+        ("publisher_id", "publisher_id", "=", False),
+        ("LITERAL:a%", "name", "like", True),
+    }
+    assert (made.reason, made.evidence) == ("a key", ("it is declared",))
+
+
+async def test_what_exists_is_shown_and_not_changed(
+    service: SolutionService, caller: Caller, shop: WorkspaceBuilder
+) -> None:
+    """By its name, and by the same data sources and columns in another order and way of writing."""
+    before = files(shop.root)
+
+    shown = await service.open_relation(caller, RelationWish(name="orders_to_customers"))
+    same = await service.open_relation(
+        caller,
+        RelationWish(
+            name="authors_to_books$in_print",
+            primary_datasource="shop/authors",
+            foreign_datasource="shop/books",
+            items=(RelationItem("author_id", "author_id"), RelationItem("LITERAL:1", "in_print")),
+        ),
+    )
+
+    assert (shown.change.action, shown.change.id, same.change.action) == ("unchanged", "", "unchanged")
+    assert files(shop.root) == before
+
+
+async def test_one_that_differs_is_neither_shown_nor_changed(
+    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
+) -> None:
+    """The refusal says what differs, and which tool changes it."""
+    before = files(plain.root)
+
+    with pytest.raises(Conflict, match=r"join_type is 'left outer', not 'inner'.*update_relation"):
+        await service.open_relation(clerk, RelationWish(name="orders_to_customers", join_type="inner"))
+    with pytest.raises(Conflict, match="items"):
+        await service.find_relation(clerk, RelationWish(name="orders_to_customers", items=(_odd(),)))
+
+    assert files(plain.root) == before
+
+
+def _odd() -> RelationItem:
+    return RelationItem("customer_id", "city")
+
+
+@pytest.mark.parametrize(
+    ("wish", "message", "hint"),
+    [
+        (RelationWish(), "Neither a name nor primary_datasource and foreign_datasource", "server/table"),
+        (RelationWish(name="nothing"), "primary_datasource and foreign_datasource must be said", "server/table"),
+        (RelationWish(name="books_to_reviews"), "must be said", "from shop/books to shop/reviews"),
+        (RelationWish(name="orders_to_costumers"), "must be said", "orders_to_customers"),
+        (RelationWish(primary_datasource="shop/books"), "Neither a name nor foreign_datasource", "server/table"),
+        (
+            RelationWish(primary_datasource="shop/books", foreign_datasource="shop/authors"),
+            "columns that join shop/books and shop/authors must be said",
+            "author_id (integer)",
+        ),
+        (
+            RelationWish(primary_datasource="shop/book", foreign_datasource="shop/authors", items=PAIR),
+            "primary_datasource: the server 'shop' has no table 'book'",
+            "shop/books",
+        ),
+        (
+            RelationWish(primary_datasource="books", foreign_datasource="shop/authors", items=PAIR),
+            "no data source",
+            "shop/books",
+        ),
+        (
+            RelationWish(
+                primary_datasource="shop/books",
+                foreign_datasource="shop/authors",
+                items=(RelationItem("autor_id", "author_id"),),
+            ),
+            "shop/books has no column 'autor_id'",
+            "author_id",
+        ),
+        (
+            RelationWish(
+                primary_datasource="shop/books", foreign_datasource="shop/authors", items=PAIR, initial_sort="nam asc"
+            ),
+            "no column 'nam'",
+            "shop/authors has",
+        ),
+        (
+            RelationWish(
+                primary_datasource="shop/books", foreign_datasource="shop/authors", items=PAIR, initial_sort="x.name"
+            ),
+            "relation 'x'",
+            "",
+        ),
+        (
+            RelationWish(
+                primary_datasource="shop/books",
+                foreign_datasource="shop/authors",
+                items=(RelationItem("author_id", "author_id", "not in"),),
+            ),
+            "cannot compare with 'not in'",
+            "",
+        ),
+        (
+            RelationWish(
+                primary_datasource="shop/books",
+                foreign_datasource="shop/authors",
+                items=(RelationItem("author_id", "author_id", ">", ignore_case=True),),
+            ),
+            "ignore_case does not go with '>'",
+            "like",
+        ),
+        (
+            RelationWish(name="a b", primary_datasource="shop/books", foreign_datasource="shop/authors", items=PAIR),
+            "a b",
+            "",
+        ),
+        (
+            RelationWish(
+                name="foundset", primary_datasource="shop/books", foreign_datasource="shop/authors", items=PAIR
+            ),
+            "reserved",
+            "",
+        ),
+        (
+            RelationWish(name="x", primary_datasource="shop/books", foreign_datasource="shop/authors", items=PAIR * 2),
+            "twice",
+            "",
+        ),
+        (
+            RelationWish(
+                name="x",
+                primary_datasource="shop/books",
+                foreign_datasource="shop/authors",
+                items=PAIR,
+                join_type="outer",  # type: ignore[arg-type]
+            ),
+            "join_type cannot be 'outer'",
+            "left outer",
+        ),
+    ],
+    ids=lambda value: "" if isinstance(value, RelationWish) else str(value)[:30],
+)
+async def test_what_is_missing_or_wrong_is_said_with_what_there_is(
+    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder, wish: RelationWish, message: str, hint: str
+) -> None:
+    """Nothing is guessed and nothing written."""
+    before = files(plain.root)
+
+    with pytest.raises(InvalidInput) as refused:
+        await service.open_relation(clerk, wish)
+
+    assert message in refused.value.message
+    assert hint in refused.value.hint
+    assert files(plain.root) == before
+
+
+async def test_what_cannot_be_checked_is_made_with_a_note(service: SolutionService, clerk: Caller) -> None:
+    """A server without column information, an in-memory table that nobody defines, types that hardly meet."""
+    unknown = await service.open_relation(
+        clerk,
+        RelationWish(primary_datasource="crm/deals", foreign_datasource="mem:baskets", items=(RelationItem("a", "b"),)),
+    )
+    apart = await service.open_relation(
+        clerk,
+        RelationWish(
+            primary_datasource="shop/books",
+            foreign_datasource="shop/customers",
+            items=(RelationItem("book_id", "customer_id"), RelationItem("scopes.globals.nothing", "city")),
+        ),
+    )
+
+    assert any("no column information of the server 'crm'" in note for note in unknown.notes)
+    assert any("in-memory table 'baskets'" in note and "basket" in note for note in unknown.notes)
+    assert any("different types" in note for note in apart.notes)
+    assert any("scopes.globals.nothing" in note for note in apart.notes)
+
+
+async def test_calculations_and_memory_tables_are_sides_of_a_relation(
+    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
+) -> None:
+    """A calculation stands on the primary side alone."""
+    plain.write(
+        "shop_data/datasources/shop/books_calculations.js",
+        '/**\n * @properties={type:4,typeid:36,uuid:"62E0B3B5-2B1F-4B6B-9B0F-0A8E1C2D3E4F"}\n */\n'
+        "function basket_id()\n{\n\treturn book_id;\n}\n",
+    )
+    wish = RelationWish(
+        primary_datasource="shop/books",
+        foreign_datasource="mem:basket",
+        items=(RelationItem("basket_id", "book_id"),),
+    )
+
+    made = await service.open_relation(clerk, wish)
+
+    assert (made.relation.foreign_datasource, made.notes) == ("mem:basket", ())
+    with pytest.raises(InvalidInput, match="mem:basket has no column 'basket_id'"):
+        await service.open_relation(
+            clerk,
+            RelationWish(
+                name="x",
+                primary_datasource="shop/books",
+                foreign_datasource="mem:basket",
+                items=(RelationItem("book_id", "basket_id"),),
+            ),
+        )
+
+
+async def test_a_name_that_is_met_in_another_module_is_taken(service: SolutionService, clerk: Caller) -> None:
+    """In a module that uses this one, in one that is used beside it, in another case, and as a column of the table."""
+    wish = {"primary_datasource": "shop/books", "foreign_datasource": "shop/authors", "items": PAIR, "confirm": True}
+
+    with pytest.raises(Conflict, match=r"'books\$wanted' in 'bookshop'"):
+        await service.open_relation(clerk, RelationWish(name="books$wanted", solution="shop_screens", **wish))
+    with pytest.raises(Conflict, match="ignore case"):
+        await service.open_relation(clerk, RelationWish(name="Orders_to_customers", **wish))
+    with pytest.raises(Conflict, match="has a column 'title'"):
+        await service.open_relation(clerk, RelationWish(name="title", **wish))
+    made = await service.open_relation(clerk, RelationWish(name="books$wanted", solution="backoffice", **wish))
+
+    assert made.project == "backoffice"  # nothing uses it together with `bookshop`
+
+
+async def test_outside_of_the_active_solution_somebody_must_agree(
+    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
+) -> None:
+    """To make, change, rename and delete."""
+    before = files(plain.root)
+    name = "books$wanted"
+    calls = [
+        service.open_relation(clerk, RelationWish(**{**_fields(BOOKS), "solution": "backoffice"})),
+        service.update_relation(clerk, name, RelationChanges(comment="x")),
+        service.rename_relation(clerk, name, "books$found"),
+        service.delete_relations(clerk, [name]),
+    ]
+
+    for call in calls:
+        with pytest.raises(Unconfirmed, match=r"'(bookshop|backoffice)'.*confirm: true"):
+            await call
+
+    assert files(plain.root) == before
+    assert (
+        await service.update_relation(clerk, name, RelationChanges(comment="x"), confirm=True)
+    ).project == "bookshop"
+
+
+def _fields(wish: RelationWish) -> dict[str, Any]:
+    return {name: getattr(wish, name) for name in ("primary_datasource", "foreign_datasource", "items")}
+
+
+async def test_an_update_touches_only_its_lines(
+    service: SolutionService, caller: Caller, shop: WorkspaceBuilder
+) -> None:
+    """Unknown properties stay, the answer's line is the first that changed, and what is equal is no change."""
+    file = shop.root / "shop_data/relations/orders_to_order_lines.rel"
+    text = file.read_bytes()
+    odd = b'"zzz":1' if shop.dialect == "json" else b"zzz:1"
+    text = text[:-2] + b",\n    " + odd + b"\n}" if shop.dialect == "json" else text + b",\n" + odd
+    file.write_bytes(text)
+
+    done = await service.update_relation(
+        caller, "orders_to_order_lines", RelationChanges(delete_related=False, comment="lines", initial_sort="")
+    )
+    again = await service.update_relation(caller, "orders_to_order_lines", RelationChanges(comment="lines"))
+
+    after = file.read_bytes()
+    lost, new = _lines(text) - _lines(after), _lines(after) - _lines(text)
+    assert {one.split(":")[0].strip('" ') for one in lost} == {"deleteRelatedRecords", "initialSort"}
+    assert {one.split(":")[0].strip('" ') for one in new} == {"comment"}
+    assert odd in after
+    assert _lines(after.splitlines()[done.place.line - 1]) & new
+    assert (again.change.action, again.change.id) == ("unchanged", "")
+
+
+def _lines(text: bytes) -> set[str]:
+    return {line.strip().rstrip(",") for line in text.decode().splitlines()}
+
+
+async def test_items_that_stay_keep_their_uuids(service: SolutionService, caller: Caller) -> None:
+    """A pair more is one more item; the data source can change with its columns alone."""
+    before = (await service.open_relation(caller, RelationWish(name="orders_to_order_lines"))).relation
+    items = (RelationItem("order_id", "order_id"), RelationItem("LITERAL:1", "line_no", ">="))
+
+    done = await service.update_relation(caller, before.name, RelationChanges(items=items))
+
+    assert before.items[0] in done.relation.items
+    assert len(done.relation.items) == 2
+    with pytest.raises(InvalidInput, match="shop/books has no column"):
+        await service.update_relation(caller, before.name, RelationChanges(foreign_datasource="shop/books"))
+
+
+async def test_what_an_update_does_not_name_may_stay_wrong(
+    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
+) -> None:
+    """A relation to a table that is gone can get a comment; not yet other columns."""
+    gone = Relation("lost", "db:/shop/books", "db:/shop/gone", (RelationItem("nope", "never"),))
+    plain.relation("shop_data", gone)
+
+    done = await service.update_relation(clerk, "lost", RelationChanges(comment="why?"))
+
+    assert done.relation.comment == "why?"
+    with pytest.raises(InvalidInput, match="Nothing is said"):
+        await service.update_relation(clerk, "lost", RelationChanges())
+    with pytest.raises(NotFound, match="lost"):
+        await service.update_relation(clerk, "los", RelationChanges(comment=""))
+
+
+async def test_a_new_name_moves_the_file_and_rewrites_what_surely_means_it(
+    service: SolutionService, caller: Caller, shop: WorkspaceBuilder
+) -> None:
+    """Forms and value lists follow; scripts are listed, and stop it unless it is forced."""
+    before = files(shop.root)
+    with pytest.raises(
+        Conflict, match=r"(?s)would still say the old name.*helpers\.js:\d+.*force: true|force: true.*helpers\.js"
+    ):
+        await service.rename_relation(caller, "orders_to_customers", "order_customer")
+    assert files(shop.root) == before
+
+    done = await service.rename_relation(caller, "orders_to_customers", "order_customer", force=True)
+
+    after = files(shop.root)
+    assert "shop_data/relations/orders_to_customers.rel" not in after
+    assert on_disk(done.place.file).uuid == done.relation.uuid
+    assert b"order_customer.full_name" in after["shop_screens/forms/order.frm"]
+    assert {one.place.path for one in done.change.left} == {"shop_screens/helpers.js"}
+    assert after["shop_screens/helpers.js"] == before["shop_screens/helpers.js"]
+    assert "shop_screens/forms/order.frm" in {one.place.path for one in done.change.rewritten}
+
+
+async def test_a_relation_of_a_value_list_is_renamed_in_it(
+    service: SolutionService, caller: Caller, shop: WorkspaceBuilder
+) -> None:
+    """Everything that names it can be rewritten, so nothing needs force; and case alone is another name."""
+    done = await service.rename_relation(caller, "authors_to_books$in_print", "Authors_to_books$in_print")
+
+    assert b'"Authors_to_books$in_print"' in (shop.root / "shop_data/valuelists/books_in_print.val").read_bytes()
+    assert [one.name for one in (shop.root / "shop_data/relations").glob("*uthors*")] == [
+        "Authors_to_books$in_print.rel"
+    ]
+    assert done.change.left == ()
+    with pytest.raises(Conflict, match="There is a relation 'orders_to_customers'"):
+        await service.rename_relation(caller, done.relation.name, "orders_to_customers")
+    with pytest.raises(InvalidInput, match="already"):
+        await service.rename_relation(caller, done.relation.name, done.relation.name)
+
+
+async def test_what_is_referred_to_is_not_deleted_unless_it_is_forced(
+    service: SolutionService, caller: Caller, shop: WorkspaceBuilder
+) -> None:
+    """All names or none; undo brings everything back, byte for byte."""
+    before = files(shop.root)
+    with pytest.raises(Conflict, match=r"Nothing was deleted.*order\.frm"):
+        await service.delete_relations(caller, ["authors_to_books$in_print", "orders_to_customers"])
+    with pytest.raises(NotFound):
+        await service.delete_relations(caller, ["order_lines_to_books", "none_such"], force=True)
+    assert files(shop.root) == before
+
+    done = await service.delete_relations(caller, ["orders_to_customers", "order_lines_to_books"], force=True)
+    gone = files(shop.root)
+    kept = await service.backups(caller)
+    undone = await service.undo(caller, done.change.id)
+
+    assert len(before) - len(gone) == 2
+    assert done.change.left
+    assert (kept[0].id, kept[0].workspace, "deleted" in kept[0].action) == (done.change.id, "shop", True)
+    assert files(shop.root) == before
+    assert set(undone.files) == set(done.change.files)
+
+
+async def test_objects_that_go_together_do_not_hold_each_other(service: SolutionService, clerk: Caller) -> None:
+    """A free relation needs no force."""
+    await service.open_relation(clerk, BOOKS)
+
+    done = await service.delete_relations(clerk, ["books_to_publishers", "books_to_publishers"])
+
+    assert done.names == ("books_to_publishers",)
+    assert done.change.action == "deleted"
+
+
+async def test_a_broken_file_is_named_and_never_written(
+    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
+) -> None:
+    """With line and column; its name is taken."""
+    file = plain.write("shop_data/relations/torn.rel", b"name:\n<<<<<<< HEAD\n")
+
+    for call in (
+        service.open_relation(clerk, RelationWish(name="torn", **_fields(BOOKS))),
+        service.update_relation(clerk, "torn", RelationChanges(comment="x")),
+        service.delete_relations(clerk, ["torn"], force=True),
+    ):
+        with pytest.raises(BrokenFile) as refused:
+            await call
+        assert refused.value.line == 2
+
+    assert file.read_bytes() == b"name:\n<<<<<<< HEAD\n"
+    listing = await service.list_relations(clerk, "current")
+    assert [(one.path, one.line) for one in listing.broken] == [("shop_data/relations/torn.rel", 2)]
+
+
+async def test_lists_show_a_scope_in_pages(service: SolutionService, clerk: Caller) -> None:
+    """By project and name, in words and as data; a cursor belongs to its list."""
+    current = await service.list_relations(clerk, "current")
+    everything = await service.list_relations(clerk, "all")
+    first = await service.list_relations(clerk, "all", limit=2)
+    second = await service.list_relations(clerk, "all", limit=4, cursor=first.cursor)
+
+    assert [one.name for one in current.objects] == [
+        "authors_to_books$in_print",
+        "order_lines_to_books",
+        "orders_to_customers",
+        "orders_to_order_lines",
+    ]
+    assert everything.objects[0].summary.endswith("left outer; global")
+    assert first.objects + second.objects == everything.objects
+    assert (first.total, second.cursor) == (5, "")
+    assert current.objects[2].facts["items"][0]["primary"] == "customer_id"
+    with pytest.raises(InvalidInput, match="another list"):
+        await service.list_relations(clerk, "modules", cursor=first.cursor)
+    for wrong in ({"limit": 0}, {"limit": 1001}, {"cursor": "öä"}, {"scope": "here"}):
+        with pytest.raises(InvalidInput):
+            await service.list_relations(clerk, **wrong)  # type: ignore[arg-type]
+
+
+async def test_one_that_stands_elsewhere_is_found_there(
+    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
+) -> None:
+    """In a module, in another solution; where several have it, it must be said which."""
+    plain.relation("backoffice", Relation("audits", "db:/shop/books", "db:/shop/reviews", ()))
+    plain.relation("bookshop", Relation("audits", "db:/shop/books", "db:/shop/reviews", ()))
+    plain.table("shop", "audits", [Column("id", key=True)])
+
+    found = await service.open_relation(clerk, RelationWish(name="books$wanted"))
+
+    assert found.project == "bookshop"
+    assert found.notes == ("It stands in 'bookshop', which 'shop_data' does not use.",)
+    with pytest.raises(InvalidInput, match="'backoffice', 'bookshop'"):
+        await service.open_relation(clerk, RelationWish(name="audits"))
+    said = await service.open_relation(clerk, RelationWish(name="audits", solution="backoffice"))
+    assert said.project == "backoffice"
