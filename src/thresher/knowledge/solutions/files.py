@@ -21,6 +21,7 @@ Stamp: TypeAlias = "tuple[int, int, int, int]"
 """Time of the last change of its content, of its entry, size, and number of a file: another one is another content."""
 SETTLED_NANOSECONDS: Final = 2_000_000_000
 """A file that changed less than this before it was read may change again within one tick of its file system's clock."""
+_OUTSIDE: Final = "A symbolic link that leads out of the workspace, or nowhere; it is not followed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,8 @@ class Files:
 
     def below(self, path: str, endings: tuple[str, ...]) -> Iterator[Found]:
         """The files of some endings in a folder and all folders in it; links to folders are not followed."""
+        if not self._inside(self._root / path):
+            return
         for folder, names, files in os.walk(self._root / path):
             names[:] = sorted(name for name in names if not name.startswith("."))
             base = Path(folder).relative_to(self._root).as_posix()
@@ -101,6 +104,8 @@ class Files:
 
     def _entries(self, path: str, ending: str = "") -> tuple[list[tuple[str, os.DirEntry[str]]], list[Broken]]:
         prefix = f"{path}/" if path else ""
+        if path and os.path.lexists(self._root / path) and not self._inside(self._root / path):
+            return [], [Broken(path, _OUTSIDE)]
         try:
             with os.scandir(self._root / path) as entries:
                 named = sorted((f"{prefix}{entry.name}", entry) for entry in entries if entry.name.endswith(ending))
@@ -109,10 +114,7 @@ class Files:
         except OSError as error:
             return [], [Broken(path or ".", f"The folder cannot be read: {error.strerror}.")]
         outside = {name for name, entry in named if entry.is_symlink() and not self._inside(Path(entry.path))}
-        broken = [
-            Broken(name, "A symbolic link that leads out of the workspace, or nowhere; it is not followed.")
-            for name in sorted(outside)
-        ]
+        broken = [Broken(name, _OUTSIDE) for name in sorted(outside)]
         return [(name, entry) for name, entry in named if name not in outside], broken
 
     def _inside(self, file: Path) -> bool:

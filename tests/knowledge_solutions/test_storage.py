@@ -1,0 +1,240 @@
+"""Writing and undoing files of a workspace where nothing goes wrong."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+
+from tests.knowledge_solutions.writer import AFTER, BEFORE, contents, plan, write
+from thresher.core import Conflict, InvalidInput, NotFound
+from thresher.knowledge.solutions.differences import unified
+from thresher.knowledge.solutions.storage import Storage
+from thresher.knowledge.solutions.workspace import FileChange
+
+START = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
+OLD = "crm/relations/old.rel"
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> dt.datetime:
+        """What it shows."""
+        return self.now
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace with the files of `BEFORE`."""
+    write(tmp_path / "workspace", BEFORE)
+    return tmp_path / "workspace"
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """A clock that is set by hand."""
+    return Clock()
+
+
+@pytest.fixture
+def storage(tmp_path: Path, clock: Clock) -> Storage:
+    """With a journal beside the workspace."""
+    return Storage(tmp_path / "data", clock)
+
+
+def created(storage: Storage, root: Path, name: str) -> str:
+    """Makes one more file; the change's id."""
+    return storage.apply(root, f"create {name}", [FileChange(f"crm/relations/{name}.rel", None, b"x")]).id
+
+
+def test_a_change_writes_all_its_files(root: Path, storage: Storage) -> None:
+    """It creates, edits, deletes and makes folders; nothing of its own is left in the tree."""
+    change = storage.apply(root, "rename old", plan())
+
+    assert contents(root) == AFTER
+    assert change.action == "rename old"
+    assert sorted(change.files) == sorted(path for path in BEFORE.keys() | AFTER.keys() if "other" not in path)
+
+
+def test_what_stays_as_it_is_is_no_change(root: Path, storage: Storage) -> None:
+    """Nothing is written, and there is nothing to undo."""
+    change = storage.apply(root, "update", [FileChange(OLD, BEFORE[OLD], BEFORE[OLD])])
+
+    assert (change.id, change.action) == ("", "unchanged")
+    assert storage.backups(root) == ()
+
+
+def test_one_file_twice_in_a_change_is_refused(root: Path, storage: Storage) -> None:
+    """Nobody could say which of both is meant."""
+    with pytest.raises(InvalidInput, match="twice"):
+        storage.apply(root, "update", [FileChange(OLD, BEFORE[OLD], b"1"), FileChange(OLD, BEFORE[OLD], b"2")])
+
+
+def test_undo_brings_back_every_byte(root: Path, storage: Storage) -> None:
+    """What was deleted too; folders that were made go."""
+    (root / OLD).chmod(0o640)
+    change = storage.apply(root, "rename old", plan())
+    undone = storage.undo(root, change.id)
+
+    assert contents(root) == BEFORE
+    assert not (root / "crm/menus").exists()
+    assert (root / OLD).stat().st_mode & 0o777 == 0o640
+    assert undone.action == "undo: rename old"
+
+
+def test_bytes_that_are_no_text_come_back_too(root: Path, storage: Storage) -> None:
+    """Whatever a file held."""
+    data = bytes(range(256))
+    write(root, {"crm/forms/odd.frm": data})
+    change = storage.apply(root, "delete odd", [FileChange("crm/forms/odd.frm", data, None)])
+    storage.undo(root, change.id)
+
+    assert (root / "crm/forms/odd.frm").read_bytes() == data
+
+
+def test_an_undo_can_be_undone(root: Path, storage: Storage) -> None:
+    """Which makes the change again."""
+    change = storage.apply(root, "rename old", plan())
+    undone = storage.undo(root, change.id)
+    again = storage.undo(root, undone.id)
+
+    assert contents(root) == AFTER
+    assert [(one.id, one.undone) for one in storage.backups(root)] == [
+        (again.id, False),
+        (undone.id, True),
+        (change.id, False),
+    ]
+
+
+def test_a_change_is_undone_once(root: Path, storage: Storage) -> None:
+    """The second time says so."""
+    change = storage.apply(root, "rename old", plan())
+    storage.undo(root, change.id)
+
+    with pytest.raises(Conflict, match="was undone already"):
+        storage.undo(root, change.id)
+
+
+def test_undo_is_refused_where_a_file_changed_since(root: Path, storage: Storage) -> None:
+    """What was done later is not lost, and the file is named."""
+    change = storage.apply(root, "rename old", plan())
+    write(root, {"crm/forms/two.frm": b"later"})
+
+    with pytest.raises(Conflict, match=r"crm/forms/two\.frm"):
+        storage.undo(root, change.id)
+    assert contents(root) == AFTER | {"crm/forms/two.frm": b"later"}
+
+
+def test_a_change_that_never_was_cannot_be_undone(root: Path, storage: Storage) -> None:
+    """The answer says where the changes are listed."""
+    with pytest.raises(NotFound) as caught:
+        storage.undo(root, "17-abcdef")
+
+    assert "list them first" in caught.value.hint
+
+
+def test_backups_are_listed_with_the_last_first(root: Path, storage: Storage) -> None:
+    """Each with what it was, when, and its files."""
+    change = storage.apply(root, "rename old", plan())
+
+    assert [(one.id, one.workspace, one.action, one.when) for one in storage.backups(root)] == [
+        (change.id, "workspace", "rename old", START)
+    ]
+    assert OLD in storage.backups(root)[0].files
+
+
+def test_the_last_two_hundred_changes_are_kept(root: Path, storage: Storage) -> None:
+    """Of each workspace by itself."""
+    ids = [created(storage, root, f"r{number}") for number in range(203)]
+
+    assert [one.id for one in storage.backups(root)] == ids[:2:-1]
+    with pytest.raises(NotFound):
+        storage.undo(root, ids[0])
+
+
+def test_changes_older_than_ninety_days_go_but_not_the_last(root: Path, storage: Storage, clock: Clock) -> None:
+    """They go with the next change."""
+    first = created(storage, root, "first")
+    clock.now = dt.datetime.now(dt.UTC) + dt.timedelta(days=89)
+    second = created(storage, root, "second")
+    kept = [one.id for one in storage.backups(root)]
+    clock.now += dt.timedelta(days=2)
+    third = created(storage, root, "third")
+
+    assert kept == [second, first]
+    assert [one.id for one in storage.backups(root)] == [third]
+
+
+def test_the_journal_is_closed_to_others(root: Path, storage: Storage, tmp_path: Path) -> None:
+    """It holds what the workspace's files held."""
+    created(storage, root, "first")
+
+    assert [path.stat().st_mode & 0o077 for path in (tmp_path / "data/undo").iterdir()] == [0]
+
+
+def test_a_name_can_change_in_case_alone(root: Path, storage: Storage) -> None:
+    """The old name goes first: a file system that ignores case has one place for both."""
+    changes = [FileChange(OLD, BEFORE[OLD], None), FileChange("crm/relations/Old.rel", None, b"new")]
+    change = storage.apply(root, "rename old", changes)
+    renamed = contents(root)
+    storage.undo(root, change.id)
+
+    assert [path for path in renamed if "relations" in path] == ["crm/relations/Old.rel"]
+    assert contents(root) == BEFORE
+
+
+def test_a_workspace_is_one_by_whatever_path_it_is_reached(root: Path, storage: Storage, tmp_path: Path) -> None:
+    """Links to its folder lead to the same changes."""
+    (tmp_path / "link").symlink_to(root)
+    change = created(storage, tmp_path / "link", "first")
+
+    assert [one.id for one in storage.backups(root)] == [change]
+
+
+def test_nothing_half_done_means_nothing_to_recover(root: Path, storage: Storage) -> None:
+    """Also in a workspace where nothing was ever written."""
+    assert storage.recover(root) == ()
+
+
+def test_a_diff_reads_like_one_of_git() -> None:
+    """Lines around a change, and the mark where the last line does not end."""
+    changes = [FileChange("a.rel", b"one\ntwo\nthree", b"one\n2\nthree"), FileChange("b.rel", None, b"new\n")]
+
+    assert unified(changes).split("\n") == [
+        *("--- a/a.rel", "+++ b/a.rel", "@@ -1,3 +1,3 @@", " one", "-two", "+2", " three"),
+        r"\ No newline at end of file",
+        *("--- /dev/null", "+++ b/b.rel", "@@ -0,0 +1 @@", "+new"),
+    ]
+
+
+def test_a_diff_counts_lines_from_the_beginning_of_the_file() -> None:
+    """What is alike before the change is not compared, but counted."""
+    lines = [f"line {number}" for number in range(1, 101)]
+    after = [*lines[:49], "changed", *lines[50:]]
+    shown = unified([FileChange("a.frm", "\n".join(lines).encode(), "\n".join(after).encode())])
+
+    assert "@@ -47,7 +47,7 @@" in shown
+    assert shown.count("\n") == 10
+
+
+def test_a_renamed_file_is_shown_as_one() -> None:
+    """With what changed in it."""
+    shown = unified([FileChange("old.rel", b"a\nname", None), FileChange("new.rel", None, b"a\nname")])
+    edited = unified([FileChange("old.rel", b"a\nold", None), FileChange("new.rel", None, b"a\nnew")])
+
+    assert shown == "rename from old.rel\nrename to new.rel"
+    assert "-old" in edited
+    assert "+new" in edited
+    assert " a" in edited
+
+
+def test_a_long_diff_says_how_much_is_missing() -> None:
+    """It is for a person to read."""
+    shown = unified([FileChange("a.frm", None, b"x\n" * 1000)], longest=10)
+
+    assert shown.split("\n")[-1] == "... 993 more lines"
