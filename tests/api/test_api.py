@@ -229,6 +229,11 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         ("post", "/v1/apis", {"name": "shop", "sources": []}),
         ("post", "/v1/get_api_endpoint", {"endpoint_id": "op_000000000000"}),
         ("post", "/v1/analyze_api_usage", {}),
+        ("get", "/v1/solutions", None),
+        ("post", "/v1/solutions", {"path": "/nowhere"}),
+        ("post", "/v1/get_solution_context", None),
+        ("post", "/v1/open_relation", {"name": "orders_to_customers"}),
+        ("post", "/v1/list_value_lists", {"scope": "everywhere"}),
         ("post", "/v1/ai/query", {"query": "which tool can send an email?"}),
         ("post", "/v1/ai/query", {"query": "x", "session_id": "nobody-has-this"}),
         ("post", "/v1/ai/query", {}),
@@ -254,7 +259,12 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
     databases |= {"/v1/find_relations"}
     verbs = ("search_api_docs", "get_api_endpoint", "analyze_api_usage", "suggest_api_improvements", "apis")
     apis = {f"/v1/{verb}" for verb in (*verbs, "apis/{name}", "apis/{name}/sync")}
-    assert set(document["paths"]) == posted | documents | databases | apis | jobs | told
+    solutions = {"/v1/solutions", *(f"/v1/solutions/{{name}}{verb}" for verb in ("", "/backups", "/undo"))}
+    solutions |= {f"/v1/{verb}_solution_context" for verb in ("get", "set")}
+    for one, several in (("relation", "relations"), ("value_list", "value_lists")):
+        solutions |= {f"/v1/{verb}_{one}" for verb in ("open", "update", "rename")}
+        solutions |= {f"/v1/{verb}_{several}" for verb in ("delete", "list")}
+    assert set(document["paths"]) == posted | documents | databases | apis | solutions | jobs | told
     assert document["openapi"].startswith("3.1")
     for path in posted:
         operation = document["paths"][path]["post"]

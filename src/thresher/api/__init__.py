@@ -3,7 +3,7 @@
 Invariant: nothing behind the door, MCP included, sees a request whose Host, Origin and key were not checked; every
 refusal and every error is a problem document (RFC 9457) with a way out and a trace id, and nothing internal.
 
-Uses: agent, audit, context, core, embedding, jobs, knowledge, openapi, services, store.
+Uses: agent, audit, context, core, embedding, jobs, knowledge, openapi, packs, services, servoy, store.
 """
 
 from thresher.api.application import http_api

@@ -22,6 +22,7 @@ from thresher.api.errors import MEDIA_TYPE, explain_errors
 from thresher.api.health import Watch, health_router
 from thresher.api.intents import intents_router
 from thresher.api.jobs import jobs_router
+from thresher.api.solutions import relations_router, solution_context_router, value_lists_router, workspaces_router
 from thresher.api.tools import tools_router
 from thresher.services import Services
 
@@ -77,6 +78,10 @@ def http_api(services: Services, assistant: Assistant) -> FastAPI:
     application.include_router(statements_router(services.databases))
     application.include_router(providers_router(services.apis, services.context.readiness))
     application.include_router(operations_router(services.apis))
+    application.include_router(workspaces_router(services))
+    application.include_router(solution_context_router(services))
+    application.include_router(relations_router(services))
+    application.include_router(value_lists_router(services))
     application.include_router(assistant_router(assistant))
     application.include_router(health_router(Watch(services.database, services.encoder)))
     return application

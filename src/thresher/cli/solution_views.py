@@ -15,7 +15,9 @@ from rich.text import Text
 
 Row = Mapping[str, Any]
 
-_ACTIONS = {"created": "green", "updated": "yellow", "renamed": "yellow", "deleted": "red", "unchanged": "dim"}
+_ACTIONS = {"created": "green", "updated": "yellow", "renamed": "yellow", "deleted": "red"}
+_SHOWN = "unchanged"
+"""What an answer says of an object that was only looked at."""
 _DIFF = {"+": "green", "-": "red", "@": "cyan"}
 _FLAGS = {
     "allow_creation": "allow creation",
@@ -184,7 +186,7 @@ def _where(answer: Row) -> str:
 
 def _head(answer: Row, name: str) -> Text:
     action = answer["change"]["action"]
-    head = Text(_seen(f"{action}  "), _ACTIONS.get(action, "")) if action else Text()
+    head = Text(_seen(f"{action}  "), _ACTIONS.get(action, "")) if action != _SHOWN else Text()
     head.append(_seen(name), "bold")
     return head.append(_seen(f"  in {answer['project']}"))
 
@@ -236,9 +238,12 @@ def _value(value: Row) -> str:
 
 def _source(one: Row) -> str:
     """What a value list's values come from, in one line."""
-    columns: Sequence[str] = one["columns"]
-    shown = (one["separator"] or " ").join(columns[position] for position in one["display"])
-    stored = ", ".join(columns[position] for position in one["returns"])
+    columns: list[str] = one["columns"]
+    display: list[int] = one["display"]
+    returns: list[int] = one["returns"]
+    separator: str = one["separator"] or " "
+    shown = separator.join(columns[place] for place in display)
+    stored = ", ".join(columns[place] for place in returns)
     told = f": shows {shown}, stores {stored}" if columns else ""
     froms = {
         "custom": f"{len(one['custom_values']):,} values of its own",

@@ -88,7 +88,7 @@ solution_value_lists.register(commands)
 @commands.command("backups")
 def backups(workspace: Workspace = None, as_json: AsJson = False) -> None:
     """List the changes that can be taken back, newest first."""
-    show(ask("list_backups", given({"workspace": workspace})), as_json, backup_list)
+    show(ask("list_solution_changes", given({"workspace": workspace})), as_json, backup_list)
 
 
 @commands.command("undo")
@@ -98,7 +98,7 @@ def undo(
     as_json: AsJson = False,
 ) -> None:
     """Take a change back, unless its files were changed since; that is itself a change."""
-    show(ask("undo_change", given({"change_id": change, "workspace": workspace})), as_json, undone)
+    show(ask("undo_solution_change", given({"change_id": change, "workspace": workspace})), as_json, undone)
 
 
 @commands.command("check")

@@ -3,7 +3,7 @@
 Invariant: the standard library only on this side; the daemon itself is `thresher.daemon.server`. A name is imported
 when it is asked for: a prompt hook, whose time a person waits for, needs few of them.
 
-Uses: api, app, audit, context, core, embedding, evaluation, gateway, jobs, knowledge, sqlguard, store, upstream.
+Uses: api, app, audit, context, core, embedding, evaluation, gateway, jobs, knowledge, packs, sqlguard, store, upstream.
 """
 
 from importlib import import_module

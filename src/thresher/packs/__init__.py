@@ -1,17 +1,29 @@
 """The packs that come with Thresher: one folder for each intent, with its rules, training lines and tools.
 
 Invariant: a built-in pack has the form that every other pack has, and no right that others lack: what its code can
-reach, `current()` gives to the code of every pack.
+reach, `current()` gives to the code of every pack. What a tool does beyond its own kind, every face does by it.
 
-Uses: audit, connectors, context, core, embedding, knowledge, llm, openapi, services.
+Uses: audit, connectors, context, core, embedding, knowledge, llm, openapi, services, servoy.
 """
 
 from importlib.resources import files
 from pathlib import Path
 
 from thresher.packs.request import Confirm, Request, current, nobody, serving
+from thresher.packs.wishing import open_relation, open_value_list, update_relation, update_value_list
 
 BUILT_IN = Path(str(files(__name__)))
 """The folder whose subfolders are the built-in packs."""
 
-__all__ = ["BUILT_IN", "Confirm", "Request", "current", "nobody", "serving"]
+__all__ = [
+    "BUILT_IN",
+    "Confirm",
+    "Request",
+    "current",
+    "nobody",
+    "open_relation",
+    "open_value_list",
+    "serving",
+    "update_relation",
+    "update_value_list",
+]
