@@ -35,6 +35,7 @@ class Place:
         source: How it was found.
         notes: What must be known of that.
         names: Of all workspaces that the caller sees.
+        projects: Solutions and modules of the workspace.
     """
 
     known: Known | None
@@ -43,6 +44,7 @@ class Place:
     source: str
     notes: tuple[str, ...]
     names: tuple[str, ...]
+    projects: tuple[Project, ...] = ()
 
 
 class Contexts:
@@ -71,7 +73,7 @@ class Contexts:
         projects = await asyncio.to_thread(workspace.projects)
         choice = said or next((choice for choice in chosen if choice.workspace == one.id), None)
         active, source, notes = active_of(projects, choice, one.path, caller.project)
-        return Place(one, workspace, active, source, notes, tuple(known))
+        return Place(one, workspace, active, source, notes, tuple(known), tuple(projects))
 
     async def desk(self, caller: Caller) -> Desk:
         """What a call of the caller works with.
@@ -84,14 +86,14 @@ class Contexts:
         if place.known is None:
             raise _unclear(place.names)
         workspace = place.workspace or await self._workspaces.opened(place.known)
-        return Desk(workspace, place.known.name, place.active)
+        return Desk(workspace, place.known.name, place.active, tuple(one.name for one in place.projects))
 
     async def desk_in(self, caller: Caller, workspace: str) -> Desk:
         """The same in a workspace that the caller names; empty: where it works."""
         if not workspace:
             return await self.desk(caller)
         known = await self._workspaces.found(caller, workspace)
-        return Desk(await self._workspaces.opened(known), known.name, None)
+        return await asyncio.to_thread(Desk.at, await self._workspaces.opened(known), known.name)
 
     async def workspace_name(self, caller: Caller) -> str:
         """Name of the workspace where the caller works; raises as `desk` does."""
@@ -112,7 +114,7 @@ class Contexts:
     async def choose(self, caller: Caller, active: str, workspace: str) -> SolutionContext:
         """Work in this solution or module from now on."""
         known = await self._chosen(caller, active, workspace)
-        desk = Desk(await self._workspaces.opened(known), known.name, None)
+        desk = await asyncio.to_thread(Desk.at, await self._workspaces.opened(known), known.name)
         project = await asyncio.to_thread(desk.project, active)
         await run_retrying(self._database, caller.tenant, lambda link: queries.choose(link, caller, known.id, project))
         return await self.shown(caller)
@@ -207,8 +209,8 @@ def _unclear(names: Sequence[str]) -> NotFound | InvalidInput:
 
 
 def _shown(place: Place, known: Known, workspace: Workspace) -> SolutionContext:
-    projects = tuple(workspace.projects())
-    desk = Desk(workspace, known.name, place.active)
+    projects = place.projects
+    desk = Desk(workspace, known.name, place.active, tuple(one.name for one in projects))
     modules = desk.reach(place.active)[1:] if place.active is not None else ()
     return SolutionContext(
         known.name,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from thresher.core import InvalidInput, NotFound, Unconfirmed, did_you_mean, nearest
 from thresher.knowledge.solutions.models import ObjectKind, Scope
@@ -21,19 +22,22 @@ class Desk:
         workspace: As it is on disk.
         name: Of the workspace.
         active: The solution or module where new things go; None where none is chosen and several could be.
+        projects: Names of all solutions and modules.
     """
 
     workspace: Workspace
     name: str
     active: str | None
+    projects: tuple[str, ...]
 
-    def projects(self) -> tuple[str, ...]:
-        """Names of all solutions and modules."""
-        return tuple(one.name for one in self.workspace.projects())
+    @classmethod
+    def at(cls, workspace: Workspace, name: str, active: str | None = None) -> Self:
+        """A desk in a workspace as it is now."""
+        return cls(workspace, name, active, tuple(one.name for one in workspace.projects()))
 
     def reach(self, project: str) -> tuple[str, ...]:
         """A solution, and the modules that it uses, and theirs."""
-        known = set(self.projects())
+        known = set(self.projects)
         modules = (one for one in self.workspace.modules(project) if one in known)
         return tuple(dict.fromkeys((project, *modules)))
 
@@ -42,14 +46,14 @@ class Desk:
 
         Those are the ones that it uses, those that use it, and what they use besides.
         """
-        reaches = [self.reach(one) for one in self.projects()]
+        reaches = [self.reach(one) for one in self.projects]
         met = [self.reach(project), *(reach for reach in reaches if project in reach)]
         return tuple(dict.fromkeys(one for reach in met for one in reach))
 
     def scoped(self, scope: Scope) -> tuple[str, ...]:
         """The solutions and modules of a scope."""
         if scope == "all":
-            return self.projects()
+            return self.projects
         return (self.required(),) if scope == "current" else self.reach(self.required())
 
     def required(self) -> str:
@@ -61,7 +65,7 @@ class Desk:
         if self.active is None:
             raise InvalidInput(
                 f"No solution of the workspace '{self.name}' is active, and there are several.",
-                hint=f"Choose one with set_solution_context: {_listed(self.projects())}.",
+                hint=f"Choose one with set_solution_context: {_listed(self.projects)}.",
             )
         return self.active
 
@@ -71,7 +75,7 @@ class Desk:
         Raises:
             NotFound: There is none.
         """
-        known = self.projects()
+        known = self.projects
         if name in known:
             return name
         alike = [one for one in known if one.casefold() == name.casefold()]
@@ -156,7 +160,7 @@ class Desk:
 
     def near(self, kind: ObjectKind, name: str) -> str:
         """What to offer instead of a name that nothing has."""
-        known = [one.record.name for one in self.workspace.objects(kind, self.projects())[0]]
+        known = [one.record.name for one in self.workspace.objects(kind, self.projects)[0]]
         verb = "list_relations" if kind == "relation" else "list_value_lists"
         return (
             did_you_mean(nearest(name[:80], dict.fromkeys(known))) or f"{verb} with scope `all` shows those there are."
@@ -166,9 +170,9 @@ class Desk:
         if solution:
             return [(self.project(solution),)]
         if self.active is None:
-            return [self.projects()]
+            return [self.projects]
         reach = self.reach(self.active)
-        others = [] if near else [one for one in self.projects() if one not in reach]
+        others = [] if near else [one for one in self.projects if one not in reach]
         return [(self.active,), reach[1:], others]
 
 
