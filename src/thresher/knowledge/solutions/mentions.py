@@ -103,7 +103,7 @@ def _relation_spans(key: str, text: str, name: str, relations: Collection[str]) 
         spans = _in_chain(text, 0, name, relations)
         if spans and _PROVIDER_KEY.fullmatch(key):
             return spans, True
-        return spans or [span for span in _segments(text, 0, name) if text == name], False
+        return spans or _doubtful(text, name), False
     quoted = re.compile(rf"[\"']({re.escape(name)})[\"'.]")
     return [match.span(1) for match in quoted.finditer(text)], False
 
@@ -119,6 +119,14 @@ def _in_chain(chain: str, offset: int, name: str, relations: Collection[str]) ->
             break
         offset += len(part) + 1
     return found
+
+
+def _doubtful(chain: str, name: str) -> list[tuple[int, int]]:
+    """Where a name stands alone, or behind something that is no relation of this workspace: of a missing module, say."""
+    before, _, last = chain.rpartition(".")
+    if before.partition(".")[0] in _SCOPES:
+        return []
+    return _segments(before, 0, name) if before else _segments(last, 0, name)
 
 
 def _segments(chain: str, offset: int, name: str) -> list[tuple[int, int]]:
