@@ -66,6 +66,11 @@ class Files:
                 found.append(Found(name, _stamp(entry.stat())))
         return found, broken
 
+    def count(self, path: str, ending: str) -> int:
+        """How many files of an ending are in a folder, without asking for more than their names."""
+        entries, _ = self._entries(path, ending)
+        return sum(not entry.name.startswith(".") and entry.is_file() for _, entry in entries)
+
     def found(self, path: str) -> Found | None:
         """One file, if it is there and does not lie outside."""
         file = self._root / path

@@ -122,7 +122,7 @@ def _in_chain(chain: str, offset: int, name: str, relations: Collection[str]) ->
 
 
 def _doubtful(chain: str, name: str) -> list[tuple[int, int]]:
-    """Where a name stands alone, or behind something that is no relation of this workspace: of a missing module, say."""
+    """Where a name stands alone, or behind something that is no relation here: one of a missing module, say."""
     before, _, last = chain.rpartition(".")
     if before.partition(".")[0] in _SCOPES:
         return []

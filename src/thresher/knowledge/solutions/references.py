@@ -5,6 +5,7 @@ Invariant: only reads. A place is certain where its file surely means this objec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -47,17 +48,19 @@ class References:
         record = stored.record
         self._kind: ObjectKind = "relation" if isinstance(record, Relation) else "value list"
         self._name, self._uuid = record.name, record.uuid
-        self._wanted = (self._name.encode(), self._uuid.encode(), self._uuid.lower().encode(), b"\\u")
-        self._relations = self._known_relations()
+        self._word = re.compile(rb"(?<![\w$])" + re.escape(self._name.encode()) + rb"(?![\w$])")
+        self._marks = [one.encode() for one in (self._uuid, self._uuid.upper(), self._uuid.lower(), "\\u") if one]
+        self._projects = [project.name for project in workspace.projects()]
+        self._relations = frozenset(one.record.name for one in workspace.objects("relation", self._projects)[0])
 
     def all(self) -> list[Reference]:
         """Every place, by project and file."""
         meant = self._meant()
         return [
             reference
-            for project in self._workspace.projects()
-            for found in self._sources(project.name)
-            for reference in self._in_file(found, project.name, meant.get(project.name))
+            for project in self._projects
+            for found in self._sources(project)
+            for reference in self._in_file(found, project, meant.get(project))
         ]
 
     def rewritten(self, path: str, name: str) -> FileChange | None:
@@ -75,21 +78,17 @@ class References:
         """Places of the object's own file that say its name, such as a relation that is sorted through itself."""
         return {one.path: one.renamed(name) for one in self._mentions(document) if one.certain and one.spans}
 
-    def _known_relations(self) -> frozenset[str]:
-        projects = [project.name for project in self._workspace.projects()]
-        return frozenset(one.record.name for one in self._workspace.objects("relation", projects)[0])
-
     def _meant(self) -> dict[str, bool]:
         """Projects in which the name means this object, and whether for sure.
 
         A solution sees its own and its modules' names, and its modules' forms see them too once it runs.
         """
-        reaches = {one.name: {one.name, *self._workspace.modules(one.name)} for one in self._workspace.projects()}
+        reaches = {name: {name, *self._workspace.modules(name)} for name in self._projects}
         family = {name for reach in reaches.values() if self._stored.project in reach for name in reach}
         namesakes = {
             one.project
-            for one in self._workspace.find(self._kind, self._name, list(reaches))
-            if one.path != self._stored.path
+            for one in self._workspace.objects(self._kind, self._projects)[0]
+            if one.record.name == self._name and one.path != self._stored.path
         }
         meant: dict[str, bool] = {}
         for name, reach in reaches.items():
@@ -108,7 +107,7 @@ class References:
     def _in_file(self, found: Found, project: str, meant: bool | None) -> Iterator[Reference]:
         try:
             data = self._files.read(found.path)
-            if found.path == self._stored.path or not any(part and part in data for part in self._wanted):
+            if found.path == self._stored.path or not self._may_name(data):
                 return
             if found.path.endswith(".js"):
                 yield from self._in_script(found.path, data, project, meant)
@@ -118,6 +117,13 @@ class References:
             # It may well name the object: said, so that nobody believes that nothing does.
             text = f"cannot be read: {error.message}"
             yield self._reference(found.path, project, error.line or 1, text, certain=False)
+
+    def _may_name(self, data: bytes) -> bool:
+        """Whether a file is worth reading: it holds the name as a word, the UUID, or letters written as numbers."""
+        # `in` is many times quicker than a pattern, and most files hold nothing of it.
+        if any(mark in data for mark in self._marks):
+            return True
+        return self._name.encode() in data and self._word.search(data) is not None
 
     def _in_script(self, path: str, data: bytes, project: str, meant: bool | None) -> Iterator[Reference]:
         script = data.decode(errors="replace")

@@ -250,7 +250,7 @@ class ServoyWorkspace:
 
     def _project(self, name: str, known: Sequence[str]) -> Project:
         facts = self._facts(name)
-        counts = [self._count(f"{name}/{folder}", end) for folder, end in _COUNTED]
+        counts = [self._files.count(f"{name}/{folder}", ending) for folder, ending in _COUNTED]
         if facts is None:
             return Project(name, "unreadable", False, "classic", (), (), *counts)
         return Project(
@@ -264,9 +264,6 @@ class ServoyWorkspace:
             value_lists=counts[1],
             forms=counts[2],
         )
-
-    def _count(self, folder: str, ending: str) -> int:
-        return len(self._files.listed(folder, ending)[0])
 
     def _facts(self, project: str) -> SolutionFacts | None:
         try:
