@@ -60,7 +60,7 @@ def changed(text: str, changes: Changes) -> str:
         ({("one", "a"): []}, "k:1", "a:[],\nk:1"),
         ({("one", "k"): {"x": [1]}}, "k:1", "k:{\nx:[\n1\n]\n}"),
         ({("one", "k"): REMOVED}, "{\nk:1\n}", "{\n\n}"),
-        ({("two", "deep", "er"): 1}, "typeid:22", "typeid:22,\ntwo:{\ndeep:{\ner:1\n}\n}"),
+        ({("two", "deep", "er"): 1}, "typeid:22", "two:{\ndeep:{\ner:1\n}\n},\ntypeid:22"),
     ],
     ids=[
         "text",

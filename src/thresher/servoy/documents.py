@@ -14,7 +14,7 @@ from thresher.core import BrokenFile
 from thresher.servoy.layout import CLASSIC, JSON, LAYOUTS, Layout, Value
 from thresher.servoy.parsing import Lines, Node, Parser
 from thresher.servoy.records import RELATION_ITEM_TYPE, Dialect
-from thresher.servoy.writing import written
+from thresher.servoy.writing import BARE_KEY, written
 
 LARGEST: Final = 32 * 2**20
 """Bytes; the largest real form has about one million."""
@@ -136,9 +136,9 @@ def _layout(text: str, root: Node, braces: bool) -> Layout:
     quoted, indent, colon = default.quoted, default.indent, default.colon
     if first is not None:
         (at, node), *_ = first.members.values()
-        quoted = text[at] == '"'
         colon = _between_key_and_value(text, at, node.start)
         indent = _indent(text, at) if braces else ""
+        quoted = _quoted(text, root, default=braces if root.members else bool(indent))
     default = LAYOUTS["json" if quoted else "classic"]
     crlf = text.count("\r\n")
     return Layout(
@@ -157,6 +157,15 @@ def _layout(text: str, root: Node, braces: bool) -> Layout:
 def _objects(root: Node) -> Iterator[Node]:
     """The outermost objects: the root, or the members of the list that it is."""
     yield from [root] if isinstance(root.value, dict) else root.elements
+
+
+def _quoted(text: str, root: Node, *, default: bool) -> bool:
+    """Whether keys of the outermost objects are quoted that could stand bare."""
+    for node in _objects(root):
+        for name, (at, _) in node.members.items():
+            if BARE_KEY.fullmatch(name):
+                return text[at] == '"'
+    return default
 
 
 def _between_key_and_value(text: str, at: int, value: int) -> str:
@@ -179,6 +188,14 @@ def _inline(text: str, root: Node, default: bool) -> bool:
     return default
 
 
+def _has_lines(text: str, node: Node) -> bool:
+    """Whether the members of a container do not stand on the line that it begins in."""
+    if node.members:
+        first, _ = next(iter(node.members.values()))
+        return first == node.start or "\n" in text[node.start : first]
+    return bool(node.elements) and "\n" in text[node.start : node.elements[0].start]
+
+
 def _feeds(text: str, root: Node, kind: type, default: int) -> int:
     """Line feeds in most lists, or objects, of nothing; by rule where there are none."""
     if ("[" if kind is list else "{") not in text:
@@ -187,8 +204,9 @@ def _feeds(text: str, root: Node, kind: type, default: int) -> int:
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        waiting.extend(node.elements)
-        waiting.extend(member for _, member in node.members.values())
+        if _has_lines(text, node):
+            waiting.extend(node.elements)
+            waiting.extend(member for _, member in node.members.values())
         if not node.value and isinstance(node.value, kind):
             counts[text.count("\n", node.start, node.end)] += 1
     return counts.most_common(1)[0][0] if counts else default
