@@ -86,39 +86,58 @@ class Desk:
             hint=did_you_mean(nearest(name[:80], known)) or f"There are: {_listed(known)}.",
         )
 
-    def target(self, solution: str, what: str, *, confirm: bool) -> str:
+    def target(self, solution: str) -> str:
         """Where something new goes.
 
         Args:
             solution: As the caller said; empty: the active one.
-            what: Is made, such as `the relation 'orders_to_customers'`.
-            confirm: Whether somebody agreed to it being another than the active one.
 
         Raises:
             InvalidInput: None is active, and none was said.
             NotFound: There is none of this name.
-            Unconfirmed: It is not the active one.
         """
-        project = self.project(solution) if solution else self.required()
+        return self.project(solution) if solution else self.required()
+
+    def agreed_there(self, project: str, what: str, *, confirm: bool) -> None:
+        """Refuse to make something outside of the active solution, unless somebody agreed.
+
+        Args:
+            project: Where it would be made.
+            what: It is, such as `the relation 'orders_to_customers'`.
+            confirm: Whether somebody did.
+
+        Raises:
+            Unconfirmed: Nobody did.
+        """
         if self.active is not None and project != self.active and not confirm:
             raise Unconfirmed(
                 f"'{self.active}' is the active solution, and {what} would be made in '{project}'.",
                 hint=f"Ask whether it shall go to '{project}', then call again with confirm: true.",
             )
-        return project
 
-    def agreed(self, stored: Stored, what: str, solution: str, *, confirm: bool) -> None:
+    def agreed(self, what: str, stored: Sequence[Stored], done: str, solution: str, *, confirm: bool) -> None:
         """Refuse to change what stands outside of the active solution, unless somebody agreed.
+
+        Args:
+            what: Kind of the objects.
+            stored: All that the call means, so that a person who is asked reads of all that stand outside.
+            done: What would be done to them, such as `deleted`.
+            solution: As the caller said.
+            confirm: Whether somebody agreed.
 
         Raises:
             Unconfirmed: Nobody did.
         """
-        if confirm or stored.project == self.active or (self.active is None and solution):
+        outside = [one for one in stored if one.project != self.active]
+        if confirm or not outside or (self.active is None and solution):
             return
-        active = f"'{self.active}' is the active solution" if self.active else "no solution is active"
+        active = f"'{self.active}' is the active solution" if self.active else "No solution is active"
+        many = "s" if len(outside) > 1 else ""
+        named = f"{what}{many} {_listed([one.record.name for one in outside])}"
+        where = _listed(list(dict.fromkeys(one.project for one in outside)))
         raise Unconfirmed(
-            f"{what[:1].upper()}{what[1:]} stands in '{stored.project}', and {active}.",
-            hint=f"Ask whether '{stored.project}' shall be changed, then call again with confirm: true.",
+            f"{active}, and the {named} would be {done} in {where}.",
+            hint=f"Ask whether {where} shall be changed, then call again with confirm: true.",
         )
 
     def located(self, kind: ObjectKind, name: str, solution: str = "", *, near: bool = False) -> Stored | None:

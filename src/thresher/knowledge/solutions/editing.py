@@ -114,7 +114,7 @@ class Editing:
     def renamed(self, desk: Desk, name: str, new_name: str, asked: Asked) -> Edited:
         """Give an object another name, and rewrite what surely means it."""
         stored = desk.found(self.kind, name, asked.solution)
-        desk.agreed(stored, f"the {self.kind} '{name}'", asked.solution, confirm=asked.confirm)
+        desk.agreed(self.kind, [stored], f"renamed to '{new_name[:80]}'", asked.solution, confirm=asked.confirm)
         if new_name == name:
             raise InvalidInput(f"The {self.kind} is called '{name}' already.", hint="Say the new name.")
         free = self.free_name(desk, stored.project, new_name, former=name)
@@ -137,8 +137,7 @@ class Editing:
         if not wanted or len(wanted) > _MOST_DELETED:
             raise InvalidInput(f"Say 1 to {_MOST_DELETED} names.", hint=f"Each is the name of a {self.kind}.")
         stored = [desk.found(self.kind, name, asked.solution) for name in wanted]
-        for one in stored:
-            desk.agreed(one, f"the {self.kind} '{one.record.name}'", asked.solution, confirm=asked.confirm)
+        desk.agreed(self.kind, stored, "deleted", asked.solution, confirm=asked.confirm)
         going = {one.path for one in stored}
         references = {one.record.name: _outside(desk.workspace.references(one), going) for one in stored}
         left = tuple(dict.fromkeys(place for every in references.values() for place in every))
@@ -175,7 +174,7 @@ def _outside(references: Sequence[Reference], going: set[str]) -> list[Reference
 def _places(references: Sequence[Reference]) -> str:
     many = len(references)
     sure = sum(one.certain for one in references)
-    unsure = f", {many - sure} of them perhaps meaning something else" if sure < many else ""
+    unsure = f", {many - sure} of them perhaps meaning something else," if sure < many else ""
     return f"{many} {'place' if many == 1 else 'places'}{unsure}"
 
 

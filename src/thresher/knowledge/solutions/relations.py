@@ -22,6 +22,7 @@ _OFFERED: Final = tuple(one for one in get_args(Operator) if one != "not in")
 """`not in` can be read from files; no editor offers it for relations."""
 _CASELESS: Final = ("=", "!=", "like", "not like")
 _MOST_ITEMS: Final = 50
+_SOURCES: Final = ("primary_datasource", "foreign_datasource")
 
 
 class Relations:
@@ -44,8 +45,11 @@ class Relations:
                 _sources(desk, wish)
             return None
         relation = relation_of(stored)
-        expected, notes = Draft(desk, stored.project, relation).with_changes(wish)
-        if differing := differences(relation, expected):
+        expected, notes = relation, ()
+        if not (differing := _moved(desk, relation, wish)):
+            expected, notes = Draft(desk, stored.project, relation).with_changes(wish)
+            differing = differences(relation, expected)
+        if differing:
             hint = "update_relation changes it; another name makes another relation."
             if not wish.name.strip():
                 hint = "Say a name for the new relation, or change this one with update_relation."
@@ -72,7 +76,7 @@ class Relations:
         if not said(changes):
             raise InvalidInput("Nothing is said that shall be changed.", hint="Say a property, such as join_type.")
         stored = desk.found("relation", name, asked.solution)
-        desk.agreed(stored, f"the relation '{name}'", asked.solution, confirm=asked.confirm)
+        desk.agreed("relation", [stored], "changed", asked.solution, confirm=asked.confirm)
         relation, notes = Draft(desk, stored.project, relation_of(stored)).with_changes(changes)
         return self._editing.changed(desk, stored, relation, notes)
 
@@ -98,7 +102,7 @@ class Draft:
         Raises:
             InvalidInput: A data source, column or word is wrong.
         """
-        told = said(changes)
+        told = {name: one for name, one in said(changes).items() if not _as_it_is(self._relation, name, one)}
         refuse_words(told, {"join_type": get_args(JoinType), "encapsulation": get_args(Encapsulation)})
         if told.get("items") == ():
             raise InvalidInput("A relation needs a pair of columns.", hint="Say items, or leave them away.")
@@ -173,7 +177,7 @@ def default_name(desk: Desk, wish: RelationWish) -> str:
     Raises:
         InvalidInput: A data source is missing or not there; or a table's name is none for a relation.
     """
-    missing = [one for one in ("primary_datasource", "foreign_datasource") if not getattr(wish, one)]
+    missing = [one for one in _SOURCES if not getattr(wish, one)]
     if missing:
         raise InvalidInput(
             f"Neither a name nor {' and '.join(missing)} of the relation is said.",
@@ -225,7 +229,7 @@ def _check_complete(desk: Desk, wish: RelationWish) -> None:
     tables = tables_of(desk)
     name = wish.name.strip()
     called = f"the relation '{name}'" if name else "the relation"
-    missing = [one for one in ("primary_datasource", "foreign_datasource") if not getattr(wish, one)]
+    missing = [one for one in _SOURCES if not getattr(wish, one)]
     if missing:
         raise InvalidInput(
             f"There is no relation '{name}'; to make it, {' and '.join(missing)} must be said.",
@@ -238,6 +242,26 @@ def _check_complete(desk: Desk, wish: RelationWish) -> None:
             f"To make {called}, the columns that join {primary.said} and {foreign.said} must be said.",
             hint=f"Say items, or primary_column and foreign_column. {there}".strip(),
         )
+
+
+def _moved(desk: Desk, relation: Relation, wish: RelationWish) -> list[str]:
+    """How the data sources that a wish says differ from a relation's; columns need no look then."""
+    tables = tables_of(desk)
+    told = {name: getattr(wish, name) for name in _SOURCES}
+    other = {name: text for name, text in told.items() if text and not _as_it_is(relation, name, text)}
+    return [
+        f"{name} is '{getattr(relation, name)}', not '{tables.source(text, name).text}'" for name, text in other.items()
+    ]
+
+
+def _as_it_is(relation: Relation, name: str, told: Any) -> bool:
+    """Whether a property is a data source that a relation has already, whether or not its table is known."""
+    if name not in _SOURCES or not getattr(relation, name):
+        return False
+    try:
+        return datasource(told).text.casefold() == getattr(relation, name).casefold()
+    except InvalidInput:
+        return False
 
 
 def _sources(desk: Desk, wish: RelationWish) -> tuple[Source, Source]:

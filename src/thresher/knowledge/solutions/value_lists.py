@@ -69,7 +69,7 @@ class ValueLists:
         if not said(changes):
             raise InvalidInput("Nothing is said that shall be changed.", hint="Say a property, such as sort.")
         stored = desk.found("value list", name, asked.solution)
-        desk.agreed(stored, f"the value list '{name}'", asked.solution, confirm=asked.confirm)
+        desk.agreed("value list", [stored], "changed", asked.solution, confirm=asked.confirm)
         value_list, notes = ValueListDraft(desk, stored.project, value_list_of(stored)).with_changes(changes)
         return self._editing.changed(desk, stored, value_list, notes)
 
