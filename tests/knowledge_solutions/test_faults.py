@@ -166,6 +166,29 @@ def test_nothing_is_put_into_a_read_only_folder(root: Path, storage: Storage, pa
     assert error.message == f"{path} is read-only."
 
 
+def test_a_folder_in_the_place_of_a_file_stays(root: Path, storage: Storage) -> None:
+    """Whoever made it meant it."""
+    (root / NEW).mkdir()
+
+    assert isinstance(refused(root, storage), Conflict)
+    assert (root / NEW).is_dir()
+
+
+def test_a_name_that_is_too_long_for_the_file_system_is_refused(root: Path, storage: Storage) -> None:
+    """In the system's own words."""
+    with pytest.raises(Conflict, match="cannot be written: File name too long"):
+        storage.apply(root, "create", [FileChange(f"crm/relations/{'x' * 300}.rel", None, b"x")])
+
+
+def test_a_file_that_a_second_name_leads_to_is_written(root: Path, storage: Storage) -> None:
+    """A hard link of another case is no sign of a file system that ignores case."""
+    os.link(root / OLD, root / "crm/relations/OLD.REL")
+    storage.apply(root, "update", [FileChange(OLD, BEFORE[OLD], b"new")])
+
+    assert (root / OLD).read_bytes() == b"new"
+    assert (root / "crm/relations/OLD.REL").read_bytes() == BEFORE[OLD]
+
+
 def test_without_a_journal_nothing_is_written(root: Path, tmp_path: Path) -> None:
     """The data folder cannot be made, so that nothing could be undone."""
     (tmp_path / "data").write_text("a file in its place")

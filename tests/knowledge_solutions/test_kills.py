@@ -7,12 +7,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.knowledge_solutions.writer import AFTER, BEFORE, contents, write
+from thresher.core import Conflict
 from thresher.knowledge.solutions.storage import Storage
 from thresher.knowledge.solutions.workspace import FileChange
 
@@ -145,5 +147,42 @@ def test_a_file_that_others_changed_after_a_kill_stays_as_they_left_it(killing: 
 
         assert [(one.outcome, one.files) for one in recovered] == [("left", ("crm/forms/two.frm",))]
         assert contents(killing.root) == before
+        with pytest.raises(Conflict, match="was interrupted") as caught:
+            Storage(killing.data).undo(killing.root, recovered[0].id)
+        assert Path(caught.value.hint.split()[-1].rstrip(".")).with_suffix(".left").is_file()
 
     assert left > 10
+
+
+@contextmanager
+def little_room(size: int) -> Iterator[None]:
+    """No file may grow beyond so many bytes."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_what_cannot_be_completed_now_is_completed_later(killing: Killing) -> None:
+    """There is no room for a large file after the kill: every write says so, until there is."""
+    storage = Storage(killing.data)
+    refusals: list[str] = []
+    for step in killing.steps("apply"):
+        killing.afresh()
+        killing.asks(f"kill apply {step}")
+        try:
+            with little_room(1000):
+                storage.recover(killing.root)
+        except Conflict as error:
+            refusals.append(error.message.rpartition(": ")[2])
+            assert killing.is_whole()
+            with little_room(1000), pytest.raises(Conflict, match="cannot be completed now"):
+                storage.apply(killing.root, "touch", [FileChange("crm/new.rel", None, b"x")])
+        storage.recover(killing.root)
+
+        assert contents(killing.root) in (BEFORE, AFTER)
+
+    assert set(refusals) == {"File too large"}

@@ -87,7 +87,10 @@ class Journal:
 
     def prepare(self) -> None:
         """Make its folder, which only its owner can enter."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not self._folder.is_dir():
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            synced(self._folder.parent)
+            synced(self._folder.parent.parent)
 
     @property
     def lock_path(self) -> Path:

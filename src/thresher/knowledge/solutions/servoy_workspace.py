@@ -55,6 +55,7 @@ SOLUTION_KINDS: Final = {
 }
 """`solutionType` in words; a number that is not here is shown as it is."""
 _MODULES: Final = {2, 512, 2048}
+_BY_HAND: Final = "Nothing is written to it. Correct it by hand, or take it from the history of the project."
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +147,11 @@ class ServoyWorkspace:
         Raises:
             BrokenFile: A file of this name cannot be read.
         """
-        for project in dict.fromkeys(projects):
-            listed, _ = self._listed(kind, project)
-            for one in listed:
-                if one.stem == name:
-                    self._read_object(one)
-        return tuple(one for one in self.objects(kind, projects)[0] if one.record.name == name)
+        stored, broken = self.objects(kind, projects)
+        for one in broken:
+            if Path(one.path).stem == name:
+                raise named(one.path, BrokenFile(one.message, hint=_BY_HAND, line=one.line, column=one.column))
+        return tuple(one for one in stored if one.record.name == name)
 
     def tables(self, server: str | None = None) -> tuple[Sequence[TableFacts], Sequence[Broken]]:
         """Column information, of one server or of all; in-memory tables, whose server is empty, too."""
@@ -284,9 +284,6 @@ class ServoyWorkspace:
 
     def _listed(self, kind: ObjectKind, project: str) -> tuple[list[Found], list[Broken]]:
         return self._files.listed(f"{project}/{_OBJECTS[kind].folder}", _OBJECTS[kind].ending)
-
-    def _read_object(self, found: Found) -> Relation | ValueList:
-        return _named(found.path, lambda: self._objects.get(found)[1])
 
     def _check_free(self, path: str) -> None:
         folder, _, wanted = path.rpartition("/")

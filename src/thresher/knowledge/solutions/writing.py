@@ -131,14 +131,14 @@ class Writing:
 
 
 def content(root: Path, path: str) -> bytes | None:
-    """What a file holds; None where there is none, or none of exactly this name.
+    """What a file holds; None where there is none, or none of exactly this name, or a folder.
 
     A file system that takes `Name` and `name` for one would else show one file under both.
     """
     target = root / path
     try:
         data = target.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
     swapped = target.with_name(target.name.swapcase())
     if swapped.name != target.name and _identity(swapped) == _identity(target):
