@@ -31,6 +31,7 @@ from benchmarks import (
     relations,
     scanner,
     schema,
+    solutions,
     speed,
     starts,
     tokens,
@@ -66,6 +67,7 @@ BENCHMARKS = {
     "api_patches": api_patches.run,
     "api_sync": api_sync.run,
     "apis": apis.run,
+    "solutions": solutions.run,
     "page": page.run,
 }
 

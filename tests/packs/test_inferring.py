@@ -134,7 +134,8 @@ async def test_the_live_server_is_asked_first(services: Services, tmp_path: Path
         link.executescript("""
             create table FIRMS (FIRM_ID integer primary key);
             create table TOWNS (TOWN_ID integer primary key);
-            create table PEOPLE (PERSON_ID integer primary key, EMPLOYER integer references FIRMS (FIRM_ID), HOME integer);
+            create table PEOPLE (
+              PERSON_ID integer primary key, EMPLOYER integer references FIRMS (FIRM_ID), HOME integer);
         """)
     await services.databases.add_connection(services.caller, "crm", f"sqlite:///{file}")
     await added(services, builder)

@@ -187,15 +187,14 @@ def _spelled(inferred: Inferred, found: _Found, primary: TableFacts | None, fore
             for item in items
         )
 
+    noted = (f"Note: {note}." for note in found.notes)
     place = (f"read from: {found.place}",) if found.place else ()
     return replace(
         inferred,
         items=spelled(inferred.items),
         alternatives=tuple(spelled(items) for items in inferred.alternatives),
         evidence=(*inferred.evidence, *place, *found.notes) if inferred.items else (),
-        question=" ".join((inferred.question, *(f"Note: {note}." for note in found.notes)))
-        if inferred.question
-        else "",
+        question=" ".join((inferred.question, *noted)) if inferred.question else "",
     )
 
 
