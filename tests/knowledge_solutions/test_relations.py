@@ -118,6 +118,16 @@ async def test_one_that_differs_is_neither_shown_nor_changed(
 
     with pytest.raises(Conflict, match=r"join_type is 'left outer', not 'inner'.*update_relation"):
         await service.open_relation(clerk, RelationWish(name="orders_to_customers", join_type="inner"))
+    with pytest.raises(Conflict, match=r"foreign_datasource is 'db:/shop/customers', not 'db:/shop/books'\."):
+        await service.open_relation(
+            clerk,
+            RelationWish(
+                name="orders_to_customers",
+                primary_datasource="shop/orders",
+                foreign_datasource="shop/books",
+                items=PAIR,
+            ),
+        )
     with pytest.raises(Conflict, match="items"):
         await service.find_relation(clerk, RelationWish(name="orders_to_customers", items=(_odd(),)))
 
@@ -381,6 +391,8 @@ async def test_what_an_update_does_not_name_may_stay_wrong(
     done = await service.update_relation(clerk, "lost", RelationChanges(comment="why?"))
 
     assert done.relation.comment == "why?"
+    same = RelationWish(name="lost", primary_datasource="shop/books", foreign_datasource="shop/GONE")
+    assert (await service.open_relation(clerk, same)).change.action == "unchanged"
     with pytest.raises(InvalidInput, match="Nothing is said"):
         await service.update_relation(clerk, "lost", RelationChanges())
     with pytest.raises(NotFound, match="lost"):
@@ -398,7 +410,11 @@ async def test_a_new_name_moves_the_file_and_rewrites_what_surely_means_it(
         await service.rename_relation(caller, "orders_to_customers", "order_customer")
     assert files(shop.root) == before
 
-    done = await service.rename_relation(caller, "orders_to_customers", "order_customer", force=True)
+    with pytest.raises(Unconfirmed, match=r"'order_customer', and \d places? in 'shop_screens' with it"):
+        await service.rename_relation(caller, "orders_to_customers", "order_customer", force=True)
+    assert files(shop.root) == before
+
+    done = await service.rename_relation(caller, "orders_to_customers", "order_customer", confirm=True, force=True)
 
     after = files(shop.root)
     assert "shop_data/relations/orders_to_customers.rel" not in after

@@ -2,5 +2,5 @@
 
 Invariant: the kinds never import each other; each has its own door (`thresher.knowledge.tools`).
 
-Uses: audit, connectors, core, embedding, jobs, llm, openapi, scanner, search, sqlguard, store, upstream.
+Uses: audit, connectors, core, embedding, jobs, llm, openapi, scanner, search, servoy, sqlguard, store, upstream.
 """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from thresher.core import InvalidInput, NotFound, Unconfirmed, did_you_mean, nearest
-from thresher.knowledge.solutions.models import ObjectKind, Scope
+from thresher.knowledge.solutions.models import ObjectKind, Reference, Scope
 from thresher.knowledge.solutions.workspace import Stored, Workspace
 
 
@@ -115,7 +115,16 @@ class Desk:
                 hint=f"Ask whether it shall go to '{project}', then call again with confirm: true.",
             )
 
-    def agreed(self, what: str, stored: Sequence[Stored], done: str, solution: str, *, confirm: bool) -> None:
+    def agreed(
+        self,
+        what: str,
+        stored: Sequence[Stored],
+        done: str,
+        solution: str,
+        *,
+        confirm: bool,
+        besides: Sequence[Reference] = (),
+    ) -> None:
         """Refuse to change what stands outside of the active solution, unless somebody agreed.
 
         Args:
@@ -124,20 +133,26 @@ class Desk:
             done: What would be done to them, such as `deleted`.
             solution: As the caller said.
             confirm: Whether somebody agreed.
+            besides: Places that would be rewritten with them.
 
         Raises:
             Unconfirmed: Nobody did.
         """
-        outside = [one for one in stored if one.project != self.active]
-        if confirm or not outside or (self.active is None and solution):
+        said = {one.project for one in stored} if self.active is None and solution else set[str]()
+        outside = [one for one in stored if one.project not in (self.active, *said)]
+        others = [one for one in besides if one.project not in (self.active, *said)]
+        if confirm or not (outside or others):
             return
         active = f"'{self.active}' is the active solution" if self.active else "No solution is active"
-        many = "s" if len(outside) > 1 else ""
-        named = f"{what}{many} {_listed([one.record.name for one in outside])}"
-        where = _listed(list(dict.fromkeys(one.project for one in outside)))
+        meant = outside or stored
+        named = f"{what}{'s' if len(meant) > 1 else ''} {_listed([one.record.name for one in meant])}"
+        where, also = _projects(outside), _projects(others)
+        there = f" in {_listed(where)}" if where else ""
+        rest = f", and {len(others)} {'place' if len(others) == 1 else 'places'} in {_listed(also)} with it"
         raise Unconfirmed(
-            f"{active}, and the {named} would be {done} in {where}.",
-            hint=f"Ask whether {where} shall be changed, then call again with confirm: true.",
+            f"{active}, and the {named} would be {done}{there}{rest if others else ''}.",
+            hint=f"Ask whether {_listed(list(dict.fromkeys((*where, *also))))} shall be changed, then call again with "
+            "confirm: true.",
         )
 
     def located(self, kind: ObjectKind, name: str, solution: str = "", *, near: bool = False) -> Stored | None:
@@ -193,6 +208,10 @@ class Desk:
         reach = self.reach(self.active)
         others = [] if near else [one for one in self.projects if one not in reach]
         return [(self.active,), reach[1:], others]
+
+
+def _projects(found: Sequence[Stored] | Sequence[Reference]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.project for one in found))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -114,7 +114,6 @@ class Editing:
     def renamed(self, desk: Desk, name: str, new_name: str, asked: Asked) -> Edited:
         """Give an object another name, and rewrite what surely means it."""
         stored = desk.found(self.kind, name, asked.solution)
-        desk.agreed(self.kind, [stored], f"renamed to '{new_name[:80]}'", asked.solution, confirm=asked.confirm)
         if new_name == name:
             raise InvalidInput(f"The {self.kind} is called '{name}' already.", hint="Say the new name.")
         free = self.free_name(desk, stored.project, new_name, former=name)
@@ -126,10 +125,12 @@ class Editing:
                 f"The {self.kind} '{name}' was not renamed: {_places(left)} would still say the old name.",
                 hint=f"Change them, or rename it all the same with force: true and change them then. {_named(left)}",
             )
+        done = f"renamed to '{free}'"
+        desk.agreed(self.kind, [stored], done, asked.solution, confirm=asked.confirm, besides=rewritten)
         files = desk.workspace.renamed(stored, free, rewritten)
         change = self._written(desk, "renamed", f"{name}' to '{free}", stored.project, files)
-        done = replace(change, rewritten=rewritten, left=left)
-        return self._now(desk, free, stored.project, done, 1, ())
+        told = replace(change, rewritten=rewritten, left=left)
+        return self._now(desk, free, stored.project, told, 1, ())
 
     def deleted(self, desk: Desk, names: Sequence[str], asked: Asked) -> Deleted:
         """Delete objects, all or none."""

@@ -65,10 +65,11 @@ class Relations:
             return found
         _check_complete(desk, wish)
         name = wish.name.strip() or default_name(desk, wish)
-        project = desk.target(wish.solution, f"the relation '{name}'", confirm=wish.confirm)
+        project = desk.target(wish.solution)
         name = self._editing.free_name(desk, project, name)
         relation, notes = Draft(desk, project, Relation(name, "", "")).with_changes(wish)
         _check_apart(desk, relation)
+        desk.agreed_there(project, f"the relation '{name}'", confirm=wish.confirm)
         return self._editing.created(desk, project, relation, notes)
 
     def update(self, desk: Desk, name: str, changes: RelationChanges, asked: Asked) -> Edited:
@@ -76,8 +77,8 @@ class Relations:
         if not said(changes):
             raise InvalidInput("Nothing is said that shall be changed.", hint="Say a property, such as join_type.")
         stored = desk.found("relation", name, asked.solution)
-        desk.agreed("relation", [stored], "changed", asked.solution, confirm=asked.confirm)
         relation, notes = Draft(desk, stored.project, relation_of(stored)).with_changes(changes)
+        desk.agreed("relation", [stored], "changed", asked.solution, confirm=asked.confirm)
         return self._editing.changed(desk, stored, relation, notes)
 
 

@@ -191,7 +191,7 @@ class SolutionService:
             name: Of the relation.
             new_name: A name that no other has.
             solution: As for `update_relation`.
-            confirm: The same.
+            confirm: The same; places outside of the active solution that are rewritten count, too.
             force: Whether it is renamed although some places, such as scripts, will still say the old name.
 
         Raises:

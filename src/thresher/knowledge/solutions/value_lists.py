@@ -59,9 +59,10 @@ class ValueLists:
                     f"global_method. {desk.near('value list', name)}"
                 ),
             )
-        project = desk.target(wish.solution, f"the value list '{name}'", confirm=wish.confirm)
+        project = desk.target(wish.solution)
         name = self._editing.free_name(desk, project, name)
         value_list, notes = ValueListDraft(desk, project, ValueList(name, "custom"), new=True).with_changes(wish)
+        desk.agreed_there(project, f"the value list '{name}'", confirm=wish.confirm)
         return self._editing.created(desk, project, value_list, notes)
 
     def update(self, desk: Desk, name: str, changes: ValueListChanges, asked: Asked) -> Edited:
@@ -69,8 +70,8 @@ class ValueLists:
         if not said(changes):
             raise InvalidInput("Nothing is said that shall be changed.", hint="Say a property, such as sort.")
         stored = desk.found("value list", name, asked.solution)
-        desk.agreed("value list", [stored], "changed", asked.solution, confirm=asked.confirm)
         value_list, notes = ValueListDraft(desk, stored.project, value_list_of(stored)).with_changes(changes)
+        desk.agreed("value list", [stored], "changed", asked.solution, confirm=asked.confirm)
         return self._editing.changed(desk, stored, value_list, notes)
 
 
