@@ -138,6 +138,17 @@ def _points(found: Results, paths: str) -> str:
     return f"{100 * (ours - theirs):+.1f}"
 
 
+def _pairs(found: Results, name: str) -> str:
+    """A row a pair of tables: what relates them, whether it is what was declared, and why."""
+    rows: list[str] = []
+    for pair in value(found, f"solutions.{name}.each"):
+        tables = " to ".join(pair[side].removeprefix("db:/example_data/") for side in ("primary", "foreign"))
+        columns, equal = ", ".join(pair["inferred"]) or "none", "yes" if pair["equal"] else "**no**"
+        why = "; ".join(text for text in pair["evidence"] if not text.startswith("read from"))
+        rows.append(f"| {tables} | {columns} | {equal} | {why} |")
+    return "\n".join(rows)
+
+
 PIECES: Mapping[str, Callable[[Results, str], str]] = {
     "recall": _recall,
     "growth": _growth,
@@ -148,6 +159,7 @@ PIECES: Mapping[str, Callable[[Results, str], str]] = {
     "least": _least,
     "guard": _guard,
     "points": _points,
+    "pairs": _pairs,
 }
 
 
