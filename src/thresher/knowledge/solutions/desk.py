@@ -6,10 +6,11 @@ Invariant: only reads; what is asked here blocks, so it is asked in threads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 from thresher.core import InvalidInput, NotFound, Unconfirmed, did_you_mean, nearest
+from thresher.knowledge.solutions.checks import Tables
 from thresher.knowledge.solutions.models import ObjectKind, Reference, Scope
 from thresher.knowledge.solutions.workspace import Stored, Workspace
 
@@ -29,11 +30,18 @@ class Desk:
     name: str
     active: str | None
     projects: tuple[str, ...]
+    _tables: list[Tables] = field(default_factory=list[Tables], init=False, repr=False, compare=False)
 
     @classmethod
     def at(cls, workspace: Workspace, name: str, active: str | None = None) -> Self:
         """A desk in a workspace as it is now."""
         return cls(workspace, name, active, tuple(one.name for one in workspace.projects()))
+
+    def tables(self) -> Tables:
+        """The tables that the workspace knows, read once for the call."""
+        if not self._tables:
+            self._tables.append(Tables(self.workspace.tables()[0], self.workspace.servers()))
+        return self._tables[0]
 
     def reach(self, project: str) -> tuple[str, ...]:
         """A solution, and the modules that it uses, and theirs."""

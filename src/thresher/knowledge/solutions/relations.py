@@ -95,7 +95,6 @@ class Draft:
         self._desk = desk
         self._project = project
         self._relation = relation
-        self._tables = tables_of(desk)
 
     def with_changes(self, changes: RelationChanges) -> tuple[Relation, tuple[str, ...]]:
         """The relation with what was said, and what must be known of it.
@@ -128,7 +127,7 @@ class Draft:
     def _source(self, wanted: str | None, known: str, what: str) -> Source:
         """The data source that was said, or else the relation's; of the latter it is no error that it is unknown."""
         try:
-            found = self._tables.source(wanted or known, what)
+            found = self._desk.tables().source(wanted or known, what)
         except InvalidInput:
             if wanted is not None:
                 raise
@@ -165,11 +164,6 @@ class Draft:
             found, _ = self._desk.workspace.objects("relation", self._desk.reach(self._project))
             relations = [one.record.name for one in found]
         return sort_order(text, foreign, relations)
-
-
-def tables_of(desk: Desk) -> Tables:
-    """The tables that a workspace knows."""
-    return Tables(desk.workspace.tables()[0], desk.workspace.servers())
 
 
 def default_name(desk: Desk, wish: RelationWish) -> str:
@@ -227,7 +221,7 @@ def _check_complete(desk: Desk, wish: RelationWish) -> None:
     Raises:
         InvalidInput: Something is missing; the hint says what there is.
     """
-    tables = tables_of(desk)
+    tables = desk.tables()
     name = wish.name.strip()
     called = f"the relation '{name}'" if name else "the relation"
     missing = [one for one in _SOURCES if not getattr(wish, one)]
@@ -247,7 +241,7 @@ def _check_complete(desk: Desk, wish: RelationWish) -> None:
 
 def _moved(desk: Desk, relation: Relation, wish: RelationWish) -> list[str]:
     """How the data sources that a wish says differ from a relation's; columns need no look then."""
-    tables = tables_of(desk)
+    tables = desk.tables()
     told = {name: getattr(wish, name) for name in _SOURCES}
     other = {name: text for name, text in told.items() if text and not _as_it_is(relation, name, text)}
     return [
@@ -267,7 +261,7 @@ def _as_it_is(relation: Relation, name: str, told: Any) -> bool:
 
 def _sources(desk: Desk, wish: RelationWish) -> tuple[Source, Source]:
     """The data sources that a wish says; raises where one is not there."""
-    tables = tables_of(desk)
+    tables = desk.tables()
     return (
         tables.source(wish.primary_datasource or "", "primary_datasource"),
         tables.source(wish.foreign_datasource or "", "foreign_datasource"),
@@ -285,7 +279,7 @@ def _guessed(name: str, tables: Tables) -> str:
 
 def _check_apart(desk: Desk, relation: Relation) -> None:
     """Refuse a name that a record of the primary table already has for a column: it could no longer be reached."""
-    source = tables_of(desk).source(relation.primary_datasource, "primary_datasource")
+    source = desk.tables().source(relation.primary_datasource, "primary_datasource")
     columns = [one.name for one in source.table.columns] if source.table is not None else []
     if taken := [one for one in columns if one.casefold() == relation.name.casefold()]:
         raise Conflict(

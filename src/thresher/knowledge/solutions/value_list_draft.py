@@ -13,7 +13,7 @@ from typing import Any, Final, get_args
 from thresher.core import InvalidInput, did_you_mean, nearest
 from thresher.knowledge.solutions.checks import Source, sort_order, type_of
 from thresher.knowledge.solutions.desk import Desk
-from thresher.knowledge.solutions.relations import refuse_words, tables_of
+from thresher.knowledge.solutions.relations import refuse_words
 from thresher.knowledge.solutions.wishes import ValueListChanges, said
 from thresher.knowledge.solutions.workspace import Stored
 from thresher.servoy import (
@@ -134,7 +134,7 @@ class ValueListDraft:
 
     def _table(self, wanted: str | None, known: str) -> Source:
         try:
-            found = tables_of(self._desk).source(wanted or known, "datasource")
+            found = self._desk.tables().source(wanted or known, "datasource")
         except InvalidInput:
             if wanted is not None:
                 raise
