@@ -162,6 +162,8 @@ async def test_something_elsewhere_waits_for_a_yes(product: Served, shop: Path) 
         ("open_relation", {"name": "x", "colour": "red"}, 422, "invalid_input"),
         ("open_relation", {"name": "x", "join_type": "outer"}, 422, "invalid_input"),
         ("open_relation", AMBIGUOUS, 422, "invalid_input"),
+        ("open_relation", {**AMBIGUOUS, "primary_column": "to_shelf"}, 422, "invalid_input"),
+        ("open_relation", {**AMBIGUOUS, "items": [], "foreign_column": "shelf_id"}, 422, "invalid_input"),
         ("open_relation", {**AMBIGUOUS, "primary_datasource": "shop/transfer"}, 422, "invalid_input"),
         ("update_relation", {"name": "nothing", "comment": "x"}, 404, "not_found"),
         ("update_relation", {"comment": "x"}, 422, "invalid_input"),

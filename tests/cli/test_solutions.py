@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -160,21 +162,59 @@ def test_what_is_wrong_ends_with_a_code_and_writes_nothing(command: Command, fol
     assert bytes_of(folder) == before
 
 
+def test_a_live_server_stands_before_column_information(command: Command, folder: Path) -> None:
+    """For as long as it is connected under the server's name; then the workspace's own is there again."""
+    live = folder.parent / "live.sqlite"
+    connection = sqlite3.connect(live)
+    connection.executescript(
+        "CREATE TABLE authors (author_id INTEGER PRIMARY KEY); CREATE TABLE books (wrote INTEGER);"
+    )
+    connection.close()
+    before = {one["name"]: one["dialect"] for one in command("db", "list", "--json").json}
+    refused = command("db", "query", "shop", "SELECT 1")
+    added = command("db", "add", "shop", "--url", f"sqlite:///{live}")
+    asked = command("db", "query", "shop", "SELECT 1")
+    removed = command("db", "remove", "shop")
+    after = {one["name"]: one["dialect"] for one in command("db", "list", "--json").json}
+    kept = command("db", "remove", "shop")
+
+    assert before == after == {"shop": "servoy", "notes_db": "servoy"}
+    assert (added.code, asked.code, removed.code) == (0, 0, 0), (added.err, asked.err, removed.err)
+    assert refused.code != 0
+    assert "thresher db add shop" in refused.err
+    assert kept.code != 0
+    assert "comes from the workspace" in kept.err
+
+
+class Typed(io.StringIO):
+    """What a person types."""
+
+    def isatty(self) -> bool:
+        """A person looks."""
+        return True
+
+
 def test_a_person_is_asked_before_another_solution_is_changed(
     command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where one looks; a program says `--confirm`."""
+    before = bytes_of(folder)
     arguments = ("solutions", "update-value-list", "rooms", "--comment", "Of the house")
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("typer.confirm", lambda text, **_: text)
+    monkeypatch.setattr("sys.stdin", Typed("n\n"))
+    refused = command(*arguments)
     program = command(*arguments, "--json")
-    asked = command(*arguments)
-    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    untouched = bytes_of(folder)
+    monkeypatch.setattr("sys.stdin", Typed("y\n"))
+    agreed = command(*arguments)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    nobody = command("solutions", "update-value-list", "rooms", "--comment", "")
     told = command("solutions", "update-value-list", "rooms", "--comment", "", "--confirm")
 
     assert (program.code, program.json["error"]["code"]) == (4, "unconfirmed")
-    assert (asked.code, told.code) == (0, 0), (asked.err, told.err)
-    assert "Of the house" in asked.out
+    assert (refused.code, agreed.code, nobody.code, told.code) == (130, 0, 4, 0), (agreed.err, told.err)
+    assert "shop_data" in refused.err
+    assert "Of the house" in agreed.out
+    assert untouched == bytes_of(folder) == before
 
 
 def test_a_broken_file_is_named_and_left_alone(command: Command, folder: Path) -> None:

@@ -73,7 +73,7 @@ def http_api(services: Services, assistant: Assistant) -> FastAPI:
     application.include_router(audit_router(services.audit))
     application.include_router(documents_router(services.documents))
     application.include_router(repositories_router(services.documents, services.context.readiness))
-    application.include_router(connections_router(services.databases, services.context.readiness))
+    application.include_router(connections_router(services))
     application.include_router(schemas_router(services.databases))
     application.include_router(statements_router(services.databases))
     application.include_router(providers_router(services.apis, services.context.readiness))

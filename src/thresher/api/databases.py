@@ -28,20 +28,20 @@ from thresher.api.database_models import (
     TablesRequest,
     TablesResponse,
 )
-from thresher.context import Readiness
 from thresher.knowledge.databases import Asker, DatabaseService
+from thresher.services import Services
 
 _Name = Annotated[str, Path(description="The connection's name.")]
 _Agent = Annotated[str, Header(alias="User-Agent", include_in_schema=False)]
 
 
-def connections_router(databases: DatabaseService, readiness: Readiness) -> APIRouter:
+def connections_router(services: Services) -> APIRouter:
     """The routes of connections.
 
     Args:
-        databases: Keeps them.
-        readiness: Is told when there may be one more, or one less.
+        services: Whose databases keep them, and whose packs may be of use with one more, or of none with one less.
     """
+    databases, readiness = services.databases, services.context.readiness
     router = APIRouter(prefix="/v1/connections", tags=["databases"], responses=PROBLEMS, dependencies=[Depends(BEARER)])
 
     @router.get("")
@@ -82,6 +82,7 @@ def connections_router(databases: DatabaseService, readiness: Readiness) -> APIR
     async def remove_connection(name: _Name, caller: Asking) -> Response:  # pyright: ignore[reportUnusedFunction] - a route
         """Forget it and what is known of its schema; the database is left alone."""
         await databases.remove_connection(caller, name)
+        await services.solutions.provide_schemas(caller)  # what a workspace knows of it stands in for it again
         readiness.look_again()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 

@@ -60,7 +60,7 @@ class ItemRequest(_Request):
 class _RelationProperties(_Request):
     primary_datasource: Source | None = None
     foreign_datasource: Source | None = None
-    items: list[ItemRequest] | None = Field(None, description="All pairs; an empty list: none.")
+    items: list[ItemRequest] | None = Field(None, description="All pairs: those that are not among them go.")
     primary_column: str | None = Field(None, description="In place of `items`, where one pair is enough.")
     foreign_column: str | None = Field(None, description="The other column of that pair.")
     join_type: JoinType | None = None

@@ -26,6 +26,10 @@ _FLAGS = {
 }
 _SAID = ("initial_sort", "sort", "fallback", "comment", "deprecated")
 """Texts of a record that are shown where they are set."""
+_FILES = 2
+"""Files of a change in a list of changes."""
+_FOR_MODELS = "set_solution_context"
+"""A note that names a tool says what a command says here in its own words."""
 _VALUES = 12
 """Lines of a custom value list; `--json` has all."""
 
@@ -69,7 +73,8 @@ def solution_context(answer: Row) -> RenderableType:
     active.append(_seen(f"  ({answer['source']})") if answer["source"] else "", "dim")
     modules = [Text(_seen(f"uses {', '.join(answer['modules'])}"))] if answer["modules"] else []
     choose = [] if answer["active"] else [Text("Choose one: thresher solutions use SOLUTION", "yellow")]
-    return Group(active, *modules, *choose, _projects(answer["projects"], answer["active"]), *_notes(answer))
+    notes = {"notes": [note for note in answer["notes"] if _FOR_MODELS not in note]}
+    return Group(active, *modules, *choose, _projects(answer["projects"], answer["active"]), *_notes(notes))
 
 
 def listing(answer: Row) -> RenderableType:
@@ -129,7 +134,8 @@ def backup_list(backups: Sequence[Row]) -> RenderableType:
         return Text("Nothing was changed yet.")
     table = _table("change", "when", "workspace", "what", "files", "")
     for one in backups:
-        files = ", ".join(one["files"])
+        more = len(one["files"]) - _FILES
+        files = ", ".join(one["files"][:_FILES]) + (f" and {more:,} more" if more > 0 else "")
         when = str(one["when"])[:19].replace("T", " ")
         state = Text("taken back" if one["undone"] else "", "dim")
         names = Text(_seen(one["workspace"])), Text(_seen(one["action"])), Text(_seen(files), "dim")
@@ -154,9 +160,9 @@ _NONE_YET = "No workspace yet. Add one: thresher solutions add FOLDER"
 def _projects(projects: Sequence[Row], active: str | None = None) -> Table:
     table = _table("", "solution", "kind", "files", "relations", "value lists", "forms", "uses")
     for one in projects:
-        uses = Text(_seen(", ".join(one["modules"])), "dim")
-        missing = f" (missing: {', '.join(one['missing'])})" if one["missing"] else ""
-        uses.append(_seen(missing), "yellow")
+        uses = Text(_seen(", ".join(name for name in one["modules"] if name not in one["missing"])), "dim")
+        missing = f"missing: {', '.join(one['missing'])}" if one["missing"] else ""
+        uses.append("; " if uses and missing else "").append(_seen(missing), "yellow")
         counts = (f"{one[name]:,}" for name in ("relations", "value_lists", "forms"))
         mark = "*" if one["name"] == active else ""
         table.add_row(mark, _bold(one["name"]), one["kind"], one["dialect"], *counts, uses)

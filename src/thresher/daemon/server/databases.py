@@ -49,6 +49,7 @@ class _Databases:
 
     def __init__(self, app: App, caller: Caller) -> None:
         self._databases = app.services.databases
+        self._solutions = app.services.solutions
         self._readiness = app.services.context.readiness
         self._caller = caller
 
@@ -59,6 +60,7 @@ class _Databases:
 
     async def remove_connection(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         await self._databases.remove_connection(self._caller, str(arguments["name"]))
+        await self._solutions.provide_schemas(self._caller)  # what a workspace knows of it stands in for it again
         self._readiness.look_again()
         return {"removed": str(arguments["name"])}
 

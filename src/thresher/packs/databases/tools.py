@@ -181,6 +181,8 @@ async def remove_connection(connection: str) -> ToolResult:
     """Forget a connection and what is known of its schema; the database is left alone."""
     request = current()
     await request.services.databases.remove_connection(request.caller, connection)
+    # what a workspace knows of it stands in for it again
+    await request.services.solutions.provide_schemas(request.caller)
     return _result({"removed": connection}, f"Removed '{connection}'.")
 
 
