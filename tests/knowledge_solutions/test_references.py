@@ -184,6 +184,19 @@ def test_a_text_of_a_script_may_be_a_value_list(classic: WorkspaceBuilder, scrip
     assert script_says(classic, script, "stars", "value list") == certain
 
 
+def test_many_objects_are_looked_for_at_once(builder: WorkspaceBuilder) -> None:
+    """With the answers that each has alone, also where a letter is written as a number."""
+    builder.write("shop_screens/forms/probe.js", "x = '\\u002e'; foundset.orders_to_order_lines.getSize();")
+    workspace = ServoyWorkspace(builder.root)
+    projects = [project.name for project in workspace.projects()]
+    many = [*workspace.objects("relation", projects)[0], *workspace.objects("value list", projects)[0]]
+    alone = tuple(workspace.references(one) for one in many)
+
+    assert workspace.references_to(many) == alone
+    assert len(many) > 8
+    assert sum(map(len, alone)) > 8
+
+
 def test_another_object_of_the_name_has_references_of_its_own(classic: WorkspaceBuilder) -> None:
     """Two solutions that share nothing each have a relation of this name."""
     classic.project("apart")

@@ -6,7 +6,9 @@ Invariant: only reads. A place is certain where its file surely means this objec
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +17,7 @@ from thresher.knowledge.solutions.files import Files, Found
 from thresher.knowledge.solutions.mentions import Mention, relation_mentions, value_list_mentions
 from thresher.knowledge.solutions.models import ObjectKind, Reference, ReferenceKind
 from thresher.knowledge.solutions.places import location
-from thresher.knowledge.solutions.scripts import relation_words, value_list_words
+from thresher.knowledge.solutions.scripts import Word, relation_words, value_list_words
 from thresher.knowledge.solutions.workspace import FileChange, Stored, Workspace
 from thresher.servoy import Document, Relation, read_document, with_changes
 
@@ -30,40 +32,45 @@ _KINDS: Final[dict[str, ReferenceKind]] = {
 _FOLDERS: Final = ("forms", "relations", "valuelists", "menus", "datasources")
 _ENDINGS: Final = (".frm", ".js", ".rel", ".val", ".tbl", ".mnu")
 _LONGEST_TEXT: Final = 160
+_FEW: Final = 4
+"""So many names are looked for one after the other in a file; of more, those that are words of it."""
+_WORD: Final = re.compile(r"[\w$]+")
+_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_ESCAPED: Final = b"\\u"
 
 
 class References:
-    """Finds the places that name one object, and rewrites them.
+    """Finds the places that name objects, and rewrites them. One for each question: it knows the workspace as it was.
 
     Args:
         workspace: That is looked through.
         files: Its files.
-        stored: The object.
     """
 
-    def __init__(self, workspace: Workspace, files: Files, stored: Stored) -> None:
-        self._workspace = workspace
+    def __init__(self, workspace: Workspace, files: Files) -> None:
+        self._root = workspace.root
         self._files = files
-        self._stored = stored
-        record = stored.record
-        self._kind: ObjectKind = "relation" if isinstance(record, Relation) else "value list"
-        self._name, self._uuid = record.name, record.uuid
-        self._word = re.compile(rb"(?<![\w$])" + re.escape(self._name.encode()) + rb"(?![\w$])")
-        self._marks = [one.encode() for one in (self._uuid, self._uuid.upper(), self._uuid.lower(), "\\u") if one]
         self._projects = [project.name for project in workspace.projects()]
-        self._relations = frozenset(one.record.name for one in workspace.objects("relation", self._projects)[0])
+        self._reaches = {name: {name, *workspace.modules(name)} for name in self._projects}
+        kinds: tuple[ObjectKind, ...] = ("relation", "value list")
+        self._objects = {kind: workspace.objects(kind, self._projects)[0] for kind in kinds}
+        self._relations = frozenset(one.record.name for one in self._objects["relation"])
 
-    def all(self) -> list[Reference]:
-        """Every place, by project and file."""
-        meant = self._meant()
-        return [
-            reference
-            for project in self._projects
-            for found in self._sources(project)
-            for reference in self._in_file(found, project, meant.get(project))
-        ]
+    def all(self, stored: Sequence[Stored]) -> list[list[Reference]]:
+        """Every place that names each of some objects, by project and file; each file is read once."""
+        targets = _Targets([self._target(one) for one in stored])
+        found: list[list[Reference]] = [[] for _ in stored]
+        for project in self._projects:
+            for one in self._sources(project):
+                try:
+                    source = _Source(project, one.path, self._files.read(one.path))
+                except BrokenFile:
+                    continue
+                for place, target in targets.perhaps_in(source):
+                    found[place].extend(self._in_source(source, target))
+        return found
 
-    def rewritten(self, path: str, name: str) -> FileChange | None:
+    def rewritten(self, stored: Stored, path: str, name: str) -> FileChange | None:
         """A file that says another name in each place that is certain; None where there is none.
 
         Raises:
@@ -71,29 +78,33 @@ class References:
         """
         data = self._files.read(path)
         document = read_document(data)
-        changes = {one.path: one.renamed(name) for one in self._mentions(document) if one.certain and one.spans}
+        changes = self.changes_in(stored, document, name)
         return FileChange(path, data, with_changes(document, changes)) if changes else None
 
-    def own_changes(self, document: Document, name: str) -> dict[tuple[str | int, ...], str]:
-        """Places of the object's own file that say its name, such as a relation that is sorted through itself."""
-        return {one.path: one.renamed(name) for one in self._mentions(document) if one.certain and one.spans}
+    def changes_in(self, stored: Stored, document: Document, name: str) -> dict[tuple[str | int, ...], str]:
+        """Texts of a document that say an object's other name, by their paths.
 
-    def _meant(self) -> dict[str, bool]:
-        """Projects in which the name means this object, and whether for sure.
+        The object's own document may have some too: a relation that is sorted through itself.
+        """
+        mentions = self._target(stored).mentions(document)
+        return {one.path: one.renamed(name) for one in mentions if one.certain and one.spans}
+
+    def _target(self, stored: Stored) -> _Target:
+        kind: ObjectKind = "relation" if isinstance(stored.record, Relation) else "value list"
+        name = stored.record.name
+        others = (one for one in self._objects[kind] if one.record.name == name and one.path != stored.path)
+        return _Target(stored, self._relations, self._meant(stored.project, {one.project for one in others}))
+
+    def _meant(self, project: str, namesakes: set[str]) -> dict[str, bool]:
+        """Projects in which a name means the object of one project, and whether for sure.
 
         A solution sees its own and its modules' names, and its modules' forms see them too once it runs.
         """
-        reaches = {name: {name, *self._workspace.modules(name)} for name in self._projects}
-        family = {name for reach in reaches.values() if self._stored.project in reach for name in reach}
-        namesakes = {
-            one.project
-            for one in self._workspace.objects(self._kind, self._projects)[0]
-            if one.record.name == self._name and one.path != self._stored.path
-        }
+        family = {name for reach in self._reaches.values() if project in reach for name in reach}
         meant: dict[str, bool] = {}
-        for name, reach in reaches.items():
+        for name, reach in self._reaches.items():
             others = bool(reach & namesakes)
-            if name in family and (self._stored.project in reach or not others):
+            if name in family and (project in reach or not others):
                 meant[name] = not others
             elif not others:
                 meant[name] = False
@@ -104,66 +115,125 @@ class References:
         for folder in _FOLDERS:
             yield from self._files.below(f"{project}/{folder}", _ENDINGS)
 
-    def _in_file(self, found: Found, project: str, meant: bool | None) -> Iterator[Reference]:
+    def _in_source(self, source: _Source, target: _Target) -> Iterator[Reference]:
+        if source.path == target.stored.path:
+            return
+        meant = target.meant.get(source.project)
         try:
-            data = self._files.read(found.path)
-            if found.path == self._stored.path or not self._may_name(data):
-                return
-            if found.path.endswith(".js"):
-                yield from self._in_script(found.path, data, project, meant)
+            if source.path.endswith(".js"):
+                for word in target.words(source.script) if meant is not None else ():
+                    yield self._reference(source, word.line, word.text, certain=word.certain and bool(meant))
             else:
-                yield from self._in_document(found.path, data, project, meant)
+                yield from self._in_document(source, target, meant)
         except BrokenFile as error:
             # It may well name the object: said, so that nobody believes that nothing does.
             text = f"cannot be read: {error.message}"
-            yield self._reference(found.path, project, error.line or 1, text, certain=False)
+            yield self._reference(source, error.line or 1, text, certain=False)
 
-    def _may_name(self, data: bytes) -> bool:
-        """Whether a file is worth reading: it holds the name as a word, the UUID, or letters written as numbers."""
-        # `in` is many times quicker than a pattern, and most files hold nothing of it.
-        if any(mark in data for mark in self._marks):
-            return True
-        return self._name.encode() in data and self._word.search(data) is not None
-
-    def _in_script(self, path: str, data: bytes, project: str, meant: bool | None) -> Iterator[Reference]:
-        script = data.decode(errors="replace")
-        if isinstance(self._stored.record, Relation):
-            words = relation_words(script, self._name)
-        else:
-            words = value_list_words(script, self._name, self._uuid)
-        for word in words:
-            if meant is not None:
-                yield self._reference(path, project, word.line, word.text, certain=word.certain and meant)
-
-    def _in_document(self, path: str, data: bytes, project: str, meant: bool | None) -> Iterator[Reference]:
-        document = read_document(data)
-        lines = data.decode(errors="replace").split("\n")
-        for mention in self._mentions(document):
+    def _in_document(self, source: _Source, target: _Target, meant: bool | None) -> Iterator[Reference]:
+        for mention in target.mentions(source.document):
             by_uuid = not mention.spans
             if meant is None and not by_uuid:
                 continue
-            line = document.line_of(*mention.path)
+            line = source.document.line_of(*mention.path)
             certain = by_uuid or (mention.certain and bool(meant))
-            yield self._reference(path, project, line, lines[line - 1], certain=certain, by_uuid=by_uuid)
+            yield self._reference(source, line, source.lines[line - 1], certain=certain, by_uuid=by_uuid)
 
-    def _mentions(self, document: Document) -> Iterator[Mention]:
-        if isinstance(self._stored.record, Relation):
-            return relation_mentions(document, self._name, self._uuid, self._relations)
-        return value_list_mentions(document, self._name, self._uuid)
-
-    def _reference(
-        self, path: str, project: str, line: int, text: str, *, certain: bool, by_uuid: bool = False
-    ) -> Reference:
-        kind = _KINDS.get(path.rpartition(".")[2], "other")
+    def _reference(self, source: _Source, line: int, text: str, *, certain: bool, by_uuid: bool = False) -> Reference:
+        kind = _KINDS.get(source.path.rpartition(".")[2], "other")
         return Reference(
             kind=kind,
-            project=project,
-            place=location(self._workspace.root, path, line),
+            project=source.project,
+            place=location(self._root, source.path, line),
             text=shortened(text.strip(), _LONGEST_TEXT),
             certain=certain,
             rewritable=certain and not by_uuid and kind != "script",
             by_uuid=by_uuid,
         )
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A file that may name objects; read as what it is when somebody wants to know."""
+
+    project: str
+    path: str
+    data: bytes
+
+    @cached_property
+    def document(self) -> Document:
+        return read_document(self.data)
+
+    @cached_property
+    def script(self) -> str:
+        return self.data.decode(errors="replace")
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.script.split("\n")
+
+
+class _Target:
+    """An object that is looked for.
+
+    Args:
+        stored: The object.
+        relations: Names of all relations, which may stand before it in a chain.
+        meant: Projects in which its name means it, and whether for sure.
+    """
+
+    def __init__(self, stored: Stored, relations: frozenset[str], meant: Mapping[str, bool]) -> None:
+        self.stored = stored
+        self.meant = meant
+        self._relations = relations
+        self.name, self.uuid = stored.record.name, stored.record.uuid
+        self._encoded = self.name.encode()
+        self._word = re.compile(rb"(?<![\w$])" + re.escape(self._encoded) + rb"(?![\w$])")
+        self._marks = [one.encode() for one in (self.uuid, self.uuid.upper(), self.uuid.lower()) if one]
+
+    def may_be_in(self, data: bytes) -> bool:
+        """Whether a file is worth reading: it holds the name as a word, the UUID, or letters written as numbers."""
+        # `in` is many times quicker than a pattern, and most files hold nothing of it.
+        if _ESCAPED in data or any(mark in data for mark in self._marks):
+            return True
+        return self._encoded in data and self._word.search(data) is not None
+
+    def mentions(self, document: Document) -> Iterator[Mention]:
+        """Where a document names it."""
+        if isinstance(self.stored.record, Relation):
+            return relation_mentions(document, self.name, self.uuid, self._relations)
+        return value_list_mentions(document, self.name, self.uuid)
+
+    def words(self, script: str) -> Iterator[Word]:
+        """Where a script may mean it."""
+        if isinstance(self.stored.record, Relation):
+            return relation_words(script, self.name)
+        return value_list_words(script, self.name, self.uuid)
+
+
+class _Targets:
+    """Objects that are looked for at once.
+
+    Args:
+        targets: In the order of the answer.
+    """
+
+    def __init__(self, targets: Sequence[_Target]) -> None:
+        self._targets = targets
+        self._by_word: dict[str, list[int]] = {}
+        for place, target in enumerate(targets):
+            for word in {target.name, target.uuid.upper()} - {""}:
+                self._by_word.setdefault(word, []).append(place)
+
+    def perhaps_in(self, source: _Source) -> list[tuple[int, _Target]]:
+        """Those that a file may name, with their places."""
+        if len(self._targets) <= _FEW:
+            return [(place, one) for place, one in enumerate(self._targets) if one.may_be_in(source.data)]
+        if _ESCAPED in source.data:
+            return list(enumerate(self._targets))
+        words = {*_WORD.findall(source.script), *(uuid.upper() for uuid in _UUID.findall(source.script))}
+        places = {place for word in words & self._by_word.keys() for place in self._by_word[word]}
+        return [(place, self._targets[place]) for place in sorted(places)]
 
 
 def files_to_rewrite(references: Sequence[Reference], own: str) -> list[str]:

@@ -55,7 +55,9 @@ SOLUTION_KINDS: Final = {
 }
 """`solutionType` in words; a number that is not here is shown as it is."""
 _MODULES: Final = {2, 512, 2048}
-_BY_HAND: Final = "Nothing is written to it. Correct it by hand, or take it from the history of the project."
+_BY_HAND: Final = (
+    "Nothing is written to it. Settle the merge, correct it by hand, or take it from version control."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,11 @@ class ServoyWorkspace:
 
     def references(self, stored: Stored) -> Sequence[Reference]:
         """Every place of the workspace that names an object, or holds its UUID."""
-        return tuple(References(self, self._files, stored).all())
+        return self.references_to([stored])[0]
+
+    def references_to(self, stored: Sequence[Stored]) -> Sequence[Sequence[Reference]]:
+        """The same for each of several objects; every file is read once for all of them."""
+        return tuple(map(tuple, References(self, self._files).all(stored)))
 
     def created(self, project: str, record: Relation | ValueList) -> FileChange:
         """The file of a new object, in the project's dialect; UUIDs that are missing are made.
@@ -232,15 +238,15 @@ class ServoyWorkspace:
         path = beside(stored.path, name)
         if path.casefold() != stored.path.casefold():
             self._check_free(path)
-        users = References(self, self._files, stored)
+        users = References(self, self._files)
         document = read_document(stored.data)
-        data = with_name(document, name, users.own_changes(document, name))
+        data = with_name(document, name, users.changes_in(stored, document, name))
         if path == stored.path:  # its file had the name already
             changes = [FileChange(path, stored.data, data)]
         else:
             changes = [FileChange(stored.path, stored.data, None), FileChange(path, None, data)]
         for other in files_to_rewrite(references, stored.path):
-            if change := _named(other, lambda other=other: users.rewritten(other, name)):
+            if change := _named(other, lambda other=other: users.rewritten(stored, other, name)):
                 changes.append(change)
         return tuple(changes)
 

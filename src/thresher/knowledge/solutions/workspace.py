@@ -112,6 +112,10 @@ class Workspace(Protocol):
         """Every place of the workspace that names an object, or holds its UUID."""
         ...
 
+    def references_to(self, stored: Sequence[Stored]) -> Sequence[Sequence[Reference]]:
+        """The same for each of several objects; quicker than one after the other."""
+        ...
+
     def created(self, project: str, record: Relation | ValueList) -> FileChange:
         """The file of a new object, in the project's dialect; UUIDs that are missing are made.
 
