@@ -40,7 +40,7 @@ VALUES: st.SearchStrategy[Value] = st.recursive(
 )
 OBJECTS = st.dictionaries(KEYS, VALUES, min_size=1, max_size=6)
 FORMS = st.sampled_from(["classic", "json", "crlf", "blanks"])
-RANDOM = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+RANDOM = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def written(value: Value, form: str) -> bytes:

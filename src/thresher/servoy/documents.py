@@ -20,7 +20,10 @@ LARGEST: Final = 32 * 2**20
 """Bytes; the largest real form has about one million."""
 Path: TypeAlias = "tuple[str | int, ...]"
 """Keys, and positions in lists from 0, from the outermost value on."""
-_CONFLICT: Final = re.compile(r"^<{7}[ \r\n].*?^={7}\r?$.*?^>{7}(?:[ \r\n]|\Z)", re.MULTILINE | re.DOTALL)
+_CONFLICT: Final = tuple(
+    re.compile(marker, re.MULTILINE) for marker in (r"^<{7}(?: |\r?$)", r"^={7}\r?$", r"^>{7}(?: |\r?$)")
+)
+"""What a merge leaves, in this order."""
 _BY_HAND: Final = "Correct the file by hand, or take it from the history of the project."
 
 
@@ -97,12 +100,23 @@ def read_document(data: bytes) -> Document:
         BrokenFile: They cannot be read, or not for sure; with a line and a column where there is one.
     """
     text = _decoded(data)
-    if "<<<<<<<" in text and (found := _CONFLICT.search(text)):
-        line, column = Lines(text).at(found.start())
-        hint = "Settle the merge first, then try again."
-        raise BrokenFile("The file has conflict markers of a merge.", hint=hint, line=line, column=column)
+    if "<<<<<<<" in text:
+        _refuse_conflict(text)
     root, braces = Parser(text).outermost()
     return Document(text, root, _layout(text, root, braces))
+
+
+def _refuse_conflict(text: str) -> None:
+    """Also inside a text, where the markers could be read as lines of it."""
+    at, places = 0, list[int]()
+    for marker in _CONFLICT:
+        if (found := marker.search(text, at)) is None:
+            return
+        at = found.end()
+        places.append(found.start())
+    line, column = Lines(text).at(places[0])
+    hint = "Settle the merge first, then try again."
+    raise BrokenFile("The file has conflict markers of a merge.", hint=hint, line=line, column=column)
 
 
 def _decoded(data: bytes) -> str:
@@ -183,7 +197,8 @@ def _inline(text: str, root: Node, default: bool) -> bool:
     for key in ("items", "users"):
         held = root.members.get(key)
         for node in held[1].elements[:1] if held else ():
-            if node.members and (key == "users" or node.value.get("typeid") == RELATION_ITEM_TYPE):  # type: ignore[union-attr]
+            typed = node.members.get("typeid")
+            if node.members and (key == "users" or (typed and typed[1].value == RELATION_ITEM_TYPE)):
                 return "\n" not in text[node.start : next(iter(node.members.values()))[0]]
     return default
 

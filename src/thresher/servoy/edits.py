@@ -199,13 +199,17 @@ class _Splicer:
     def _joined(self, node: Node, spans: Sequence[tuple[int, int]], parts: list[tuple[int | None, str]]) -> str:
         """Members between their separators: those that were neighbours keep theirs."""
         old, lead = self._old, self._old[node.start : spans[0][0]]
-        texts = [lead]
-        for (before, _), (place, text) in zip([(None, ""), *parts], parts, strict=False):
-            if len(texts) > 1:
-                neighbours = before is not None and place is not None and place == before + 1
-                texts.append(old[spans[before][1] : spans[place][0]] if neighbours else self._separator(spans, lead))  # type: ignore[index]
+        texts: list[str] = []
+        before: int | None = None
+        for place, text in parts:
+            if texts:
+                if before is not None and place == before + 1:
+                    texts.append(old[spans[before][1] : spans[place][0]])
+                else:
+                    texts.append(self._separator(spans, lead))
             texts.append(text)
-        return "".join(texts) + old[spans[-1][1] : node.end]
+            before = place
+        return lead + "".join(texts) + old[spans[-1][1] : node.end]
 
     def _separator(self, spans: Sequence[tuple[int, int]], lead: str) -> str:
         if len(spans) > 1:
@@ -220,7 +224,7 @@ def _placed(kept: Sequence[str], value: Mapping[str, Value]) -> list[str]:
     names = list(kept)
     known = set(kept)
     for name in sorted((name for name in value if name not in known), key=sort_key):
-        place = next((at for at, other in enumerate(names) if sort_key(other) > sort_key(name)), len(names))  # type: ignore[operator]
+        place = next((at for at, other in enumerate(names) if sort_key(other) > sort_key(name)), len(names))
         names.insert(place, name)
     return names
 

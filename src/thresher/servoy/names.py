@@ -13,6 +13,8 @@ from typing import Final, Literal, TypeAlias
 
 from thresher.core import InvalidInput
 
+DataSourceKind: TypeAlias = Literal["db", "mem", "view", "menu"]
+
 LONGEST_NAME: Final = 100
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _JAVASCRIPT: Final = """
@@ -28,7 +30,8 @@ _SERVOY: Final = """
     jsunit length menus model plugins recordindex scopes security solutionmodel utils
 """
 _WINDOWS: Final = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")
-_PREFIX: Final = re.compile(r"(db|mem|view|menu):")
+_KINDS: Final[dict[str, DataSourceKind]] = {"db": "db", "mem": "mem", "view": "view", "menu": "menu"}
+_PREFIX: Final = re.compile(rf"({'|'.join(_KINDS)}):")
 
 
 def checked_name(name: str, what: str) -> str:
@@ -77,9 +80,6 @@ def is_uuid(text: str) -> bool:
     return _UUID.fullmatch(text) is not None
 
 
-DataSourceKind: TypeAlias = Literal["db", "mem", "view", "menu"]
-
-
 @dataclass(frozen=True, slots=True)
 class DataSource:
     """Where records come from.
@@ -105,14 +105,14 @@ def datasource(text: str) -> DataSource:
     """
     text = text.strip()
     found = _PREFIX.match(text)
-    kind = found.group(1) if found else "db"
+    kind = _KINDS[found.group(1)] if found else "db"
     rest = text[found.end() :] if found else text
     if kind == "db":
         server, slash, table = rest.lstrip("/").partition("/")
         if slash and _is_word(server) and _is_word(table):
             return DataSource("db", server, table, f"db:/{server}/{table}")
     elif _is_word(rest):
-        return DataSource(kind, "", rest, f"{kind}:{rest}")  # type: ignore[arg-type]
+        return DataSource(kind, "", rest, f"{kind}:{rest}")
     hint = "Write SERVER/TABLE or db:/SERVER/TABLE; mem:NAME for a table in memory, view:NAME, menu:NAME."
     raise InvalidInput(f"'{text[:100]}' is no data source.", hint=hint)
 

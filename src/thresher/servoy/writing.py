@@ -20,7 +20,7 @@ BARE_KEY: Final = re.compile(rf"(?! ){_BARE}*{_BARE}(?<! )")
 """A key that may stand without quotation marks."""
 
 
-def sort_key(name: str) -> bytes | str:
+def sort_key(name: str) -> bytes:
     """Java's order of texts: by their UTF-16 units."""
     return name.encode("utf-16-be", "surrogatepass")
 
