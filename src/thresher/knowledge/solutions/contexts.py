@@ -13,11 +13,12 @@ import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from thresher.core import Caller, InvalidInput, NotFound
 from thresher.knowledge.solutions import queries
 from thresher.knowledge.solutions.desk import Desk
-from thresher.knowledge.solutions.models import Project, SolutionContext
+from thresher.knowledge.solutions.models import ObjectKind, Project, SolutionContext
 from thresher.knowledge.solutions.queries import Choice, Known
 from thresher.knowledge.solutions.workspace import Workspace
 from thresher.knowledge.solutions.workspaces import Workspaces, unknown
@@ -224,16 +225,16 @@ def _shown(place: Place, known: Known, workspace: Workspace) -> SolutionContext:
 
 
 def _notes(desk: Desk, projects: Sequence[Project], modules: Sequence[str]) -> list[str]:
-    """What must be known of the active solution: none is, modules are missing, files cannot be read."""
-    if desk.active is None:
-        return ["No solution is active: choose one with set_solution_context."]
-    used = {desk.active, *modules}
-    notes = [
-        f"'{one.name}' uses modules that are not in the workspace: {', '.join(one.missing)}."
-        for one in projects
-        if one.name in used and one.missing
-    ]
-    kinds = ("relation", "value list")
-    broken = [file for kind in kinds for file in desk.workspace.objects(kind, tuple(used))[1]]
+    """What must be known where one works: no solution is active, modules are missing, files cannot be read."""
+    broken = list(desk.workspace.problems())
+    notes = ["No solution is active: choose one with set_solution_context."]
+    if desk.active is not None:
+        used = {desk.active, *modules}
+        missing = [one for one in projects if one.name in used and one.missing]
+        notes = [
+            f"'{one.name}' uses modules that are not in the workspace: {', '.join(one.missing)}." for one in missing
+        ]
+        for kind in get_args(ObjectKind):
+            broken += desk.workspace.objects(kind, tuple(used))[1]
     notes += [f"{file.path} cannot be read: {file.message}" for file in broken[:5]]
     return notes + ([f"{len(broken) - 5} more files cannot be read."] if len(broken) > 5 else [])
