@@ -204,7 +204,7 @@ class _Splicer:
         for place, text in parts:
             if texts:
                 if before is not None and place == before + 1:
-                    texts.append(old[spans[before][1] : spans[place][0]])
+                    texts.append(old[spans[before][1] : spans[before + 1][0]])
                 else:
                     texts.append(self._separator(spans, lead))
             texts.append(text)
