@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from thresher import servoy
+from thresher.cli import solution_options
 from thresher.cli.solution_items import items_of
 
 OPERATORS = ("=", ">", "<", ">=", "<=", "!=", "in", "like", "not in", "not like")
@@ -70,3 +72,9 @@ def test_what_is_no_pair_is_refused(text: str) -> None:
 def test_no_pair_is_not_the_same_as_no_pairs(texts: list[str] | None) -> None:
     """Nothing is said, so nothing is changed."""
     assert items_of(texts) is None
+
+
+@pytest.mark.parametrize("name", ["JoinType", "Encapsulation", "ValueType"])
+def test_options_take_the_words_of_the_format(name: str) -> None:
+    """They are written twice, since `--help` does without the format."""
+    assert get_args(getattr(solution_options, name)) == get_args(getattr(servoy, name))

@@ -1,4 +1,7 @@
-"""Options that the commands of relations and of value lists share."""
+"""Options that the commands of relations and of value lists share.
+
+Invariant: the words are those of `thresher.servoy`, which imports more than `--help` should wait for.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from thresher.servoy import Encapsulation
+JoinType = Literal["inner", "left outer", "right outer", "full"]
+Encapsulation = Literal["public", "hidden", "module"]
+ValueType = Literal["text", "integer", "number", "datetime"]
 
 Scoped = Annotated[
     Literal["current", "modules", "all"],

@@ -17,13 +17,13 @@ from thresher.cli.solution_options import (
     Deprecated,
     Encapsulated,
     Force,
+    JoinType,
     Limit,
     Scoped,
     Solution,
 )
 from thresher.cli.solution_views import deleted, listing, relation
 from thresher.daemon import ask
-from thresher.servoy import JoinType
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A relation.")]
 Primary = Annotated[

@@ -19,10 +19,10 @@ from thresher.cli.solution_options import (
     Limit,
     Scoped,
     Solution,
+    ValueType,
 )
 from thresher.cli.solution_views import deleted, listing, value_list
 from thresher.daemon import ask
-from thresher.servoy import ValueType
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A value list.")]
 Values = Annotated[
