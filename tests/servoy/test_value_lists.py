@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from thresher.core import BrokenFile
+from thresher.core import BrokenFile, InvalidInput
 from thresher.servoy import (
     CustomValue,
     Dialect,
@@ -137,6 +137,20 @@ def test_every_line_gets_a_real_value_where_any_has_one() -> None:
     values = (CustomValue("One", "1"), CustomValue("a|b"), CustomValue("-"))
 
     assert custom_values_text(values) == "One|1\na\\|b|a\\|b\n-"
+
+
+def test_a_bar_that_is_shown_is_never_taken_for_one_that_parts() -> None:
+    """So the values that are read again are those that were meant."""
+    text = custom_values_text((CustomValue("a|b"), CustomValue("c")))
+
+    assert custom_values(text) == (CustomValue("a|b", "a|b"), CustomValue("c", "c"))
+
+
+@pytest.mark.parametrize("value", [CustomValue("a\nb"), CustomValue("a", "1\r2")], ids=["shown", "stored"])
+def test_a_value_with_a_line_break_is_refused(value: CustomValue) -> None:
+    """It would become two."""
+    with pytest.raises(InvalidInput, match="line break"):
+        custom_values_text((value,))
 
 
 CLASSIC = b"""addEmptyValue:2,

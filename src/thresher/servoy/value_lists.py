@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from thresher.core import BrokenFile
+from thresher.core import BrokenFile, InvalidInput
 from thresher.servoy.documents import Document, Path, read_document
 from thresher.servoy.edits import REMOVED, Removed
 from thresher.servoy.layout import Value
@@ -32,6 +32,7 @@ _NEVER: Final = 1
 SEPARATOR_LINE: Final = "-"
 """A custom value that is shown as a line between others."""
 _PART: Final = re.compile(r"(?:[^\\|]|\\.)*+", re.DOTALL)
+_BREAK: Final = re.compile(r"[\r\n]")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -131,9 +132,18 @@ def custom_values_text(values: Sequence[CustomValue], newline: str = "\n") -> st
     """Custom values as `customValues` holds them.
 
     Servoy takes a list for one of display values alone as soon as one line has no bar, so that each line gets one where
-    any needs it.
+    any needs it: to store something else than it shows, or since it shows a bar.
+
+    Raises:
+        InvalidInput: A value has a line break.
     """
-    paired = any(value.real is not None for value in values)
+    for value in values:
+        if _BREAK.search(value.display + (value.real or "")):
+            hint = "Give each value on its own."
+            raise InvalidInput(
+                f"The value {value.display[:40]!r} has a line break: a list holds one a line.", hint=hint
+            )
+    paired = any(value.real is not None or _shows_bar(value.display) for value in values)
     return newline.join(_custom_line(value, paired=paired) for value in values)
 
 
@@ -142,6 +152,11 @@ def _custom_line(value: CustomValue, *, paired: bool) -> str:
         return value.display
     display = value.display if value.display == "\\-" else _escaped(value.display)
     return f"{display}|{_escaped(value.display if value.real is None else value.real)}"
+
+
+def _shows_bar(display: str) -> bool:
+    found = _PART.match(display)
+    return found is not None and display[found.end() : found.end() + 1] == "|"
 
 
 def _escaped(text: str) -> str:
