@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -230,3 +231,36 @@ def test_names_are_made_fit_and_told_apart() -> None:
 
     assert names_ == {"_x": "x", "a b": "a-b", "a+b": "My-Work.a-b", "a-b": "My-Work.a-b-2", "ü": "ü"}
     assert mine == {name: server for server, name in names_.items()}
+
+
+async def test_workspaces_that_provide_at_once_do_not_meet(
+    service: DatabaseService, caller: Caller, tmp_path: Path
+) -> None:
+    """Each has one connection for its server, whoever was first."""
+    builders = {name: WorkspaceBuilder(tmp_path / name) for name in ("one", "two", "three")}
+    for builder in builders.values():
+        builder.table("crm", "people", [Column("id", key=True)])
+
+    twice = [*builders.items(), *builders.items()]
+    calls = [service.provide(caller, name, folders(builder, "crm")) for name, builder in twice]
+    await asyncio.gather(*calls)
+    connections = await service.list_connections(caller)
+
+    assert sorted(str(one.workspace) for one in connections) == ["one", "three", "two"]
+    assert {one.name for one in connections} >= {"crm"}
+
+
+async def test_a_workspace_that_moves_takes_its_connection_along(
+    service: DatabaseService, caller: Caller, tmp_path: Path
+) -> None:
+    """The same name reads the new folder."""
+    first, second = WorkspaceBuilder(tmp_path / "a"), WorkspaceBuilder(tmp_path / "b")
+    first.table("crm", "people", [Column("id", key=True)])
+    second.table("crm", "firms", [Column("id", key=True)])
+    await service.provide(caller, "w", folders(first, "crm"))
+    before = (await service.query_database_schema(caller, "crm")).shown
+
+    await service.provide(caller, "w", folders(second, "crm"))
+    after = (await service.query_database_schema(caller, "crm")).shown
+
+    assert (before, after) == (("people",), ("firms",))
