@@ -20,6 +20,8 @@ LOG: Final = "sql_activity_log"
 _ASKED: Final = 2
 """Connections whose schema is looked at, where the question names none."""
 _BUDGET: Final = 700
+_NO_SERVER: Final = "servoy"
+"""The dialect of a workspace's column information, on which no statement can run."""
 
 
 async def find_tables(box: Toolbox, inquiry: Inquiry) -> Findings:
@@ -73,6 +75,7 @@ def _joined(outcomes: Sequence[Outcome], left: int) -> Findings:
 
 def _schema(outcome: Outcome) -> Item:
     data = outcome.data
+    following = "sql_query" if data.get("dialect") != _NO_SERVER else "sql_list_tables"
     return {
         "kind": "schema",
         "tool": SCHEMA,
@@ -80,7 +83,7 @@ def _schema(outcome: Outcome) -> Item:
         "dialect": data.get("dialect"),
         "tables": list(texts_of(data, "shown")),
         "content": str(data.get("content") or ""),
-        "next": {"tool": "sql_query", "arguments": {"connection": data.get("connection")}},
+        "next": {"tool": following, "arguments": {"connection": data.get("connection")}},
     }
 
 
