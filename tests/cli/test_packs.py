@@ -56,7 +56,7 @@ def test_lint_of_everything_looks_at_what_a_client_here_would_see(
     nearly = [item["pack"] for item in answer["findings"] if item["check"] == "near-duplicate"]
 
     assert code == 1
-    assert answer["packs"] == ["apis", "databases", "documents", "git", "tools", twice.name]
+    assert answer["packs"] == ["apis", "databases", "documents", "git", "relations", "tools", "valuelists", twice.name]
     assert errors == [("twice", "duplicate", "examples.txt:1")]
     assert nearly == ["twice"]
 
@@ -96,7 +96,7 @@ def test_packs_are_exported_by_name_by_folder_and_all(alone: Path, capsys: pytes
     forced = run(["packs", "export", "--skills", "out", "--force"])
 
     assert sorted(path.name for path in (alone / "out").iterdir() if path.is_dir()) == [
-        "apis", "databases", "documents", "git", "tools",
+        "apis", "databases", "documents", "git", "relations", "tools", "valuelists",
     ]  # fmt: skip
     assert written == ["more/git", "more/links"]
     assert (refused, forced) == (4, 0)
@@ -136,7 +136,7 @@ def test_a_pack_of_a_project_is_trusted_by_what_was_shown(
     assert (unasked.code, wrong.code, done.code, again.code, taken.code) == (2, 4, 0, 0, 0)
     assert f"links@{digest[:12]}" in unasked.err
     assert "## Decision tree" in shown.out
-    assert active == ["apis", "databases", "documents", "git", "links", "tools"]
+    assert active == ["apis", "databases", "documents", "git", "links", "relations", "tools", "valuelists"]
     assert inert == {"links": "changed"}
     assert changed.digest != digest
 

@@ -14,7 +14,7 @@ from thresher.knowledge.intents import KnownTools, Pack, lint, read_pack, subjec
 from thresher.knowledge.intents.nearness import plain_line
 from thresher.packs import BUILT_IN
 
-NAMES = ("apis", "databases", "documents", "git", "tools")
+NAMES = ("apis", "databases", "documents", "git", "relations", "tools", "valuelists")
 GIT_TOOLS = (
     *("add", "branch", "checkout", "commit", "create_branch", "diff", "diff_staged", "diff_unstaged"),
     *("log", "reset", "show", "status"),

@@ -108,13 +108,14 @@ def lint(
         By pack in the order given, the worst first.
     """
     training = subject.training
+    own = frozenset[str]().union(*(own_tools(pack.name, _code(pack)) for pack in subject.packs if known is not None))
     names = list(dict.fromkeys(line.pack for line in training))
     groups = [names.index(line.pack) for line in training]
     texts = [line.text for line in training]
     pairs = near_by_words(texts, groups) if vectors is None else near_by_vectors(vectors, groups)
     findings = [
         *(_problem(subject, problem) for problem in subject.problems),
-        *chain(*(_of_pack(pack, known) for pack in subject.packs)),
+        *chain(*(_of_pack(pack, known, own) for pack in subject.packs)),
         *repeated(subject.lines),
         *nearly_same(training, pairs),
         *out_of_balance(subject.packs),
@@ -125,14 +126,14 @@ def lint(
     return tuple(sorted(mine, key=lambda item: (places.get(item.pack, -1), _ORDER[item.severity])))
 
 
-def _of_pack(pack: Pack, known: KnownTools | None) -> Iterator[LintFinding]:
+def _of_pack(pack: Pack, known: KnownTools | None, own: frozenset[str]) -> Iterator[LintFinding]:
     yield from suspicious(pack)
     yield from written_rules(pack)
     yield from front_matter(pack)
     yield from too_few(pack)
     yield from length(pack)
     if known is not None:
-        yield from unknown_tools(pack, known, own_tools(pack.name, _code(pack)))
+        yield from unknown_tools(pack, known, own)
 
 
 def _code(pack: Pack) -> str:

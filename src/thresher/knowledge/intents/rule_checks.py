@@ -101,7 +101,7 @@ def unknown_tools(pack: Pack, known: KnownTools, own: frozenset[str]) -> Iterato
     Args:
         pack: The pack.
         known: The catalogue.
-        own: Tools of the pack's own `tools.py`.
+        own: Tools of every `tools.py` beside it: a pack may name another's.
     """
     absent = [server for server in pack.servers if server not in known.servers and server != "*"]
     for server in absent:

@@ -24,7 +24,8 @@ _FIRST_WORD: Final = re.compile(
 """The first word of any cue; only where one stands is anything else tried."""
 _OPENING_CUE: Final = re.compile(
     rf"(?:not|no)(?:\s+(?:about|for|in|with|by))?(?=\s+\w){_HARMLESS}"
-    rf"|(?:{_DONT}|never(?!\s*mind)|avoid|no\s+need\s+to)(?=\s+\w)(?!\s+(?:know|see|understand|get|find|think|we|i|you)\b)"
+    rf"|(?:{_DONT}|never(?!\s*mind)|avoid|no\s+need\s+to)(?=\s+\w)"
+    r"(?!\s+(?:know|see|understand|get|find|think|we|i|you|allow|let|permit|accept|cascade|offer)\b)"
     r"|(?:never\s*mind|forget(?:\s+about)?)(?=\s+\w)(?!\s+(?:it|that)\b)"
     r"|leave(?=(?:\s+\w+){1,4}\s+alone\b)",
     re.I,
@@ -42,11 +43,13 @@ _CUE: Final = re.compile(
 _CLAUSE: Final = re.compile(r"(?:^|[,.;:!?\n\u2013\u2014(-]\s*|\b(?:but|and|please|just|so)\s)$", re.I)
 _BEHIND: Final = 12
 _STOP: Final = re.compile(
-    r"\s*[,.;:!?\n\u2013\u2014()]|\s-\s|\s+(?:but|just|only|instead|rather|please|and\s+then|and\s+instead|then|because"
+    r"\s*(?:[,;!?\n\u2013\u2014()]|[.:](?=\s|$))|\s-\s|\s+(?:but|just|only|instead|rather|please|and\s+then|and\s+instead|then|because"
     r"|since|so|i|we|you|make|create|give|show|add|build|let|want|need|use|do|tell|delete|remove"
     r"|change|rename|run|query|open|alone)\b",
     re.I,
 )
+_STATE: Final = re.compile(r"no\s+(?:\w+\s+){1,4}(?:in|on|at|for|of|with|over|while|between)\s[^,;!?\n]*", re.I)
+"""A message that is this and nothing else refuses no task: "no empty value in the list" says how a thing shall be."""
 _LEADING: Final = re.compile(
     r"^(?:[\s,.;:!?\u2013\u2014-]|but\b|alone\b|instead\b|rather\b|and\b|just\b(?=\s*$))+", re.I
 )
@@ -87,7 +90,7 @@ def split_negation(message: str) -> tuple[str, tuple[str, ...]]:
 
 def _cues(message: str) -> Iterator[re.Match[str]]:
     """Where a refusal begins; none in a long message, whose "not" belongs to what was pasted."""
-    if len(message) > _LONGEST_MESSAGE:
+    if len(message) > _LONGEST_MESSAGE or _STATE.fullmatch(message.strip()):
         return
     for word in _FIRST_WORD.finditer(message):
         cue = _CUE.match(message, word.start())
