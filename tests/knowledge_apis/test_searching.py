@@ -60,7 +60,7 @@ async def test_how_many_are_meant_decides_between_one_and_all(
 ) -> None:
     """One thing, all of one place, and all of every place are three operations on one kind of thing."""
     described_pods = {
-        "GET /namespaces/{namespace}/pods": "List pods in a namespace",
+        "GET /namespaces/{namespace}/pods": "List pods",
         "GET /namespaces/{namespace}/pods/{name}": "Read a pod",
         "GET /pods": "List pods",
     }
@@ -69,7 +69,7 @@ async def test_how_many_are_meant_decides_between_one_and_all(
     wanted = {
         "show me everything about the pod web-1": "/namespaces/{namespace}/pods/{name}",
         "which pods are there in my namespace": "/namespaces/{namespace}/pods",
-        "pods across all namespaces of the cluster": "/pods",
+        "pods anywhere in the cluster": "/pods",
     }
 
     for query, path in wanted.items():
