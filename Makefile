@@ -36,7 +36,7 @@ fuzz: .venv/.dev
 # The vectors of the built-in packs' lines, which ship with the product; needed after a change of these lines.
 vectors: .venv/.dev
 	$(BIN)/python scripts/ship_vectors.py
-	$(BIN)/python scripts/ship_api_words.py
+	$(BIN)/python -m scripts.ship_api_words
 
 # The lock files: every distribution of every platform by its SHA-256, no index named.
 lock: .venv/.dev

@@ -55,6 +55,27 @@ async def test_the_verb_decides_between_operations_on_one_thing(tracker: ApiServ
         assert f"{first.method} {first.path}" == key, query
 
 
+async def test_how_many_are_meant_decides_between_one_and_all(
+    service: ApiService, caller: Caller, tmp_path: Path
+) -> None:
+    """One thing, all of one place, and all of every place are three operations on one kind of thing."""
+    described_pods = {
+        "GET /namespaces/{namespace}/pods": "List pods",
+        "GET /namespaces/{namespace}/pods/{name}": "Read a pod",
+        "GET /pods": "List pods",
+    }
+    await service.add(caller, "cluster", [str(write(tmp_path / "cluster.json", described(described_pods)))])
+    await service.index_here(caller, "cluster")
+    wanted = {
+        "show me everything about the pod web-1": "/namespaces/{namespace}/pods/{name}",
+        "which pods are there in my namespace": "/namespaces/{namespace}/pods",
+        "pods anywhere in the cluster": "/pods",
+    }
+
+    for query, path in wanted.items():
+        assert (await service.search(caller, query)).endpoints[0].path == path, query
+
+
 async def test_what_finds_a_named_thing_comes_with_what_needs_its_id(tracker: ApiService, caller: Caller) -> None:
     """A film in quotation marks must be found before its images are."""
     found = await tracker.search(caller, 'pictures of the film "Modern Times"')

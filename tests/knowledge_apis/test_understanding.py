@@ -7,7 +7,7 @@ import pytest
 
 from thresher.core import InvalidInput
 from thresher.embedding import Encoder
-from thresher.knowledge.apis import cleaning, concepts, cursors, detecting, shipped, synonyms, verbs
+from thresher.knowledge.apis import cleaning, concepts, cursors, detecting, shipped, synonyms, verbs, wishes
 from thresher.knowledge.apis.heads import Brief, ProviderHead
 
 
@@ -88,6 +88,49 @@ def test_a_description_teaches_its_short_forms() -> None:
     assert synonyms.spelled_out("list HPA and slo", known) == ("horizontal pod autoscaler", "service level objective")
 
 
+def test_a_common_word_is_no_short_form() -> None:
+    """Initials of a name may spell one."""
+    known = synonyms.short_forms([_brief("List", path="/issue-type-scheme"), _brief("List", path="/add-new-disk")])
+
+    assert synonyms.spelled_out("show its disk and the other", known) == ()
+
+
+def test_words_tell_whether_one_thing_many_or_everything_is_meant() -> None:
+    """Beyond one place, and at once, are told apart."""
+    assert detecting.asks_everywhere("pods across the cluster")
+    assert detecting.asks_together("close five tickets at once")
+    assert not detecting.asks_everywhere("a pod of mine")
+    assert not detecting.asks_together("close a ticket")
+
+
+def test_the_signs_of_a_text_are_its_words_pairs_and_ends() -> None:
+    """Equal texts have equal signs, whatever their case; another order has others."""
+    assert wishes.signs("List Pods").tolist() == wishes.signs("list pods").tolist()
+    assert wishes.signs("list pods").tolist() != wishes.signs("pods list").tolist()
+    assert len(wishes.signs("")) == 0
+
+
+def test_a_head_reads_meaning_verbs_and_words_together() -> None:
+    """The wish of a text is what the head gives for its inputs."""
+    chance = np.random.default_rng(7)
+    vector = chance.standard_normal(8).astype(np.float32)
+    head = chance.standard_normal((8 + verbs.ACTIONS + wishes.SIGNS + 1, wishes.OUTPUTS)).astype(np.float32)
+    values = wishes.inputs(vector, "delete all pods") @ head
+
+    wish = wishes.wish_of(vector, "delete all pods", head)
+
+    powers = np.exp(values[: verbs.ACTIONS] - values[: verbs.ACTIONS].max())
+    assert wish.actions == pytest.approx(tuple(powers / powers.sum()), rel=1e-3)
+    assert wish.one == pytest.approx(float(np.clip(values[-1], -3.9, 3.9)), rel=1e-3)
+
+
+def test_requests_are_read_with_how_many_things_they_are_about() -> None:
+    """An action, `item`, `list` or `-`, and the line; comments are left out."""
+    read = shipped.read_requests("# one\nread\tlist\twho is there\ncreate\t-\tmake one\nread\titem\tthis one\n")
+
+    assert [(one.action, one.several) for one in read] == [("read", True), ("create", None), ("read", False)]
+
+
 def test_concepts_are_found_by_their_words_without_vectors() -> None:
     """Several words count as they stand together, also with a word between."""
     some = concepts.read_concepts("# comment\npod log: docker logs, console output\nimage: picture\n")
@@ -118,3 +161,7 @@ async def test_what_ships_is_what_the_encoder_gives(encoder: Encoder) -> None:
     assert known.model == model.id
     (vector,) = await encoder.embed_documents([concepts.CONCEPTS[5].line])
     assert int(np.argmax(known.nearness(vector))) == 5
+    (asked,) = await encoder.embed_queries(["which pods are there"], prefixed=True)
+    wish = known.wish(asked, "which pods are there")
+    assert int(np.argmax(wish.actions)) == verbs.READ
+    assert wish.one < 0

@@ -17,6 +17,12 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _TYPED: Final = re.compile(rf"(?<![\w-])({'|'.join(METHODS)})(?![\w-])")
 _PATH: Final = re.compile(r"(?:(?<=\s)|^)(?:https?://[^\s/]+)?(/[^\s?#,;\"'<>]+)")
 _SEVERAL: Final = re.compile(r"\b(?:all|every|list|which|what|many|each|any)\b", re.I)
+_EVERYWHERE: Final = re.compile(
+    r"\b(?:all|across|every|any|each|whole|entire|everywhere|anywhere|wide|whatever|cluster)\b", re.I
+)
+_TOGETHER: Final = re.compile(
+    r"\b(?:bulk|batch|at once|in one (?:go|call|request)|many|several|multiple|together|mass|all)\b", re.I
+)
 _COMMON: Final = frozenset("api apis rest the of platform cloud service services collection reference public".split())  # noqa: SIM905 - a text is easier to read
 _LEAST_TITLE_WORD: Final = 4
 
@@ -49,6 +55,16 @@ def typed_path(query: str) -> str:
 def asks_for_several(query: str) -> bool:
     """Whether a query asks for a list of things rather than for one."""
     return _SEVERAL.search(query) is not None
+
+
+def asks_everywhere(query: str) -> bool:
+    """Whether a query looks beyond one place: `in all namespaces`."""
+    return _EVERYWHERE.search(query) is not None
+
+
+def asks_together(query: str) -> bool:
+    """Whether a query wants something done to many things at once."""
+    return _TOGETHER.search(query) is not None
 
 
 def said_words(query: str) -> Sequence[str]:

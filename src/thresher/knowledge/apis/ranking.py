@@ -16,7 +16,8 @@ from typing import Final
 
 import numpy as np
 
-from thresher.knowledge.apis.traits import Traits, numbers
+from thresher.knowledge.apis.traits import BULK, STATUS, WATCH, Traits, numbers
+from thresher.knowledge.apis.wishes import Wish
 from thresher.search import Floats, Ids
 
 CANDIDATES: Final = 200
@@ -73,9 +74,11 @@ class Asked:
     Attributes:
         terms: Of its own words.
         concept_terms: Of the concepts that it is about.
-        actions: How much it asks for each action.
+        wish: What it wants done.
         providers: Ids of those that it names.
         several: Whether it asks for a list.
+        everywhere: Whether it looks beyond one place.
+        together: Whether something is to be done to many things at once.
         special: Words that may name a variant.
         path: The path that stands in it; empty without one.
         whole: All of it, which may be the id of an operation.
@@ -83,9 +86,11 @@ class Asked:
 
     terms: frozenset[str]
     concept_terms: frozenset[str]
-    actions: tuple[float, ...]
+    wish: Wish
     providers: frozenset[int] = frozenset()
     several: bool = False
+    everywhere: bool = False
+    together: bool = False
     special: frozenset[str] = frozenset()
     path: str = ""
     whole: str = ""
@@ -146,15 +151,17 @@ class Head:
 FEATURES: Final = (
     "meaning", "words", "concepts_meaning", "concepts_words", "long_words", "action", "action_doubt", "item",
     "item_of_several", "named_provider", "other_provider", "retired", "preview", "older", "special", "title_length",
-    "title_said", "title_whole", "path_said", "last_said", "resource", "provider",
+    "title_said", "title_whole", "path_said", "last_said", "resource", "provider", "one_read", "bulk_together",
+    "status", "watch", "parameters", "depth", "wide", "wide_everywhere",
 )  # fmt: skip
 
 
 WEIGHTS: Final = np.array(
     (
-        0.42, 0.42, 0.58, 0.35, -0.15, 1.51, 0.89, -1.43,
-        -1.68, 0.54, -2.45, -0.27, -0.88, -0.81, -0.52, -0.25,
-        2.27, 1.88, 0.72, 0.17, 0.16, 0.08,
+        0.55, 0.34, 0.42, 0.11, -0.2, 0.59, 0.89, -0.21,
+        -0.79, 0.87, -3.22, -0.93, -2.53, -0.91, 0.33, -0.25,
+        1.14, 0.66, 1.44, 0.1, 0.11, 0.04, 0.94, 1.46,
+        -1.02, -0.89, 0.24, -0.19, -2.19, 4.25,
     ),
     np.float32,
 )  # fmt: skip
@@ -247,7 +254,7 @@ def features_of(asked: Asked, signals: Signals, traits: Traits) -> Floats:
     """
     rows = signals.rows
     said = asked.terms | asked.concept_terms
-    fit = traits.actions[rows] @ np.array(asked.actions, np.float32)
+    fit = traits.actions[rows] @ np.array(asked.wish.actions, np.float32)
     item = traits.item[rows]
     named = np.isin(traits.providers[rows], list(asked.providers))
     base = signals.base
@@ -276,6 +283,14 @@ def features_of(asked: Asked, signals: Signals, traits: Traits) -> Floats:
         np.array([_share(traits.last[row], said) for row in chosen]),
         _support(base, traits.groups[rows]) - spread,
         _support(base, traits.providers[rows]) - spread,
+        item * traits.reads[rows] * np.float32(asked.wish.one),
+        traits.variants[rows][:, BULK] * float(asked.together),
+        traits.variants[rows][:, STATUS],
+        traits.variants[rows][:, WATCH],
+        traits.parameters[rows],
+        traits.depth[rows],
+        traits.wide[rows],
+        traits.wide[rows] * float(asked.everywhere),
     )
     return np.stack([np.asarray(column, np.float32) for column in columns], axis=1)
 

@@ -26,6 +26,7 @@ from thresher.knowledge.apis.ranking import Asked, Ranked, Signals
 from thresher.knowledge.apis.shelf import Located, Shelf
 from thresher.knowledge.apis.synonyms import ShortForms, short_forms, spelled_out
 from thresher.knowledge.apis.traits import Traits, numbers, title, traits_of
+from thresher.knowledge.apis.wishes import Wish
 from thresher.knowledge.apis.wording import first_sentence, plain
 from thresher.search import Filter, Floats, Scoring, SearchIndex
 
@@ -96,12 +97,12 @@ class Understood:
 
     Attributes:
         context: Names of the concepts that it is about, and what its short forms stand for.
-        actions: How much it wants each action done.
+        wish: What it wants done.
         embedding_ms: Time spent on embedding it.
     """
 
     context: str
-    actions: tuple[float, ...]
+    wish: Wish
     embedding_ms: float
 
 
@@ -208,12 +209,11 @@ class Searcher:
         embedded = await self._index.embed_query(text)
         known = shipped.packaged()
         near: Floats | None = None
-        likely: tuple[float, ...] | None = None
+        wish = Wish(verbs.wanted_actions(text))
         if known is not None and embedded.matrix is not None and embedded.model == known.model:
-            near, likely = known.nearness(embedded.matrix[0]), known.actions(embedded.matrix[0])
+            near, wish = known.nearness(embedded.matrix[0]), known.wish(embedded.matrix[0], text)
         names = (*spelled_out(text, forms), *(concept.name for concept in concepts.chosen(text, near)))
-        actions = verbs.blended(verbs.wanted_actions(text), likely)
-        return Understood(", ".join(dict.fromkeys(names)), actions, embedded.milliseconds)
+        return Understood(", ".join(dict.fromkeys(names)), wish, embedded.milliseconds)
 
     async def _reranked(self, text: str, ranked: Ranked, traits: Traits) -> tuple[Ranked, str]:
         rows = numbers(ranked.rows[:PAIRS])
@@ -244,9 +244,11 @@ def asked_of(text: str, understood: Understood, providers: Sequence[int]) -> Ask
     return Asked(
         detecting.distinct_terms(text),
         detecting.distinct_terms(understood.context),
-        understood.actions,
+        understood.wish,
         frozenset(providers),
         detecting.asks_for_several(text),
+        detecting.asks_everywhere(text),
+        detecting.asks_together(text),
         frozenset(detecting.said_words(text)),
         detecting.typed_path(text),
         text.strip(),

@@ -1,8 +1,7 @@
 """What of the understanding of queries is worked out beforehand and ships with the package.
 
-Vectors of all phrases of the concepts, since embedding them takes longer than a search may, and a linear head that
-tells from a query's vector what it wants done, fitted on the lines of `requests.txt`. `scripts/ship_api_words.py`
-writes them.
+Vectors of all phrases of the concepts, since embedding them takes longer than a search may, and the head of `wishes`,
+fitted on the lines of `requests.txt`. `scripts/ship_api_words.py` writes them.
 
 Invariant: they serve the model alone that made them, and the texts that they were made of; else words decide.
 """
@@ -11,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, cast
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.knowledge.apis.concepts import CONCEPTS, Concept
+from thresher.knowledge.apis.wishes import Wish, wish_of
 from thresher.search import Floats
 
 FILE: Final = Path(__file__).with_name("shipped.npz")
@@ -35,7 +36,7 @@ class Shipped:
         model: Whose they are.
         lines: float32 (concepts, dimension).
         phrases: float32 (phrases, dimension), the concepts' in order, each name before the phrases.
-        head: float32 (dimension + 1, actions), the bias last.
+        head: The head of `wishes`.
         concepts: Whose vectors they are.
     """
 
@@ -53,11 +54,14 @@ class Shipped:
         nearest = np.maximum.reduceat(self._phrases @ vector, self._starts)
         return (_PHRASES * nearest + (1 - _PHRASES) * (self._lines @ vector)).astype(np.float32)
 
-    def actions(self, vector: Floats) -> tuple[float, ...]:
-        """How likely a query with this vector wants each action done; they add up to 1."""
-        values = vector @ self._head[:-1] + self._head[-1]
-        powers = np.exp(values - values.max())
-        return tuple(float(power) for power in powers / powers.sum())
+    def wish(self, vector: Floats, text: str) -> Wish:
+        """What a query with this text and vector wants."""
+        return wish_of(vector, text, self._head)
+
+    def first(self, count: int, concepts: Sequence[Concept] = CONCEPTS) -> Shipped:
+        """The same with the first concepts alone."""
+        end = sum(1 + len(concept.phrases) for concept in concepts[:count])
+        return Shipped(self.model, self._lines[:count], self._phrases[:end], self._head, concepts[:count])
 
 
 def texts_of(concepts: Sequence[Concept]) -> tuple[list[str], list[str]]:
@@ -66,10 +70,26 @@ def texts_of(concepts: Sequence[Concept]) -> tuple[list[str], list[str]]:
     return [concept.line for concept in concepts], phrases
 
 
-def read_requests(text: str) -> list[tuple[str, str]]:
-    """Lines of what people ask for: the name of an action, a tab, the request; lines with # are left out."""
-    pairs = [line.split("\t", 1) for line in text.splitlines() if "\t" in line and not line.startswith("#")]
-    return [(name.strip(), request.strip()) for name, request in pairs]
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Something that people ask for.
+
+    Attributes:
+        action: Name of what is to be done.
+        several: Whether it is done to many things or to one; None where that says nothing.
+        text: In their words.
+    """
+
+    action: str
+    several: bool | None
+    text: str
+
+
+def read_requests(text: str) -> list[Request]:
+    """Lines of an action, `item`, `list` or `-`, and the request, with tabs between; lines with # are left out."""
+    rows = [line.split("\t") for line in text.splitlines() if "\t" in line and not line.startswith("#")]
+    meant = {"item": False, "list": True}
+    return [Request(action, meant.get(number), request.strip()) for action, number, request in rows]
 
 
 @lru_cache(maxsize=1)

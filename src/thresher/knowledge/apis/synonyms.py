@@ -23,6 +23,10 @@ _LEAST: Final = 3
 """Letters of a short form that nobody explained."""
 _MOST_MEANINGS: Final = 3
 _MOST_WORDS: Final = 6
+_COMMON: Final = """its was has had are not can may any all and for the who how our out one two new old use few did get
+    set put per via yes say see let add end own off why way day ago last this that with they them what when"""
+_WORDS: Final = frozenset(_COMMON.split())
+"""Words that are no short forms, though initials may spell them: `its` is no Issue Type Scheme."""
 
 
 def short_forms(briefs: Iterable[Brief]) -> ShortForms:
@@ -35,8 +39,9 @@ def short_forms(briefs: Iterable[Brief]) -> ShortForms:
                 found[form.lower()][whole] = None
         for name in {*_NAMES.findall(said), *brief.tags, *map(spaced, literals(brief.path))}:
             words = _WORD.findall(spaced(name).lower())
-            if _LEAST <= len(words) <= _MOST_WORDS:
-                found["".join(word[0] for word in words)][" ".join(words)] = None
+            form = "".join(word[0] for word in words)
+            if _LEAST <= len(words) <= _MOST_WORDS and form not in _WORDS:
+                found[form][" ".join(words)] = None
     return {form: tuple(meanings) for form, meanings in found.items() if len(meanings) <= _MOST_MEANINGS}
 
 

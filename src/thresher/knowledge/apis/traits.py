@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.knowledge.apis.heads import Brief, Operations, ProviderHead, VersionHead
-from thresher.knowledge.apis.paths import ends_in_parameter, literals, spaced
+from thresher.knowledge.apis.paths import ends_in_parameter, literals, parameters, spaced
 from thresher.knowledge.apis.shelf import Located
 from thresher.knowledge.apis.verbs import ACTIONS, actions_of
 from thresher.knowledge.apis.wording import title_of
@@ -30,6 +30,10 @@ _SPECIAL: Final = frozenset(
 """Words of variants of an operation that is there without them, too."""
 _GENERAL: Final = frozenset({"watch", "status"})
 """Segments by which a variant differs from the operation beside it."""
+_BULK: Final = frozenset({"bulk", "batch", "collection"})
+BULK, STATUS, WATCH = range(3)
+_PLACES: Final = frozenset({"namespaces", "organizations", "orgs", "tenants", "workspaces"})
+"""Segments that only say where a thing lies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,11 @@ class Traits:
         providers: int64 (n,), ids of providers.
         actions: float32 (n, actions), how well each does what is wanted.
         item: Whether the path names one thing.
+        reads: Whether it is a GET.
+        wide: Whether the same is there for one place alone, which it reaches beyond.
+        parameters: float32 (n,), how many the path has.
+        depth: float32 (n,), how many literals the path has.
+        variants: float32 (n, 3), whether each is for many at once, for a status alone, or for what changes.
         retired: Whether it should no longer be used.
         preview: Whether it is not stable yet.
         older: Whether a newer version of the same operation is among the rows.
@@ -57,6 +66,11 @@ class Traits:
     providers: Ids
     actions: Floats
     item: Bools
+    reads: Bools
+    wide: Bools
+    parameters: Floats
+    depth: Floats
+    variants: Floats
     retired: Bools
     preview: Bools
     older: Bools
@@ -85,6 +99,9 @@ def traits_of(parts: Iterable[tuple[ProviderHead, VersionHead, Operations]]) -> 
     titles = [title(one.brief) for one in found]
     paths = [one.brief.path for one in found]
     words = [frozenset(terms(" ".join(map(spaced, literals(path))))) for path in paths]
+    special = tuple(
+        frozenset(spaced(f"{name} {path}").lower().split()) & _SPECIAL for name, path in zip(titles, paths, strict=True)
+    )
     return Traits(
         tuple(found),
         np.array([one.brief.id for one in found], np.int64),
@@ -94,6 +111,11 @@ def traits_of(parts: Iterable[tuple[ProviderHead, VersionHead, Operations]]) -> 
             np.float32,
         ).reshape(len(found), ACTIONS),
         np.array([ends_in_parameter(path) for path in paths], np.bool_),
+        np.array([one.brief.method == "GET" for one in found], np.bool_),
+        _wide(found),
+        np.array([len(parameters(path)) for path in paths], np.float32),
+        np.array([len(literals(path)) for path in paths], np.float32),
+        np.array([_variants(path, one) for path, one in zip(paths, special, strict=True)], np.float32).reshape(-1, 3),
         np.array([retired(one.brief) for one in found], np.bool_),
         np.array([_PREVIEW.search(path) is not None for path in paths], np.bool_),
         _older(found),
@@ -101,10 +123,7 @@ def traits_of(parts: Iterable[tuple[ProviderHead, VersionHead, Operations]]) -> 
         tuple(frozenset(terms(name)) for name in titles),
         tuple(words),
         tuple(frozenset(terms(spaced(last))) for path in paths for last in [(literals(path) or ("",))[-1]]),
-        tuple(
-            frozenset(spaced(f"{name} {path}").lower().split()) & _SPECIAL
-            for name, path in zip(titles, paths, strict=True)
-        ),
+        special,
     )
 
 
@@ -131,6 +150,29 @@ def _older(found: Sequence[Located]) -> Bools:
     for key, age in zip(keys, ages, strict=True):
         newest[key] = max(newest.get(key, age), age)
     return np.array([age < newest[key] for key, age in zip(keys, ages, strict=True)], np.bool_)
+
+
+def _variants(path: str, special: frozenset[str]) -> tuple[bool, bool, bool]:
+    segments = literals(path)
+    return bool(special & _BULK), segments[-1:] == ("status",), "watch" in segments[:-1]
+
+
+def _wide(found: Sequence[Located]) -> Bools:
+    """Which operations are there once more for one place alone: `/pods` beside `/namespaces/{namespace}/pods`."""
+    most: dict[tuple[object, ...], int] = {}
+    keys = [
+        (
+            one.provider.id,
+            one.brief.method,
+            tuple(part for part in literals(one.brief.path) if part not in _PLACES),
+            ends_in_parameter(one.brief.path),
+        )
+        for one in found
+    ]
+    counts = [len(parameters(one.brief.path)) for one in found]
+    for key, count in zip(keys, counts, strict=True):
+        most[key] = max(most.get(key, 0), count)
+    return np.array([count < most[key] for key, count in zip(keys, counts, strict=True)], np.bool_)
 
 
 def _age(path: str) -> tuple[int, int, int]:

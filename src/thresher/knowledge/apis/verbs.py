@@ -6,7 +6,7 @@ Invariant: data and look-ups; a word that is no verb of the lists means nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -96,15 +96,6 @@ def wanted_actions(text: str) -> tuple[float, ...]:
         weights[READ] = 1.0
     total = sum(weights) or 1.0
     return tuple(weight / total for weight in weights)
-
-
-def blended(said: Sequence[float], likely: Sequence[float] | None) -> tuple[float, ...]:
-    """What a query wants done, by its verbs and, where it is known, by its meaning; half of each where both speak."""
-    if likely is None:
-        return tuple(said)
-    if not any(said):
-        return tuple(likely)
-    return tuple((one + other) / 2 for one, other in zip(said, likely, strict=True))
 
 
 def _joined(text: str) -> str:

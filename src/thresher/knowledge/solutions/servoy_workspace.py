@@ -55,9 +55,7 @@ SOLUTION_KINDS: Final = {
 }
 """`solutionType` in words; a number that is not here is shown as it is."""
 _MODULES: Final = {2, 512, 2048}
-_BY_HAND: Final = (
-    "Nothing is written to it. Settle the merge, correct it by hand, or take it from version control."
-)
+_BY_HAND: Final = "Nothing is written to it. Settle the merge, correct it by hand, or take it from version control."
 
 
 @dataclass(frozen=True, slots=True)
