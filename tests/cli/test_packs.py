@@ -56,7 +56,7 @@ def test_lint_of_everything_looks_at_what_a_client_here_would_see(
     nearly = [item["pack"] for item in answer["findings"] if item["check"] == "near-duplicate"]
 
     assert code == 1
-    assert answer["packs"] == ["apis", "databases", "documents", "git", "relations", "tools", "valuelists", twice.name]
+    assert answer["packs"] == ["apis", "databases", "documents", "git", "relations", "tools", twice.name, "valuelists"]
     assert errors == [("twice", "duplicate", "examples.txt:1")]
     assert nearly == ["twice"]
 
@@ -90,7 +90,7 @@ def test_packs_are_exported_by_name_by_folder_and_all(alone: Path, capsys: pytes
 
     assert run(["packs", "export", "--skills", "out"]) == 0
     assert run(["packs", "export", "git", "./.claude/skills", "--skills", "more", "--json"]) == 0
-    written = json.loads(capsys.readouterr().out.split("\n", 5)[5])["written"]
+    written = json.loads(capsys.readouterr().out.split("\n", 7)[7])["written"]
     (alone / "out" / "git" / "SKILL.md").write_text("mine")
     refused = run(["packs", "export", "--skills", "out"])
     forced = run(["packs", "export", "--skills", "out", "--force"])
