@@ -42,7 +42,7 @@ from thresher.knowledge.databases import EMBED_TASK, DatabaseService, read_confi
 from thresher.knowledge.documents import TASK, DocumentService
 from thresher.knowledge.intents import IntentService, sources_of
 from thresher.knowledge.solutions import SolutionService, Storage
-from thresher.knowledge.tools import CredentialStore, ToolService, purge_logs
+from thresher.knowledge.tools import CredentialStore, DropIns, ToolService, purge_logs
 from thresher.llm import open_chat
 from thresher.packs import BUILT_IN
 from thresher.search import SearchIndex
@@ -67,6 +67,7 @@ class App:
         asgi: The door to the HTTP faces; their lifespan is already running.
         serve_stream: Serves one MCP session over a pair of byte streams, for a caller; None: the owner of this process.
         workers: The processes that do long work.
+        components: The tools, prompts, resources and servers of the owner's folder.
         assistant: Answers questions without a model, as a client of the gateway.
         indexing: Ends when every server that was known at the start has been listed, or has failed.
     """
@@ -75,6 +76,7 @@ class App:
     asgi: ASGIApp
     serve_stream: Callable[[asyncio.StreamReader, asyncio.StreamWriter, Caller | None], Awaitable[None]]
     workers: Supervisor
+    components: DropIns
     assistant: Assistant
     indexing: asyncio.Task[None]
 
@@ -105,6 +107,8 @@ async def open_app(
         work.begin(_catch_up(services, services.caller))
         work.begin(_connect(services))
         work.begin(_provide(services, services.caller))
+        components = DropIns(services.tools, settings, services.caller)
+        work.begin(components.follow())
         work.begin(services.keys.patrol())
         workers = Supervisor(services.database, settings, TASKS)
         work.begin(workers.run())
@@ -119,7 +123,7 @@ async def open_app(
             await serve_stream_session(gateway, reader, writer, caller)
 
         door = _door(services, http, assistant, work.welcome)
-        yield App(services, door, serve_stream, workers, assistant, indexing)
+        yield App(services, door, serve_stream, workers, components, assistant, indexing)
 
 
 async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:

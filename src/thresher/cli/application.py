@@ -19,6 +19,7 @@ from thresher.cli import (
     asking,
     audit,
     catalogue,
+    components,
     context,
     databases,
     documents,
@@ -67,6 +68,7 @@ approving.register(tools.commands, servers.commands)
 application.add_typer(tools.commands, name="tools")
 application.add_typer(servers.commands, name="servers")
 application.add_typer(packs.commands, name="packs")
+application.add_typer(components.commands, name="components")
 application.add_typer(intents.commands, name="intents")
 application.add_typer(keys.commands, name="keys")
 application.add_typer(jobs.commands, name="jobs")

@@ -123,6 +123,7 @@ def _running(settings: Settings, place: Place) -> Iterator[Check]:
     yield _databases(ask("list_connections"))
     yield _apis(ask("list_api_providers"), settings.workers)
     yield _solutions(ask("list_workspaces"))
+    yield _components()
 
 
 def _measured(measure: Callable[[], dict[str, Any]]) -> Check:
@@ -205,6 +206,20 @@ def _apis(providers: list[dict[str, Any]], workers: int) -> Check:
     operations = sum(one["operations"] for one in providers)
     detail = f"{len(providers)} APIs, {operations:,} operations"
     return Check("apis", "ok", f"{detail}; read in part: {', '.join(sorted(partly))}" if partly else detail)
+
+
+def _components() -> Check:
+    """Modules of the owner's folder that are left out; whoever acts with a key is not told of them."""
+    try:
+        found = ask("list_components")
+    except DaemonFailure as error:
+        return Check("components", "ok", error.message)
+    broken = [f"{file['path']}: {file['problem']}" for file in found["files"] if file["problem"]]
+    broken += [found["problem"]] if found["problem"] else []
+    if broken:
+        fix = "Mend them, then: thresher components refresh."
+        return Check("components", "warning", "; ".join(broken), fix)
+    return Check("components", "ok", f"{len(found['files'])} modules in {found['folder']}")
 
 
 def _solutions(workspaces: list[dict[str, Any]]) -> Check:

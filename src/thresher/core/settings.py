@@ -154,6 +154,10 @@ class Settings(BaseSettings):
     """Folders of packs, packs or rule files, beside those that are found by themselves; used without being approved."""
     admin_tools: bool = False
     """Whether clients may change what is kept here: index repositories of documents, refresh and remove them."""
+    components_dir: Annotated[Path | None, AfterValidator(_absolute_file)] = None
+    """The folder of drop-in components; without it `components` in the data folder."""
+    development: Literal["off", "on"] = "off"
+    """Whether components are loaded again as soon as one of their files changes."""
     home_packs: Literal["on", "off"] = "on"
     """Whether packs in `~/.agents/skills` and `~/.claude/skills` are used."""
     log_text: Literal["off", "on"] = "off"

@@ -25,6 +25,7 @@ from thresher.upstream.parsing import ServerFile, ServerProblem, parse_servers
 from thresher.upstream.peer import Peer, Question
 from thresher.upstream.pool import Upstreams
 from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState
+from thresher.upstream.transport.process import start_child, stop_child
 
 __all__ = [
     "CallOutcome",
@@ -55,6 +56,8 @@ __all__ = [
     "settle_sign_ins",
     "sign_in_state",
     "sign_out",
+    "start_child",
     "statements_in",
+    "stop_child",
     "valid_name",
 ]

@@ -23,6 +23,7 @@ from thresher.daemon.server.apis import api_verbs
 from thresher.daemon.server.approving import approving_verbs
 from thresher.daemon.server.asking import asking_verbs
 from thresher.daemon.server.auditing import auditing_verbs
+from thresher.daemon.server.components import component_verbs
 from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.databases import database_verbs
 from thresher.daemon.server.documents import document_verbs
@@ -83,6 +84,7 @@ def build_verbs(
     mine |= {**measuring_verbs(app, asking), **job_verbs(app, asking), **document_verbs(app, asking)}
     mine |= auditing_verbs(app, verbs.of_tenant, is_owner=is_owner)
     mine |= {**database_verbs(app, asking), **api_verbs(app, asking), **solution_verbs(app, asking)}
+    mine |= component_verbs(app, is_owner=is_owner)
     mine |= {**intent_verbs(app, asking, verbs.of_tenant), **pack_verbs(app, asking, is_owner=is_owner)}
     return mine
 

@@ -2,11 +2,12 @@
 
 Invariant: enabled, approved tools that the caller may see, and no others, are found, described or resolved.
 
-Uses: core, embedding, scanner, search, store, upstream.
+Uses: components, core, embedding, scanner, search, store, upstream.
 """
 
 from thresher.knowledge.tools.components import SCHEME, Component, Components, Offered
 from thresher.knowledge.tools.credentials import CredentialStore
+from thresher.knowledge.tools.dropins import DropInReport, DropIns
 from thresher.knowledge.tools.formatting import compact, definition_text, found_line, line, why_text
 from thresher.knowledge.tools.models import (
     KIND,
@@ -38,6 +39,8 @@ __all__ = [
     "CredentialStore",
     "Definition",
     "Descriptions",
+    "DropInReport",
+    "DropIns",
     "FindResult",
     "FoundTool",
     "HeldTool",
