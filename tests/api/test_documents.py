@@ -91,6 +91,20 @@ async def test_passages_and_pages_come_with_their_places(product: Served) -> Non
     assert page["total_lines"] == LEAVE.count("\n")
 
 
+async def test_a_search_says_what_it_has_searched(product: Served) -> None:
+    """The repositories that it chose, each with the reason; of each, what it is about and whose vectors it has."""
+    chosen = await post(product, "search_documents", query="twelve weeks of leave for parents")
+    asked = await post(product, "search_documents", query="twelve weeks", repository="handbook")
+    shown = (await product.web.get("/v1/repositories/handbook")).json()
+
+    assert [one["name"] for one in chosen["repositories"]] == ["handbook"]
+    assert chosen["repositories"][0]["why"].startswith("fits best")
+    assert (chosen["left_out"], chosen["left_out_count"]) == ([], 0)
+    assert asked["repositories"] == [{"name": "handbook", "why": "asked for", "score": None}]
+    assert shown["description"]
+    assert shown["embedding_model"].startswith("bge-small")
+
+
 async def test_a_guide_is_written_by_hand_and_made_again(product: Served) -> None:
     """Null gives the one of the structure back."""
     written = (await product.web.post("/v1/repositories/handbook/guide", json={"text": "Ours."})).json()

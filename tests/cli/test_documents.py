@@ -53,6 +53,24 @@ def test_a_folder_is_indexed_shown_asked_and_removed(command: Command, handbook:
     assert "thresher index docs NAME SOURCE" in after.out
 
 
+def test_a_search_chooses_the_repository_and_says_which_it_left_out(
+    command: Command, handbook: Path, tmp_path: Path
+) -> None:
+    """Where there are several; the list says what each is about, and the model of its vectors."""
+    (tmp_path / "garden.md").write_text("# Garden\n\nRoses are cut in March, above an outward bud, and never late.\n")
+    command("index", "docs", "garden", str(tmp_path / "garden.md"))
+    found = command("docs", "search", "when are roses cut")
+    listed = command("docs", "list", "--json").json
+    printed = command("docs", "list")
+    command("docs", "remove", "garden")
+
+    assert "searched: garden (fits best" in found.out
+    assert "left out: handbook (" in found.out
+    assert listed[0]["description"].startswith("Roses are cut in March")
+    assert listed[0]["embedding_model"].startswith("bge-small")
+    assert "bge-" in printed.out
+
+
 def test_a_relative_path_is_meant_from_where_one_stands(
     command: Command, handbook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

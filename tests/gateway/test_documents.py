@@ -172,6 +172,25 @@ async def test_passages_and_pages_say_where_they_lie(services: Services, handboo
     assert [one["name"] for one in repositories.structured_content["repositories"]] == ["handbook"]
 
 
+async def test_a_search_chooses_the_repository_and_says_why(services: Services, handbook: Path, tmp_path: Path) -> None:
+    """Which was searched and which left out; a list of them says what each is about, and whose vectors it has."""
+    await index(services, handbook)
+    (tmp_path / "garden.md").write_text("# Garden\n\nRoses are cut in March, above an outward bud, and never late.\n")
+    await services.documents.index_here(services.caller, "garden", origin_of(str(tmp_path / "garden.md")))
+    async with Client(build_gateway(services)) as client:
+        found = await call(client, "search_documents", query="when are roses cut")
+        listed = await call(client, "list_repositories")
+
+    record, first = found.structured_content, listed.structured_content["repositories"][0]
+    assert [one["name"] for one in record["repositories"]] == ["garden"]
+    assert [one["name"] for one in record["left_out"]] == ["handbook"]
+    assert "(searched: garden (fits best" in text(found)
+    assert "Left out: handbook (" in text(found)
+    assert first["description"] == "Roses are cut in March, above an outward bud, and never late."
+    assert first["embedding_model"] == services.encoder.model.id
+    assert "embedding model bge-small" in text(listed)
+
+
 async def test_wrong_names_are_answered_with_near_ones(services: Services, handbook: Path) -> None:
     """Of repositories, documents and sections; a wrong argument says what is right."""
     await index(services, handbook)

@@ -31,6 +31,25 @@ def test_a_chunk_without_vector_is_judged_by_its_words() -> None:
     assert scores[0] < scores[1] < scores[2]
 
 
+def test_a_chunk_without_vector_is_as_near_as_others_of_as_many_words() -> None:
+    """So that what is not embedded yet competes with what is; never nearer than the nearest."""
+    dense, words = floats(0.5, 0.6, 0.7, 0.8, np.nan, np.nan, np.nan), floats(0, 1, 2, 3, 9, 2, 0)
+    scores = ranking.fuse(dense, words)
+
+    assert scores[4] > scores[3] == ranking.fuse(floats(0.8), floats(3.0))[0]
+    assert scores[4] == ranking.fuse(floats(0.8), floats(9.0))[0]
+    assert scores[5] == scores[2]
+    assert scores[6] == scores[0]
+
+
+def test_nearness_alone_must_be_greater_where_nobody_has_named_the_repository() -> None:
+    """Of many repositories something is near to any question."""
+    near, held = floats(ranking.BGE_SMALL.near + ranking.UNASKED / 2), floats(0.0)
+
+    assert not ranking.nothing_fits(near, held)
+    assert ranking.nothing_fits(near, held, unasked=True)
+
+
 def test_neighbours_of_what_fits_come_sooner() -> None:
     """More so under the same heading, and never what must not be chosen."""
     scores = floats(0, 0, 9, 0, 0, 0, -np.inf)

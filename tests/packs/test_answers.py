@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents import Origin, Page, Part, Passage, Passages, Repository, Retrieval
+from thresher.knowledge.documents import Candidate, Origin, Page, Part, Passage, Passages, Repository, Retrieval
+from thresher.knowledge.documents.guides import description_of
 from thresher.packs.answers import (
     ONE_LINE,
     page_text,
@@ -24,7 +25,17 @@ def repository(name: str, guide: str = GUIDE) -> Repository:
     when = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
     origin = Origin("folder", "/srv/handbook")
     return Repository(
-        1, name, None, origin, "4b825dc642cb6eb9a060e54", guide, documents=1200, state="ready", indexed_at=when
+        1,
+        name,
+        None,
+        origin,
+        "4b825dc642cb6eb9a060e54",
+        guide,
+        documents=1200,
+        state="ready",
+        indexed_at=when,
+        description=description_of(guide),
+        embedding_model="bge-small-en-v1.5@2f1a",
     )
 
 
@@ -95,6 +106,22 @@ def test_passages_stand_under_their_places() -> None:
     assert passages_text(Passages((), 0, 0)) == "Nothing fits."
 
 
+def test_the_choice_of_repositories_stands_below_the_passages() -> None:
+    """Of those left out three by name; nothing is said where there was nothing to leave out."""
+    searched = (Candidate("handbook", "fits best", 9.0),)
+    others = tuple(Candidate(f"other-{number}", "fits less", 1.0) for number in range(4))
+    passage = Passage("handbook", PART, "Leave", "Twelve weeks.", 9.0)
+    chosen = Passages((passage,), 3, 10, "12.3", repositories=searched, left_out=others, left_out_count=9)
+    nothing = Passages((), 0, 10, hint="Nothing fits.", left_out=others[:1], left_out_count=1)
+
+    assert passages_text(chosen).endswith(
+        "Twelve weeks.\n\n(searched: handbook (fits best). Left out: other-0 (fits less); other-1 (fits less); "
+        "other-2 (fits less) and 6 more.)\n\nMore: the same call with cursor 12.3"
+    )
+    assert passages_text(nothing) == "Nothing fits.\n\n(searched: none. Left out: other-0 (fits less).)"
+    assert "searched" not in passages_text(Passages((passage,), 3, 10, repositories=searched))
+
+
 def test_a_page_says_where_it_lies_and_how_to_go_on() -> None:
     """The last one has no cursor."""
     assert page_text(Page("x", PART, 1, 40, "9.1"), 96) == (
@@ -115,12 +142,13 @@ def test_a_page_says_less_where_there_is_little_room() -> None:
 
 
 def test_repositories_come_with_their_guides() -> None:
-    """Name, counts, state, version, date."""
+    """Name, counts, state, embedding model, version, date; the guide begins with the description."""
     text = repositories_text([repository("handbook"), repository("specs", "")])
 
     assert text.splitlines()[:3] == [
         "# Repository handbook",
-        "1,200 documents, 0 tokens, ready, version 4b825dc642cb, indexed 2026-03-01 12:30",
+        "1,200 documents, 0 tokens, ready, embedding model bge-small-en-v1.5, version 4b825dc642cb, "
+        "indexed 2026-03-01 12:30",
         "# Handbook",
     ]
     assert "# Repository specs" in text

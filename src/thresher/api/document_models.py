@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from thresher.knowledge.documents import Mode, SearchType
+from thresher.knowledge.documents import MOST_PASSAGES, PASSAGES, Mode, SearchType
 
 Budget = Annotated[int, Field(strict=True, description="Tokens (o200k) of the answer at most.")]
 
@@ -57,9 +57,9 @@ class SearchRequest(_Request):
     """What `search_documents` takes."""
 
     query: str = Field(description="Any words.")
-    repository: str | None = Field(None, description="Only this repository.")
+    repository: str | None = Field(None, description="Only this repository; else those that the query means.")
     search_type: SearchType = "hybrid"
-    limit: int = Field(10, ge=1, le=50, description="Passages at most.")
+    limit: int = Field(PASSAGES, ge=1, le=MOST_PASSAGES, description="Passages at most, of all repositories together.")
     cursor: str | None = Field(None, description="Of the last answer to the same words: the next ones.")
 
 
@@ -88,6 +88,7 @@ class RepositoryResponse(_Record):
     """A repository of documents."""
 
     name: str
+    description: str = Field(description="What it is about, in a line: where its guide begins.")
     owner: str | None = Field(description="The user whose it is; null: everybody's in the tenant.")
     origin: OriginResponse
     version: str = Field(description="Commit, or a digest of the files; empty before the first run.")
@@ -98,6 +99,7 @@ class RepositoryResponse(_Record):
     tokens: int = Field(description="Of all documents.")
     skipped: dict[str, int] = Field(description="Files that were not read, by reason.")
     embedded: int = Field(description="Chunks that are found by meaning too.")
+    embedding_model: str = Field(description="Whose vectors find them; empty where there are none.")
     state: str = Field(description="`waiting`, `indexing`, `ready` or `failed`.")
     problem: str = Field(description="Why it failed, or what is not as it should be.")
     job: int = Field(description="The last job that indexed it: `/v1/jobs/{job}`; 0 without one.")
@@ -179,12 +181,23 @@ class FoundPassage(_Record):
     why: str
 
 
+class CandidateRepository(_Record):
+    """A repository that was searched, or left out."""
+
+    name: str
+    why: str
+    score: float | None = Field(description="How well it fits, as the passages' scores; null: nothing is indexed.")
+
+
 class SearchResponse(_Record):
     """The answer of `search_documents`, best passage first."""
 
     passages: list[FoundPassage]
     token_count: int = Field(description="Of all texts.")
     searched: int = Field(description="Chunks that were looked at.")
+    repositories: list[CandidateRepository] = Field(description="Where the passages are from, best first.")
+    left_out: list[CandidateRepository] = Field(description="Of the other repositories the nearest, best first.")
+    left_out_count: int = Field(description="How many others there are.")
     cursor: str = Field(description="Fetches the next ones; empty at the end.")
     hint: str = Field(description="What to try instead, where nothing fits.")
     search_type: SearchType

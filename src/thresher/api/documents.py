@@ -45,7 +45,7 @@ def documents_router(documents: DocumentService) -> APIRouter:
 
     @router.post("/search_documents")
     async def search_documents(body: SearchRequest, caller: Asking) -> SearchResponse:  # pyright: ignore[reportUnusedFunction] - a route
-        """Ranked passages of one repository, or of all that you see."""
+        """Ranked passages of one repository, or of those that the query means."""
         return SearchResponse.model_validate(await documents.search_documents(caller, **body.model_dump()))
 
     @router.post("/read_document")
@@ -69,7 +69,7 @@ def repositories_router(documents: DocumentService, readiness: Readiness) -> API
 
     @router.get("")
     async def list_repositories(caller: Asking) -> RepositoriesResponse:  # pyright: ignore[reportUnusedFunction] - a route
-        """The repositories that you see, with their guides."""
+        """The repositories that you see, with their descriptions, guides and embedding models."""
         return RepositoriesResponse(repositories=[_response(one) for one in await documents.list_repositories(caller)])
 
     @router.post("", status_code=HTTPStatus.ACCEPTED)

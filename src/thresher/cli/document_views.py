@@ -13,10 +13,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from thresher.core import shortened
+
 Row = Mapping[str, Any]
 
 _STYLES = {"ready": "green", "failed": "red", "indexing": "bold", "waiting": "bold"}
 _SKIPPED_SHOWN = 20
+_DESCRIPTION = 80
 
 
 def repository_list(repositories: Sequence[Row]) -> RenderableType:
@@ -24,12 +27,14 @@ def repository_list(repositories: Sequence[Row]) -> RenderableType:
     if not repositories:
         return Text("No repositories yet. Index one: thresher index docs NAME SOURCE", "bold")
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for heading in ("repository", "state", "documents", "tokens", "version", "indexed", "source"):
+    for heading in ("repository", "state", "documents", "tokens", "model", "version", "indexed", "about"):
         table.add_column(heading, overflow="fold")
     for one in repositories:
         counts = f"{one['documents']:,}", f"{one['tokens']:,}"
-        when = _moment(one["indexed_at"]), Text(_source(one), "dim")
-        table.add_row(Text(one["name"], "bold"), _state(one), *counts, one["version"][:12], *when)
+        model = one["embedding_model"].partition("@")[0]
+        when = _moment(one["indexed_at"]), Text(_seen(shortened(one["description"], _DESCRIPTION)))
+        facts = *counts, Text(model), one["version"][:12], *when
+        table.add_row(Text(one["name"], "bold"), _state(one), *facts)
     return table
 
 
@@ -85,9 +90,21 @@ def passages(answer: Row) -> RenderableType:
         parts.append(Text(_seen(answer["hint"]), "yellow"))
     if answer["degraded"]:
         parts.append(Text(_seen(f"({answer['degraded']})"), "yellow"))
+    if answer["left_out_count"]:
+        parts += _choice(answer)
     if answer["cursor"]:
         parts.append(Text(f"more: --cursor {answer['cursor']}", "dim"))
     return Group(*(parts or [Text("Nothing fits.")]))
+
+
+def _choice(answer: Row) -> list[RenderableType]:
+    """Which repositories were searched, and which were not."""
+    taken, others = (
+        "; ".join(f"{one['name']} ({one['why']})" for one in answer[key]) for key in ("repositories", "left_out")
+    )
+    more = answer["left_out_count"] - len(answer["left_out"])
+    others += f"; and {more:,} more" if more else ""
+    return [Text(_seen(f"searched: {taken or 'none'}"), "dim"), Text(_seen(f"left out: {others}"), "dim")]
 
 
 def page_text(answer: Row) -> RenderableType:
@@ -102,6 +119,7 @@ def _summary(one: Row) -> list[Text]:
     head = Text(one["name"], "bold")
     head.append("  ").append_text(_state(one)).append(_seen(f"  {_source(one)}"), "dim")
     meaning = "" if one["embedded"] >= one["chunks"] else f", {one['embedded']:,} of them by meaning too"
+    meaning += f" (embedding model {one['embedding_model'].partition('@')[0]})" if one["embedding_model"] else ""
     counts = f"{one['documents']:,} documents, {one['chunks']:,} passages{meaning}, {one['tokens']:,} tokens"
     when = f", version {one['version'][:12]} of {_moment(one['indexed_at'])}" if one["indexed_at"] else ""
     parts = [head, Text(_seen(counts + when))]

@@ -72,7 +72,7 @@ def index_docs(
 
 @commands.command("list")
 def list_repositories(as_json: AsJson = False) -> None:
-    """List the repositories: how much is in each, and how it stands."""
+    """List the repositories: what each is about, how much is in it, and how it stands."""
     show(ask("list_repositories"), as_json, repository_list)
 
 
@@ -133,13 +133,13 @@ def retrieve(
 @commands.command("search")
 def search(
     query: Annotated[str, typer.Argument(help="Any words.")],
-    name: Annotated[str | None, typer.Option("--repository", "-r", help="Only this repository.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Passages at most, 1 to 50.")] = None,
+    name: Annotated[str | None, typer.Option("--repository", "-r", help="Only this one.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Passages at most, 1 to 50 (8).")] = None,
     search_type: Search = None,
     cursor: Cursor = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the passages that fit best, of one repository or of all."""
+    """Print the passages that fit best, of one repository or of those that the query means."""
     arguments = {"query": query, "repository": name, "limit": limit, "search_type": search_type, "cursor": cursor}
     show(ask("search_documents", _given(arguments)), as_json, passages)
 

@@ -16,6 +16,8 @@ PAGE_MARK: Final = 96
 """Tokens kept free on a page for the line that says where it lies and how to go on."""
 ONE_LINE: Final = 480
 """Characters of the line that names all repositories."""
+_LEFT_OUT: Final = 3
+"""Repositories left out that a model is told of by name."""
 _LEAST_GUIDE: Final = 24
 _LONGEST_GUIDE: Final = 120
 
@@ -47,9 +49,19 @@ def passages_text(found: Passages) -> str:
         parts.insert(0, f"(limited search: {found.degraded})")
     if found.hint:
         parts.append(found.hint)
+    if found.left_out_count:
+        parts.append(choice_line(found))
     if found.cursor:
         parts.append(f"More: the same call with cursor {found.cursor}")
     return "\n\n".join(parts) or "Nothing fits."
+
+
+def choice_line(found: Passages) -> str:
+    """Which repositories were searched and which left out, each with the reason, in one line."""
+    taken = "; ".join(f"{one.name} ({one.why})" for one in found.repositories) or "none"
+    others = "; ".join(f"{one.name} ({one.why})" for one in found.left_out[:_LEFT_OUT])
+    more = found.left_out_count - min(len(found.left_out), _LEFT_OUT)
+    return f"(searched: {taken}. Left out: {others}{f' and {more:,} more' if more else ''}.)"
 
 
 def page_text(page: Page, room: int) -> str:
@@ -76,6 +88,7 @@ def repositories_text(repositories: Sequence[Repository]) -> str:
 
 def _repository(repository: Repository) -> str:
     facts = [f"{repository.documents:,} documents", f"{repository.tokens:,} tokens", repository.state]
+    facts.append(f"embedding model {repository.embedding_model.partition('@')[0] or 'none yet'}")
     if repository.version:
         facts.append(f"version {repository.version[:12]}")
     if repository.indexed_at is not None:
@@ -92,11 +105,5 @@ def repositories_line(repositories: Sequence[Repository]) -> str | None:
     room = (ONE_LINE - sum(len(name) + 5 for name in names)) // len(names)
     if room < _LEAST_GUIDE:
         return ", ".join(names)
-    leads = (shortened(_lead(repository.guide), min(room, _LONGEST_GUIDE)) for repository in repositories)
+    leads = (shortened(repository.description, min(room, _LONGEST_GUIDE)) for repository in repositories)
     return "; ".join(f"{name} ({lead})" if lead else name for name, lead in zip(names, leads, strict=True))
-
-
-def _lead(guide: str) -> str:
-    """The first line of a guide that is no heading and no mark."""
-    lines = (line.strip().lstrip(">*-|").strip() for line in guide.splitlines() if not line.lstrip().startswith("#"))
-    return next((" ".join(line.split()) for line in lines if any(sign.isalpha() for sign in line)), "")

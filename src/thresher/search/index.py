@@ -24,7 +24,7 @@ from thresher.search.bm25 import score_texts
 from thresher.search.calibration import constants_for
 from thresher.search.copies import Copies
 from thresher.search.documents import FORMAT, checked
-from thresher.search.pending import EntriesOf, Scope, count_embedded, embed_ahead, embed_all, pending
+from thresher.search.pending import EntriesOf, Scope, count_embedded, embed_ahead, embed_all, pending, serving
 from thresher.search.phrases import Embedded
 from thresher.search.planning import Plan, plan_of
 from thresher.search.profiles import profile_of
@@ -134,6 +134,10 @@ class SearchIndex:
         """How many items of a filter have vectors of the running model, and are found by meaning."""
         scope = Scope(tenant, kind, model_id(self._encoder), filter.facets)
         return await count_embedded(self._database, scope)
+
+    async def serving_model(self, tenant: Tenant, kind: str) -> str:
+        """Id of the model whose vectors answer; empty while there are none."""
+        return await serving(self._database, tenant, kind)
 
     async def remove(self, tenant: Tenant, kind: str, ids: Iterable[int]) -> int:
         """Take items out; ids that are not there are passed over. Returns how many there were."""

@@ -82,6 +82,12 @@ async def count_embedded(database: Database, scope: Scope) -> int:
     return int((await run_once(database, scope.tenant, queries.COUNT_EMBEDDED, scope.parameters))[0][0])
 
 
+async def serving(database: Database, tenant: Tenant, kind: str) -> str:
+    """Id of the model whose vectors of a collection answer; empty where the collection has none."""
+    rows = await run_once(database, tenant, queries.HEAD, {"kind": kind})
+    return str(rows[0][0]) if rows else ""
+
+
 async def embed_all(
     database: Database, encoder: Encoder, scope: Scope, entries_of: EntriesOf, progress: Progress | None
 ) -> int:

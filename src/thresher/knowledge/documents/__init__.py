@@ -7,6 +7,7 @@ Uses: core, embedding, jobs, search, store.
 
 from thresher.knowledge.documents.entries import KIND
 from thresher.knowledge.documents.models import (
+    Candidate,
     Document,
     Mode,
     Omitted,
@@ -22,6 +23,7 @@ from thresher.knowledge.documents.models import (
 )
 from thresher.knowledge.documents.retrieving import GUIDE
 from thresher.knowledge.documents.run import Report
+from thresher.knowledge.documents.searching import MOST_PASSAGES, PASSAGES
 from thresher.knowledge.documents.service import DocumentService
 from thresher.knowledge.documents.sources import origin_of
 from thresher.knowledge.documents.task import TASK, IndexTask
@@ -29,7 +31,10 @@ from thresher.knowledge.documents.task import TASK, IndexTask
 __all__ = [
     "GUIDE",
     "KIND",
+    "MOST_PASSAGES",
+    "PASSAGES",
     "TASK",
+    "Candidate",
     "Document",
     "DocumentService",
     "IndexTask",

@@ -187,6 +187,8 @@ class Repository:
         job: The last job that indexed it, or 0.
         indexed_at: When the last run ended well.
         edition: Raised by every change of its documents.
+        description: What it is about: the first line of its guide that says something.
+        embedding_model: Whose vectors find its chunks by meaning; empty where none do.
     """
 
     id: int
@@ -206,6 +208,8 @@ class Repository:
     job: int = 0
     indexed_at: datetime | None = None
     edition: int = 0
+    description: str = ""
+    embedding_model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +347,21 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Candidate:
+    """A repository that a search took, or left out.
+
+    Attributes:
+        name: Its name.
+        why: The reason, in a few words.
+        score: How well it fits the question, on the scale of the passages' scores; None where nothing of it is indexed.
+    """
+
+    name: str
+    why: str
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Passages:
     """The answer of `search_documents`.
 
@@ -350,6 +369,10 @@ class Passages:
         passages: Best first.
         token_count: Of all their texts.
         searched: Chunks that were looked at.
+        repositories: Where the passages are from, or would be: the one that was asked, or those that the question
+            means, best first.
+        left_out: Of the others the nearest, best first.
+        left_out_count: How many others there are.
         cursor: Fetches the next ones; empty at the end.
         hint: What to try instead, where nothing fits.
         search_type: As it was carried out.
@@ -367,6 +390,9 @@ class Passages:
     degraded: str = ""
     timings: Mapping[str, float] = field(default_factory=dict[str, float])
     trace_id: str = ""
+    repositories: tuple[Candidate, ...] = ()
+    left_out: tuple[Candidate, ...] = ()
+    left_out_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,9 @@ BETWEEN: Final = 0.75
 """Part of the way by which a chunk is lifted to the lower of the two around it, where it lies below both."""
 LEAST_WORDS: Final = 0.18
 """Share of the question's words in the best chunk below which nothing fits, where no vector has a say."""
+UNASKED: Final = 0.02
+"""By so much nearer must a chunk be in a repository that nobody has named; see
+docs/decisions/0033-choosing-repositories.md."""
 PAIRS: Final = 40
 """Chunks that the cross-encoder reads."""
 CROSSING: Final = 0.1
@@ -85,9 +88,27 @@ def fuse(dense: Floats | None, lexical: Floats, model: str = "") -> Floats:
     constants = constants_for(model)
     if dense is None or np.isnan(dense).all():
         return (constants.lexical * lexical).astype(np.float32)
-    # A chunk that has no vector yet is taken for as near as the median of the others: its words decide.
-    filled = np.where(np.isnan(dense), np.nanmedian(dense), dense)
-    return (constants.dense * filled + constants.lexical * lexical).astype(np.float32)
+    return (constants.dense * _filled(dense, lexical) + constants.lexical * lexical).astype(np.float32)
+
+
+def _filled(dense: Floats, lexical: Floats) -> Floats:
+    """Nearness of all chunks: one that has no vector yet stands among the others' where its words stand among theirs.
+
+    So a repository that is not embedded yet competes with those that are. Where the others' words have no say, it is
+    taken for as near as the median of them.
+    """
+    missing = np.isnan(dense)
+    if not missing.any():
+        return dense
+    near, words = np.sort(dense[~missing]), np.sort(lexical[~missing])
+    filled = dense.copy()
+    if words[-1] <= 0:
+        filled[missing] = np.median(near)
+        return filled
+    # Of many that share as much, the middle one.
+    below, upto = (np.searchsorted(words, lexical[missing], side) for side in ("left", "right"))
+    filled[missing] = near[np.minimum((below + upto) // 2, len(near) - 1)]
+    return filled
 
 
 def with_context(scores: Floats, context: Floats) -> Floats:
@@ -161,16 +182,17 @@ def best_documents(ids: Column, scores: Floats, limit: int = 5) -> list[int]:
     return names[np.argsort(-values, kind="stable")[:limit]].tolist()
 
 
-def nothing_fits(dense: Floats | None, coverage: Floats, model: str = "") -> bool:
+def nothing_fits(dense: Floats | None, coverage: Floats, model: str = "", *, unasked: bool = False) -> bool:
     """Whether no chunk has anything to do with the question.
 
     Args:
         dense: float32 (n,), as for `fuse`.
         coverage: float32 (n,), 0 to 1, the share of the question's words that a chunk holds, by how rare each is.
         model: Whose vectors they are.
+        unasked: Whether nobody has named the repository: of one among many, something is near to any question.
     """
     constants = constants_for(model)
     best_words = float(coverage.max(initial=0.0))
     if dense is None or np.isnan(dense).all():
         return best_words < LEAST_WORDS
-    return float(np.nanmax(dense)) + constants.words * best_words < constants.near
+    return float(np.nanmax(dense)) + constants.words * best_words < constants.near + UNASKED * unasked

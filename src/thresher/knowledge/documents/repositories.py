@@ -76,7 +76,7 @@ class Repositories:
                 await queries.set_origin(connection, caller.tenant, known, origin)
             return await self._deferred(connection, caller, known) if defer else await _read(connection, caller, known)
 
-        return await run_retrying(self._database, caller.tenant, write)
+        return await self._modelled(caller, await run_retrying(self._database, caller.tenant, write))
 
     async def refresh(self, caller: Caller, name: str) -> Repository:
         """Index a repository again."""
@@ -86,7 +86,7 @@ class Repositories:
             may_index(caller, found.origin, self._settings)
             return await self._deferred(connection, caller, found.id)
 
-        return await run_retrying(self._database, caller.tenant, write)
+        return await self._modelled(caller, await run_retrying(self._database, caller.tenant, write))
 
     async def catch_up(self, caller: Caller) -> list[str]:
         """Index those again that lack vectors of the running model; returns their names."""
@@ -108,18 +108,21 @@ class Repositories:
         found = await self.index(caller, name, origin, defer=False)
         await self.indexing.run(caller.tenant, found.id, report)
         async with self._database.transaction(caller.tenant) as connection:
-            return await _read(connection, caller, found.id)
+            found = await _read(connection, caller, found.id)
+        return await self._modelled(caller, found)
 
     async def listed(self, caller: Caller) -> tuple[Repository, ...]:
         """All that the caller sees; a user's own hides the tenant's of the same name."""
         async with self._database.transaction(caller.tenant) as connection:
             found = {one.name: one for one in await queries.repositories(connection, caller)}
-        return tuple([await self._settled(caller, one) for _, one in sorted(found.items())])
+        model = await self._index.serving_model(caller.tenant, KIND)
+        return tuple([_of_model(await self._settled(caller, one), model) for _, one in sorted(found.items())])
 
     async def get(self, caller: Caller, name: str) -> Repository:
         """One by its name."""
         async with self._database.transaction(caller.tenant) as connection:
-            return await self._settled(caller, await self._seen(connection, caller, name))
+            found = await self._settled(caller, await self._seen(connection, caller, name))
+        return await self._modelled(caller, found)
 
     async def skipped(self, caller: Caller, name: str) -> tuple[Skipped, ...]:
         """Files that the last run did not read."""
@@ -166,7 +169,11 @@ class Repositories:
                 await self.indexing.guide(connection, caller.tenant, found.id)
             return await _read(connection, caller, found.id)
 
-        return await run_retrying(self._database, caller.tenant, write)
+        return await self._modelled(caller, await run_retrying(self._database, caller.tenant, write))
+
+    async def _modelled(self, caller: Caller, found: Repository) -> Repository:
+        """The repository with the model whose vectors it has."""
+        return _of_model(found, await self._index.serving_model(caller.tenant, KIND))
 
     async def _deferred(self, connection: AsyncConnection, caller: Caller, repository: int) -> Repository:
         job = await self._jobs.defer(connection, caller.tenant, TASK, repository, owner=caller.user)
@@ -221,6 +228,10 @@ def checked_name(name: str) -> str:
             hint="Use up to 63 letters, digits, hyphens, dots and underscores, beginning with a letter or digit.",
         )
     return name
+
+
+def _of_model(found: Repository, model: str) -> Repository:
+    return replace(found, embedding_model=model) if found.embedded else found
 
 
 async def _read(connection: AsyncConnection, caller: Caller, repository: int) -> Repository:

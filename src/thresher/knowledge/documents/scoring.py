@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -46,6 +46,8 @@ class Scored:
         scores: float32 (n,), fused.
         fits: Whether anything has to do with the question.
         scoring: As the index gave it.
+        dense: float32 (n,), inner product of each with the question; None where that has no say.
+        coverage: float32 (n,), the share of the question's words that each holds.
     """
 
     heads: Mapping[int, Head]
@@ -54,6 +56,30 @@ class Scored:
     scores: Floats
     fits: bool
     scoring: Scoring
+    dense: Floats | None
+    coverage: Floats
+
+    @property
+    def owners(self) -> Column:
+        """int64 (n,), the repository of each chunk."""
+        holdings = list(self.holdings.values())
+        documents = np.concatenate([np.empty(0, np.int64), *(one.ids for one in holdings)])
+        owners = np.repeat([one.repository for one in holdings], [len(one.ids) for one in holdings])
+        order = np.argsort(documents)
+        return owners[order][np.searchsorted(documents[order], self.ids >> CHUNK_BITS)]
+
+    def among(self, repositories: Collection[int]) -> Scored:
+        """The same of some repositories alone; whether anything fits is what it was for all."""
+        places = np.flatnonzero(np.isin(self.owners, list(repositories)))
+        return replace(
+            self,
+            heads={key: head for key, head in self.heads.items() if key in repositories},
+            holdings={key: one for key, one in self.holdings.items() if key in repositories},
+            ids=self.ids[places],
+            scores=self.scores[places],
+            dense=None if self.dense is None else self.dense[places],
+            coverage=self.coverage[places],
+        )
 
     def document(self, key: int) -> Document:
         """A current document by its key."""
@@ -188,7 +214,7 @@ class Scorer:
             scores = ranking.with_context(scores, ranking.fuse(context.dense, context.lexical, scoring.model))
         coverage = scoring.coverage if places is None else scoring.coverage[places]
         fits = bool(len(ids)) and not ranking.nothing_fits(own.dense, coverage, scoring.model)
-        return Scored({head.id: head for head in heads}, holdings, ids, scores, fits, scoring)
+        return Scored({head.id: head for head in heads}, holdings, ids, scores, fits, scoring, own.dense, coverage)
 
 
 NOTHING: Final = Scored(
@@ -200,6 +226,8 @@ NOTHING: Final = Scored(
     scoring=Scoring(
         np.empty(0, np.int64), None, np.empty(0, np.float32), np.empty(0, np.float32), np.empty(0, np.int8)
     ),
+    dense=None,
+    coverage=np.empty(0, np.float32),
 )
 """What there is to say where there is no repository."""
 

@@ -1,6 +1,7 @@
-"""Answers `search_documents`: ranked passages over one repository, or over all.
+"""Answers `search_documents`: ranked passages of the repository that is asked, or of those that the question means.
 
-Invariant: a passage is a chunk, verbatim; scores of one answer and of those that its cursor fetches are comparable.
+Invariant: a passage is a chunk, verbatim; scores of one answer and of those that its cursor fetches are comparable,
+whichever repositories they are from, since all are scored at once.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ import hashlib
 import logging
 import re
 import time
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from thresher.core import Caller, InvalidInput, Said, event, traced
+from thresher.knowledge.documents import choosing
+from thresher.knowledge.documents.choosing import Choice
 from thresher.knowledge.documents.layout import Layout
 from thresher.knowledge.documents.models import Document, Part, Passage, Passages, key_of
 from thresher.knowledge.documents.question import Question
@@ -21,6 +25,8 @@ from thresher.knowledge.documents.scoring import Scored, Scorer
 from thresher.knowledge.documents.shelf import Shelf
 
 _logger = logging.getLogger("thresher.knowledge")
+PASSAGES: Final = 8
+"""Of all repositories together, unless the caller wants more."""
 MOST_PASSAGES: Final = 50
 _DEEPEST: Final = 10_000
 _CURSOR: Final = re.compile(r"([0-9a-f]{8})\.([0-9]{1,6})")
@@ -53,8 +59,10 @@ class Searcher:
         with traced() as trace:
             words = question.words(repository or "")
             first = _offset(question.cursor, words)
-            scored = await self._scorer.score(caller, repository, question)
-            places = scored.best(first + limit + 1) if scored.fits else np.empty(0, np.int64)
+            whole = await self._scorer.score(caller, repository, question)
+            choice = choosing.asked_for(whole) if repository else choosing.choose(question.query, whole)
+            scored = whole.among(choice.keys)
+            places = scored.best(first + limit + 1) if choice.fits else np.empty(0, np.int64)
             if scored.scoring.search_type == "text":
                 places = places[scored.scores[places] > 0]  # the others share no word with the question
             taken = places[first : first + limit]
@@ -63,9 +71,12 @@ class Searcher:
             answer = Passages(
                 passages=passages,
                 token_count=sum(passage.part.tokens for passage in passages),
-                searched=len(scored.ids),
+                searched=len(whole.ids),
+                repositories=choice.searched,
+                left_out=choice.left_out,
+                left_out_count=choice.left_out_count,
                 cursor=f"{_digest(words)}.{first + limit}" if more else "",
-                hint="" if passages else _advice(repository, scored),
+                hint="" if passages else _advice(repository, whole, choice),
                 search_type=scored.scoring.search_type,
                 degraded=scored.scoring.degraded,
                 timings={
@@ -129,13 +140,20 @@ def _digest(words: tuple[str, ...]) -> str:
     return hashlib.sha256("\x1f".join(words).encode("utf-8", "replace")).hexdigest()[:8]
 
 
-def _advice(repository: str | None, scored: Scored) -> str:
+def _advice(repository: str | None, scored: Scored, choice: Choice) -> str:
     if not scored.heads:
         return "No repository is indexed yet."
-    if not any(head.documents for head in scored.heads.values()):
-        return "Nothing is indexed yet; list_repositories says how far it is."
-    where = f"'{repository}'" if repository else "any repository"
+    named = choice.named or tuple(scored.heads.values())
+    if not any(head.documents for head in named):
+        whose = f" of {_listed([head.name for head in choice.named])}" if choice.named else ""
+        return f"Nothing{whose} is indexed yet; list_repositories says how far it is."
+    names = [repository] if repository else [head.name for head in choice.named]
+    where = _listed(names) if names else "any repository"
     return f"Nothing in {where} fits. Try other words; list_repositories says what is in which repository."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
 
 
 def _report(caller: Caller, repository: str | None, question: Question, answer: Passages) -> None:
@@ -146,6 +164,8 @@ def _report(caller: Caller, repository: str | None, question: Question, answer: 
         user=caller.user,
         query=Said(question.query),
         repository=repository or "",
+        repositories=[one.name for one in answer.repositories],
+        left_out=answer.left_out_count,
         passages=len(answer.passages),
         searched=answer.searched,
         search_type=answer.search_type,

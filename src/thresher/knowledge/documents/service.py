@@ -18,7 +18,7 @@ from thresher.knowledge.documents.question import ask
 from thresher.knowledge.documents.repositories import Repositories
 from thresher.knowledge.documents.retrieving import Retriever
 from thresher.knowledge.documents.scoring import Scorer
-from thresher.knowledge.documents.searching import Searcher
+from thresher.knowledge.documents.searching import PASSAGES, Searcher
 from thresher.knowledge.documents.shelf import Shelf
 from thresher.llm import Chat
 from thresher.search import SearchIndex
@@ -210,17 +210,19 @@ class DocumentService:
         repository: str | None = None,
         *,
         search_type: str = "hybrid",
-        limit: int = 10,
+        limit: int = PASSAGES,
         cursor: str | None = None,
     ) -> Passages:
-        """Ranked passages of one repository, or of all.
+        """Ranked passages of one repository, or of those that the query means.
+
+        All repositories are scored together; which of them are searched, and why, stands in the answer.
 
         Args:
             caller: Who asks.
             query: Any words.
-            repository: Name of the only one that is asked.
+            repository: Name of the only one that is asked; else they are chosen.
             search_type: `hybrid`, `text` or `semantic`.
-            limit: Passages at most, 1 to 50.
+            limit: Passages at most, 1 to 50, of all repositories together.
             cursor: Of an answer to the same words: the next ones.
 
         Raises:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from thresher.context import Situation
 from thresher.core import plain
-from thresher.knowledge.documents import Repository, origin_of
+from thresher.knowledge.documents import MOST_PASSAGES, PASSAGES, Repository, origin_of
 from thresher.packs import current
 from thresher.packs.answers import (
     PAGE_MARK,
@@ -85,12 +85,12 @@ async def retrieve_document(
 @tool(annotations=_READS)
 async def search_documents(
     query: str,
-    repository: Annotated[str, Field(description="All unless given")] = "",
+    repository: Annotated[str, Field(description="Else those that the query means")] = "",
     search_type: Search = "hybrid",
-    limit: Annotated[int, Field(ge=1, le=50)] = 10,
+    limit: Annotated[int, Field(ge=1, le=MOST_PASSAGES, description="Of all together")] = PASSAGES,
     cursor: Cursor = "",
 ) -> ToolResult:
-    """Ranked passages of one or all document repositories, each with its place."""
+    """Ranked passages, each with its place, of one document repository or of those that it chooses, and says why."""
     request = current()
     found = await request.services.documents.search_documents(
         request.caller,
@@ -128,7 +128,7 @@ async def read_document(
 
 @tool(annotations=_READS)
 async def list_repositories() -> ToolResult:
-    """The document repositories, each with a guide to what is in it, counts, version and date."""
+    """The document repositories: name, description, guide to what is in it, counts, embedding model, version, date."""
     request = current()
     found = await request.services.documents.list_repositories(request.caller)
     return _result({"repositories": found}, repositories_text(found))

@@ -15,6 +15,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import Caller, Tenant
+from thresher.knowledge.documents.guides import description_of
 from thresher.knowledge.documents.models import Origin, Repository
 from thresher.store import Database
 from thresher.store.tables import document, repository
@@ -23,7 +24,7 @@ REMOVING: Final = "removing"
 """The state of a repository whose documents are being taken out of the index."""
 
 _HEADS: Final = b"""
-    select id, owner, name, edition, state, documents, chunks, embedded from repository
+    select id, owner, name, edition, state, documents, chunks, embedded, left(guide, 1000) from repository
     where tenant_id = %(tenant)s and (owner is null or owner = %(user)s::text) and state <> 'removing'
     order by owner nulls first, id"""
 
@@ -46,6 +47,8 @@ class Head:
     documents: int
     chunks: int
     embedded: int
+    lead: str
+    """Where its guide begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,4 +218,5 @@ def _repository(row: Any) -> Repository:
         job=row.job,
         indexed_at=row.indexed_at,
         edition=row.edition,
+        description=description_of(row.guide),
     )
