@@ -49,6 +49,7 @@ def test_names_of_letters_digits_underscores_and_dollars_are_legal(name: str) ->
         ("foundset", "Servoy"),
         ("DatabaseManager", "Servoy"),
         ("CON", "Windows"),
+        ("conin$", "Windows"),
         ("lpt1", "Windows"),
     ],
     ids=str,

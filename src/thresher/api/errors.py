@@ -103,13 +103,18 @@ def problem(
             type=f"urn:thresher:problem:{code}",
             title=title,
             status=status,
-            detail=detail,
-            hint=hint,
+            detail=_sayable(detail),
+            hint=_sayable(hint),
             trace_id=trace,
             errors=list(errors) or None,
         )
         content = body.model_dump(exclude_none=True)
     return JSONResponse(content, status, {**_HEADERS.get(status, {}), **(headers or {})}, MEDIA_TYPE)
+
+
+def _sayable(text: str) -> str:
+    """A text as JSON can hold it: half of a character, which a body may have said, becomes its number."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def refused(error: ThresherError) -> JSONResponse:

@@ -7,9 +7,10 @@ is null, is not said: left as it is, or the default.
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from thresher.servoy import Encapsulation, JoinType, Operator, ValueType
 
@@ -25,6 +26,18 @@ Columns = Annotated[str | list[str], Field(description="One column, or several i
 
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole(cls, given: Any) -> Any:
+        """Refuse halves of characters, which JSON can say and no file, name or answer can hold."""
+        try:
+            json.dumps(given, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError("half of a character that is written as two stands in it") from None
+        except (TypeError, ValueError, RecursionError):  # no JSON: the fields say what is wrong
+            pass
+        return given
 
 
 class _Record(BaseModel):

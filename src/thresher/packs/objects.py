@@ -1,13 +1,14 @@
 """Writes answers of the solutions kind for a model, so that it reads names, comments and scripts as data.
 
 Each line of ours begins with a mark that stands nowhere in the answer; what stands in a workspace is JSON on one line,
-or, as a diff, stands between two lines of ours.
+or, as a diff, stands between two lines of ours. So are notes: they name modules, columns and files.
 
 Invariant: pure; what a text leaves out is in the record, and is said.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Final
@@ -31,6 +32,7 @@ from thresher.packs.rows import told
 from thresher.servoy import Relation, RelationItem, ValueList
 
 NO_WORKSPACE: Final = "There is no workspace yet. A person adds one: thresher solutions add PATH"
+_NAME: Final = re.compile(r"[\w$.-]{1,100}")
 _DIFF_LINES: Final = 120
 """Of a diff in a text; the record has all that the change keeps of it."""
 _SHOWN: Final = 20
@@ -41,13 +43,13 @@ def relation_text(answer: RelationAnswer) -> str:
     """The relation, where it stands, how its columns were found, and what was written."""
     lines = [told(_relation(answer.relation)), told(_place(answer.place, answer.project))]
     lines += [told({"columns_because": answer.reason, "evidence": answer.evidence})] if answer.reason else []
-    return _changed(f"relation {_line(answer.relation.name)}", lines, answer.change, answer.notes)
+    return _changed(f"relation{_titled(answer.relation.name)}", lines, answer.change, answer.notes)
 
 
 def value_list_text(answer: ValueListAnswer) -> str:
     """The value list, where it stands, and what was written."""
     lines = [told(_value_list(answer.value_list)), told(_place(answer.place, answer.project))]
-    return _changed(f"value list {_line(answer.value_list.name)}", lines, answer.change, answer.notes)
+    return _changed(f"value list{_titled(answer.value_list.name)}", lines, answer.change, answer.notes)
 
 
 def deleted_text(answer: Deleted) -> str:
@@ -62,8 +64,9 @@ def change_text(change: Change) -> str:
 
 def listing_text(listing: Listing) -> str:
     """One line an object, then the files that cannot be read."""
-    where = {"current": listing.active, "modules": f"{listing.active} and its modules", "all": listing.workspace}
-    title = f"{len(listing.objects)} of {listing.total} {listing.kind}s in {_line(where[listing.scope])}"
+    active = _titled(listing.active) or " the active solution"
+    where = {"current": active, "modules": f"{active} and its modules", "all": f" {listing.workspace}"}
+    title = f"{len(listing.objects)} of {listing.total} {listing.kind}s in{where[listing.scope]}"
     lines = [
         told({"name": one.name, "solution": one.project, "file": one.path, "about": one.summary})
         for one in listing.objects
@@ -79,7 +82,8 @@ def context_text(context: SolutionContext) -> str:
     about = {"workspace": context.workspace, "active": context.active, "because": context.source}
     about |= {"modules": context.modules, "workspaces": context.workspaces}
     title = "no active solution: choose one with set_solution_context" if context.active is None else "solution context"
-    return _block(title, [told(_given(about)), *(told(_project(one)) for one in context.projects)], context.notes)
+    notes = [told({"note": one}) for one in context.notes]
+    return _block(title, [told(_given(about)), *(told(_project(one)) for one in context.projects), *notes])
 
 
 def workspace_text(info: WorkspaceInfo) -> str:
@@ -105,11 +109,12 @@ def _changed(what: str, lines: Iterable[str], change: Change, notes: Iterable[st
     rewritten = [told({"rewritten": _reference(one)}) for one in change.rewritten[:_SHOWN]]
     left = [told({"still_says_the_old": _reference(one)}) for one in change.left[:_SHOWN]]
     diff = change.diff.rstrip("\n").split("\n") if change.diff else []
-    body = [*lines, *rewritten, *left, *diff[:_DIFF_LINES]]
+    noted = [told({"note": note}) for note in notes]
+    body = [*lines, *noted, *rewritten, *left, *diff[:_DIFF_LINES]]
     after = [*_more(len(change.rewritten), "rewritten places"), *_more(len(change.left), "places with the old name")]
     after += _more(len(diff), "lines of the diff", _DIFF_LINES)
     after += [f"to undo it: undo_solution_change with change_id {change.id}"] if change.id else []
-    return _block(title, body, [*after, *notes])
+    return _block(title, body, after)
 
 
 def _block(title: str, lines: Iterable[str], notes: Iterable[str] = ()) -> str:
@@ -179,6 +184,11 @@ def _more(count: int, things: str, shown: int = _SHOWN) -> list[str]:
 
 def _given(about: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in about.items() if value not in (None, "", [], ())}
+
+
+def _titled(name: str) -> str:
+    """A name in a line of ours, where it is one; what a file says instead is data, and stands in the lines below."""
+    return f" {name}" if _NAME.fullmatch(name) else ""
 
 
 def _line(text: str) -> str:

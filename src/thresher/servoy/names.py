@@ -29,7 +29,7 @@ _SERVOY: Final = """
     currentrecordindex databasemanager datasources elements eventtypes form forms foundset globals history
     jsunit length menus model plugins recordindex scopes security solutionmodel utils
 """
-_WINDOWS: Final = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")
+_WINDOWS: Final = re.compile(r"con|conin\$|conout\$|prn|aux|nul|com[0-9]|lpt[0-9]")
 _KINDS: Final[dict[str, DataSourceKind]] = {"db": "db", "mem": "mem", "view": "view", "menu": "menu"}
 _PREFIX: Final = re.compile(rf"({'|'.join(_KINDS)}):")
 

@@ -5,6 +5,7 @@ Invariant: a number that means nothing here raises BrokenFile with its line; it 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar
 
@@ -23,6 +24,8 @@ VALUE_TYPE_WORDS: Final[Mapping[int, ValueType]] = {number: word for word, numbe
 OR_NULL: Final = 0x100
 IGNORE_CASE: Final = 0x200
 REMOVE_WHEN_NULL: Final = 0x1000
+_UNSPEAKABLE: Final = re.compile("[\x00\ud800-\udfff]")
+"""What files can say by escapes, and no answer and no database can hold."""
 _MODIFIERS: Final = OR_NULL | IGNORE_CASE | REMOVE_WHEN_NULL
 
 
@@ -65,6 +68,8 @@ class Properties:
             return ""
         if not isinstance(value, str) or (needed and not value):
             raise self.broken(f"{name} must be a text.", name)
+        if _UNSPEAKABLE.search(value):
+            raise self.broken(f"{name} holds a NUL character, or half of one that is written as two.", name)
         return value
 
     def truth(self, name: str, *, default: bool = False) -> bool:

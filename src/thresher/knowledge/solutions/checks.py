@@ -30,7 +30,7 @@ _UUID: Final = 4
 _SORT: Final = re.compile(r"\s*([^\s,]+)(?:\s+(asc|desc))?\s*", re.I)
 _NAMED: Final = 30
 LITERAL: Final = "LITERAL:"
-_SCOPES: Final = ("scopes.", "globals.")
+SCOPES: Final = ("scopes.", "globals.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def type_of(column: ColumnFacts) -> ColumnType:
 
 def is_column(primary: str) -> bool:
     """Whether the left side of an item is a column or a calculation, and no literal or variable."""
-    return not primary.startswith((LITERAL, *_SCOPES))
+    return not primary.startswith((LITERAL, *SCOPES))
 
 
 def types_note(primary: Source, foreign: Source, item: RelationItem) -> str:

@@ -13,9 +13,9 @@ import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import Final, get_args
 
-from thresher.core import Caller, InvalidInput, NotFound
+from thresher.core import Caller, InvalidInput, NotFound, shortened
 from thresher.knowledge.solutions import queries
 from thresher.knowledge.solutions.desk import Desk
 from thresher.knowledge.solutions.models import ObjectKind, Project, SolutionContext
@@ -23,6 +23,10 @@ from thresher.knowledge.solutions.queries import Choice, Known
 from thresher.knowledge.solutions.workspace import Workspace
 from thresher.knowledge.solutions.workspaces import Workspaces, unknown
 from thresher.store import Database, run_retrying
+
+_MISSING: Final = 10
+_LONGEST: Final = 100
+"""Modules that a note names, and characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +228,12 @@ def _shown(place: Place, known: Known, workspace: Workspace) -> SolutionContext:
     )
 
 
+def _first(names: Sequence[str]) -> str:
+    """Names that a file says, which may be any number of any texts."""
+    more = f" and {len(names) - _MISSING} more" if len(names) > _MISSING else ""
+    return ", ".join(shortened(name, _LONGEST) for name in names[:_MISSING]) + more
+
+
 def _notes(desk: Desk, projects: Sequence[Project], modules: Sequence[str]) -> list[str]:
     """What must be known where one works: no solution is active, modules are missing, files cannot be read."""
     broken = list(desk.workspace.problems())
@@ -231,9 +241,7 @@ def _notes(desk: Desk, projects: Sequence[Project], modules: Sequence[str]) -> l
     if desk.active is not None:
         used = {desk.active, *modules}
         missing = [one for one in projects if one.name in used and one.missing]
-        notes = [
-            f"'{one.name}' uses modules that are not in the workspace: {', '.join(one.missing)}." for one in missing
-        ]
+        notes = [f"'{one.name}' uses modules that are not in the workspace: {_first(one.missing)}." for one in missing]
         for kind in get_args(ObjectKind):
             broken += desk.workspace.objects(kind, tuple(used))[1]
     notes += [f"{file.path} cannot be read: {file.message}" for file in broken[:5]]

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from thresher.core import InvalidInput, NotFound, Unconfirmed, did_you_mean, nearest
+from thresher.core import Conflict, InvalidInput, NotFound, Unconfirmed, did_you_mean, nearest
 from thresher.knowledge.solutions.checks import Tables
 from thresher.knowledge.solutions.models import ObjectKind, Reference, Scope
 from thresher.knowledge.solutions.workspace import Stored, Workspace
+
+_MOST_FILES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +176,17 @@ class Desk:
 
         Raises:
             InvalidInput: Several on the same tier have it.
+            Conflict: Several files of one solution say that they are it.
             NotFound: There is no such solution.
             BrokenFile: The file of this name cannot be read.
         """
         for tier in self._tiers(solution, near=near):
             found = self.workspace.find(kind, name, tier) if tier else ()
+            if len({one.project for one in found}) < len(found):
+                raise Conflict(
+                    f"Several files hold a {kind} '{name}': {', '.join(one.path for one in found[:_MOST_FILES])}.",
+                    hint="Nothing is done to any of them. Remove the one that is wrong, or correct the name in it.",
+                )
             if len(found) > 1:
                 raise InvalidInput(
                     f"Several solutions have a {kind} '{name}': {_listed([one.project for one in found])}.",

@@ -21,6 +21,7 @@ Stamp: TypeAlias = "tuple[int, int, int, int]"
 """Time of the last change of its content, of its entry, size, and number of a file: another one is another content."""
 SETTLED_NANOSECONDS: Final = 2_000_000_000
 """A file that changed less than this before it was read may change again within one tick of its file system's clock."""
+_UNSPEAKABLE: Final = "Its name has characters that cannot be shown, or is not UTF-8; it is left alone."
 _OUTSIDE: Final = "A symbolic link that leads out of the workspace, or nowhere; it is not followed."
 
 
@@ -118,8 +119,10 @@ class Files:
             return [], []
         except OSError as error:
             return [], [Broken(path or ".", f"The folder cannot be read: {error.strerror}.")]
+        broken = [Broken(readable(name), _UNSPEAKABLE) for name, _ in named if not name.isprintable()]
+        named = [(name, entry) for name, entry in named if name.isprintable()]
         outside = {name for name, entry in named if entry.is_symlink() and not self._inside(Path(entry.path))}
-        broken = [Broken(name, _OUTSIDE) for name in sorted(outside)]
+        broken += [Broken(name, _OUTSIDE) for name in sorted(outside)]
         return [(name, entry) for name, entry in named if name not in outside], broken
 
     def _inside(self, file: Path) -> bool:
@@ -183,6 +186,11 @@ def named(path: str, error: BrokenFile) -> BrokenFile:
     """The same error with the name of its file."""
     place = f"{path}:{error.line}:{error.column}" if error.line else path
     return BrokenFile(f"{place}: {error.message}", hint=error.hint, line=error.line, column=error.column)
+
+
+def readable(path: str) -> str:
+    """A path as an answer can hold it: what cannot be shown, such as bytes that are no UTF-8, becomes its number."""
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in path)
 
 
 def _stamp(found: os.stat_result) -> Stamp:

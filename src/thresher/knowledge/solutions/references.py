@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from thresher.core import BrokenFile, shortened
-from thresher.knowledge.solutions.files import Files, Found
+from thresher.knowledge.solutions.files import Files, Found, readable
 from thresher.knowledge.solutions.mentions import Mention, relation_mentions, value_list_mentions
 from thresher.knowledge.solutions.models import ObjectKind, Reference, ReferenceKind
 from thresher.knowledge.solutions.places import location
@@ -119,6 +119,9 @@ class References:
         if source.path == target.stored.path:
             return
         meant = target.meant.get(source.project)
+        if not source.path.isprintable():
+            yield self._reference(source, 1, "was not read: its name cannot be shown", certain=False)
+            return
         try:
             if source.path.endswith(".js"):
                 for word in target.words(source.script) if meant is not None else ():
@@ -144,7 +147,7 @@ class References:
         return Reference(
             kind=kind,
             project=source.project,
-            place=location(self._root, source.path, line),
+            place=location(self._root, readable(source.path), line),
             text=shortened(text.strip(), _LONGEST_TEXT),
             certain=certain,
             rewritable=certain and not by_uuid and kind != "script",

@@ -6,12 +6,13 @@ an update does not name stays as it is, right or wrong.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, Final, get_args
 
-from thresher.core import Conflict, InvalidInput, did_you_mean, nearest
-from thresher.knowledge.solutions.checks import LITERAL, Source, Tables, is_column, sort_order, types_note
+from thresher.core import Conflict, InvalidInput, did_you_mean, nearest, shortened
+from thresher.knowledge.solutions.checks import LITERAL, SCOPES, Source, Tables, is_column, sort_order, types_note
 from thresher.knowledge.solutions.desk import Desk
 from thresher.knowledge.solutions.editing import Asked, Edited, Editing
 from thresher.knowledge.solutions.wishes import RelationChanges, RelationWish, said
@@ -22,6 +23,9 @@ _OFFERED: Final = tuple(one for one in get_args(Operator) if one != "not in")
 """`not in` can be read from files; no editor offers it for relations."""
 _CASELESS: Final = ("=", "!=", "like", "not like")
 _MOST_ITEMS: Final = 50
+_SAID: Final = 300
+"""Characters of a value that an error says: comments are as long as somebody wrote them."""
+_VARIABLE: Final = re.compile(r"(?:scopes\.[\w$]+|globals)\.[\w$]+")
 _SOURCES: Final = ("primary_datasource", "foreign_datasource")
 
 
@@ -305,6 +309,12 @@ def _item(item: RelationItem, primary: Source, foreign: Source) -> RelationItem:
     left, right = item.primary.strip(), item.foreign.strip()
     if not left or not right:
         raise InvalidInput("A pair of columns lacks a side.", hint="Say primary and foreign of each.")
+    if left.startswith(LITERAL):
+        left = item.primary.lstrip()  # blanks at the end are part of the value
+    elif left.startswith(SCOPES) and not _VARIABLE.fullmatch(left):
+        raise InvalidInput(f"{left[:80]!r} is no variable.", hint="Write scopes.NAME.variable or globals.variable.")
+    elif not (left.isprintable() and right.isprintable()):
+        raise InvalidInput(f"{left[:80]!r} or {right[:80]!r} is no name of a column.", hint="Say the name alone.")
     if item.operator not in _OFFERED:
         near = did_you_mean(nearest(item.operator[:40], _OFFERED))
         raise InvalidInput(
@@ -336,7 +346,7 @@ def _modifiers(item: RelationItem) -> str:
 
 
 def _said(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"'{value}'"
+    return str(value).lower() if isinstance(value, bool) else f"'{shortened(str(value), _SAID)}'"
 
 
 def _or(words: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
-from thresher.core import BrokenFile, Conflict, NotFound, did_you_mean, nearest
+from thresher.core import BrokenFile, Conflict, InvalidInput, NotFound, did_you_mean, nearest
 from thresher.knowledge.solutions.files import Files, Found, Kept, named
 from thresher.knowledge.solutions.models import Broken, ObjectKind, Project, Reference
 from thresher.knowledge.solutions.references import References, beside, files_to_rewrite, with_name
@@ -217,12 +217,14 @@ class ServoyWorkspace:
         path = f"{project}/{_OBJECTS[kind].folder}/{record.name}{_OBJECTS[kind].ending}"
         self._check_free(path)
         value = relation_value(record) if isinstance(record, Relation) else value_list_value(record, dialect)
-        return FileChange(path, None, new_document(value, dialect))
+        return FileChange(path, None, _read_again(kind, record, new_document(value, dialect)))
 
     def changed(self, stored: Stored, record: Relation | ValueList) -> FileChange:
         """The file of an object that became another record of the same name; other lines stay as they are."""
         document = read_document(stored.data)
-        return FileChange(stored.path, stored.data, with_changes(document, changes_of(document, record)))
+        data = with_changes(document, changes_of(document, record))
+        kind: ObjectKind = "relation" if isinstance(record, Relation) else "value list"
+        return FileChange(stored.path, stored.data, _read_again(kind, record, data))
 
     def renamed(self, stored: Stored, name: str, references: Sequence[Reference]) -> Sequence[FileChange]:
         """The file under its new name, and every file whose rewritable references say it now.
@@ -341,6 +343,20 @@ _COUNTED: Final = (("relations", ".rel"), ("valuelists", ".val"), ("forms", ".fr
 def _object_of(path: str, data: bytes) -> Relation | ValueList:
     kind = next(kind for kind in _OBJECTS.values() if path.endswith(kind.ending))
     return kind.read(read_document(data))
+
+
+def _read_again(kind: ObjectKind, record: Relation | ValueList, data: bytes) -> bytes:
+    """Bytes that are to be written, once they were found to be readable.
+
+    Raises:
+        InvalidInput: They are not: what somebody wants to be written cannot be read back.
+    """
+    try:
+        _OBJECTS[kind].read(read_document(data))
+    except BrokenFile as error:
+        message = f"The {kind} '{record.name}' cannot be written: {error.message}"
+        raise InvalidInput(message, hint="Give another value.") from error
+    return data
 
 
 def _table_of(path: str, data: bytes) -> TableFacts | None:

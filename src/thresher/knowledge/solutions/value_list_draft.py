@@ -24,6 +24,7 @@ from thresher.servoy import (
     ValueListKind,
     ValueType,
     custom_values,
+    custom_values_text,
     datasource,
     is_uuid,
 )
@@ -183,6 +184,8 @@ class ValueListDraft:
                 f"The column of {source.said} that the value list shows must be said.",
                 hint=f"Say display_column, and return_column where another is stored. {source.columns_there}".strip(),
             )
+        if not all(name.strip() and name.strip().isprintable() for name in (*shown, *told.get("returns", ()))):
+            raise InvalidInput("A column's name is empty, or has a line break.", hint="Say the names of columns.")
         shown = [source.name_of(name.strip()) for name in shown]
         stored = [source.name_of(name.strip()) for name in told.get("returns", before[1] or shown)]
         stored = stored or shown
@@ -304,7 +307,7 @@ def _values(given: Sequence[str | CustomValue]) -> tuple[CustomValue, ...]:
     for one in values:
         if any(mark in text for text in (one.display, one.real or "") for mark in "\r\n"):
             raise InvalidInput(f"The value {one.display[:40]!r} has a line break.", hint="Say one value a line.")
-    return tuple(values)
+    return custom_values(custom_values_text(values))  # where one line has a bar, all get one
 
 
 def _value(text: str) -> CustomValue:

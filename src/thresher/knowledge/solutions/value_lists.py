@@ -6,14 +6,20 @@ Invariant: as of relations; a list has the properties of its kind, and none of a
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Final
 
-from thresher.core import Conflict, InvalidInput
+from thresher.core import Conflict, InvalidInput, shortened
 from thresher.knowledge.solutions.desk import Desk
 from thresher.knowledge.solutions.editing import Asked, Edited, Editing
 from thresher.knowledge.solutions.relations import standing
 from thresher.knowledge.solutions.value_list_draft import ValueListDraft, summary, value_list_of
 from thresher.knowledge.solutions.wishes import ValueListChanges, ValueListWish, said
 from thresher.servoy import ValueList
+
+_LINES: Final = 10
+"""Custom values that an error names."""
+_SAID: Final = 300
+"""Characters of a value that an error says."""
 
 
 class ValueLists:
@@ -78,7 +84,7 @@ class ValueLists:
 def differences(value_list: ValueList, expected: ValueList) -> list[str]:
     """What is different in two value lists, in words."""
     if _origin(value_list) != _origin(expected):
-        return [f"it is {summary(value_list)}, not {summary(expected)}"]
+        return [f"it is {_from(value_list)}, not {_from(expected)}"]
     origin = {"name", "kind", "custom_values", "datasource", "relation", "method", "columns", "display", "returns"}
     return [
         f"{one.name} is {_said(before)}, not {_said(after)}"
@@ -95,7 +101,16 @@ def _origin(one: ValueList) -> tuple[object, ...]:
     return one.kind, one.custom_values, one.datasource, one.relation, one.method, shown, stored
 
 
+def _from(one: ValueList) -> str:
+    """In words, what the values come from; of custom ones what is stored, too."""
+    if one.kind != "custom":
+        return summary(one)
+    lines = [value.display if value.real is None else f"{value.display}|{value.real}" for value in one.custom_values]
+    more = f" and {len(lines) - _LINES} more" if len(lines) > _LINES else ""
+    return f"custom values ({shortened(', '.join(lines[:_LINES]), _SAID)}{more})"
+
+
 def _said(value: object) -> str:
     if value is None:
         return "not said"
-    return str(value).lower() if isinstance(value, bool) else f"'{value}'"
+    return str(value).lower() if isinstance(value, bool) else f"'{shortened(str(value), _SAID)}'"

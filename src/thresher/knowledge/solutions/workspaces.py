@@ -108,9 +108,9 @@ class Workspaces:
         """A workspace, as it is on disk.
 
         Raises:
-            NotFound: Its folder is not there.
+            NotFound: Its folder is not there, or leads elsewhere by a link that came since it was added.
         """
-        if not await asyncio.to_thread(known.path.is_dir):
+        if not await asyncio.to_thread(_is_there, known.path):
             raise NotFound(
                 f"The folder of the workspace '{known.name}', {known.path}, is not there.",
                 hint="Add it where it is now, with replace, or remove it.",
@@ -151,7 +151,7 @@ class Workspaces:
     async def provide(self, caller: Caller) -> None:
         """Complete what was interrupted in the caller's workspaces, and tell of the column information of its own."""
         for one in (await self.known(caller)).values():
-            if await asyncio.to_thread(one.path.is_dir):
+            if await asyncio.to_thread(_is_there, one.path):
                 await asyncio.to_thread(self._recover, one)
                 self._told.pop((caller.tenant.id, one.id), None)
                 await self._tell(caller, one, await self.opened(one))
@@ -184,11 +184,13 @@ class Workspaces:
     async def undo(self, caller: Caller, change: str, name: str) -> Change:
         """Take a change back."""
         known = await self.found(caller, name)
+        await self.opened(known)
         return await asyncio.to_thread(self._storage.undo, known.path, change)
 
     async def backups(self, caller: Caller, name: str) -> tuple[Backup, ...]:
         """Changes that can be undone."""
         known = await self.found(caller, name)
+        await self.opened(known)
         kept = await asyncio.to_thread(self._storage.backups, known.path)
         return tuple(changed(one, workspace=known.name) for one in kept)
 
@@ -230,6 +232,14 @@ def _folder(caller: Caller, path: str, settings: Settings) -> Path:
     except (OSError, RuntimeError, ValueError) as error:  # too long, may not be entered, or its links go round
         raise InvalidInput(f"The folder cannot be read: {error}.", hint="Correct the path.") from None
     return folder
+
+
+def _is_there(folder: Path) -> bool:
+    """Whether a folder is still the one that was judged when it was added: a link could lead anywhere by now."""
+    try:
+        return folder.is_dir() and folder.resolve() == folder
+    except (OSError, RuntimeError):
+        return False
 
 
 def _name_of(folder: Path) -> str:
