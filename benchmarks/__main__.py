@@ -35,6 +35,7 @@ from benchmarks import (
     solutions,
     speed,
     starts,
+    threads,
     tokens,
 )
 
@@ -70,6 +71,7 @@ BENCHMARKS = {
     "api_sync": api_sync.run,
     "apis": apis.run,
     "solutions": solutions.run,
+    "threads": threads.run,
     "page": page.run,
 }
 

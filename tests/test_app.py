@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.fakes.embedding_server import EmbeddingServer
 from tests.support import eventually
 from tests.support.product import CATALOGUE, ListedServer, listed
+from thresher.agent import Threads
 from thresher.app import open_app
 from thresher.core import Caller, Settings
 from thresher.services import Services
@@ -86,21 +87,27 @@ async def _holds(names: Callable[[], Awaitable[set[str]]], count: int) -> bool:
     return len(await names()) == count
 
 
-async def test_old_log_rows_go_after_the_start(settings: Settings, open_folder: Path) -> None:
+_ROWS = "select (select count(*) from discovery) + (select count(*) from thread)"
+
+
+async def test_old_log_rows_and_threads_go_after_the_start(settings: Settings, open_folder: Path) -> None:
     """By the daily sweep, which a daemon that lives for minutes must not miss."""
-    given = settings.model_copy(update={"data_dir": open_folder / "sweep", "log_days": 1})
+    given = settings.model_copy(update={"data_dir": open_folder / "sweep", "log_days": 1, "thread_days": 1})
     async with open_app(given) as app:
         caller = app.services.caller
         await app.services.tools.find_tools(caller, queries=["x"])
         await app.services.tools.settle()
+        await Threads(app.services.database).create(caller)
         async with app.services.database.transaction(caller.tenant) as connection:
             await connection.exec_driver_sql("update discovery set at = now() - interval '2 days'")
+            await connection.exec_driver_sql("update thread set updated_at = now() - interval '2 days'")
+            assert (await connection.exec_driver_sql(_ROWS)).scalar_one() == 2
 
     async with open_app(given) as app:
 
         async def rows() -> int:
             async with app.services.database.transaction(app.services.caller.tenant) as connection:
-                return (await connection.exec_driver_sql("select count(*) from discovery")).scalar_one()
+                return (await connection.exec_driver_sql(_ROWS)).scalar_one()
 
         await eventually(lambda: _none(rows))
 

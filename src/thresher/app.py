@@ -19,7 +19,7 @@ from typing import Any
 
 from starlette.types import ASGIApp
 
-from thresher.agent import Assistant
+from thresher.agent import Assistant, Threads
 from thresher.api import Door, Origins, http_api, is_loopback
 from thresher.audit import AuditLog
 from thresher.context import (
@@ -114,7 +114,9 @@ async def open_app(
         work.begin(workers.run())
         assistant = Assistant(partial(open_inside, gateway), services.intents, services.database, services.encoder)
         stack.push_async_callback(assistant.close)
-        work.begin(_sweep(services, assistant, indexing))
+        threads = Threads(services.database)
+        stack.push_async_callback(threads.close)
+        work.begin(_sweep(services, assistant, threads, indexing))
 
         async def serve_stream(
             reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None
@@ -311,14 +313,16 @@ async def _provide(services: Services, caller: Caller) -> None:
         event(logger, "workspaces not read", level=logging.WARNING, reason=str(error), tenant=caller.tenant.id)
 
 
-async def _sweep(services: Services, assistant: Assistant, indexing: asyncio.Task[None]) -> None:
+async def _sweep(services: Services, assistant: Assistant, threads: Threads, indexing: asyncio.Task[None]) -> None:
     """Remove what logs and conversations have kept for long enough: once after the start, then daily."""
     await asyncio.wait([indexing])
     while True:
         try:
             purged = await purge_logs(services.database, services.settings.log_days)
             ended = await assistant.sessions.purge()
-            event(logger, "logs purged", rows=purged.rows, embeddings=purged.embeddings, conversations=ended)
+            old = await threads.purge(services.settings.thread_days)
+            counts = {"rows": purged.rows, "embeddings": purged.embeddings, "conversations": ended, "threads": old}
+            event(logger, "logs purged", counts=counts)
         except ThresherError as error:
             event(logger, "logs not purged", level=logging.WARNING, reason=str(error))
         await asyncio.sleep(SWEEP_SECONDS)

@@ -120,6 +120,7 @@ async def test_functions_of_the_owner_are_closed_to_the_public(databases: Databa
         "known_tenants",
         "purge_logs",
         "purge_conversations",
+        "purge_threads",
         "prune_embeddings",
         "prune_audit",
     }

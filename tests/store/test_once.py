@@ -7,6 +7,7 @@ import asyncio
 import psycopg
 import pytest
 
+from tests.support import Databases
 from thresher.core import Tenant
 from thresher.store import Database
 
@@ -80,3 +81,21 @@ async def test_a_cancelled_caller_leaves_no_answer_behind(database: Database, te
     ]
 
     assert answers == [[(n,)] for n in range(10)]
+
+
+async def test_single_statements_are_served_in_the_order_of_their_asking(databases: Databases) -> None:
+    """Over few connections, of many who ask at once and again none waits while others come a third time."""
+    name = await databases.create()
+    database = await databases.open(name, pool_size=2)
+    tenant, served = await database.tenant("t"), list[int]()
+
+    async def ask_thrice() -> None:
+        for time in range(3):
+            await database.once(tenant, lambda driver: driver.execute(b"select 1"))
+            served.append(time)
+
+    await asyncio.gather(*(ask_thrice() for _ in range(100)))
+    await database.close()
+    await databases.drop(name)
+
+    assert 0 not in served[served.index(2) :]

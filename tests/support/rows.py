@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import uuid
 from typing import Any
 
 from sqlalchemy import Table
@@ -17,6 +18,7 @@ _SAMPLES = {
     "JSON": {},
     "TEXT": "x",
     "BOOLEAN": True,
+    "UUID": uuid.UUID(int=1),
     "DATETIME": dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
 }
 

@@ -9,5 +9,6 @@ from thresher.agent.assistant import Assistant
 from thresher.agent.intents import training_lines
 from thresher.agent.records import Answer, Intent, IntentType, Reply
 from thresher.agent.sessions import Sessions
+from thresher.agent.threads import Thread, Threads
 
-__all__ = ["Answer", "Assistant", "Intent", "IntentType", "Reply", "Sessions", "training_lines"]
+__all__ = ["Answer", "Assistant", "Intent", "IntentType", "Reply", "Sessions", "Thread", "Threads", "training_lines"]

@@ -166,6 +166,8 @@ class Settings(BaseSettings):
     """Whether the log of API searches keeps their words, without secrets; they are what usage is about."""
     log_days: int = Field(default=90, ge=1)
     """How long discoveries and calls are kept."""
+    thread_days: int = Field(default=90, ge=1, le=36_500)
+    """How long a thread of the agent is kept after it went on last."""
     rules_first: Literal["on", "off"] = "on"
     """Whether the first call of a pack's tool in a session that has not been given the pack's rules is answered with
     these, and not run."""

@@ -35,7 +35,7 @@ grant select on alembic_version to {role};
 grant execute on function ensure_tenant(text), drop_tenant(), cached_embeddings, remember_embeddings,
   key_holder(bytea), keys_exist(), purge_logs(timestamptz), prune_embeddings(timestamptz),
   known_tenants(), prune_audit(),
-  purge_conversations(timestamptz) to {role};
+  purge_conversations(timestamptz), purge_threads(timestamptz) to {role};
 grant usage on schema jobs to {role};
 grant select on jobs.procrastinate_jobs, jobs.procrastinate_workers to {role};
 grant execute on all functions in schema jobs to {role};

@@ -23,6 +23,7 @@ from thresher.store.tables.intents import (
 from thresher.store.tables.jobs import job
 from thresher.store.tables.metadata import TENANT_TABLES, metadata, tenant
 from thresher.store.tables.solutions import solution_choice, workspace
+from thresher.store.tables.threads import checkpoint, checkpoint_blob, checkpoint_write, thread
 
 __all__ = [
     "APPEND_ONLY",
@@ -37,6 +38,9 @@ __all__ = [
     "assistant_session",
     "audit_head",
     "audit_link",
+    "checkpoint",
+    "checkpoint_blob",
+    "checkpoint_write",
     "chunk",
     "collection",
     "component",
@@ -63,6 +67,7 @@ __all__ = [
     "solution_choice",
     "tenant",
     "term_stat",
+    "thread",
     "tool",
     "workspace",
 ]

@@ -1,0 +1,247 @@
+"""The SQL of checkpoints: each of LangGraph's verbs is one statement, so a killed process leaves all of it or nothing.
+
+Invariant: whoever writes has a thread of his own, and where a turn is named, the thread is still in that turn. Rows of
+another owner are not there for him.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+
+from thresher.agent.threads.records import unknown
+from thresher.core import Caller
+from thresher.store import Database
+
+_OWN: Final = "t.owner is not distinct from %(owner)s::text"
+_IN_TURN: Final = "(%(turn)s::uuid is null or t.turn = %(turn)s::uuid)"
+
+# A thread that was deleted in the middle of a turn does not come back by what that turn writes.
+_PUT: Final = f"""
+    with home as (
+      insert into thread as t (tenant_id, id, owner, last_checkpoint)
+      select %(tenant)s, %(thread)s, %(owner)s, %(last)s::uuid
+      where %(turn)s::uuid is null or exists (
+        select from thread o where o.tenant_id = %(tenant)s and o.id = %(thread)s and o.turn = %(turn)s::uuid)
+      on conflict (tenant_id, id) do update
+      set updated_at = now(), last_checkpoint = coalesce(excluded.last_checkpoint, t.last_checkpoint)
+      where {_OWN} and {_IN_TURN}
+      returning t.id
+    ), valued as (
+      insert into checkpoint_blob (tenant_id, thread_id, ns, channel, version, type, data)
+      select %(tenant)s, home.id, %(ns)s, blob.*
+      from home, unnest(%(channels)s::text[], %(versions)s::text[], %(types)s::text[], %(datas)b::bytea[]) blob
+      on conflict do nothing)
+    insert into checkpoint (tenant_id, thread_id, ns, id, parent_id, state, metadata)
+    select %(tenant)s, home.id, %(ns)s, %(id)s, %(parent)s::uuid, %(state)s::jsonb, %(metadata)s::jsonb from home
+    on conflict (tenant_id, thread_id, ns, id) do update
+    set parent_id = excluded.parent_id, state = excluded.state, metadata = excluded.metadata
+    returning id"""  # noqa: S608 - conditions are ours
+
+# What a task wrote stays as it was first written; errors, interrupts and what resumes them, below 0, are replaced.
+_WRITE: Final = f"""
+    with home as (
+      select t.id from thread t
+      where t.tenant_id = %(tenant)s and t.id = %(thread)s and {_OWN} and {_IN_TURN}
+    ), made as (
+      insert into thread (tenant_id, id, owner)
+      select %(tenant)s, %(thread)s, %(owner)s where %(turn)s::uuid is null and not exists (select from home)
+      on conflict do nothing returning id
+    ), place as (
+      select id from home union all select id from made
+    ), written as (
+      insert into checkpoint_write (
+        tenant_id, thread_id, ns, checkpoint_id, task_id, task_path, idx, channel, type, data)
+      select %(tenant)s, place.id, %(ns)s, %(id)s, %(task)s, %(path)s, entry.*
+      from place, unnest(%(places)s::int[], %(channels)s::text[], %(types)s::text[], %(datas)b::bytea[]) entry
+      on conflict (tenant_id, thread_id, ns, checkpoint_id, task_id, idx) do update
+      set channel = excluded.channel, type = excluded.type, data = excluded.data, task_path = excluded.task_path
+      where checkpoint_write.idx < 0)
+    select id from place"""  # noqa: S608 - conditions are ours
+
+_READ: Final = """
+    select c.thread_id, c.ns, c.id, c.parent_id, c.state, c.metadata, held.channels, held.types, held.datas,
+           written.tasks, written.paths, written.places, written.channels, written.types, written.datas
+    from {source} c
+    left join lateral (
+      select array_agg(b.channel) as channels, array_agg(b.type) as types, array_agg(b.data) as datas
+      from jsonb_each_text(c.state->'channel_versions') v (channel, version)
+      join checkpoint_blob b on b.tenant_id = c.tenant_id and b.thread_id = c.thread_id and b.ns = c.ns
+        and b.channel = v.channel and b.version = v.version {only_blobs}
+    ) held on true
+    left join lateral (
+      select array_agg(w.task_id) as tasks, array_agg(w.task_path) as paths, array_agg(w.idx) as places,
+             array_agg(w.channel) as channels, array_agg(w.type) as types, array_agg(w.data) as datas
+      from checkpoint_write w
+      where w.tenant_id = c.tenant_id and w.thread_id = c.thread_id and w.ns = c.ns and w.checkpoint_id = c.id
+        {only_writes}
+    ) written on true
+    order by {order}"""
+_ALL: Final = {"only_blobs": "", "only_writes": ""}
+_ONLY: Final = {"only_blobs": "and b.channel = any(%(only)s)", "only_writes": "and w.channel = any(%(only)s)"}
+_FOUND: Final = f"""(
+    select s.* from checkpoint s join thread t on t.tenant_id = s.tenant_id and t.id = s.thread_id
+    where s.tenant_id = %(tenant)s and {_OWN} and {{condition}}
+    order by s.id desc, s.thread_id desc, s.ns desc limit %(limit)s)"""  # noqa: S608 - conditions are ours
+_NEWEST_FIRST: Final = "c.id desc, c.thread_id desc, c.ns desc"
+_CONDITIONS: Final = {
+    "thread": "s.thread_id = %(thread)s",
+    "ns": "s.ns = %(ns)s",
+    "id": "s.id = %(id)s",
+    "before": "s.id < %(before)s",
+    "filter": "s.metadata @> %(filter)s::jsonb",
+    "after": "(s.id, s.thread_id, s.ns) < (%(after)s, %(after_thread)s, %(after_ns)s)",
+}
+_CHAIN: Final = (
+    f"""
+    with recursive chain as (
+      select s.*, 1 as depth from checkpoint s join thread t on t.tenant_id = s.tenant_id and t.id = s.thread_id
+      where s.tenant_id = %(tenant)s and {_OWN} and s.thread_id = %(thread)s and s.ns = %(ns)s and s.id = %(id)s
+      union all
+      select p.*, n.depth + 1 from chain n
+      join checkpoint p on p.tenant_id = n.tenant_id and p.thread_id = n.thread_id and p.ns = n.ns
+        and p.id = n.parent_id
+      where n.depth < %(limit)s)"""  # noqa: S608 - conditions are ours
+    + _READ.format(source="chain", order="c.depth", **_ONLY)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A value as it is kept. `type`: how `data` is written."""
+
+    channel: str
+    version: str
+    type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a task wrote. `place`: among what it wrote at once, below 0 where one replaces the one before."""
+
+    task: str
+    path: str
+    place: int
+    channel: str
+    type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A checkpoint as it is kept, with the values of its channels and what was written after it."""
+
+    thread: UUID
+    ns: str
+    id: UUID
+    parent: UUID | None
+    state: dict[str, Any]
+    metadata: dict[str, Any]
+    values: tuple[tuple[str, str, bytes], ...]
+    writes: tuple[Written, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to write: a checkpoint of a caller's thread, in a turn of it or, without one, whoever else writes."""
+
+    caller: Caller
+    thread: UUID
+    ns: str
+    id: UUID
+    turn: UUID | None = None
+
+    def values(self) -> dict[str, Any]:
+        """What statements bind."""
+        place = {"thread": self.thread, "ns": self.ns, "id": self.id, "turn": self.turn}
+        return {"tenant": self.caller.tenant.id, "owner": self.caller.user, **place}
+
+
+async def put_checkpoint(
+    database: Database, place: Place, parent: UUID | None, state: str, metadata: str, blobs: Sequence[Blob]
+) -> bool:
+    """Write a checkpoint and the values that are new with it; returns whether the caller may write there.
+
+    Args:
+        database: Where.
+        place: Of the checkpoint; its thread is made where there is none.
+        parent: The one before it.
+        state: All but the values, in JSON.
+        metadata: In JSON.
+        blobs: The values.
+    """
+    values = place.values() | {"parent": parent, "state": state, "metadata": metadata}
+    values |= {"last": None if place.ns else place.id, "versions": [blob.version for blob in blobs]}
+    return bool(await _sent(database, place, _PUT, values | _columns(blobs)))
+
+
+async def put_written(database: Database, place: Place, task: str, path: str, entries: Sequence[Written]) -> bool:
+    """Write what a task wrote after a checkpoint; returns whether the caller may write there."""
+    values = place.values() | {"task": task, "path": path, "places": [entry.place for entry in entries]}
+    values |= _columns(entries)
+    # The second time a thread that another task has made meanwhile is seen.
+    return bool(await _sent(database, place, _WRITE, values) or await _sent(database, place, _WRITE, values))
+
+
+def _columns(entries: Sequence[Blob] | Sequence[Written]) -> dict[str, Any]:
+    return {
+        "channels": [entry.channel for entry in entries],
+        "types": [entry.type for entry in entries],
+        "datas": [entry.data for entry in entries],
+    }
+
+
+async def find_checkpoints(database: Database, caller: Caller, *, limit: int, **asked: Any) -> list[Stored]:
+    """The caller's checkpoints, newest first.
+
+    Args:
+        database: Where.
+        caller: Whose.
+        limit: At most so many.
+        asked: Any of `thread`, `ns`, `id`, `before` (an id), `filter` (JSON that the metadata hold) and `after` (the
+            last one of an earlier page).
+    """
+    conditions = " and ".join(_CONDITIONS[name] for name in asked) or "true"
+    values = {"tenant": caller.tenant.id, "owner": caller.user, "limit": limit, **asked}
+    if (after := asked.get("after")) is not None:
+        values |= {"after": after.id, "after_thread": after.thread, "after_ns": after.ns}
+    statement = _READ.format(source=_FOUND.format(condition=conditions), order=_NEWEST_FIRST, **_ALL).encode()
+    return _stored(
+        await database.once(caller.tenant, lambda driver: driver.execute(statement, values, prepare=True, binary=True))
+    )
+
+
+async def find_chain(database: Database, place: Place, channels: Sequence[str], limit: int) -> list[Stored]:
+    """A checkpoint and those before it, nearest first, with what concerns some channels alone."""
+    values = place.values() | {"only": list(channels), "limit": limit}
+    return _stored(
+        await database.once(
+            place.caller.tenant, lambda driver: driver.execute(_CHAIN.encode(), values, prepare=True, binary=True)
+        )
+    )
+
+
+async def _sent(database: Database, place: Place, statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+    try:
+        return await database.once(
+            place.caller.tenant, lambda driver: driver.execute(statement.encode(), values, prepare=True)
+        )
+    except psycopg.errors.ForeignKeyViolation:
+        raise unknown(place.thread) from None  # it was deleted at this moment
+
+
+def _stored(rows: Iterable[tuple[Any, ...]]) -> list[Stored]:
+    return [
+        Stored(*row[:6], values=tuple(_zipped(row[6:9])), writes=tuple(Written(*one) for one in _zipped(row[9:15])))
+        for row in rows
+    ]
+
+
+def _zipped(columns: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Rows of arrays that were made of the same rows; none where there was nothing."""
+    return [] if columns[0] is None else list(zip(*columns, strict=True))

@@ -1,0 +1,83 @@
+"""Which checkpoints others rest on: pure functions over the shape of a thread.
+
+A delta channel of LangGraph's stores its value now and then; between these, a value is made again from what the
+ancestors' tasks wrote. So a checkpoint rests on its ancestors back to one that stores the value.
+
+Invariant: of whatever is kept, every value can be made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+from uuid import UUID
+
+Key: TypeAlias = tuple[str, UUID]
+"""Of a checkpoint in its thread: namespace and id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A checkpoint without its contents.
+
+    Attributes:
+        ns: Namespace; empty for the whole graph.
+        id: Of the checkpoint.
+        parent: The one before it.
+        run: What made it, as LangGraph names runs.
+        root: For a subgraph's, the id of the whole graph's checkpoint that it ran under.
+        deltas: Channels whose values are made again from earlier ones.
+        stored: Channels whose values are kept with it.
+    """
+
+    ns: str
+    id: UUID
+    parent: UUID | None
+    run: str | None = None
+    root: str | None = None
+    deltas: frozenset[str] = frozenset()
+    stored: frozenset[str] = frozenset()
+
+    @property
+    def key(self) -> Key:
+        """What it is found by."""
+        return self.ns, self.id
+
+
+def latest(nodes: Iterable[Node]) -> dict[str, Node]:
+    """The newest checkpoint of each namespace."""
+    newest: dict[str, Node] = {}
+    for node in nodes:
+        if node.ns not in newest or newest[node.ns].id < node.id:
+            newest[node.ns] = node
+    return newest
+
+
+def needed(nodes: Mapping[Key, Node], heads: Iterable[Node]) -> set[Key]:
+    """Some checkpoints and all that they rest on."""
+    kept: set[Key] = set()
+    for head in heads:
+        kept.add(head.key)
+        missing, here = head.deltas - head.stored, head
+        while missing and here.parent is not None and (above := nodes.get((here.ns, here.parent))) is not None:
+            here = above
+            kept.add(here.key)
+            missing -= here.stored
+    return kept
+
+
+def ancestry(nodes: Mapping[Key, Node], head: Node) -> set[Key]:
+    """A checkpoint of the whole graph, all before it, and those of subgraphs that ran under them."""
+    line: set[Key] = set()
+    here: Node | None = head
+    while here is not None and here.key not in line:
+        line.add(here.key)
+        here = nodes.get((here.ns, here.parent)) if here.parent is not None else None
+    roots = {str(one) for _, one in line}
+    return line | {node.key for node in nodes.values() if node.ns and node.root in roots}
+
+
+def without_runs(nodes: Mapping[Key, Node], runs: Collection[str]) -> set[Key]:
+    """What stays when the checkpoints of some runs go: the others, and of these what the others rest on."""
+    return needed(nodes, [node for node in nodes.values() if node.run not in runs])

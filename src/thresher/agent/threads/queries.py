@@ -1,0 +1,157 @@
+"""The SQL of threads themselves.
+
+Invariant: a thread is one user's, or of callers that stand for no user. A turn is taken in one statement, which looks
+whether the process that holds the thread lives at the moment in which it has the row.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from thresher.agent.threads.records import Point, Thread
+from thresher.core import Caller, Tenant
+from thresher.store import Database
+
+LOCK_CLASS: Final = 1_953_459_812
+"""Class of the advisory locks that say which processes live; any number that no other program takes."""
+
+_NOBODY: Final = Tenant(0, "")
+"""Sees no tenant's rows; the function goes through all tenants itself."""
+_COLUMNS: Final = "id, title, settings, created_at, updated_at, forked_from, forked_at, last_checkpoint"
+_MINE: Final = "tenant_id = %(tenant)s and owner is not distinct from %(owner)s::text"
+
+
+def _lives(number: str) -> str:
+    """Whether a process of this number lives now; asked for each row anew."""
+    return f"""exists (
+      select from pg_locks l
+      where l.locktype = 'advisory' and l.granted and l.objsubid = 2 and l.classid::bigint = {LOCK_CLASS}
+        and l.objid::bigint = {number}
+        and l.database = (select d.oid from pg_database d where d.datname = current_database()))"""  # noqa: S608 - our own words
+
+
+_FREE: Final = f"(t.holder is null or not {_lives('t.holder')})"
+
+_CREATE: Final = f"""
+    insert into thread (tenant_id, id, owner, title, settings)
+    values (%(tenant)s, %(thread)s, %(owner)s, %(title)s, %(settings)s::jsonb)
+    returning {_COLUMNS}"""  # noqa: S608 - columns are ours
+_FIND: Final = f"select {_COLUMNS} from thread where {_MINE} and id = %(thread)s"  # noqa: S608 - as above
+_LIST: Final = f"""
+    select {_COLUMNS} from thread
+    where {_MINE} and (updated_at, id) < (%(at)s::timestamptz, %(after)s::uuid)
+    order by updated_at desc, id desc limit %(limit)s"""  # noqa: S608 - as above
+_RENAME: Final = f"""
+    update thread set title = %(title)s where {_MINE} and id = %(thread)s returning {_COLUMNS}"""  # noqa: S608 - as above
+_CONFIGURE: Final = f"""
+    update thread set settings = %(settings)s::jsonb where {_MINE} and id = %(thread)s returning {_COLUMNS}"""  # noqa: S608 - as above
+_DELETE: Final = f"""
+    with gone as (delete from thread t where {_MINE} and t.id = %(thread)s and {_FREE} returning t.id)
+    select exists (select from gone), exists (select from thread where {_MINE} and id = %(thread)s)"""  # noqa: S608 - as above
+
+# A turn that has the row already is this one, sent twice over a lost connection.
+_TAKE: Final = f"""
+    with taken as (
+      insert into thread as t (tenant_id, id, owner, holder, turn)
+      select %(tenant)s, %(thread)s, %(owner)s, %(holder)s, %(turn)s where {_lives("%(holder)s")}
+      on conflict (tenant_id, id) do update
+      set holder = excluded.holder, turn = excluded.turn, updated_at = now()
+      where t.owner is not distinct from excluded.owner and (t.turn = excluded.turn or {_FREE})
+      returning t.id)
+    select exists (select from taken), {_lives("%(holder)s")},
+           (select owner is not distinct from %(owner)s::text from thread
+            where tenant_id = %(tenant)s and id = %(thread)s)"""  # noqa: S608 - as above
+_LEAVE: Final = b"""
+    update thread set holder = null, turn = null
+    where tenant_id = %(tenant)s and id = %(thread)s and turn = %(turn)s returning id"""
+
+_POINTS: Final = b"""
+    select c.id, c.parent_id, c.state->>'ts', c.metadata->>'source', c.metadata->>'step'
+    from checkpoint c
+    where c.tenant_id = %(tenant)s and c.thread_id = %(thread)s and c.ns = '' and c.id < %(before)s::uuid
+    order by c.id desc limit %(limit)s"""
+_PURGE: Final = b"select purge_threads(%(before)s::timestamptz)"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What came of asking for a turn.
+
+    Attributes:
+        taken: It is the caller's.
+        lives: The asking process's number stands for it.
+        mine: Whether the thread that was there is the caller's; None where none was.
+    """
+
+    taken: bool
+    lives: bool
+    mine: bool | None
+
+
+async def create_thread(database: Database, caller: Caller, thread: UUID, title: str, settings: str) -> Thread:
+    """Write a new thread. Sent twice it fails the second time, and the thread is there."""
+    rows = await _rows(database, caller, _CREATE, thread=thread, title=title, settings=settings)
+    return Thread(*rows[0])
+
+
+async def find_thread(database: Database, caller: Caller, thread: UUID) -> Thread | None:
+    """The caller's thread of this id."""
+    return _one(await _rows(database, caller, _FIND, thread=thread))
+
+
+async def list_threads(database: Database, caller: Caller, before: tuple[str, UUID], limit: int) -> list[Thread]:
+    """The caller's threads before a moment and an id, newest first."""
+    at, after = before
+    return [Thread(*row) for row in await _rows(database, caller, _LIST, at=at, after=after, limit=limit)]
+
+
+async def rename_thread(database: Database, caller: Caller, thread: UUID, title: str) -> Thread | None:
+    """Give a thread another title; None where there is none."""
+    return _one(await _rows(database, caller, _RENAME, thread=thread, title=title))
+
+
+async def configure_thread(database: Database, caller: Caller, thread: UUID, settings: str) -> Thread | None:
+    """Give a thread other settings, as JSON; None where there is none."""
+    return _one(await _rows(database, caller, _CONFIGURE, thread=thread, settings=settings))
+
+
+async def delete_thread(database: Database, caller: Caller, thread: UUID) -> tuple[bool, bool]:
+    """Remove a thread that nobody answers in; returns whether it is gone, and whether it was there."""
+    gone, there = (await _rows(database, caller, _DELETE, thread=thread))[0]
+    return gone, there
+
+
+async def take_turn(database: Database, caller: Caller, thread: UUID, holder: int, turn: UUID) -> Taken:
+    """Begin a turn of a thread, which is made where there is none."""
+    return Taken(*(await _rows(database, caller, _TAKE, thread=thread, holder=holder, turn=turn))[0])
+
+
+async def leave_turn(database: Database, tenant: Tenant, thread: UUID, turn: UUID) -> None:
+    """End a turn; one that is not any more is fine."""
+    values = {"tenant": tenant.id, "thread": thread, "turn": turn}
+    await database.once(tenant, lambda driver: driver.execute(_LEAVE, values, prepare=True))
+
+
+async def points_of(database: Database, caller: Caller, thread: UUID, before: UUID, limit: int) -> list[Point]:
+    """The states of a thread that are older than one, newest first."""
+    rows = await _rows(database, caller, _POINTS.decode(), thread=thread, before=before, limit=limit)
+    return [Point(row[0], row[1], dt.datetime.fromisoformat(row[2]), row[3] or "", int(row[4] or 0)) for row in rows]
+
+
+async def purge_threads(database: Database, before: dt.datetime) -> int:
+    """Remove some threads of each tenant that did not go on since; returns how many."""
+    rows = await database.once(_NOBODY, lambda driver: driver.execute(_PURGE, {"before": before}))
+    return int(rows[0][0])
+
+
+async def _rows(database: Database, caller: Caller, statement: str, **values: object) -> list[tuple[Any, ...]]:
+    given: Mapping[str, object] = {"tenant": caller.tenant.id, "owner": caller.user, **values}
+    return await database.once(caller.tenant, lambda driver: driver.execute(statement.encode(), given, prepare=True))
+
+
+def _one(rows: list[tuple[Any, ...]]) -> Thread | None:
+    return Thread(*rows[0]) if rows else None

@@ -1,0 +1,174 @@
+"""What is told of threads, and what ids, titles and settings may be."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from thresher.core import InvalidInput, NotFound
+from thresher.store import clean
+
+TITLE: Final = 200
+SETTINGS_BYTES: Final = 16_000
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A conversation.
+
+    Attributes:
+        id: What clients name it by.
+        title: In the words of its owner; empty until somebody gives one.
+        settings: What differs in it from its owner's settings.
+        created_at: When it began.
+        updated_at: When it went on last.
+        forked_from: The thread that it was made from, which may be gone; None where it was not.
+        forked_at: The checkpoint of that thread that it began with.
+        last_checkpoint: The state that it goes on from; None before its first turn.
+    """
+
+    id: UUID
+    title: str
+    settings: Mapping[str, Any]
+    created_at: dt.datetime
+    updated_at: dt.datetime
+    forked_from: UUID | None = None
+    forked_at: UUID | None = None
+    last_checkpoint: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadPage:
+    """Some threads, those that went on last before the others.
+
+    Attributes:
+        threads: Of this page.
+        cursor: For the next page; empty on the last.
+    """
+
+    threads: tuple[Thread, ...]
+    cursor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A state of a thread, from which it can be forked.
+
+    Attributes:
+        id: Of the checkpoint.
+        parent: The state before it; None for the first.
+        at: When it was reached.
+        source: What led to it: `input`, `loop`, `update` or `fork`.
+        step: Its place among the steps of the graph; -1 for the first input.
+    """
+
+    id: UUID
+    parent: UUID | None
+    at: dt.datetime
+    source: str
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Some states of a thread, newest first.
+
+    Attributes:
+        points: Of this page.
+        cursor: For older ones; empty where there are none.
+    """
+
+    points: tuple[Point, ...]
+    cursor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The right to write to a thread, for as long as one message is answered.
+
+    Attributes:
+        thread: Which.
+        id: Of this turn alone; what comes from an earlier one is refused.
+        began: Whether the thread is there since this turn.
+    """
+
+    thread: UUID
+    id: UUID = field(repr=False)
+    began: bool = False
+
+
+def thread_id(given: str | UUID) -> UUID:
+    """A thread's id as somebody wrote it.
+
+    Raises:
+        InvalidInput: It is none.
+    """
+    if isinstance(given, UUID):
+        return given
+    try:
+        return UUID(given)
+    except (ValueError, AttributeError, TypeError):
+        raise InvalidInput(
+            f"'{str(given)[:40]}' is no thread's id.", hint="Give the UUID that an answer or the list of threads names."
+        ) from None
+
+
+def checkpoint_id(given: str | UUID) -> UUID:
+    """A checkpoint's id as somebody wrote it.
+
+    Raises:
+        InvalidInput: It is none.
+    """
+    try:
+        return given if isinstance(given, UUID) else UUID(given)
+    except (ValueError, AttributeError, TypeError):
+        raise InvalidInput(
+            f"'{str(given)[:40]}' is no checkpoint's id.", hint="Give one that the history of the thread names."
+        ) from None
+
+
+def checked_title(title: str) -> str:
+    """A title as it is kept: one line.
+
+    Raises:
+        InvalidInput: It is too long.
+    """
+    plain = " ".join(clean(title).split())
+    if len(plain) > TITLE:
+        raise InvalidInput(f"The title has {len(plain)} characters.", hint=f"Give at most {TITLE}.")
+    return plain
+
+
+def checked_settings(settings: Mapping[str, Any]) -> str:
+    """Settings as they are kept, in JSON.
+
+    Raises:
+        InvalidInput: They are no JSON, or too large.
+    """
+    try:
+        text = json.dumps(storable(settings), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"The settings of a thread are JSON: {error}.", hint="Correct them.") from None
+    if len(text) > SETTINGS_BYTES:
+        raise InvalidInput("The settings of a thread are too large.", hint=f"Keep them below {SETTINGS_BYTES:,} bytes.")
+    return text
+
+
+def storable(value: Any) -> Any:
+    """A JSON value without what PostgreSQL cannot hold in one."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(key)): storable(one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
+    if isinstance(value, list | tuple):
+        return [storable(one) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+    return value
+
+
+def unknown(thread: UUID) -> NotFound:
+    """The error for a thread that is not there, or is another's: nobody learns which."""
+    return NotFound(f"There is no thread {thread}.", hint="The list of threads names yours; old ones are removed.")

@@ -1,0 +1,318 @@
+"""LangGraph's checkpoint saver over our own database.
+
+Invariant: a saver is one caller's, and sees and writes his threads alone, under the tenant's policy; no lock puts one
+thread behind another. What rows hold becomes values of an allow-list of types: no row makes this process call anything.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Final, NoReturn
+from uuid import UUID
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+    PendingWrite,
+    get_checkpoint_id,
+    get_serializable_checkpoint_metadata,
+    writes_sort_key,
+)
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from thresher.agent.threads import copying, queries
+from thresher.agent.threads.checkpoints import (
+    Blob,
+    Place,
+    Stored,
+    Written,
+    find_chain,
+    find_checkpoints,
+    put_checkpoint,
+    put_written,
+)
+from thresher.agent.threads.lineage import latest, needed, without_runs
+from thresher.agent.threads.records import Turn, checkpoint_id, storable, thread_id, unknown
+from thresher.core import Caller, Conflict, InvalidInput, StoreError
+from thresher.store import Database
+
+LARGEST: Final = 16 << 20
+"""Bytes of one channel's value: far beyond what any model reads."""
+_FORMS: Final = ("null", "bytes", "bytearray", "msgpack")
+_PAGE: Final = 32
+_REACH: Final = 64
+"""Ancestors that are read at once for a delta channel."""
+
+
+def _synchronous(*_: object, **__: object) -> NoReturn:
+    raise NotImplementedError("ThreadSaver is asynchronous: use ainvoke, astream, aget_state and the like.")
+
+
+class ThreadSaver(BaseCheckpointSaver[str]):
+    """Keeps the states of a caller's threads.
+
+    Asynchronous: a graph with it is run by `ainvoke`, `astream` and the like.
+
+    Args:
+        database: Where they are kept.
+        caller: Whose threads.
+        turn: Where one is given, writes reach its thread alone, and only until it has ended or was overtaken.
+        types: Classes, beside LangGraph's own, LangChain's messages and Python's plain ones, that values may be of.
+            What is of another class comes back as plain data.
+    """
+
+    def __init__(
+        self, database: Database, caller: Caller, turn: Turn | None = None, types: Sequence[type] = ()
+    ) -> None:
+        super().__init__(serde=JsonPlusSerializer(allowed_msgpack_modules=tuple(types) or None))
+        self._database = database
+        self._caller = caller
+        self._turn = turn
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The checkpoint that a configuration names, or the newest one; None where the caller has none such."""
+        asked = _asked(config) | {"ns": _space(config)}
+        found = await find_checkpoints(self._database, self._caller, limit=1, **asked)
+        return self._tuple(found[0]) if found else None
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Checkpoints, newest first; of all the caller's threads where none is named.
+
+        Args:
+            config: Its thread, namespace and checkpoint, as far as it names them.
+            filter: What their metadata hold.
+            before: Older ones than the checkpoint that it names.
+            limit: At most so many.
+        """
+        asked = _asked(config) if config else {}
+        if config and "checkpoint_ns" in _named(config):
+            asked["ns"] = _space(config)
+        if filter:
+            asked["filter"] = _json(filter)
+        if before and (named := get_checkpoint_id(before)):
+            asked["before"] = checkpoint_id(named)
+        left = limit
+        while left is None or left > 0:
+            page = await find_checkpoints(
+                self._database, self._caller, limit=_PAGE if left is None else min(left, _PAGE), **asked
+            )
+            for stored in page:
+                yield self._tuple(stored)
+            left = None if left is None else left - len(page)
+            if len(page) < _PAGE:
+                return
+            asked["after"] = page[-1]
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Write a checkpoint, with the values of the channels that are new in it; the thread is made where it is not.
+
+        Raises:
+            InvalidInput: A value is too large.
+            NotFound: The thread is another's.
+            Conflict: The saver's turn is over, or of another thread.
+        """
+        values = checkpoint["channel_values"]
+        blobs = [
+            Blob(name, str(version), *self._dumped(name, values[name]))
+            for name, version in new_versions.items()
+            if name in values
+        ]
+        state = _json({name: value for name, value in checkpoint.items() if name != "channel_values"})
+        kept = _json(get_serializable_checkpoint_metadata(config, metadata))
+        place = self._place(config, checkpoint["id"])
+        parent = get_checkpoint_id(config)
+        if not await put_checkpoint(
+            self._database, place, checkpoint_id(parent) if parent else None, state, kept, blobs
+        ):
+            self._refuse(place)
+        return _config(place.thread, place.ns, place.id)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Write what a task wrote after a checkpoint.
+
+        Raises:
+            InvalidInput: A value is too large.
+            NotFound: The thread is another's.
+            Conflict: The saver's turn is over, or of another thread.
+        """
+        places = {WRITES_IDX_MAP.get(name, number): (name, value) for number, (name, value) in enumerate(writes)}
+        entries = [
+            Written(task_id, task_path, place, name, *self._dumped(name, value))
+            for place, (name, value) in places.items()
+        ]
+        place = self._place(config, _named(config)["checkpoint_id"])
+        if not await put_written(self._database, place, task_id, task_path, entries):
+            self._refuse(place)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Remove a thread of the caller's and all that is kept of it; one that is not there is fine.
+
+        Raises:
+            Conflict: A turn of it is being answered.
+        """
+        asked = _thread(thread_id)
+        gone, there = await queries.delete_thread(self._database, self._caller, asked)
+        if there and not gone:
+            raise Conflict(f"A message of thread {asked} is being answered.", hint="Wait for the answer or cancel it.")
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Remove what some runs left, but what later checkpoints still rest on."""
+        for thread in await copying.threads_of_runs(self._database, self._caller, run_ids) if run_ids else ():
+            await copying.keep(self._database, self._caller, thread, lambda nodes: without_runs(nodes, run_ids))
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all of a thread into another one, which has nothing yet.
+
+        Raises:
+            NotFound: One of them is another's, or the first is not there.
+            Conflict: The second has checkpoints.
+        """
+        await copying.copy_thread(self._database, self._caller, _thread(source_thread_id), _thread(target_thread_id))
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Remove the checkpoints of threads: `delete` all, `keep_latest` all but the newest and what it rests on."""
+        if strategy not in ("keep_latest", "delete"):
+            raise InvalidInput(f"There is no strategy '{strategy[:40]}'.", hint="Use keep_latest or delete.")
+        for thread in thread_ids:
+            await copying.keep(
+                self._database,
+                self._caller,
+                _thread(thread),
+                lambda nodes: needed(nodes, latest(nodes.values()).values() if strategy == "keep_latest" else ()),
+            )
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """What tasks wrote to channels before a checkpoint, oldest first, since their values were last stored.
+
+        As LangGraph's own does, but by many ancestors at once and without the values of other channels.
+        """
+        missing, collected = set(channels), {name: list[PendingWrite]() for name in channels}
+        seeds: dict[str, Any] = {}
+        here = await self.aget_tuple(config) if missing else None
+        parent = here.parent_config if here else None
+        while parent is not None and missing:
+            place = self._place(parent, _named(parent)["checkpoint_id"])
+            chain = await find_chain(self._database, place, channels, _REACH)
+            for stored in chain:
+                for task, name, value in reversed(self._writes(stored.writes)):
+                    if name in missing:
+                        collected[name].append((task, name, value))
+                found = {name: self._loaded(form, data) for name, form, data in stored.values if name in missing}
+                seeds |= found
+                missing -= found.keys()
+            parent = _parent(chain[-1]) if chain else None
+        return {name: _history(collected[name][::-1], name, seeds) for name in channels}
+
+    def get_next_version(self, current: str | None, channel: None) -> str:  # noqa: ARG002 - LangGraph's signature
+        """A version after another: two branches of a thread never give one channel's values the same."""
+        number = int(str(current).partition(".")[0]) if current is not None else 0
+        return f"{number + 1:08d}.{secrets.token_hex(4)}"
+
+    get_tuple = list = put = put_writes = delete_thread = delete_for_runs = copy_thread = prune = _synchronous
+
+    def _place(self, config: RunnableConfig, checkpoint: str) -> Place:
+        thread = _thread(_named(config)["thread_id"])
+        turn = self._turn.id if self._turn else None
+        return Place(self._caller, thread, _space(config), checkpoint_id(checkpoint), turn)
+
+    def _refuse(self, place: Place) -> NoReturn:
+        if self._turn is None:
+            raise unknown(place.thread)
+        raise Conflict(
+            "This answer is of a turn that has ended: nothing more of it is kept.",
+            hint="The thread goes on from its last checkpoint; send the message again.",
+        )
+
+    def _dumped(self, name: str, value: Any) -> tuple[str, bytes]:
+        form, data = self.serde.dumps_typed(value)
+        if len(data) > LARGEST:
+            raise InvalidInput(
+                f"The conversation has become too large: '{name}' has {len(data) >> 20} MB.", hint="Begin a new thread."
+            )
+        return form, bytes(data)
+
+    def _loaded(self, form: str, data: bytes) -> Any:
+        if form not in _FORMS:
+            raise StoreError(
+                f"A value of a thread is written as '{form}', which is not read.", hint="Delete the thread."
+            )
+        return self.serde.loads_typed((form, data))
+
+    def _writes(self, writes: Sequence[Written]) -> list[PendingWrite]:
+        """What tasks wrote, in the order in which a running graph applies it."""
+        ordered = sorted(writes, key=lambda one: writes_sort_key(one.path, one.task, one.place))
+        return [(one.task, one.channel, self._loaded(one.type, one.data)) for one in ordered]
+
+    def _tuple(self, stored: Stored) -> CheckpointTuple:
+        values = {name: self._loaded(form, data) for name, form, data in stored.values}
+        return CheckpointTuple(
+            config=_config(stored.thread, stored.ns, stored.id),
+            checkpoint={**stored.state, "channel_values": values},  # pyright: ignore[reportArgumentType] - as it was put
+            metadata=stored.metadata,  # pyright: ignore[reportArgumentType] - as it was put
+            parent_config=_parent(stored),
+            pending_writes=self._writes(stored.writes),
+        )
+
+
+def _thread(given: str) -> UUID:
+    return thread_id(given)
+
+
+def _named(config: RunnableConfig) -> Mapping[str, Any]:
+    """What a configuration names: a thread, a namespace of it, a checkpoint."""
+    return config.get("configurable", {})
+
+
+def _space(config: RunnableConfig) -> str:
+    return _named(config).get("checkpoint_ns") or ""
+
+
+def _asked(config: RunnableConfig) -> dict[str, Any]:
+    asked: dict[str, Any] = {"thread": _thread(_named(config)["thread_id"])}
+    if named := get_checkpoint_id(config):
+        asked["id"] = checkpoint_id(named)
+    return asked
+
+
+def _config(thread: UUID, ns: str, checkpoint: UUID) -> RunnableConfig:
+    return {"configurable": {"thread_id": str(thread), "checkpoint_ns": ns, "checkpoint_id": str(checkpoint)}}
+
+
+def _parent(stored: Stored) -> RunnableConfig | None:
+    return _config(stored.thread, stored.ns, stored.parent) if stored.parent else None
+
+
+def _history(writes: Sequence[PendingWrite], name: str, seeds: Mapping[str, Any]) -> DeltaChannelHistory:
+    history = DeltaChannelHistory(writes=[*writes])
+    if name in seeds:  # a stored None is a seed too
+        history["seed"] = seeds[name]
+    return history
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(storable(value), ensure_ascii=False)

@@ -1,0 +1,246 @@
+"""The service of threads: what a person does with conversations, and who may write to one now.
+
+Invariant: nobody learns of another's thread, even whether it exists; a turn that was overtaken writes nothing more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import datetime as dt
+import json
+import logging
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+from thresher.agent.threads import queries
+from thresher.agent.threads.copying import fork_thread
+from thresher.agent.threads.life import Life
+from thresher.agent.threads.records import (
+    Points,
+    Thread,
+    ThreadPage,
+    Turn,
+    checked_settings,
+    checked_title,
+    checkpoint_id,
+    thread_id,
+    unknown,
+)
+from thresher.core import Caller, Conflict, InvalidInput, StoreError, ThresherError, event
+from thresher.store import Database
+
+_logger = logging.getLogger("thresher.agent")
+MOST_LISTED: Final = 200
+_FIRST: Final = ("infinity", UUID(int=2**128 - 1))
+
+
+class Threads:
+    """The conversations of all callers. One per process.
+
+    Args:
+        database: Where they are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._life = Life(database.address)
+
+    async def create(self, caller: Caller, title: str = "", settings: Mapping[str, Any] | None = None) -> Thread:
+        """Begin a thread.
+
+        Args:
+            caller: Whose it is.
+            title: One line; may be given later.
+            settings: What differs in it from the caller's settings.
+
+        Raises:
+            InvalidInput: The title or the settings are too long.
+        """
+        given = checked_title(title), checked_settings(settings or {})
+        return await queries.create_thread(self._database, caller, uuid4(), *given)
+
+    async def get(self, caller: Caller, thread: str | UUID) -> Thread:
+        """One of the caller's threads.
+
+        Raises:
+            InvalidInput: The id is none.
+            NotFound: The caller has no such thread.
+        """
+        asked = thread_id(thread)
+        return _found(asked, await queries.find_thread(self._database, caller, asked))
+
+    async def list(self, caller: Caller, *, cursor: str = "", limit: int = 50) -> ThreadPage:
+        """The caller's threads, those that went on last first.
+
+        Args:
+            caller: Whose they are.
+            cursor: Of an earlier page: those after it.
+            limit: At most so many, 1 to 200.
+
+        Raises:
+            InvalidInput: The limit is out of bounds, or the cursor is none.
+        """
+        _check_limit(limit)
+        found = await queries.list_threads(self._database, caller, _after(cursor) if cursor else _FIRST, limit + 1)
+        page = tuple(found[:limit])
+        return ThreadPage(page, _cursor(page[-1]) if len(found) > limit else "")
+
+    async def rename(self, caller: Caller, thread: str | UUID, title: str) -> Thread:
+        """Give a thread another title.
+
+        Raises:
+            InvalidInput: The id is none, or the title is too long.
+            NotFound: The caller has no such thread.
+        """
+        asked = thread_id(thread)
+        return _found(asked, await queries.rename_thread(self._database, caller, asked, checked_title(title)))
+
+    async def configure(self, caller: Caller, thread: str | UUID, settings: Mapping[str, Any]) -> Thread:
+        """Give a thread other settings, in place of all that it had.
+
+        Raises:
+            InvalidInput: The id is none, or the settings are too large or no JSON.
+            NotFound: The caller has no such thread.
+        """
+        asked = thread_id(thread)
+        text = checked_settings(settings)
+        return _found(asked, await queries.configure_thread(self._database, caller, asked, text))
+
+    async def fork(
+        self, caller: Caller, thread: str | UUID, *, at: str | UUID = "", title: str | None = None
+    ) -> Thread:
+        """Make a thread that begins with what another one has come to.
+
+        Args:
+            caller: Whose both are.
+            thread: The one to begin with, which stays as it is.
+            at: One of its checkpoints; the last one unless told.
+            title: Of the new one; the former's unless told.
+
+        Raises:
+            InvalidInput: An id is none, or the title is too long.
+            NotFound: The caller has no such thread, or it has no such checkpoint.
+        """
+        source, point = thread_id(thread), checkpoint_id(at) if at else None
+        new = uuid4()
+        await fork_thread(self._database, caller, source, new, point, None if title is None else checked_title(title))
+        return await self.get(caller, new)
+
+    async def delete(self, caller: Caller, thread: str | UUID) -> None:
+        """Remove a thread and all that is kept of it.
+
+        Raises:
+            InvalidInput: The id is none.
+            NotFound: The caller has no such thread.
+            Conflict: A turn of it is being answered.
+        """
+        asked = thread_id(thread)
+        gone, there = await queries.delete_thread(self._database, caller, asked)
+        if not there:
+            raise unknown(asked)
+        if not gone:
+            raise _busy(asked)
+
+    async def history(self, caller: Caller, thread: str | UUID, *, cursor: str = "", limit: int = 50) -> Points:
+        """The states that a thread went through, newest first; it can be forked at each.
+
+        Raises:
+            InvalidInput: The id or the cursor is none, or the limit is out of bounds.
+            NotFound: The caller has no such thread.
+        """
+        _check_limit(limit)
+        asked = (await self.get(caller, thread)).id
+        before = checkpoint_id(cursor) if cursor else _FIRST[1]
+        found = await queries.points_of(self._database, caller, asked, before, limit + 1)
+        page = tuple(found[:limit])
+        return Points(page, str(page[-1].id) if len(found) > limit else "")
+
+    @asynccontextmanager
+    async def turn(self, caller: Caller, thread: str | UUID) -> AsyncGenerator[Turn]:
+        """Have a thread to oneself for as long as a message is answered; it is made where there is none.
+
+        A process that is killed loses its turns in that moment. One that only lost its connection to the database may
+        be overtaken, and then its savers refuse to write.
+
+        Raises:
+            InvalidInput: The id is none.
+            NotFound: The thread is another's.
+            Conflict: Another turn of it is being answered.
+            StoreUnavailable: The database does not answer.
+        """
+        asked, own = thread_id(thread), uuid4()
+        try:
+            yield await self._taken(caller, asked, own)
+        finally:
+            await asyncio.shield(self._leave(caller, asked, own))
+
+    async def _taken(self, caller: Caller, thread: UUID, turn: UUID) -> Turn:
+        for _ in range(3):
+            holder = await self._life.number()
+            answer = await queries.take_turn(self._database, caller, thread, holder, turn)
+            if answer.taken:
+                return Turn(thread, turn, began=answer.mine is None)
+            if answer.mine is False:
+                raise unknown(thread)
+            if answer.lives:
+                break
+            await self._life.drop(holder)  # its connection broke since the last turn
+        raise _busy(thread)
+
+    async def _leave(self, caller: Caller, thread: UUID, turn: UUID) -> None:
+        """End a turn, also one of which nobody knows whether it began."""
+        try:
+            await queries.leave_turn(self._database, caller.tenant, thread, turn)
+        except StoreError as error:
+            # The row may say for ever that this process answers, unless that number is nobody's any more. Other turns
+            # under it go on: they may be overtaken, which their savers notice.
+            await self._life.close()
+            event(_logger, "turn not ended", level=logging.WARNING, thread=str(thread), reason=str(error))
+
+    async def purge(self, days: float) -> int:
+        """Remove the threads of all tenants that did not go on for so many days; returns how many."""
+        before = dt.datetime.now(dt.UTC) - dt.timedelta(days=days)
+        removed = 0
+        while some := await queries.purge_threads(self._database, before):
+            removed += some
+        return removed
+
+    async def close(self) -> None:
+        """Give up what is held; nothing can be taken after it but anew."""
+        await self._life.close()
+
+
+def _found(asked: UUID, thread: Thread | None) -> Thread:
+    if thread is None:
+        raise unknown(asked)
+    return thread
+
+
+def _busy(thread: UUID) -> ThresherError:
+    return Conflict(
+        f"A message of thread {thread} is being answered.", hint="Wait for the answer or cancel it, and send again."
+    )
+
+
+def _check_limit(limit: int) -> None:
+    if not 1 <= limit <= MOST_LISTED:
+        raise InvalidInput("The limit is out of bounds.", hint=f"Ask for 1 to {MOST_LISTED}.")
+
+
+def _cursor(last: Thread) -> str:
+    written = json.dumps([last.updated_at.isoformat(), str(last.id)]).encode()
+    return base64.urlsafe_b64encode(written).decode().rstrip("=")
+
+
+def _after(cursor: str) -> tuple[str, UUID]:
+    try:
+        at, last = json.loads(base64.urlsafe_b64decode(cursor.strip() + "=" * (-len(cursor.strip()) % 4)))
+        return dt.datetime.fromisoformat(at).isoformat(), UUID(last)
+    except (ValueError, TypeError, AttributeError, binascii.Error):
+        raise InvalidInput(
+            "The cursor is none of a list of threads.", hint="Copy it letter by letter, or ask again without one."
+        ) from None
