@@ -45,6 +45,7 @@ PARTS: Final = 5
 KNOWING: Final = "# ==="
 """Begins the line of `concepts.txt` below which stands what was learnt from the questions."""
 DIMENSION: Final = 384
+CANDIDATES: Final = ranking.CANDIDATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ async def _cases(services: Services, caller: Caller) -> list[Case]:
     given = searching.ranking.ranked
 
     def noting(asked: ranking.Asked, signals: ranking.Signals, traits: Any) -> ranking.Ranked:
-        seen.append((asked, signals.best(ranking.CANDIDATES), traits))
+        seen.append((asked, signals.best(CANDIDATES), traits))
         return given(asked, signals, traits)
 
     searching.ranking.ranked = noting
@@ -214,6 +215,8 @@ async def _run() -> None:
         _unknowing()
         early = await _cases(services, caller)
     _write_requests(cases)
+    pairs = [pair for pair in zip(early, cases, strict=True) if all(len(one.answers) == CANDIDATES for one in pair)]
+    early, cases = [one for one, _ in pairs], [one for _, one in pairs]  # a method that is typed leaves fewer
     encoder = open_encoder(Settings())
     await encoder.warm()
     requests = material()
