@@ -1,7 +1,8 @@
 """Messages about relations and value lists: what the built-in packs make of them, and what these two do to the others.
 
 60 held-back messages (30 for each of the two packs) and 40 of other topics, forms, calculations and menus of the same
-workspaces among them; then the held-out questions of every pack, with and without the two. All are decided as the
+workspaces among them, on which lines were chosen; as many fresh ones (`fresh_*`), written when the lines stood and
+asked once; then the held-out questions of every pack, with and without the two. All are decided as the
 product decides: cut into pieces, scored by a router that is fitted on the lines that ship, with thresholds of its own.
 """
 
@@ -57,8 +58,8 @@ class Router:
         return tuple(score.intent for score in decision.matched)
 
 
-async def held_back(router: Router) -> dict[str, Any]:
-    """Shares of the messages that were held back.
+async def held_back(router: Router, name: str) -> dict[str, Any]:
+    """Shares of the messages of a file that were held back.
 
     Returns:
         `right`: the pack that is meant comes first; `alone`: it, and no other; `among`: its rules are given; and how
@@ -66,7 +67,7 @@ async def held_back(router: Router) -> dict[str, Any]:
     """
     counts = Counter[str]()
     right = Counter[str]()
-    for row in _rows("held_back"):
+    for row in _rows(name):
         matched, meant = await router.matched(row["message"]), row["intent"]
         counts[f"{meant} -> {' + '.join(matched) or 'nothing'}"] += 1
         right.update({"right": matched[:1] == (meant,), "alone": matched == (meant,), "among": meant in matched})
@@ -74,10 +75,10 @@ async def held_back(router: Router) -> dict[str, Any]:
     return {"messages": counts.total(), **shares, "decisions": dict(counts)}
 
 
-async def unrelated(router: Router) -> dict[str, Any]:
+async def unrelated(router: Router, name: str) -> dict[str, Any]:
     """How many messages of other topics one of the two packs takes."""
     taken = Counter[str]()
-    rows = _rows("unrelated")
+    rows = _rows(name)
     for row in rows:
         taken.update({*await router.matched(row["message"])} & {*PACKS})
     return {"messages": len(rows), "accepted": taken.total(), "by_pack": dict(taken)}
@@ -114,8 +115,12 @@ async def run() -> dict[str, Any]:
         strangers = out_of_scope("oos_test")
         whole, before = await Router.without((), encode), await Router.without(PACKS, encode)
         figures = {
-            "held_back": await held_back(whole),
-            "unrelated": await unrelated(whole),
+            "held_back": await held_back(whole, "held_back"),
+            "unrelated": await unrelated(whole, "unrelated"),
+            "fresh_held_back": await held_back(whole, "fresh_held_back"),
+            "fresh_unrelated": await unrelated(whole, "fresh_unrelated"),
+            "third_held_back": await held_back(whole, "third_held_back"),
+            "third_unrelated": await unrelated(whole, "third_unrelated"),
             "packs": await others(whole, strangers),
             "packs_without_the_two": await others(before, strangers),
         }
