@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -80,14 +83,16 @@ async def test_without_a_folder_nothing_is_started(opened: Opener, folder: Path)
 
 
 async def test_other_tenants_do_not_see_components(opened: Opener, folder: Path) -> None:
-    """They are the owner's, and run under the owner's account."""
+    """They are the owner's, like the servers that the owner adds: for all of the tenant, and nobody else."""
     put(folder, tools_weather=FORECAST)
 
     async with opened() as app:
         await settled(app)
         acme = Caller(await app.services.database.tenant("acme"))
+        colleague = Caller(app.services.caller.tenant, "bob")
 
         assert await names(app) == {"forecast"}
+        assert await names(app, colleague) == {"forecast"}
         assert await names(app, acme) == set()
 
 
@@ -229,3 +234,72 @@ async def test_reports_of_former_versions_are_removed(opened: Opener, folder: Pa
         kept = list(app.services.settings.data_dir.glob("components-serve-*"))
 
         assert len(kept) == 1
+
+
+async def test_the_last_module_that_breaks_leaves_its_tools_as_stale(opened: Opener, folder: Path) -> None:
+    """An empty listing deletes nothing, of components neither."""
+    put(folder, tools_weather=FORECAST)
+    async with opened() as app:
+        await settled(app)
+        put(folder, tools_weather=BROKEN)
+        report = await app.components.load()
+        (server,) = await app.services.tools.list_servers(app.services.caller)
+
+        assert await names(app) == {"forecast"}
+        assert server.state == "stale"
+        assert "division by zero" in report.files[0].problem
+
+
+async def test_a_process_that_is_killed_is_started_again(opened: Opener, folder: Path) -> None:
+    """By the next listing or call, and no module is blamed for it."""
+    put(folder, tools_weather=FORECAST)
+    async with opened() as app:
+        await settled(app)
+        pid = next(state.pid for state in app.services.upstreams.states() if state.name == "components")
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        config = await app.services.tools.server_config(app.services.caller, "components")
+
+        async def lost() -> bool:
+            return all(state.pid != pid for state in app.services.upstreams.states())
+
+        await eventually(lost)
+        answer = await app.services.upstreams.call_tool(config, "forecast", {"city": "Rome"})
+        report = await app.components.report()
+
+        assert answer.structured == {"result": "Sun in Rome"}
+        assert [file.problem for file in report.files] == [""]
+
+
+WAITING = '''
+from pathlib import Path
+
+from fastmcp.tools import tool
+
+
+@tool
+def wait() -> str:
+    """Wait for somebody to write into the pipe."""
+    Path({asked!r}).write_text("asked")
+    return Path({pipe!r}).read_text()
+'''
+
+
+async def test_a_call_under_way_is_finished_by_the_old_process(opened: Opener, folder: Path, tmp_path: Path) -> None:
+    """A change of the folder takes nobody's answer away."""
+    asked, pipe = tmp_path / "asked", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    put(folder, tools_wait=WAITING.format(asked=str(asked), pipe=str(pipe)))
+    async with opened() as app:
+        await settled(app)
+        config = await app.services.tools.server_config(app.services.caller, "components")
+        call = asyncio.create_task(app.services.upstreams.call_tool(config, "wait", {}))
+        await eventually(asked.exists)
+        put(folder, tools_weather=FORECAST)
+        await app.components.load()
+        changed = await names(app)
+        await asyncio.to_thread(pipe.write_text, "done")
+        answer = await call
+
+        assert changed == {"wait", "forecast"}
+        assert answer.structured == {"result": "done"}

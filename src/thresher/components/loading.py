@@ -189,7 +189,7 @@ async def _apart(work: Callable[[], Any]) -> Any:
 
 
 def _note(loaded: Loaded, root: Path, name: str, error: BaseException) -> None:
-    """Report a module that failed; its traceback goes to the server's log."""
+    """Report a module that failed; its traceback goes to standard error."""
     traceback.print_exception(error)
     loaded.files.append(FileReport(name, problem=f"{_said(error)}{_place(root, error)}"))
 
