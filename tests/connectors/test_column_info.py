@@ -145,6 +145,29 @@ async def test_a_link_is_not_followed(tmp_path: Path) -> None:
     assert [table.name for table in schema.tables] == ["good"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+async def test_a_folder_that_became_a_link_out_of_its_workspace_is_not_followed(tmp_path: Path) -> None:
+    """Neither where the connection is open nor where it is opened again; a link that stays inside is."""
+    builder = WorkspaceBuilder(tmp_path / "w")
+    folder = builder.table("s", "good", [Column("id", key=True)]).parent
+    inside = builder.table("t", "other", [Column("id", key=True)]).parent
+    outside = WorkspaceBuilder(tmp_path / "w2").table("s", "secret", [Column("id", key=True)]).parent
+    connector = open_connector(folder_url(folder))
+    folder.rename(tmp_path / "kept")
+    folder.symlink_to(outside)
+
+    for each in (connector, open_connector(folder_url(folder))):
+        with pytest.raises(DatabaseUnavailable, match="leads out of its workspace"):
+            await each.reflect()
+        with pytest.raises(DatabaseUnavailable, match="leads out of its workspace"):
+            await each.stamp()
+        assert "leads out of its workspace" in (await each.test()).problem
+    folder.unlink()
+    folder.symlink_to(inside)
+
+    assert [table.name for table in (await connector.reflect()).tables] == ["other"]
+
+
 async def test_the_stamp_changes_with_the_files(tmp_path: Path) -> None:
     """A table that comes, changes or goes; what is no table does not count."""
     builder = WorkspaceBuilder(tmp_path)

@@ -337,3 +337,38 @@ async def test_two_calls_at_once_make_one_relation(service: SolutionService, cle
 
 def _items(number: int) -> tuple[RelationItem, ...]:
     return (RelationItem("author_id", "author_id", ("=", ">")[number]),)  # type: ignore[arg-type]
+
+
+async def test_tenants_that_share_a_folder_see_and_undo_their_own_changes_alone(
+    service: SolutionService, clerk: Caller, other_tenant: Tenant, plain: WorkspaceBuilder
+) -> None:
+    """The other's is as if it never was; when a workspace is removed, only the changes of its tenant are forgotten."""
+    other = Caller(other_tenant, "olga")
+    await service.add_workspace(other, str(plain.root), "same")
+    await service.set_solution_context(other, "shop_data")
+    mine = await service.update_relation(clerk, "order_lines_to_books", RelationChanges(comment="a"))
+    theirs = await service.update_relation(other, "orders_to_customers", RelationChanges(comment="b"))
+
+    assert [one.id for one in await service.backups(clerk)] == [mine.change.id]
+    assert [one.id for one in await service.backups(other)] == [theirs.change.id]
+    with pytest.raises(NotFound, match="There is no change"):
+        await service.undo(other, mine.change.id)
+
+    await service.remove_workspace(clerk, "shop")
+    await service.add_workspace(clerk, str(plain.root), "again")
+
+    assert await service.backups(clerk, "again") == ()
+    await service.undo(other, theirs.change.id)
+
+
+async def test_changes_are_kept_while_somebody_of_the_tenant_knows_the_folder(
+    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
+) -> None:
+    """A user's own workspace goes, the tenant's of the same folder stays."""
+    user = replace(clerk, user="olga")
+    await service.add_workspace(user, str(plain.root), "own")
+    done = await service.update_relation(clerk, "order_lines_to_books", RelationChanges(comment="a"))
+
+    await service.remove_workspace(user, "own")
+
+    assert [one.id for one in await service.backups(clerk, "shop")] == [done.change.id]

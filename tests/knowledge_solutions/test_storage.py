@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from tests.knowledge_solutions.writer import AFTER, BEFORE, contents, plan, write
 from thresher.core import Conflict, InvalidInput, NotFound
 from thresher.knowledge.solutions.differences import unified
+from thresher.knowledge.solutions.journal import KEPT, Owner
 from thresher.knowledge.solutions.storage import Storage
 from thresher.knowledge.solutions.workspace import FileChange
 
@@ -238,3 +241,41 @@ def test_a_long_diff_says_how_much_is_missing() -> None:
     shown = unified([FileChange("a.frm", None, b"x\n" * 1000)], longest=10)
 
     assert shown.split("\n")[-1] == "... 993 more lines"
+
+
+def test_each_tenant_has_its_own_changes(root: Path, storage: Storage, tmp_path: Path) -> None:
+    """Who made one is noted; many changes of one tenant push out none of another."""
+    ours, theirs = Owner(1, "olga"), Owner(2)
+    first = storage.apply(root, "ours", [FileChange("crm/a.rel", None, b"x")], ours)
+    data = b""
+    for number in range(KEPT + 1):
+        text = str(number).encode()
+        storage.apply(root, "theirs", [FileChange("crm/b.rel", data or None, text)], theirs)
+        data = text
+
+    assert [one.id for one in storage.backups(root, ours)] == [first.id]
+    assert len(storage.backups(root, theirs)) == KEPT
+    assert storage.backups(root) == ()
+    with pytest.raises(NotFound):
+        storage.undo(root, first.id, theirs)
+    heads = [json.loads(file.read_bytes().splitlines()[0]) for file in (tmp_path / "data").rglob(f"{first.id}.*")]
+    assert [(head["tenant"], head["user"]) for head in heads] == [(1, "olga")]
+
+
+def test_nothing_is_forgotten_while_a_change_is_pending(root: Path, storage: Storage, tmp_path: Path) -> None:
+    """Whoever's it is, and anybody completes it; then the tenant's own go alone, and also where the folder is gone."""
+    ours, theirs = Owner(1), Owner(2)
+    storage.apply(root, "rename old", plan(), ours)
+    kept = storage.apply(root, "theirs", [FileChange("crm/b.rel", None, b"x")], theirs)
+    (file,) = (tmp_path / "data").rglob(f"{kept.id}.done")
+    file.rename(file.with_suffix(".pending"))
+
+    assert not storage.forget(root, ours)
+    assert len(storage.backups(root, ours)) == 1
+    assert [one.outcome for one in storage.recover(root)] == ["completed"]
+    assert storage.forget(root, ours)
+    assert storage.backups(root, ours) == ()
+    assert [one.id for one in storage.backups(root, theirs)] == [kept.id]
+    shutil.rmtree(root)
+    assert storage.forget(root, theirs)
+    assert not list((tmp_path / "data").rglob("*.done"))

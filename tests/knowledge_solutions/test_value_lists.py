@@ -300,3 +300,27 @@ async def test_lists_say_what_values_there_are(service: SolutionService, clerk: 
     assert words["books_in_print"] == "title of relation authors_to_books$in_print, stored as book_id"
     assert words["years"].startswith("values of the method ")
     assert (listing.kind, listing.total, listing.workspace, listing.active) == ("value list", 5, "shop", "shop_data")
+
+
+async def test_lists_do_not_stand_in_for_each_other_in_a_circle(
+    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
+) -> None:
+    """The way round is named; a circle that somebody wrote by hand is noted, and nothing but it is in the way."""
+    await service.open_value_list(clerk, ValueListWish(name="t7", custom_values=("a",)))
+    first = await service.open_value_list(clerk, ValueListWish(name="a1", custom_values=("b",), fallback="t7"))
+    before = files(plain.root)
+
+    with pytest.raises(InvalidInput, match="in a circle: t7 -> a1 -> t7"):
+        await service.update_value_list(clerk, "t7", ValueListChanges(fallback="a1"))
+    assert files(plain.root) == before
+
+    await service.update_value_list(clerk, "t7", ValueListChanges(fallback="rooms"))
+    file = plain.root / "shop_data/valuelists/t7.val"
+    rooms = made_uuid("shop_data", "list", "rooms")
+    file.write_text(file.read_text().replace(rooms, first.value_list.uuid))
+    noted = await service.open_value_list(clerk, ValueListWish(name="b1", custom_values=("c",), fallback="a1"))
+    again = await service.update_value_list(clerk, "t7", ValueListChanges(fallback="a1", comment="x"))
+
+    assert any("in a circle: b1 -> a1 -> t7 -> a1" in note for note in noted.notes)
+    assert any("in a circle: t7 -> a1 -> t7" in note for note in again.notes)
+    assert again.change.action == "updated"

@@ -6,7 +6,7 @@ import pytest
 
 from tests.relations.shapes import tables_of
 from thresher.connectors import ForeignKey, Table
-from thresher.knowledge.databases import find_relations
+from thresher.knowledge.databases import PotentialRelation, find_relations
 from thresher.packs.pairing import Inferred, paired
 
 
@@ -139,3 +139,18 @@ def test_equal_names_of_different_types_are_no_pair() -> None:
     inferred = infer("a: *stock_id i\nb: *id i, stock_id d", "a", "b", by_name=True)
 
     assert inferred.items == ()
+
+
+def test_what_looks_like_a_key_of_another_family_is_asked_for() -> None:
+    """A text cannot equal a number: the way is named, not taken; a declared key is somebody's word."""
+    tables = {table.name: table for table in tables_of("customers: *id i\norders: *id i, customer_id t")}
+    odd = PotentialRelation("", "orders", ("customer_id",), "", "customers", ("id",), 0.9, ())
+
+    inferred = paired(tables["orders"], tables["customers"], [odd], by_name=False)
+    declared = infer("customers: *id i\norders: *id i, buyer t", "orders", "customers", "orders.buyer > customers.id")
+
+    assert inferred.items == ()
+    assert [(item.primary, item.foreign) for ways in inferred.alternatives for item in ways] == [("customer_id", "id")]
+    assert "orders.customer_id (varchar(80))" in inferred.question
+    assert "different families" in inferred.question
+    assert pairs(declared) == [("buyer", "id")]

@@ -1,6 +1,7 @@
 """A connector for a folder of `.dbi` files: what a workspace says of a server's tables, without the server.
 
-Invariant: only files of this very folder are read, none through a link; a file that cannot be read is left out, and
+Invariant: only files of this very folder are read, none through a link, and nothing of a folder that leads out of its
+workspace by one, whatever was there when it was added; a file that cannot be read is left out, and
 the version and the test of the connection say so. No statement is run, for there is nothing that could run it.
 """
 
@@ -25,6 +26,8 @@ from thresher.sqlguard import Knowledge
 ENDING: Final = ".dbi"
 VERSION: Final = "column information"
 _SHOWN: Final = 3
+_DEPTH: Final = 3
+"""Folders from a server's up to its workspace."""
 
 
 class ColumnInfoConnector:
@@ -40,6 +43,8 @@ class ColumnInfoConnector:
     def __init__(self, address: Address) -> None:
         self._address = address
         self._folder = require_file(address)
+        above = self._folder.parents  # WORKSPACE/resources/datasources/SERVER
+        self._root = above[min(_DEPTH, len(above)) - 1].resolve()
 
     @property
     def dialect(self) -> SchemaDialect:
@@ -112,10 +117,11 @@ class ColumnInfoConnector:
         stamp = self._stamp()
         found: list[TableFacts] = []
         broken: list[str] = []
-        names = [entry.name for entry in self._files()]
+        place = self._place()
+        names = [entry.name for entry in self._files(place)]
         for name in names[:limit]:
             try:
-                if (facts := self._facts(self._folder / name)) is not None:
+                if (facts := self._facts(place / name)) is not None:
                     found.append(facts)
             except BrokenFile as error:
                 broken.append(f"{name}, line {error.line}" if error.line else name)
@@ -132,22 +138,39 @@ class ColumnInfoConnector:
     def _stamp(self) -> str:
         """A digest of names, sizes and times of the files."""
         seen = hashlib.sha256()
-        for entry in self._files():
+        for entry in self._files(self._place()):
             with suppress(FileNotFoundError):  # it went in this moment: the digest is that of the others
                 about = entry.stat(follow_symlinks=False)
                 told = f"{entry.name}\0{about.st_mtime_ns}\0{about.st_size}\0{about.st_ino}\n"
                 seen.update(told.encode(errors="replace"))
         return seen.hexdigest()[:32]
 
-    def _files(self) -> Iterator[os.DirEntry[str]]:
+    def _place(self) -> Path:
+        """The folder without links, judged anew at every look: it may have become one that leads elsewhere."""
         try:
-            with os.scandir(self._folder) as entries:
+            place = self._folder.resolve(strict=True)
+        except OSError as error:
+            raise self._unreadable(error.strerror) from None
+        except RuntimeError:
+            raise self._unreadable("its links go round") from None
+        if not place.is_relative_to(self._root):
+            raise DatabaseUnavailable(
+                f"The folder {self._folder} leads out of its workspace by a symbolic link, which is not followed.",
+                hint="Put the server's own folder there again, or add the workspace that it leads to.",
+            )
+        return place
+
+    def _unreadable(self, reason: str | None) -> DatabaseUnavailable:
+        return DatabaseUnavailable(
+            f"The folder {self._folder} cannot be read: {reason}.", hint="Check that the workspace is there."
+        )
+
+    def _files(self, place: Path) -> Iterator[os.DirEntry[str]]:
+        try:
+            with os.scandir(place) as entries:
                 found = [one for one in entries if one.name.endswith(ENDING) and one.is_file(follow_symlinks=False)]
         except OSError as error:
-            raise DatabaseUnavailable(
-                f"The folder {self._folder} cannot be read: {error.strerror}.",
-                hint="Check that the workspace is there.",
-            ) from None
+            raise self._unreadable(error.strerror) from None
         yield from sorted(found, key=lambda one: one.name)
 
 

@@ -22,6 +22,8 @@ _MOST: Final = 12
 """Columns of a table, or ways, that a question names."""
 _NUMBERS: Final = frozenset({"integer", "decimal"})
 _TEXTS: Final = frozenset({"text", "uuid"})
+_CLEAR: Final = (frozenset({"integer", "decimal", "float"}), _TEXTS, frozenset({"date", "time", "datetime"}))
+"""Families of which none holds values of another."""
 _SAY_NOTHING: Final = frozenset({"id", "uuid", "guid", "pk", "key", "code", "nr", "no", "number", "name", "rowid"})
 """Names of keys that do not say of which table: that two tables have one means nothing."""
 _ENDINGS: Final = ("id", "uuid", "guid", "nr", "_no", "code", "key", "number")
@@ -75,6 +77,8 @@ def paired(primary: Table, foreign: Table, potential: Iterable[PotentialRelation
     good = [way for way in first if first[0].score - way.score < MARGIN]
     if len(good) > 1:
         return Inferred((), alternatives=tuple(way.items for way in ways), question=_several(primary, foreign, good))
+    if first is stages[1] and any(_clash(primary, foreign, item) for item in good[0].items):
+        return Inferred((), alternatives=tuple(way.items for way in ways), question=_odd(good[0]))
     return Inferred(good[0].items, good[0].reason, good[0].evidence, tuple(way.items for way in ways[1:]))
 
 
@@ -166,6 +170,19 @@ def _fit(one: Column, other: Column) -> bool:
     """Whether two columns can hold the same values."""
     pair = {one.family, other.family}
     return len(pair) == 1 or pair <= _NUMBERS or pair <= _TEXTS
+
+
+def _clash(primary: Table, foreign: Table, item: RelationItem) -> bool:
+    """Whether two columns clearly cannot hold the same values, such as a text and a number."""
+    one, other = _column(primary, item.primary), _column(foreign, item.foreign)
+    if one is None or other is None:
+        return False
+    kinds = {place for place, kind in enumerate(_CLEAR) for column in (one, other) if column.family in kind}
+    return len(kinds) > 1
+
+
+def _odd(way: _Way) -> str:
+    return f"{way.reason}; but the columns are of different families, which hold no equal values. Is that meant?"
 
 
 def _several(primary: Table, foreign: Table, ways: Sequence[_Way]) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from thresher.core import Caller, NotAllowed, Settings
+from thresher.knowledge.solutions.journal import Owner
 
 
 def may_add(caller: Caller, folder: Path, settings: Settings) -> None:
@@ -32,3 +33,8 @@ def may_add(caller: Caller, folder: Path, settings: Settings) -> None:
             "With a key, workspaces can only be added below the folders that the server's owner named.",
             hint="Ask the owner to add the workspace, or to name its folder in THRESHER_SOLUTION_FOLDERS.",
         )
+
+
+def owner_of(caller: Caller) -> Owner:
+    """Whose a caller's changes are."""
+    return Owner(caller.tenant.id, caller.user or "")

@@ -17,6 +17,7 @@ from typing import Final, get_args
 
 from thresher.core import Caller, InvalidInput, NotFound, shortened
 from thresher.knowledge.solutions import queries
+from thresher.knowledge.solutions.access import owner_of
 from thresher.knowledge.solutions.desk import Desk
 from thresher.knowledge.solutions.models import ObjectKind, Project, SolutionContext
 from thresher.knowledge.solutions.queries import Choice, Known
@@ -91,7 +92,8 @@ class Contexts:
         if place.known is None:
             raise _unclear(place.names)
         workspace = place.workspace or await self._workspaces.opened(place.known)
-        return Desk(workspace, place.known.name, place.active, tuple(one.name for one in place.projects))
+        projects = tuple(one.name for one in place.projects)
+        return Desk(workspace, place.known.name, place.active, projects, owner_of(caller))
 
     async def desk_in(self, caller: Caller, workspace: str) -> Desk:
         """The same in a workspace that the caller names; empty: where it works."""

@@ -11,6 +11,7 @@ from typing import Self
 
 from thresher.core import Conflict, InvalidInput, NotFound, Unconfirmed, did_you_mean, nearest
 from thresher.knowledge.solutions.checks import Tables
+from thresher.knowledge.solutions.journal import NOBODY, Owner
 from thresher.knowledge.solutions.models import ObjectKind, Reference, Scope
 from thresher.knowledge.solutions.workspace import Stored, Workspace
 
@@ -26,12 +27,14 @@ class Desk:
         name: Of the workspace.
         active: The solution or module where new things go; None where none is chosen and several could be.
         projects: Names of all solutions and modules.
+        owner: Who calls, as changes note it.
     """
 
     workspace: Workspace
     name: str
     active: str | None
     projects: tuple[str, ...]
+    owner: Owner = NOBODY
     _tables: list[Tables] = field(default_factory=list[Tables], init=False, repr=False, compare=False)
 
     @classmethod

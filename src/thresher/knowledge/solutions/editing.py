@@ -155,7 +155,7 @@ class Editing:
 
     def _written(self, desk: Desk, action: str, name: str, project: str, files: Sequence[FileChange]) -> Change:
         words = f"{action} {self.kind} '{name}' in {project}"
-        change = self._storage.apply(desk.workspace.root, words, files)
+        change = self._storage.apply(desk.workspace.root, words, files, desk.owner)
         return UNCHANGED if not change.id else replace(change, action=action)
 
     def _now(self, desk: Desk, name: str, project: str, change: Change, line: int, notes: Sequence[str]) -> Edited:

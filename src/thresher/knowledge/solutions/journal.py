@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -45,6 +46,22 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose a change is.
+
+    Attributes:
+        tenant: Id of the tenant, which alone sees it and may undo it; 0 where none is told apart.
+        user: Who made it; empty where users are not told apart.
+    """
+
+    tenant: int = 0
+    user: str = ""
+
+
+NOBODY: Final = Owner()
+
+
+@dataclass(frozen=True, slots=True)
 class Head:
     """What an entry is about, without the bytes of its files.
 
@@ -56,6 +73,7 @@ class Head:
         files: Paths, in the order in which they are written.
         folders: Paths of the folders that are made for them, outermost first.
         undoes: Id of the change that it takes back, or empty.
+        owner: Whose it is.
     """
 
     id: str
@@ -65,6 +83,7 @@ class Head:
     files: tuple[str, ...]
     folders: tuple[str, ...] = ()
     undoes: str = ""
+    owner: Owner = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +95,7 @@ class Entry:
 
 
 class Journal:
-    """The changes of one workspace.
+    """The changes of one workspace, of all tenants that know it: what one of them left half done, any other completes.
 
     Args:
         folder: Where it is kept; made when the first change is written.
@@ -132,21 +151,22 @@ class Journal:
         """Entries whose writer did not come to the end."""
         return [self._read(path) for _, state, path in sorted(self._names()) if state == "pending"]
 
-    def heads(self) -> Iterator[tuple[Head, State]]:
-        """All that was done, the last first; an entry that cannot be read is left out."""
+    def heads(self, tenant: int) -> Iterator[tuple[Head, State]]:
+        """All that a tenant did, the last first; an entry that cannot be read is left out."""
         for _, state, path in sorted(self._names(), reverse=True):
-            with suppress(OSError, ValueError, KeyError), path.open("rb") as file:
-                yield _head(json.loads(file.readline())), state
+            head = _head_in(path)
+            if head is not None and head.owner.tenant == tenant:
+                yield head, state
 
-    def entry(self, change_id: str) -> tuple[Entry, State]:
-        """One entry.
+    def entry(self, change_id: str, tenant: int) -> tuple[Entry, State]:
+        """One entry of a tenant.
 
         Raises:
             NotFound: It was never, or is no longer kept.
         """
         for _, state, path in self._names():
-            if path.stem == change_id:
-                return self._read(path), state
+            if path.stem == change_id and (entry := self._read(path)).head.owner.tenant == tenant:
+                return entry, state
         raise NotFound(
             f"There is no change {change_id!r} to undo.",
             hint=f"The last {KEPT} changes of each workspace are kept, for {KEPT_DAYS} days: list them first.",
@@ -157,14 +177,32 @@ class Journal:
         return next((path for _, _, path in self._names() if path.stem == change_id), self._folder)
 
     def prune(self, now: dt.datetime) -> None:
-        """Let go of what is too old, and of drafts that were left behind."""
+        """Let go of what is too old, and of drafts that were left behind; no tenant's changes push out another's."""
         for draft in self._folder.glob(".*.new"):
             draft.unlink(missing_ok=True)
         oldest = (now - dt.timedelta(days=KEPT_DAYS)).timestamp()
         settled = [path for _, state, path in sorted(self._names(), reverse=True) if state != "pending"]
+        heads = {path: _head_in(path) for path in settled} if len(settled) > KEPT else {}
+        seen: Counter[int] = Counter()
         for place, path in enumerate(settled):
-            if place >= KEPT or (place and path.stat().st_mtime < oldest):
+            head = heads.get(path)
+            tenant = head.owner.tenant if head is not None else NOBODY.tenant
+            if seen[tenant] >= KEPT or (place and path.stat().st_mtime < oldest):
                 path.unlink(missing_ok=True)
+            seen[tenant] += 1
+
+    def forget(self, tenant: int) -> bool:
+        """Let go of all that a tenant did; False where anything is pending, for then all is kept."""
+        names = list(self._names())
+        if any(state == "pending" for _, state, _ in names):
+            return False
+        for _, _, path in names:
+            head = _head_in(path)
+            if head is not None and head.owner.tenant == tenant:
+                path.unlink(missing_ok=True)
+        if names:
+            synced(self._folder)
+        return True
 
     def _names(self) -> Iterator[tuple[int, State, Path]]:
         with suppress(FileNotFoundError):
@@ -192,6 +230,13 @@ def synced(place: Path) -> None:
         os.close(descriptor)
 
 
+def _head_in(path: Path) -> Head | None:
+    """What a file's entry is about; None where it cannot be read."""
+    with suppress(OSError, ValueError, KeyError), path.open("rb") as file:
+        return _head(json.loads(file.readline()))
+    return None
+
+
 def _of_head(head: Head) -> dict[str, Any]:
     return {
         "id": head.id,
@@ -201,6 +246,8 @@ def _of_head(head: Head) -> dict[str, Any]:
         "files": head.files,
         "folders": head.folders,
         "undoes": head.undoes,
+        "tenant": head.owner.tenant,
+        "user": head.owner.user,
     }
 
 
@@ -213,6 +260,7 @@ def _head(value: Mapping[str, Any]) -> Head:
         files=tuple(value["files"]),
         folders=tuple(value["folders"]),
         undoes=value["undoes"],
+        owner=Owner(value.get("tenant", 0), value.get("user", "")),
     )
 
 

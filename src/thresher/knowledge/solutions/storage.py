@@ -12,14 +12,14 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
 from thresher.core import ConfigurationError, Conflict, InvalidInput, NotAllowed, ThresherError
 from thresher.knowledge.solutions.differences import unified
-from thresher.knowledge.solutions.journal import Entry, Head, Journal, Step
+from thresher.knowledge.solutions.journal import NOBODY, Entry, Head, Journal, Owner, Step
 from thresher.knowledge.solutions.locking import WAIT_SECONDS, held
 from thresher.knowledge.solutions.models import Backup, Change
 from thresher.knowledge.solutions.workspace import FileChange
@@ -67,13 +67,14 @@ class Storage:
         self._now = now
         self._wait = wait
 
-    def apply(self, root: Path, action: str, changes: Sequence[FileChange]) -> Change:
+    def apply(self, root: Path, action: str, changes: Sequence[FileChange], owner: Owner = NOBODY) -> Change:
         """Write some files, all of them or none.
 
         Args:
             root: Of the workspace.
             action: In words, for the list of changes.
             changes: Whole files; those that stay as they are are left out.
+            owner: Whose change it is.
 
         Raises:
             Conflict: A file changed since it was read, the disk is full, or another process keeps writing.
@@ -84,18 +85,23 @@ class Storage:
         if not steps:
             return Change("", "unchanged")
         with self._held(root) as (place, journal):
-            return self._write(place, journal, action, steps)
+            return self._write(place, journal, _Plan(action, steps, owner))
 
-    def undo(self, root: Path, change_id: str) -> Change:
+    def undo(self, root: Path, change_id: str, owner: Owner = NOBODY) -> Change:
         """Take a change back; it is itself a change that can be undone.
 
+        Args:
+            root: Of the workspace.
+            change_id: Of the change.
+            owner: Who asks.
+
         Raises:
-            NotFound: There is no such change, or it is no longer kept.
+            NotFound: There is no such change of the owner's tenant, or it is no longer kept.
             Conflict: It was undone before, or one of its files was changed since; and as `apply`.
         """
         with self._held(root) as (place, journal):
-            entry, state = journal.entry(change_id)
-            if change_id in _undone(journal):
+            entry, state = journal.entry(change_id, owner.tenant)
+            if change_id in _undone(journal, owner):
                 raise Conflict(
                     f"The change {change_id} was undone already.",
                     hint="Undo the change that undid it to have it again.",
@@ -106,7 +112,8 @@ class Storage:
                     hint=f"What they held before stands in {journal.path_of(change_id)}.",
                 )
             steps = [Step(step.path, step.after, step.before, step.mode) for step in entry.steps]
-            change = self._write(place, journal, f"undo: {entry.head.action}", steps, undoes=change_id)
+            plan = _Plan(f"undo: {entry.head.action}", steps, owner, undoes=change_id)
+            change = self._write(place, journal, plan)
             for folder in reversed(entry.head.folders):
                 with suppress(OSError):  # others put something into it
                     (place / folder).rmdir()
@@ -124,16 +131,35 @@ class Storage:
         with self._held(place, recovering=False) as (_, journal):
             return _recover(place, journal)
 
-    def backups(self, root: Path) -> tuple[Backup, ...]:
-        """Changes that are kept, the last first; as `workspace` they name its folder."""
+    def backups(self, root: Path, owner: Owner = NOBODY) -> tuple[Backup, ...]:
+        """Changes of the owner's tenant that are kept, the last first; as `workspace` they name its folder."""
         place = _resolved(root)
         journal = self._journal(place)
-        undone = _undone(journal)
+        undone = _undone(journal, owner)
         return tuple(
             Backup(head.id, place.name, head.action, tuple(sorted(head.files)), head.when, head.id in undone)
-            for head, state in journal.heads()
+            for head, state in journal.heads(owner.tenant)
             if state != "pending"
         )
+
+    def forget(self, root: Path, owner: Owner) -> bool:
+        """Let go of the changes of an owner's tenant.
+
+        Args:
+            root: Of the workspace, without links, as it was when it was added; its folder may be gone.
+            owner: Whose tenant's changes go.
+
+        Returns:
+            Whether they went: where a change of anybody is pending, all are kept.
+
+        Raises:
+            Conflict: Another process keeps writing.
+            OSError: The journal or the folder cannot be opened.
+        """
+        journal = self._journal(root)
+        there = root.is_dir() and root.resolve() == root  # else nobody can be writing
+        with held(root, journal.lock_path, self._wait) if there else nullcontext():
+            return journal.forget(owner.tenant)
 
     def _journal(self, root: Path) -> Journal:
         return Journal(self._folder / hashlib.sha256(os.fsencode(root)).hexdigest()[:16])
@@ -149,9 +175,9 @@ class Storage:
                 _recover(place, journal)
             yield place, journal
 
-    def _write(self, root: Path, journal: Journal, action: str, steps: Sequence[Step], undoes: str = "") -> Change:
+    def _write(self, root: Path, journal: Journal, plan: _Plan) -> Change:
         with _explained(root):
-            entry = _planned(root, journal.next_id(), action, steps, self._now(), undoes)
+            entry = _planned(root, journal.next_id(), plan, self._now())
         with _kept(self._folder):
             journal.begin(entry)
         writing = Writing(root, entry)
@@ -166,23 +192,34 @@ class Storage:
             raise
         with _kept(self._folder):
             journal.prune(self._now())
-        shown = [FileChange(step.path, step.before, step.after) for step in steps]
-        return Change(entry.head.id, action, tuple(step.path for step in steps), unified(shown))
+        shown = [FileChange(step.path, step.before, step.after) for step in plan.steps]
+        return Change(entry.head.id, plan.action, tuple(step.path for step in plan.steps), unified(shown))
 
 
-def _planned(root: Path, change_id: str, action: str, steps: Sequence[Step], when: dt.datetime, undoes: str) -> Entry:
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A change that shall be made: what, by whom, and which one it takes back."""
+
+    action: str
+    steps: Sequence[Step]
+    owner: Owner
+    undoes: str = ""
+
+
+def _planned(root: Path, change_id: str, plan: _Plan, when: dt.datetime) -> Entry:
     """The change as it goes into the journal, once every file was found to be what the change begins with."""
     folders: dict[str, None] = {}
-    paths = [step.path for step in steps]
+    paths = [step.path for step in plan.steps]
     if len(set(paths)) < len(paths):
         raise InvalidInput("A change names one file twice.")
     for path in paths:
         folders.update(dict.fromkeys(_missing_folders(root, path)))
-    if differ := [step.path for step in steps if content(root, step.path) != step.before]:
+    if differ := [step.path for step in plan.steps if content(root, step.path) != step.before]:
         raise changed(differ)
-    ordered = _ordered([_with_mode(root, step) for step in steps])
+    ordered = _ordered([_with_mode(root, step) for step in plan.steps])
     files = tuple(step.path for step in ordered)
-    return Entry(Head(change_id, str(root), action, when, files, tuple(folders), undoes), ordered)
+    head = Head(change_id, str(root), plan.action, when, files, tuple(folders), plan.undoes, plan.owner)
+    return Entry(head, ordered)
 
 
 def _with_mode(root: Path, step: Step) -> Step:
@@ -282,10 +319,10 @@ def _unfinished(entry: Entry, journal: Journal, error: Exception) -> Conflict:
     )
 
 
-def _undone(journal: Journal) -> set[str]:
-    """Ids of changes that are undone now: by a change that was not undone itself. Later ones come first."""
+def _undone(journal: Journal, owner: Owner) -> set[str]:
+    """Ids of a tenant's changes that are undone now: by one that was not undone itself. Later ones come first."""
     undone: set[str] = set()
-    for head, _ in journal.heads():
+    for head, _ in journal.heads(owner.tenant):
         if head.undoes and head.id not in undone:
             undone.add(head.undoes)
     return undone

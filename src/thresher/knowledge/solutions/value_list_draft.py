@@ -224,17 +224,43 @@ class ValueListDraft:
         if not (text := text.strip()):
             return ""
         reach = self._desk.reach(self._project)
-        lists = [one.record for one in self._desk.workspace.objects("value list", reach)[0]]
+        lists = [value_list_of(one) for one in self._desk.workspace.objects("value list", reach)[0]]
         found = [one for one in lists if one.name == text or (one.uuid and one.uuid.upper() == text.upper())]
         if found and found[0].name == self._list.name:
             raise InvalidInput("A value list cannot stand in for itself.", hint="Say another value list.")
         if found:
+            self._check_circle(found[0])
             return found[0].uuid
         near = did_you_mean(nearest(text[:80], [one.name for one in lists]))
         raise InvalidInput(
             f"fallback: '{self._project}' and its modules have no value list '{text[:80]}'.",
             hint=near or "list_value_lists shows those there are.",
         )
+
+    def _check_circle(self, first: ValueList) -> None:
+        """Refuse a list that stands in and leads back to this one; one that was there already is noted.
+
+        Raises:
+            InvalidInput: It does.
+        """
+        lists = [one.record for one in self._desk.workspace.objects("value list", self._desk.family(self._project))[0]]
+        known = {one.uuid.upper(): one for one in lists if isinstance(one, ValueList) and one.uuid}
+        own = self._list.uuid.upper()
+        names, seen, at = [first.name], {first.uuid.upper()}, first.fallback.upper()
+        while at and at != own and at in known and at not in seen:
+            seen.add(at)
+            names.append(known[at].name)
+            at = known[at].fallback.upper()
+        if not at or (at != own and at not in seen):
+            return
+        back = self._list.name if at == own else known[at].name if at in known else first.name
+        circle = " -> ".join((self._list.name, *names, back))
+        if at == own and first.uuid.upper() != self._list.fallback.upper():
+            raise InvalidInput(
+                f"The value lists would stand in for each other in a circle: {circle}.",
+                hint="Say another value list, or take the fallback of one of these away first.",
+            )
+        self._notes.append(f"These value lists stand in for each other in a circle: {circle}.")
 
     def _with_types(self, one: ValueList, told: dict[str, Any]) -> ValueList:
         """The list with the types of its values, where its file says types at all; what was said of them stays."""

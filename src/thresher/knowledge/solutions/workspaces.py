@@ -28,7 +28,7 @@ from thresher.core import (
     nearest,
 )
 from thresher.knowledge.solutions import queries
-from thresher.knowledge.solutions.access import may_add
+from thresher.knowledge.solutions.access import may_add, owner_of
 from thresher.knowledge.solutions.models import Backup, Broken, Change, WorkspaceInfo
 from thresher.knowledge.solutions.queries import Known
 from thresher.knowledge.solutions.shelf import FORMAT, Shelf
@@ -142,11 +142,22 @@ class Workspaces:
         known = await self.found(caller, name)
         if known.owner != caller.user:
             raise NotAllowed(f"The workspace '{name}' is the tenant's.", hint="Ask who added it to remove it.")
-        await run_retrying(
-            self._database, caller.tenant, lambda link: queries.delete_workspace(link, caller.tenant, known.id)
+        gone = await run_retrying(
+            self._database, caller.tenant, lambda link: queries.delete_workspace(link, caller.tenant, known)
         )
+        if gone:
+            await asyncio.to_thread(self._forget, caller, known)
         self._told.pop((caller.tenant.id, known.id), None)
         await self._call(caller, name, {})
+
+    def _forget(self, caller: Caller, known: Known) -> None:
+        """Let go of the tenant's changes of a workspace that none of its users knows any longer."""
+        try:
+            forgotten = self._storage.forget(known.path, owner_of(caller))
+        except (OSError, ThresherError) as error:  # they go when they are too old
+            event(logger, "changes not forgotten", level=logging.WARNING, workspace=known.name, reason=str(error))
+        else:
+            event(logger, "workspace removed", workspace=known.name, forgotten=forgotten)
 
     async def provide(self, caller: Caller) -> None:
         """Complete what was interrupted in the caller's workspaces, and tell of the column information of its own."""
@@ -185,13 +196,13 @@ class Workspaces:
         """Take a change back."""
         known = await self.found(caller, name)
         await self.opened(known)
-        return await asyncio.to_thread(self._storage.undo, known.path, change)
+        return await asyncio.to_thread(self._storage.undo, known.path, change, owner_of(caller))
 
     async def backups(self, caller: Caller, name: str) -> tuple[Backup, ...]:
         """Changes that can be undone."""
         known = await self.found(caller, name)
         await self.opened(known)
-        kept = await asyncio.to_thread(self._storage.backups, known.path)
+        kept = await asyncio.to_thread(self._storage.backups, known.path, owner_of(caller))
         return tuple(changed(one, workspace=known.name) for one in kept)
 
 

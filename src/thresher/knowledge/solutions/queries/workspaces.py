@@ -70,9 +70,12 @@ async def replace_workspace(link: AsyncConnection, caller: Caller, name: str, pa
     await link.execute(query.values(path=str(path), format=form))
 
 
-async def delete_workspace(link: AsyncConnection, tenant: Tenant, number: int) -> None:
-    """Forget a workspace, and what was chosen in it."""
-    await link.execute(delete(workspace).where(workspace.c.tenant_id == tenant.id, workspace.c.id == number))
+async def delete_workspace(link: AsyncConnection, tenant: Tenant, one: Known) -> bool:
+    """Forget a workspace, and what was chosen in it; whether nobody of the tenant knows its folder any longer."""
+    own = workspace.c.tenant_id == tenant.id
+    await link.execute(delete(workspace).where(own, workspace.c.id == one.id))
+    left = select(workspace.c.id).where(own, workspace.c.path == str(one.path)).limit(1)
+    return (await link.execute(left)).scalar() is None
 
 
 def _owned(caller: Caller) -> Any:
