@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from textwrap import shorten
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
-
-from thresher.core import shortened
 
 Row = Mapping[str, Any]
 
@@ -32,7 +31,7 @@ def repository_list(repositories: Sequence[Row]) -> RenderableType:
     for one in repositories:
         counts = f"{one['documents']:,}", f"{one['tokens']:,}"
         model = one["embedding_model"].partition("@")[0]
-        when = _moment(one["indexed_at"]), Text(_seen(shortened(one["description"], _DESCRIPTION)))
+        when = _moment(one["indexed_at"]), Text(_seen(shorten(one["description"], _DESCRIPTION, placeholder="...")))
         facts = *counts, Text(model), one["version"][:12], *when
         table.add_row(Text(one["name"], "bold"), _state(one), *facts)
     return table
