@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -61,29 +61,32 @@ class Provider:
                 attempt += 1
 
     async def _provide(self, caller: Caller, workspace: str, folders: Mapping[str, Path]) -> dict[str, str]:
-        async with self.database.transaction(caller.tenant) as link:
+        """Choose names and write under one lock: two calls at once cannot choose from what both saw before."""
+        writes = {server: await asyncio.to_thread(self._written, path, workspace) for server, path in folders.items()}
+
+        async def work(link: AsyncConnection) -> _Provided:
+            await queries.lock_names(link, caller.tenant)
             own = await queries.provided(link, caller, workspace)
-        seen = {one.connection.name: one.connection for one in await self.connections.all_held(caller)}
-        names, mine = chosen(seen, {one.connection.name for one in own}, workspace, folders)
-        for one in own:
-            if one.connection.name not in mine:
-                await self._remove(caller, one)
-        await self._write(caller, workspace, {name: folders[server] for name, server in mine.items()})
-        return names
+            seen = {name: one.connection for name, one in (await queries.held_in(link, caller)).items()}
+            names, mine = chosen(seen, {one.connection.name for one in own}, workspace, folders)
+            changed = await _put(link, caller, [replace(writes[server], name=name) for name, server in mine.items()])
+            return _Provided(names, changed, [one for one in own if one.connection.name not in mine])
 
-    async def _write(self, caller: Caller, workspace: str, wanted: Mapping[str, Path]) -> None:
-        writes = [await asyncio.to_thread(self._written, name, folder, workspace) for name, folder in wanted.items()]
-        changed = await run_retrying(self.database, caller.tenant, lambda link: _put(link, caller, writes))
-        for held in changed:
-            self.refresher.begin(caller.tenant, held)
+        done = await run_retrying(self.database, caller.tenant, work)
+        for one in done.gone:
+            await self._remove(caller, one)
+        for one in done.changed:
+            self.refresher.begin(caller.tenant, one)
+        return done.names
 
-    def _written(self, name: str, folder: Path, workspace: str) -> Write:
+    def _written(self, folder: Path, workspace: str) -> Write:
+        """A connection to a folder, without a name yet."""
         url = folder_url(folder)
         address = read_address(url)
         about = f"Column information of the workspace {workspace}: no live server."
         sealed = self.secrets.seal(url)
         return Write(
-            name, address.dialect, clean(address.location), "", sealed, False, clean(about), (), workspace=workspace
+            "", address.dialect, clean(address.location), "", sealed, False, clean(about), (), workspace=workspace
         )
 
     async def _remove(self, caller: Caller, held: Held) -> None:
@@ -92,8 +95,17 @@ class Provider:
         self.shelf.forget(caller.tenant, held.id)
 
 
+@dataclass(frozen=True, slots=True)
+class _Provided:
+    """Server to connection, the connections that are another now, and those that are to go."""
+
+    names: dict[str, str]
+    changed: list[Held]
+    gone: list[Held]
+
+
 class _Taken(Conflict):
-    """Somebody else took the name in this moment."""
+    """Somebody added a connection of this name in this moment."""
 
 
 async def _put(link: AsyncConnection, caller: Caller, writes: Collection[Write]) -> list[Held]:

@@ -6,6 +6,7 @@ user's; one that is being removed is shown to nobody.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -29,6 +30,8 @@ _HELD: Final = f"""
     select {_COLUMNS} from connection
     where tenant_id = %(tenant)s and (owner is null or owner = %(user)s::text) and state <> 'removing'
     order by name, workspace is null, owner nulls first""".encode()  # noqa: S608 - names of columns, which stand above
+
+_LOCK: Final = "select pg_advisory_xact_lock(hashtext('thresher.connections'), %(tenant)s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +99,26 @@ async def held(database: Database, caller: Caller) -> dict[str, Held]:
 
     A user's own hides the tenant's, and one that somebody added hides what a workspace provides.
     """
-    values = {"tenant": caller.tenant.id, "user": caller.user}
-    rows = await database.once(caller.tenant, lambda driver: driver.execute(_HELD, values, prepare=True))
-    return {one.connection.name: one for one in (_held(row) for row in rows)}
+    rows = await database.once(caller.tenant, lambda driver: driver.execute(_HELD, _seen(caller), prepare=True))
+    return _by_name(rows)
+
+
+async def held_in(link: AsyncConnection, caller: Caller) -> dict[str, Held]:
+    """The same, inside a transaction."""
+    return _by_name(tuple(row) for row in await link.exec_driver_sql(_HELD.decode(), _seen(caller)))
+
+
+async def lock_names(link: AsyncConnection, tenant: Tenant) -> None:
+    """Keep other workspaces from choosing names of connections of this tenant until the transaction ends."""
+    await link.exec_driver_sql(_LOCK, {"tenant": tenant.id})
+
+
+def _seen(caller: Caller) -> dict[str, Any]:
+    return {"tenant": caller.tenant.id, "user": caller.user}
+
+
+def _by_name(rows: Iterable[tuple[Any, ...]]) -> dict[str, Held]:
+    return {one.connection.name: one for one in map(_held, rows)}
 
 
 async def connection_by_id(link: AsyncConnection, tenant: Tenant, number: int) -> Held | None:
