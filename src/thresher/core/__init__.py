@@ -37,6 +37,8 @@ from thresher.core.errors import (
     UpstreamTimeout,
 )
 from thresher.core.log import Said, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
+from thresher.core.naming import checked_name
+from thresher.core.offsets import Lines
 from thresher.core.records import JSON, Arm, Caller, ContextPack, LeftOut, Piece, Rule, Scored, Tenant, Tool, Why
 from thresher.core.settings import Settings, environment, load_settings
 from thresher.core.wording import did_you_mean, first_sentence, nearest, shortened
@@ -57,6 +59,7 @@ __all__ = [
     "HeldBack",
     "InvalidInput",
     "LeftOut",
+    "Lines",
     "ModelError",
     "ModelTimeout",
     "NotAllowed",
@@ -85,6 +88,7 @@ __all__ = [
     "acting_caller",
     "acting_for",
     "acting_or",
+    "checked_name",
     "configure_logging",
     "current_trace",
     "did_you_mean",

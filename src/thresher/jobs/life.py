@@ -13,9 +13,7 @@ import psycopg
 
 from thresher.core import StoreUnavailable
 from thresher.jobs.queries import LOCK_CLASS
-
-# A machine that vanished says no goodbye: the server asks for it after half a minute. (Ignored on a local socket.)
-_WATCHED = "set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3"
+from thresher.store import connect_watched
 
 
 class Life:
@@ -57,10 +55,5 @@ async def living(url: str) -> AsyncGenerator[Life]:
     Raises:
         StoreUnavailable: The database cannot be reached.
     """
-    try:
-        connection = await psycopg.AsyncConnection.connect(url, autocommit=True, connect_timeout=10)
-    except psycopg.OperationalError as error:
-        raise StoreUnavailable(f"The database cannot be reached: {error}") from error
-    async with connection:
-        await connection.execute(_WATCHED)
+    async with await connect_watched(url) as connection:
         yield Life(connection)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
 import yaml
 
+from thresher.core import Lines
 from thresher.openapi.pointers import join, split
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
@@ -27,22 +27,6 @@ class Index(Protocol):
     def find(self, keys: tuple[str, ...]) -> int:
         """The offset of the last of these keys that there is."""
         ...
-
-
-class Lines:
-    """Lines and columns of a text's offsets.
-
-    Args:
-        text: The text.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
-
-    def at(self, offset: int) -> tuple[int, int]:
-        """Line and column, from 1."""
-        row = bisect_right(self._starts, offset)
-        return row, offset - self._starts[row - 1] + 1
 
 
 class Positions:

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from thresher.core import BrokenFile
+from thresher.core import BrokenFile, Lines
 from thresher.servoy.layout import CLASSIC, JSON, LAYOUTS, Layout, Value
-from thresher.servoy.parsing import Lines, Node, Parser
+from thresher.servoy.parsing import Node, Parser
 from thresher.servoy.records import RELATION_ITEM_TYPE, Dialect
 from thresher.servoy.writing import BARE_KEY, written
 

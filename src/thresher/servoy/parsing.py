@@ -7,10 +7,9 @@ deeper than `DEEPEST`.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from typing import Final, NoReturn, TypeAlias
 
-from thresher.core import BrokenFile
+from thresher.core import BrokenFile, Lines
 from thresher.servoy.escapes import UnknownEscape, unquoted
 from thresher.servoy.layout import Number, Value
 from thresher.servoy.writing import BARE_KEY
@@ -51,22 +50,6 @@ Members: TypeAlias = "dict[str, tuple[int, Node]]"
 """Name -> where the key begins, and the value."""
 _NO_MEMBERS: Final[Members] = {}
 _NO_ELEMENTS: Final[list[Node]] = []
-
-
-class Lines:
-    """Lines and columns of a text's offsets.
-
-    Args:
-        text: The text.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
-
-    def at(self, offset: int) -> tuple[int, int]:
-        """Line and column, from 1."""
-        row = bisect_right(self._starts, offset)
-        return row, offset - self._starts[row - 1] + 1
 
 
 class Parser:

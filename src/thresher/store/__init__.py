@@ -14,6 +14,7 @@ from thresher.store.opening import migrate_external, open_store
 from thresher.store.schema import migrate
 from thresher.store.secrets import SecretBox
 from thresher.store.texts import clean, message_of
+from thresher.store.watched import connect_watched
 
 __all__ = [
     "Database",
@@ -24,6 +25,7 @@ __all__ = [
     "SecretBox",
     "age_limit",
     "clean",
+    "connect_watched",
     "driver",
     "message_of",
     "migrate",

@@ -14,9 +14,8 @@ import psycopg
 
 from thresher.agent.threads.queries import LOCK_CLASS
 from thresher.core import StoreUnavailable
+from thresher.store import connect_watched
 
-# A machine that vanished says no goodbye: the server asks for it after half a minute. (Ignored on a local socket.)
-_WATCHED: Final = "set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3"
 _TRY: Final = "select pg_try_advisory_lock(%s::int, %s::int)"
 
 
@@ -45,16 +44,14 @@ class Life:
             return self._number
 
     async def _begin(self) -> None:
+        connection = await connect_watched(self._address)
         try:
-            connection = await psycopg.AsyncConnection.connect(self._address, autocommit=True, connect_timeout=10)
-            try:
-                await connection.execute(_WATCHED)
-                self._number = await _own_number(connection)
-            except BaseException:
-                await asyncio.shield(connection.close())
-                raise
-        except psycopg.OperationalError as error:
-            raise StoreUnavailable(f"The database cannot be reached: {error}", hint="Retry.") from error
+            self._number = await _own_number(connection)
+        except BaseException as error:
+            await asyncio.shield(connection.close())
+            if isinstance(error, psycopg.OperationalError):
+                raise StoreUnavailable(f"The database was lost: {error}", hint="Retry.") from error
+            raise
         self._connection = connection
 
     async def drop(self, number: int) -> None:

@@ -23,6 +23,7 @@ from thresher.core import (
     Settings,
     Tenant,
     ThresherError,
+    checked_name,
     did_you_mean,
     nearest,
 )
@@ -36,7 +37,6 @@ from thresher.knowledge.databases.sessions import Sessions
 from thresher.knowledge.databases.task import TASK
 from thresher.store import Database, SecretBox, clean, run_retrying
 
-_NAME: Final = re.compile(r"[^\W_][\w.-]{0,62}")
 _FUNCTION: Final = re.compile(r"[^\s.()]{1,128}\.[^\s()]{1,128}")
 _LONGEST_DESCRIPTION: Final = 2_000
 _MOST_FUNCTIONS: Final = 500
@@ -84,7 +84,7 @@ class Connections:
         configured: bool = False,
     ) -> Held:
         """Keep a connection under a name."""
-        checked_name(name)
+        checked_name(name, "a connection")
         if clean(url) != url:
             raise InvalidInput("The address holds characters that no address has.", hint="Copy it again.")
         address = await asyncio.to_thread(read_address, url)
@@ -211,20 +211,6 @@ class Connections:
     def address(self, held: Held) -> str:
         """The address with its password."""
         return self._secrets.open(held.sealed)
-
-
-def checked_name(name: str) -> str:
-    """A name that a connection may have.
-
-    Raises:
-        InvalidInput: It is none.
-    """
-    if not _NAME.fullmatch(name):
-        raise InvalidInput(
-            f"'{name[:80]}' is no name for a connection.",
-            hint="Use up to 63 letters, digits, hyphens, dots and underscores, beginning with a letter or digit.",
-        )
-    return name
 
 
 def unknown(name: str, known: Sequence[str]) -> NotFound:

@@ -7,7 +7,6 @@ repository changes nothing of it.
 from __future__ import annotations
 
 import asyncio
-import re
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,7 +15,7 @@ from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings
+from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings, checked_name
 from thresher.jobs import Jobs
 from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.entries import KIND, facets_of
@@ -31,7 +30,6 @@ from thresher.llm import Chat
 from thresher.search import Filter, SearchIndex
 from thresher.store import Database, clean, run_retrying
 
-_NAME: Final = re.compile(r"[^\W_][\w.-]{0,62}")
 _ENDING_SECONDS: Final = 10.0
 _LONGEST_GUIDE: Final = 40_000
 
@@ -66,7 +64,7 @@ class Repositories:
 
     async def index(self, caller: Caller, name: str, origin: Origin, *, defer: bool = True) -> Repository:
         """Add a repository, or index the one of this name again where it has this location, as is said now."""
-        checked_name(name)
+        checked_name(name, "a repository")
         may_index(caller, origin, self._settings)
 
         async def write(connection: AsyncConnection) -> Repository:
@@ -214,20 +212,6 @@ class Repositories:
         if not named:
             raise unknown(name, sorted({one.name for one in found}))
         return named[-1]
-
-
-def checked_name(name: str) -> str:
-    """A name that a repository may have.
-
-    Raises:
-        InvalidInput: It is none.
-    """
-    if not _NAME.fullmatch(name):
-        raise InvalidInput(
-            f"'{name[:80]}' is no name for a repository.",
-            hint="Use up to 63 letters, digits, hyphens, dots and underscores, beginning with a letter or digit.",
-        )
-    return name
 
 
 def _of_model(found: Repository, model: str) -> Repository:

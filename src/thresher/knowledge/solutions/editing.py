@@ -140,7 +140,8 @@ class Editing:
         stored = [desk.found(self.kind, name, asked.solution) for name in wanted]
         desk.agreed(self.kind, stored, "deleted", asked.solution, confirm=asked.confirm)
         going = {one.path for one in stored}
-        references = {one.record.name: _outside(desk.workspace.references(one), going) for one in stored}
+        every_place = desk.workspace.references_to(stored)
+        references = {one.record.name: _outside(all_of, going) for one, all_of in zip(stored, every_place, strict=True)}
         left = tuple(dict.fromkeys(place for every in references.values() for place in every))
         if left and not asked.force:
             named = "; ".join(f"'{name}': {_named(every)}" for name, every in references.items() if every)

@@ -23,6 +23,7 @@ from thresher.core import (
     NotFound,
     Settings,
     ThresherError,
+    checked_name,
     did_you_mean,
     event,
     nearest,
@@ -40,7 +41,6 @@ logger = logging.getLogger("thresher.knowledge.solutions")
 
 OnSchema: TypeAlias = Callable[[Caller, str, Mapping[str, Path]], Awaitable[object]]
 """Told whose workspace of which name holds column information of which servers, in which folders; none: it is gone."""
-_NAME: Final = re.compile(r"[^\W_][\w.-]{0,62}")
 _BROKEN_SHOWN: Final = 20
 
 
@@ -65,7 +65,7 @@ class Workspaces:
     async def add(self, caller: Caller, path: str, name: str, *, replace: bool) -> WorkspaceInfo:
         """Keep a workspace under a name."""
         folder = await asyncio.to_thread(_folder, caller, path, self._settings)
-        name = checked_name(name or _name_of(folder))
+        name = checked_name(name or _name_of(folder), "a workspace")
         workspace = await asyncio.to_thread(self._shelf.workspace, folder)
         if not await asyncio.to_thread(workspace.projects):
             raise InvalidInput(f"{folder} holds no solution.", hint=await asyncio.to_thread(_elsewhere, folder))
@@ -204,20 +204,6 @@ class Workspaces:
         await self.opened(known)
         kept = await asyncio.to_thread(self._storage.backups, known.path, owner_of(caller))
         return tuple(changed(one, workspace=known.name) for one in kept)
-
-
-def checked_name(name: str) -> str:
-    """A name that a workspace may have.
-
-    Raises:
-        InvalidInput: It is none.
-    """
-    if not _NAME.fullmatch(name):
-        raise InvalidInput(
-            f"'{name[:80]}' is no name for a workspace.",
-            hint="Use up to 63 letters, digits, hyphens, dots and underscores, beginning with a letter or digit.",
-        )
-    return name
 
 
 def unknown(name: str, known: Sequence[str]) -> NotFound:

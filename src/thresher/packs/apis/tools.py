@@ -7,14 +7,12 @@ structured content.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastmcp.tools import ToolResult, tool
-from mcp_types import TextContent
 from pydantic import Field
 
 from thresher.context import Situation
-from thresher.core import plain
 from thresher.knowledge.apis import (
     DEFAULT_BUDGET,
     DEFAULT_LIMIT,
@@ -37,6 +35,7 @@ from thresher.packs.operations import (
     report_text,
     usage_text,
 )
+from thresher.packs.results import result
 
 PREFIX = False
 LISTED = (
@@ -85,7 +84,7 @@ async def search_api_docs(
         cursor=cursor,
         rerank=rerank,
     )
-    return _result(found, endpoints_text(found))
+    return result(found, endpoints_text(found))
 
 
 @tool(annotations=_READS)
@@ -110,7 +109,7 @@ async def get_api_endpoint(
         version=version,
         budget=budget - BORDERS,
     )
-    return _result(replace(answer, budget=budget), endpoint_text(answer))
+    return result(replace(answer, budget=budget), endpoint_text(answer))
 
 
 @tool(annotations=_READS)
@@ -118,7 +117,7 @@ async def list_api_providers() -> ToolResult:
     """The APIs that are known: names, aliases, versions, how many operations, whether switched on."""
     request = current()
     found = await request.services.apis.list_providers(request.caller)
-    return _result({"providers": found}, providers_text(found))
+    return result({"providers": found}, providers_text(found))
 
 
 @tool(annotations=_READS)
@@ -130,7 +129,7 @@ async def analyze_api_usage(
     """What was asked of the API descriptions: top, rising and fruitless queries, read rate, times, errors."""
     request = current()
     report = await request.services.apis.usage(request.caller, provider, time_range=time_range, metrics=metrics)
-    return _result(report, usage_text(report, metrics))
+    return result(report, usage_text(report, metrics))
 
 
 @tool(annotations=_READS)
@@ -162,7 +161,7 @@ async def suggest_api_improvements(
     answer = in_form(found, patch, _PATCH_CHARACTERS)
     texts = [findings_text(answer) if format == "json" else report_text(answer)]
     texts += [patch_text(answer.patch, patch)] if patch != "none" else []
-    return _result(answer, *texts)
+    return result(answer, *texts)
 
 
 @tool(annotations=_WRITES, tags={"admin"})
@@ -215,12 +214,8 @@ async def remove_api(provider: str, version: Version = "") -> ToolResult:
     request = current()
     await request.services.apis.remove(request.caller, provider, version)
     what = f"{provider} {version}".strip()
-    return _result({"removed": what}, f"Removed '{what}'.")
+    return result({"removed": what}, f"Removed '{what}'.")
 
 
 def _changed(provider: Provider) -> ToolResult:
-    return _result(provider, providers_text((provider,)))
-
-
-def _result(record: Any, *texts: str) -> ToolResult:
-    return ToolResult([TextContent(type="text", text=text) for text in texts], plain(record))
+    return result(provider, providers_text((provider,)))

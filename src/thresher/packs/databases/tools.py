@@ -7,17 +7,17 @@ structured content.
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastmcp.tools import ToolResult, tool
-from mcp_types import TextContent
 from pydantic import Field
 
 from thresher.audit import Filters
 from thresher.context import Situation
-from thresher.core import InvalidInput, plain
+from thresher.core import InvalidInput
 from thresher.knowledge.databases import Asker, QueryAnswer, TableColumns
 from thresher.packs import current
+from thresher.packs.results import result
 from thresher.packs.rows import (
     columns_text,
     connections_text,
@@ -68,7 +68,7 @@ async def query_database_schema(
         budget=budget,
         cursor=cursor or None,
     )
-    return _result(answer, answer.content)
+    return result(answer, answer.content)
 
 
 @tool(annotations=_READS)
@@ -118,7 +118,7 @@ async def sql_list_tables(
     found = await request.services.databases.list_tables(
         request.caller, connection, search or None, schema or None, limit=limit, cursor=cursor or None
     )
-    return _result(found, tables_text(found))
+    return result(found, tables_text(found))
 
 
 @tool(annotations=_READS)
@@ -126,7 +126,7 @@ async def sql_connection_list() -> ToolResult:
     """The database connections, each with its engine, state and description."""
     request = current()
     found = await request.services.databases.list_connections(request.caller)
-    return _result({"connections": found}, connections_text(found))
+    return result({"connections": found}, connections_text(found))
 
 
 @tool(annotations=_READS)
@@ -134,7 +134,7 @@ async def sql_connection_test(connection: str) -> ToolResult:
     """Whether a database answers, as whom we are there, and what that role could change."""
     request = current()
     health = await request.services.databases.test_connection(request.caller, connection)
-    return _result(health, health_text(connection, health))
+    return result(health, health_text(connection, health))
 
 
 @tool(annotations=_READS)
@@ -142,7 +142,7 @@ async def sql_session_info(connection: str) -> ToolResult:
     """What the database's server says of a session of ours: user, tag, read-only, time-outs."""
     request = current()
     info = await request.services.databases.session_info(request.caller, connection)
-    return _result(info, session_text(info))
+    return result(info, session_text(info))
 
 
 @tool(annotations=_READS)
@@ -158,7 +158,7 @@ async def sql_activity_log(
     request = current()
     filters = Filters(since=_moment(since), connection=connection, allowed=allowed, text=text)
     page = await request.services.audit.entries(request.caller, filters, limit=limit, cursor=cursor)
-    return _result(page, records_text("statements, newest first", page.entries, page.next))
+    return result(page, records_text("statements, newest first", page.entries, page.next))
 
 
 @tool(annotations=_WRITES, tags={"admin"})
@@ -173,7 +173,7 @@ async def add_connection(
     kept = await request.services.databases.add_connection(
         request.caller, name, url, samples=samples, description=description
     )
-    return _result(kept, connections_text((kept,)))
+    return result(kept, connections_text((kept,)))
 
 
 @tool(annotations=_REMOVES, tags={"admin"})
@@ -183,7 +183,7 @@ async def remove_connection(connection: str) -> ToolResult:
     await request.services.databases.remove_connection(request.caller, connection)
     # what a workspace knows of it stands in for it again
     await request.services.solutions.provide_schemas(request.caller)
-    return _result({"removed": connection}, f"Removed '{connection}'.")
+    return result({"removed": connection}, f"Removed '{connection}'.")
 
 
 async def _table(connection: str, table: str) -> TableColumns:
@@ -206,12 +206,8 @@ def _moment(text: str) -> dt.datetime | None:
 
 
 def _columns(answer: TableColumns) -> ToolResult:
-    return _result(answer, columns_text(answer))
+    return result(answer, columns_text(answer))
 
 
 def _rows(answer: QueryAnswer) -> ToolResult:
-    return _result(answer, rows_text(answer))
-
-
-def _result(record: Any, text: str) -> ToolResult:
-    return ToolResult([TextContent(type="text", text=text)], plain(record))
+    return result(answer, rows_text(answer))

@@ -5,14 +5,12 @@ Invariant: what a model reads never costs more than the budget; programs find th
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastmcp.tools import ToolResult, tool
-from mcp_types import TextContent
 from pydantic import Field
 
 from thresher.context import Situation
-from thresher.core import plain
 from thresher.knowledge.documents import MOST_PASSAGES, PASSAGES, Repository, origin_of
 from thresher.packs import current
 from thresher.packs.answers import (
@@ -23,6 +21,7 @@ from thresher.packs.answers import (
     repositories_text,
     retrieval_text,
 )
+from thresher.packs.results import result
 
 PREFIX = False
 LISTED = (
@@ -79,7 +78,7 @@ async def retrieve_document(
         mode=mode,
         chat=request.chat,
     )
-    return _result(answer, retrieval_text(answer, budget))
+    return result(answer, retrieval_text(answer, budget))
 
 
 @tool(annotations=_READS)
@@ -100,7 +99,7 @@ async def search_documents(
         limit=limit,
         cursor=cursor or None,
     )
-    return _result(found, passages_text(found))
+    return result(found, passages_text(found))
 
 
 @tool(annotations=_READS)
@@ -123,7 +122,7 @@ async def read_document(
         cursor=cursor or None,
         budget=max(budget - PAGE_MARK, budget // 2, 1),
     )
-    return _result(page, *filter(None, (page.content, page_text(page, budget - page.token_count))))
+    return result(page, *filter(None, (page.content, page_text(page, budget - page.token_count))))
 
 
 @tool(annotations=_READS)
@@ -131,7 +130,7 @@ async def list_repositories() -> ToolResult:
     """The document repositories: name, description, guide to what is in it, counts, embedding model, version, date."""
     request = current()
     found = await request.services.documents.list_repositories(request.caller)
-    return _result({"repositories": found}, repositories_text(found))
+    return result({"repositories": found}, repositories_text(found))
 
 
 @tool(annotations=_WRITES, tags={"admin"})
@@ -160,13 +159,9 @@ async def remove_repository(repository: str) -> ToolResult:
     """Forget a repository and everything that was indexed of it; its source is left alone."""
     request = current()
     await request.services.documents.remove_repository(request.caller, repository)
-    return _result({"removed": repository}, f"Removed '{repository}'.")
+    return result({"removed": repository}, f"Removed '{repository}'.")
 
 
 def _begun(repository: Repository) -> ToolResult:
     text = f"'{repository.name}' is being indexed (job {repository.job}); what is read can be found at once."
-    return _result(repository, text)
-
-
-def _result(record: Any, *texts: str) -> ToolResult:
-    return ToolResult([TextContent(type="text", text=text) for text in texts], plain(record))
+    return result(repository, text)

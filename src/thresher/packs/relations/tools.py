@@ -6,14 +6,12 @@ structured content.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastmcp.tools import ToolResult, tool
-from mcp_types import TextContent
 from pydantic import Field
 
 from thresher.context import Situation
-from thresher.core import plain
 from thresher.knowledge.solutions import RelationAnswer
 from thresher.packs import current
 from thresher.packs.agreeing import agreed
@@ -44,6 +42,7 @@ from thresher.packs.properties import (
     Workspace,
     given,
 )
+from thresher.packs.results import result
 from thresher.packs.wishing import open_relation as opened
 from thresher.packs.wishing import update_relation as updated
 from thresher.servoy import JoinType
@@ -167,7 +166,7 @@ async def delete_relations(
         ),
         confirm,
     )
-    return _result(gone, deleted_text(gone))
+    return result(gone, deleted_text(gone))
 
 
 @tool(annotations=READS)
@@ -175,7 +174,7 @@ async def list_relations(scope: Scopes = "modules", limit: Limit = 100, cursor: 
     """The relations of the solution, with data sources and columns."""
     request = current()
     found = await request.services.solutions.list_relations(request.caller, scope, cursor=cursor, limit=limit)
-    return _result(found, listing_text(found))
+    return result(found, listing_text(found))
 
 
 @tool(annotations=READS)
@@ -183,7 +182,7 @@ async def get_solution_context() -> ToolResult:
     """The workspace, its solutions and modules, and the active one, where new relations and value lists go."""
     request = current()
     context = await request.services.solutions.get_solution_context(request.caller)
-    return _result(context, context_text(context))
+    return result(context, context_text(context))
 
 
 @tool(annotations=SETS)
@@ -193,7 +192,7 @@ async def set_solution_context(
     """Choose the solution or module where new relations and value lists go."""
     request = current()
     context = await request.services.solutions.set_solution_context(request.caller, active, workspace)
-    return _result(context, context_text(context))
+    return result(context, context_text(context))
 
 
 @tool(annotations=WRITES)
@@ -203,7 +202,7 @@ async def undo_solution_change(
     """Take back a change of relations or value lists; refused where a file was changed since."""
     request = current()
     change = await request.services.solutions.undo(request.caller, change_id, workspace)
-    return _result(change, change_text(change))
+    return result(change, change_text(change))
 
 
 @tool(annotations=READS)
@@ -211,7 +210,7 @@ async def list_solution_changes(workspace: Workspace = "") -> ToolResult:
     """Changes of relations and value lists that can be taken back, the last one first."""
     request = current()
     found = await request.services.solutions.backups(request.caller, workspace)
-    return _result({"changes": found}, backups_text(found))
+    return result({"changes": found}, backups_text(found))
 
 
 @tool(annotations=WRITES, tags={"admin"})
@@ -222,7 +221,7 @@ async def add_workspace(
     """Make the relations and value lists of a workspace known; nothing in it is changed."""
     request = current()
     kept = await request.services.solutions.add_workspace(request.caller, path, name)
-    return _result(kept, workspace_text(kept))
+    return result(kept, workspace_text(kept))
 
 
 @tool(annotations=REMOVES, tags={"admin"})
@@ -230,12 +229,8 @@ async def remove_workspace(workspace: str) -> ToolResult:
     """Forget a workspace; its files are left alone."""
     request = current()
     await request.services.solutions.remove_workspace(request.caller, workspace)
-    return _result({"removed": workspace}, f"Removed '{workspace}'.")
+    return result({"removed": workspace}, f"Removed '{workspace}'.")
 
 
 def _relation(answer: RelationAnswer) -> ToolResult:
-    return _result(answer, relation_text(answer))
-
-
-def _result(record: Any, text: str) -> ToolResult:
-    return ToolResult([TextContent(type="text", text=text)], plain(record))
+    return result(answer, relation_text(answer))

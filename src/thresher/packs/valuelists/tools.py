@@ -6,14 +6,12 @@ structured content.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastmcp.tools import ToolResult, tool
-from mcp_types import TextContent
 from pydantic import Field
 
 from thresher.context import Situation
-from thresher.core import plain
 from thresher.knowledge.solutions import ValueListAnswer
 from thresher.packs import current
 from thresher.packs.agreeing import agreed
@@ -36,6 +34,7 @@ from thresher.packs.properties import (
     Visible,
     given,
 )
+from thresher.packs.results import result
 from thresher.packs.wishing import open_value_list as opened
 from thresher.packs.wishing import update_value_list as updated
 from thresher.servoy import ValueType
@@ -163,7 +162,7 @@ async def delete_value_lists(
         ),
         confirm,
     )
-    return _result(gone, deleted_text(gone))
+    return result(gone, deleted_text(gone))
 
 
 @tool(annotations=READS)
@@ -171,12 +170,8 @@ async def list_value_lists(scope: Scopes = "modules", limit: Limit = 100, cursor
     """The value lists of the solution, with what each shows and stores."""
     request = current()
     found = await request.services.solutions.list_value_lists(request.caller, scope, cursor=cursor, limit=limit)
-    return _result(found, listing_text(found))
+    return result(found, listing_text(found))
 
 
 def _value_list(answer: ValueListAnswer) -> ToolResult:
-    return _result(answer, value_list_text(answer))
-
-
-def _result(record: Any, text: str) -> ToolResult:
-    return ToolResult([TextContent(type="text", text=text)], plain(record))
+    return result(answer, value_list_text(answer))

@@ -1,0 +1,23 @@
+"""What a tool of a pack answers: the whole record for programs, and texts for a model.
+
+Invariant: every tool answers both, from the same record.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastmcp.tools import ToolResult
+from mcp_types import TextContent
+
+from thresher.core import plain
+
+
+def result(record: Any, *texts: str) -> ToolResult:
+    """A tool's answer.
+
+    Args:
+        record: As structured content.
+        texts: What a model reads, a block each.
+    """
+    return ToolResult([TextContent(type="text", text=text) for text in texts], plain(record))
