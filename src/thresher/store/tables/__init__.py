@@ -4,6 +4,7 @@ Uses: nothing.
 """
 
 from thresher.store.tables.access import access_key, credential
+from thresher.store.tables.agent import chat_model, chat_setting, prompt_version
 from thresher.store.tables.api_usage import api_read_log, api_search_log
 from thresher.store.tables.apis import api_document, api_operation, api_provider, api_version
 from thresher.store.tables.assistant import assistant_session
@@ -23,7 +24,7 @@ from thresher.store.tables.intents import (
 from thresher.store.tables.jobs import job
 from thresher.store.tables.metadata import TENANT_TABLES, metadata, tenant
 from thresher.store.tables.solutions import solution_choice, workspace
-from thresher.store.tables.threads import checkpoint, checkpoint_blob, checkpoint_write, thread
+from thresher.store.tables.threads import artifact, checkpoint, checkpoint_blob, checkpoint_write, thread
 
 __all__ = [
     "APPEND_ONLY",
@@ -35,9 +36,12 @@ __all__ = [
     "api_read_log",
     "api_search_log",
     "api_version",
+    "artifact",
     "assistant_session",
     "audit_head",
     "audit_link",
+    "chat_model",
+    "chat_setting",
     "checkpoint",
     "checkpoint_blob",
     "checkpoint_write",
@@ -60,6 +64,7 @@ __all__ = [
     "metadata",
     "pack_trust",
     "posting",
+    "prompt_version",
     "repository",
     "rules_given",
     "schema_snapshot",

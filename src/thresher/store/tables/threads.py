@@ -76,3 +76,17 @@ checkpoint_write = tenant_table(
     _of_thread(),
 )
 """What a task wrote after a checkpoint, before there is a next one. It may come before the checkpoint's own row."""
+
+artifact = tenant_table(
+    "artifact",
+    Column("thread_id", Uuid, primary_key=True),
+    Column("id", Uuid, primary_key=True),
+    Column("turn", Uuid, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("tool", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    _of_thread(),
+)
+"""What a turn found or was told and no later prompt holds. `kind`: `documents` (JSON, the passages that were placed) or
+`result` (the text of a tool's long answer, which is read on with a cursor)."""

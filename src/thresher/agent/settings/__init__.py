@@ -1,0 +1,8 @@
+"""What a conversation with a model may do and cost: the defaults, a client's choices, and a thread's.
+
+Invariant: settings are checked when they are written, and whatever a row holds, what is read is within bounds.
+"""
+
+from thresher.agent.settings.records import ChatSettings
+
+__all__ = ["ChatSettings"]
