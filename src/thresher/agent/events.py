@@ -136,7 +136,7 @@ class Report:
     rephrased: str = ""
     documents: int = 0
     document_tokens: int = 0
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     calls: int = 0
     tokens_saved: int = 0
     tools_offered: tuple[str, ...] = ()
