@@ -41,6 +41,7 @@ from thresher.core.naming import checked_name
 from thresher.core.offsets import Lines
 from thresher.core.records import JSON, Arm, Caller, ContextPack, LeftOut, Piece, Rule, Scored, Tenant, Tool, Why
 from thresher.core.settings import Settings, environment, load_settings
+from thresher.core.talking import Talk, current_talk, talking_in
 from thresher.core.wording import did_you_mean, first_sentence, nearest, shortened
 
 __all__ = [
@@ -76,6 +77,7 @@ __all__ = [
     "StatementRefused",
     "StoreError",
     "StoreUnavailable",
+    "Talk",
     "Tenant",
     "ThresherError",
     "Tool",
@@ -90,6 +92,7 @@ __all__ = [
     "acting_or",
     "checked_name",
     "configure_logging",
+    "current_talk",
     "current_trace",
     "did_you_mean",
     "dumps",
@@ -103,5 +106,6 @@ __all__ = [
     "new_trace",
     "plain",
     "shortened",
+    "talking_in",
     "traced",
 ]
