@@ -29,6 +29,8 @@ class ChatCall:
         choice: Which tool the model has to call: `auto`, `none`, `required` or the name of a client's tool.
         settings: What differs for this turn alone, such as `model` or `temperature`.
         decisions: About calls that wait, in a thread; then there may be no message.
+        passed: Fields of the wire that the model is asked with as they stand when it answers, such as `stop`, `seed`,
+            `top_p` and `response_format`.
     """
 
     messages: tuple[Message, ...] = ()
@@ -37,6 +39,7 @@ class ChatCall:
     choice: str = "auto"
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     decisions: tuple[Decision, ...] = ()
+    passed: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
