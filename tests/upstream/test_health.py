@@ -19,44 +19,8 @@ from tests.upstream.peers import ELICITATION, Client
 from tests.upstream.test_http import post
 from thresher.core import Settings, UpstreamError
 from thresher.upstream import Limits, Upstreams
-from thresher.upstream.breaker import Breaker
 
 Start = Callable[..., HttpServer]
-
-
-def test_a_breaker_opens_after_some_failures_and_its_pauses_grow() -> None:
-    """Half open it lets one attempt through, which decides; success closes it."""
-    now = 100.0
-    breaker = Breaker(Limits(failures=2, pause=1.0, longest_pause=3.0), clock=lambda: now, chance=lambda: 1.0)
-    assert breaker.attempt() == 0
-
-    pauses: list[float] = []
-    breaker.failed("a")
-    assert not breaker.open
-    for _ in range(4):
-        breaker.failed("b")
-        pauses.append(breaker.attempt())
-        now += pauses[-1]
-        assert breaker.attempt() == 0  # half open: this one may
-        assert breaker.attempt() > 0  # and no other beside it
-
-    assert pauses == [1.0, 2.0, 3.0, 3.0]
-    assert breaker.reason == "b"
-    breaker.connected()
-    assert breaker.attempt() == 0
-    breaker.succeeded()
-    assert (breaker.failures, breaker.open, breaker.reason) == (0, False, "")
-
-
-def test_pauses_differ_by_chance() -> None:
-    """Servers that failed together do not come back together: half a pause to a whole one."""
-    pauses: list[float] = []
-    for chance in (0.0, 0.5, 1.0):
-        breaker = Breaker(Limits(failures=1, pause=8.0), clock=lambda: 0.0, chance=lambda chance=chance: chance)
-        breaker.failed("x")
-        pauses.append(breaker.remaining)
-
-    assert pauses == [4.0, 6.0, 8.0]
 
 
 async def test_a_server_that_keeps_failing_is_left_alone_for_a_while(settings: Settings, tmp_path: Path) -> None:

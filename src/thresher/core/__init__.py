@@ -5,6 +5,7 @@ Invariant: imports nothing of ours.
 Uses: nothing.
 """
 
+from thresher.core.breaker import Breaker, Pauses
 from thresher.core.calling import acting_caller, acting_for, acting_or
 from thresher.core.encoding import dumps, plain
 from thresher.core.errors import (
@@ -49,6 +50,7 @@ __all__ = [
     "AccessDenied",
     "Arm",
     "AuditBroken",
+    "Breaker",
     "BrokenFile",
     "Caller",
     "ConfigurationError",
@@ -65,6 +67,7 @@ __all__ = [
     "ModelTimeout",
     "NotAllowed",
     "NotFound",
+    "Pauses",
     "Piece",
     "QueryFailed",
     "QueryTimeout",

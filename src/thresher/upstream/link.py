@@ -14,8 +14,7 @@ from typing import Any
 
 from mcp_types import ClientCapabilities
 
-from thresher.core import UpstreamError, event
-from thresher.upstream.breaker import Breaker
+from thresher.core import Breaker, UpstreamError, event
 from thresher.upstream.connection import Connection, Surroundings
 from thresher.upstream.handshake import Era
 from thresher.upstream.oauth import SignInNeeded

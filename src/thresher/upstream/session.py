@@ -23,8 +23,7 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ValidationError
 
-from thresher.core import JSON, Settings, UpstreamError, UpstreamTimeout
-from thresher.upstream.breaker import Breaker
+from thresher.core import JSON, Breaker, Pauses, Settings, UpstreamError, UpstreamTimeout
 from thresher.upstream.config import ServerConfig
 from thresher.upstream.connection import Connection, Surroundings
 from thresher.upstream.failures import Failures, NotCarriedOut, SessionLost, StaleListing
@@ -66,7 +65,7 @@ class Session:
         self._log = ServerLog(self._redact)
         self._failures = Failures(config, self._log, self._redact)
         self._around = Surroundings(config, settings, limits, self._log, self._failures, self._has_changed, credentials)
-        self._memory = Memory(Breaker(limits))
+        self._memory = Memory(Breaker(Pauses(limits.failures, limits.pause, limits.longest_pause)))
         self._shared = Link(self._around, self._memory, None, self._opened)
         self._leases = Leases(config.name, self._lease, limits.leases, limits.lease_wait)
         self._subscriptions = Subscriptions(settings.upstream_call_seconds)
@@ -126,7 +125,13 @@ class Session:
         return listing
 
     async def call_tool(
-        self, name: str, arguments: JSON, *, peer: Peer | None = None, timeout: float | None = None
+        self,
+        name: str,
+        arguments: JSON,
+        *,
+        peer: Peer | None = None,
+        timeout: float | None = None,
+        meta: JSON | None = None,
     ) -> CallOutcome:
         """Call a tool once.
 
@@ -135,13 +140,14 @@ class Session:
             arguments: As the tool's schema wants them; not checked here.
             peer: Who stands behind the call.
             timeout: Seconds for the answer; None for the setting.
+            meta: What goes along in `_meta`: words of ours, never of a client.
 
         Raises:
             UpstreamTimeout: No answer in time; the server is told to cancel.
             UpstreamRefused: Unknown tool, or a request for input that this peer cannot answer.
             UpstreamError: The server went away; the message says whether the call may have been carried out.
         """
-        params = {"name": name, "arguments": dict(arguments)}
+        params = {"name": name, "arguments": dict(arguments), **({"_meta": dict(meta)} if meta else {})}
 
         async def call(connection: Connection) -> Message:
             try:

@@ -1,7 +1,7 @@
-"""Leaves a server alone for a while after it has failed several times in a row.
+"""Leaves a server or a service alone for a while after it has failed several times in a row.
 
 Invariant: time only moves forward (a monotonic clock), one attempt at a time ends a pause, and pauses differ between
-servers that failed together.
+those that failed together.
 """
 
 from __future__ import annotations
@@ -9,27 +9,41 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from thresher.upstream.limits import Limits
+
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """When something is left alone, and for how long.
+
+    Attributes:
+        failures: Attempts in a row that may fail before it is.
+        pause: Seconds of the first pause; it doubles each time.
+        longest: Seconds of the longest one.
+    """
+
+    failures: int = 3
+    pause: float = 1.0
+    longest: float = 60.0
 
 
 class Breaker:
     """Closed: attempts are made. Open: none for a while. Half open: one, which decides.
 
     Args:
-        limits: `failures`, `pause` and `longest_pause`.
+        pauses: When it opens, and for how long.
         clock: Seconds that never go back.
         chance: A number from 0 to 1, new at each call.
     """
 
     def __init__(
         self,
-        limits: Limits,
+        pauses: Pauses,
         *,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self._limits = limits
+        self._pauses = pauses
         self._clock = clock
         self._chance = chance
         self._failures = 0
@@ -50,7 +64,7 @@ class Breaker:
     @property
     def remaining(self) -> float:
         """Seconds until the next attempt; 0 when one may be made now."""
-        if self._failures < self._limits.failures:
+        if self._failures < self._pauses.failures:
             return 0.0
         waiting = max(0.0, self._until - self._clock())
         return max(waiting, 0.1) if self._trial else waiting
@@ -58,7 +72,7 @@ class Breaker:
     def attempt(self) -> float:
         """Ask to make an attempt: 0 when it may be made, else the seconds to wait."""
         waiting = self.remaining
-        if not waiting and self._failures >= self._limits.failures:
+        if not waiting and self._failures >= self._pauses.failures:
             self._trial = True
         return waiting
 
@@ -67,8 +81,8 @@ class Breaker:
         self._failures += 1
         self._trial = False
         self.reason = reason
-        exponent = max(0, min(self._failures - self._limits.failures, 30))
-        pause = min(self._limits.pause * 2**exponent, self._limits.longest_pause)
+        exponent = max(0, min(self._failures - self._pauses.failures, 30))
+        pause = min(self._pauses.pause * 2**exponent, self._pauses.longest)
         # Half to all of it: servers that failed together do not come back together.
         self._until = self._clock() + pause * (0.5 + self._chance() / 2)
 
