@@ -1,53 +1,60 @@
-"""A service that speaks the OpenAI wire format for chat, well or badly, over real HTTP.
+"""A service that speaks the OpenAI wire format for chat, well or badly, over real HTTP, streamed or not.
 
 Its model is deterministic: a function of the request. It keeps to the limit of tokens that it is given, counting o200k.
+
+Usage: python -m tests.fakes.chat_server [--text TEXT] [--tokens-per-second N]
+[--first-token-seconds N] [--stamped]; prints its address and ends with its standard input.
 """
 
 from __future__ import annotations
 
+import argparse
+import asyncio
 import json
+import sys
 import threading
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
-from thresher.embedding import count_tokens
+from tests.fakes.chat_answers import Answer, Model, Said, answer, events, refusal, text_of, whole
+from tests.fakes.chat_http import Connection, Request
 
+__all__ = ["ChatServer", "Model", "Said", "echo", "text_of"]
 
-@dataclass(frozen=True)
-class Said:
-    """What the model says: a text, or calls (name and arguments)."""
-
-    text: str = ""
-    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
-
-
-Model = Callable[[dict[str, Any]], "str | Said"]
-"""Makes an answer of a request's body."""
+HOLD_SECONDS = 20
 
 
 def echo(body: dict[str, Any]) -> str:
     """Say what was said last."""
-    return body["messages"][-1]["content"]
+    return text_of(body["messages"][-1])
 
 
 class ChatServer:
-    """The service, on a free port.
+    """The service, on a free port, in a thread of its own.
 
     Attributes:
         model: Answers.
         script: Behaviours for the next requests; when it is empty, `mode` rules.
-        mode: `good`; `slow` (says nothing until the end), `trickle` (a byte, then nothing), `drop`, `half` (ends in the
-            middle), `huge` (larger than anybody reads); `parts`, `thinking`, `bare` (no usage, no model, no reason),
-            `spoilt` (an error with status 200), `withheld`, `mute`, `pondering` (only thoughts); any JSON in `wrong`
-            after `wrong:`, text after `raw:`; or a status, such as `429`, `429:7` (with Retry-After), `400:temperature`
-            (a refusal in these words).
+        mode: `good`; `slow` (says nothing until the end), `trickle` (the first byte or token, then nothing), `drop`,
+            `half` (the connection ends in the middle), `huge` (larger than anybody reads); `parts`, `thinking`, `bare`
+            (no usage, no model, no reason), `spoilt` (an error with status 200), `withheld`, `mute`, `pondering` (only
+            thoughts); any JSON in `wrong` after `wrong:`, text after `raw:`; or a status, such as `429`, `429:7` (with
+            Retry-After), `400:temperature` (a refusal in these words). Streams only: `silent` (begins and says
+            nothing), `broken` (half, then an error), `cut` (half, then a good end without a reason).
         refuses: Fields that are refused in OpenAI's words, whatever the mode.
+        tokens_per_second: Pace of a stream, a word being a token; 0 is as fast as can be.
+        first_token_seconds: How long the model thinks before the first one.
+        stamped: Whether a streamed text begins with the monotonic second in which it went out.
         requests: Decoded bodies, in order.
         authorizations: The header of each request.
+        answering: How many requests are being answered now.
+        left: How many clients went away before the end of their answer.
+        gone: Set when one does.
         reached: Set when a slow request is being held.
+        release: Lets held requests go on.
     """
 
     def __init__(self, model: Model = echo) -> None:
@@ -55,161 +62,185 @@ class ChatServer:
         self.script: deque[str] = deque()
         self.mode = "good"
         self.refuses: dict[str, str] = {}
+        self.tokens_per_second = 0.0
+        self.first_token_seconds = 0.0
+        self.stamped = False
         self.requests: list[dict[str, Any]] = []
         self.authorizations: list[str | None] = []
+        self.answering = 0
+        self.left = 0
+        self.gone = threading.Event()
         self.reached = threading.Event()
-        self.release = threading.Event()
-        self._server = _Server(self)
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        self._loop = asyncio.new_event_loop()
+        self.release = _Release(self._loop)
+        self._calls = 0
+        self._clients: set[Connection] = set()
+        self._models = ThreadPoolExecutor(256, "chat-model")  # a test's model may block
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        opening = self._loop.create_server(self._connection, "127.0.0.1", 0, backlog=1024)
+        self._server = asyncio.run_coroutine_threadsafe(opening, self._loop).result(HOLD_SECONDS)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
 
     def stop(self) -> None:
-        """Let go of held requests and end."""
+        """Let go of held requests and end; a second time is fine."""
         self.release.set()
-        self._server.shutdown()
-        self._server.server_close()
+        if self._thread.is_alive():
+            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(HOLD_SECONDS)
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(HOLD_SECONDS)
+            self._models.shutdown(wait=False)
+            self._loop.close()
 
-    def answer(self, body: dict[str, Any], mode: str) -> bytes:
-        """A successful answer's body."""
-        if mode.startswith(("wrong:", "raw:")):
-            return mode.partition(":")[2].encode()
-        if mode == "spoilt":
-            return b'{"error": {"message": "no model for you", "type": "server_error", "code": null}}'
-        said = self.model(body)
-        said = said if isinstance(said, Said) else Said(said)
-        text, finish = _limited(said.text, body.get("max_tokens") or body.get("max_completion_tokens"))
-        message: dict[str, Any] = {"role": "assistant", "content": text}
-        match mode:
-            case "parts":
-                half = len(text) // 2
-                message["content"] = [{"type": "text", "text": part} for part in (text[:half], text[half:])]
-            case "thinking":
-                message["content"] = f"<think>\nWhat do they want?\n</think>\n\n{text}"
-            case "pondering":
-                message["content"], finish = "<think>\nWhat do they", "length"
-            case "withheld":
-                message["content"], finish = None, "content_filter"
-            case "mute":
-                message["content"] = " \n"
-            case _:
-                pass
-        if said.calls:
-            message |= {"content": None, "tool_calls": [_call(n, *call) for n, call in enumerate(said.calls)]}
-            finish = "tool_calls"
-        whole = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": body["model"]}
-        whole["choices"] = [{"index": 0, "message": message, "finish_reason": finish}]
-        whole["usage"] = _usage(body, text)
-        if mode == "bare":
-            whole = {"choices": [{"message": {"content": text}}]}
-        return json.dumps(whole).encode()
+    async def _end(self) -> None:
+        self._server.close()
+        for client in tuple(self._clients):
+            client.end()
+        working = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        await asyncio.gather(*working, return_exceptions=True)
 
-    def refusal(self, body: dict[str, Any], mode: str) -> tuple[int, bytes, str] | None:
-        """Status, body and Retry-After of a refusal; None where the request is answered."""
-        for name, code in self.refuses.items():
-            if name in body:
-                words = {"max_tokens": "Use 'max_completion_tokens' instead."}.get(
-                    name, "Only the default is supported."
-                )
-                error = {"message": f"Unsupported: '{name}' is not supported with this model. {words}", "code": code}
-                return 400, json.dumps({"error": {**error, "param": name}}).encode(), ""
-        status, _, more = mode.partition(":")
-        if not status.isdigit():
-            return None
-        wait = "" if more.isalpha() else more
-        said = {"message": f"no: {more}, you said {body['messages'][-1]['content']}", "code": "model_not_found"}
-        return int(status), json.dumps({"error": said}).encode(), wait
+    def _connection(self) -> Connection:
+        return Connection(self._serve, self._went, self._clients)
 
+    def _went(self) -> None:
+        self.left += 1
+        self.gone.set()
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256  # clients of a test come all at once
-
-    def __init__(self, fake: ChatServer) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.fake = fake
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client may go away in the middle; that is its affair."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: _Server
-
-    def do_POST(self) -> None:
-        fake = self.server.fake
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        fake.requests.append(body)
-        fake.authorizations.append(self.headers.get("authorization"))
-        mode = fake.script.popleft() if fake.script else fake.mode
-        if mode == "drop" or not self.path.partition("?")[0].endswith("/chat/completions"):
-            self.close_connection = True
+    async def _serve(self, client: Connection, request: Request) -> None:
+        path = request.path.partition("?")[0]
+        if path.endswith("/models"):
+            listed = {"object": "list", "data": [{"id": "fake", "object": "model", "created": 0, "owned_by": "tests"}]}
+            _send(client, 200, json.dumps(listed).encode())
             return
+        self.requests.append(request.body)
+        self.authorizations.append(request.headers.get("authorization"))
+        mode = self.script.popleft() if self.script else self.mode
+        if mode == "drop" or not path.endswith("/chat/completions"):
+            client.close()
+            return
+        self.answering += 1
+        try:
+            await self._reply(client, request.body, mode)
+        finally:
+            self.answering -= 1
+
+    async def _reply(self, client: Connection, body: dict[str, Any], mode: str) -> None:
         if mode == "slow":
-            self._hold()
-        if (refusal := fake.refusal(body, mode)) is not None:
-            self._send(*refusal)
+            await self._hold()
+        if (refused := refusal(body, mode, self.refuses)) is not None:
+            self._refuse(client, *refused)
+            return
+        given = await self._loop.run_in_executor(self._models, answer, self.model, body, mode)
+        given = self._numbered(given)
+        await self._think()
+        if body.get("stream"):
+            usage = bool((body.get("stream_options") or {}).get("include_usage"))
+            await self._stream(client, events(given, mode, usage=usage, stamped=self.stamped), mode)
         elif mode in ("half", "trickle", "huge"):
-            self._break_off(mode, fake.answer(body, mode))
+            await self._break_off(client, whole(given, mode), mode)
         else:
-            self._send(200, fake.answer(body, mode))
+            _send(client, 200, whole(given, mode))
 
-    def _hold(self) -> None:
-        self.server.fake.reached.set()
-        self.server.fake.release.wait(20)
+    def _refuse(self, client: Connection, status: int, payload: bytes, wait: str) -> None:
+        more = {"retry-after": wait} if wait else {}
+        if status in (301, 302, 307, 308):
+            more["location"] = self.url + "/elsewhere/chat/completions"
+        _send(client, status, payload, more)
 
-    def _break_off(self, mode: str, payload: bytes) -> None:
-        self._head(200, 1 << 40 if mode == "huge" else len(payload))
-        self.close_connection = True
+    def _numbered(self, given: Answer) -> Answer:
+        first = self._calls
+        self._calls += len(given.said.calls)
+        return replace(given, number=first)
+
+    async def _stream(self, client: Connection, told: Iterator[tuple[bool, bytes]], mode: str) -> None:
+        client.head(200, "text/event-stream", None)
+        due, tokens = self._loop.time(), 0
+        if mode == "silent":
+            await self._hold()
+        for paced, event in told:
+            if paced and tokens and self.tokens_per_second:
+                due += 1 / self.tokens_per_second
+                await asyncio.sleep(due - self._loop.time())
+            tokens += paced
+            client.chunk(event)
+            if tokens and mode in ("trickle", "huge"):
+                await (self._hold() if mode == "trickle" else self._flood(client, event))
+        if mode == "half":
+            client.close()
+        else:
+            client.chunk(b"")
+
+    async def _flood(self, client: Connection, event: bytes) -> None:
+        while not self.release.is_set():
+            client.chunk(event * 1000)
+            await client.room()
+            await asyncio.sleep(0)
+
+    async def _break_off(self, client: Connection, payload: bytes, mode: str) -> None:
+        client.head(200, "application/json", 1 << 40 if mode == "huge" else len(payload))
+        client.write(payload[: len(payload) // 2 if mode == "half" else 1])
+        if mode == "trickle":
+            await self._hold()
+        while mode == "huge" and not self.release.is_set():
+            client.write(bytes(1 << 20))
+            await client.room()
+            await asyncio.sleep(0)
+        client.close()
+
+    async def _think(self) -> None:
+        if self.first_token_seconds:
+            await asyncio.sleep(self.first_token_seconds)
+
+    async def _hold(self) -> None:
+        self.reached.set()
+        await self.release.wait_here(HOLD_SECONDS)
+
+
+class _Release(threading.Event):
+    """An event that threads set and the service's loop waits for."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._loop = loop
+        self._here = asyncio.Event()
+
+    def set(self) -> None:
+        super().set()
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._here.set)
+
+    def clear(self) -> None:
+        super().clear()
+        self._loop.call_soon_threadsafe(self._here.clear)
+
+    async def wait_here(self, seconds: float) -> None:
         try:
-            self.wfile.write(payload[: len(payload) // 2 if mode == "half" else 1])
-            self.wfile.flush()
-            if mode == "trickle":
-                self._hold()
-            while mode == "huge" and not self.server.fake.release.is_set():
-                self.wfile.write(bytes(1 << 20))
-        except OSError:
+            async with asyncio.timeout(seconds):
+                await self._here.wait()
+        except TimeoutError:
             return
 
-    def _send(self, status: int, payload: bytes, wait: str = "") -> None:
-        try:
-            self._head(status, len(payload), wait)
-            self.wfile.write(payload)
-        except OSError:
-            self.close_connection = True
 
-    def _head(self, status: int, size: int, wait: str = "") -> None:
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(size))
-        if status in (301, 302, 307, 308):
-            self.send_header("location", self.server.fake.url + "/elsewhere/chat/completions")
-        if wait:
-            self.send_header("retry-after", wait)
-        self.end_headers()
-
-    def log_message(self, *args: object) -> None:
-        """Keep the tests' output clean."""
+def _send(client: Connection, status: int, payload: bytes, more: dict[str, str] | None = None) -> None:
+    client.head(status, "application/json", len(payload), more)
+    client.write(payload)
 
 
-def _limited(text: str, most: int | None) -> tuple[str, str]:
-    """The text within a limit of tokens, cut at a word, and why it ends."""
-    if most is None or count_tokens(text) <= most:
-        return text, "stop"
-    words = text.split(" ")
-    low, high = 0, len(words)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if count_tokens(" ".join(words[:middle])) <= most else (low, middle - 1)
-    return " ".join(words[:low]), "length"
+def main() -> None:
+    """Serve until standard input ends."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--text", help="always say this")
+    options.add_argument("--tokens-per-second", type=float, default=0.0)
+    options.add_argument("--first-token-seconds", type=float, default=0.0)
+    options.add_argument("--stamped", action="store_true")
+    given = options.parse_args()
+    server = ChatServer(echo if given.text is None else lambda _: given.text)
+    server.tokens_per_second, server.first_token_seconds = given.tokens_per_second, given.first_token_seconds
+    server.stamped = given.stamped
+    print(server.url, flush=True)
+    sys.stdin.read()
+    server.stop()
 
 
-def _call(number: int, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    function = {"name": name, "arguments": json.dumps(arguments)}
-    return {"id": f"call_{number}", "type": "function", "function": function}
-
-
-def _usage(body: dict[str, Any], text: str) -> dict[str, Any]:
-    prompt = sum(count_tokens(message["content"] or "") for message in body["messages"])
-    spent = {"prompt_tokens": prompt, "completion_tokens": count_tokens(text)}
-    return {**spent, "total_tokens": sum(spent.values()), "prompt_tokens_details": {"cached_tokens": prompt // 2}}
+if __name__ == "__main__":
+    main()
