@@ -19,7 +19,7 @@ from typing import Any
 
 from starlette.types import ASGIApp
 
-from thresher.agent import Assistant, Threads
+from thresher.agent import Assistant, Prompts, Threads
 from thresher.api import Door, Origins, http_api, is_loopback
 from thresher.audit import AuditLog
 from thresher.context import (
@@ -190,6 +190,7 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
         databases=databases,
         apis=apis,
         solutions=solutions,
+        prompts=Prompts(database),
     )
 
 

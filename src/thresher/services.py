@@ -2,13 +2,14 @@
 
 Invariant: frozen, and below every face, so that a face can name its type without knowing who built it.
 
-Uses: audit, context, core, embedding, jobs, knowledge, search, store, upstream.
+Uses: agent, audit, context, core, embedding, jobs, knowledge, search, store, upstream.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from thresher.agent import Prompts
 from thresher.audit import AuditLog
 from thresher.context import ContextService
 from thresher.core import Caller, Settings
@@ -47,6 +48,7 @@ class Services:
         databases: The databases kind.
         apis: The APIs kind.
         solutions: The solutions kind.
+        prompts: What the agent's model is told, in a tenant's own words where it has some.
     """
 
     settings: Settings
@@ -66,3 +68,4 @@ class Services:
     databases: DatabaseService
     apis: ApiService
     solutions: SolutionService
+    prompts: Prompts

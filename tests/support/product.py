@@ -12,6 +12,7 @@ from typing import Any
 
 from cryptography.fernet import Fernet
 
+from thresher.agent import Prompts
 from thresher.audit import AuditLog
 from thresher.context import (
     ContextService,
@@ -83,6 +84,7 @@ async def opened(
             databases=databases,
             apis=apis,
             solutions=solutions,
+            prompts=Prompts(database),
         )
     finally:
         await apis.close()

@@ -2,13 +2,56 @@
 
 Invariant: tools are called through an MCP client of the gateway, so that what a caller may do is decided there alone.
 
-Uses: core, embedding, knowledge, search, store.
+Uses: core, embedding, knowledge, llm, search, store.
 """
 
 from thresher.agent.assistant import Assistant
+from thresher.agent.calls import ChatCall, Entry
+from thresher.agent.events import (
+    Approval,
+    Called,
+    Citation,
+    ClientCall,
+    Decision,
+    Delta,
+    Event,
+    Finish,
+    Report,
+    Step,
+)
 from thresher.agent.intents import training_lines
+from thresher.agent.prompts import Prompt, Prompts
 from thresher.agent.records import Answer, Intent, IntentType, Reply
 from thresher.agent.sessions import Sessions
-from thresher.agent.threads import Thread, Threads
+from thresher.agent.settings import ChatSettings
+from thresher.agent.threads import Point, Points, Thread, ThreadPage, Threads
 
-__all__ = ["Answer", "Assistant", "Intent", "IntentType", "Reply", "Sessions", "Thread", "Threads", "training_lines"]
+__all__ = [
+    "Answer",
+    "Approval",
+    "Assistant",
+    "Called",
+    "ChatCall",
+    "ChatSettings",
+    "Citation",
+    "ClientCall",
+    "Decision",
+    "Delta",
+    "Entry",
+    "Event",
+    "Finish",
+    "Intent",
+    "IntentType",
+    "Point",
+    "Points",
+    "Prompt",
+    "Prompts",
+    "Reply",
+    "Report",
+    "Sessions",
+    "Step",
+    "Thread",
+    "ThreadPage",
+    "Threads",
+    "training_lines",
+]

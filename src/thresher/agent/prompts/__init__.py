@@ -1,0 +1,11 @@
+"""The agent's prompts: six texts by name, as shipped or in a tenant's own words.
+
+Invariant: whatever a tenant writes, each prompt has its variables, and other people's text stands between borders.
+"""
+
+from thresher.agent.prompts.filling import fill_text
+from thresher.agent.prompts.records import Prompt
+from thresher.agent.prompts.service import Prompts
+from thresher.agent.prompts.shipped import SHIPPED
+
+__all__ = ["SHIPPED", "Prompt", "Prompts", "fill_text"]

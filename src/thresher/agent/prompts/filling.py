@@ -1,0 +1,97 @@
+"""Fills the variables of a prompt, and says what a tenant's own text may be.
+
+Invariant: pure. A value is data: it is not looked at for variables, and it stands between borders that occur in no
+value, so that a document cannot end its own block and go on as if it were us.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from thresher.agent.prompts.records import Prompt
+from thresher.core import InvalidInput
+
+MOST_CHARACTERS: Final = 20_000
+_PLACE: Final = re.compile(r"\{\{\s*([A-Za-z]\w{0,63})\s*\}\}", re.ASCII)
+"""Any case, as in rules of packs: a name written small is no variable, and its author is told."""
+_MARK: Final = 8
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The variables that a text names, in order, each once."""
+    return tuple(dict.fromkeys(_PLACE.findall(text)))
+
+
+def fill_text(text: str, values: Mapping[str, str]) -> str:
+    """Put values in, each between borders of its own line: `=4f09ac12= begin QUESTION`, `=4f09ac12= end QUESTION`.
+
+    Args:
+        text: What a model reads; a variable without a value stays as it is written.
+        values: By the names of variables, in capitals.
+    """
+    mark = _border_of(values.values())
+
+    def value(place: re.Match[str]) -> str:
+        name = place[1]
+        return f"{mark} begin {name}\n{values[name]}\n{mark} end {name}" if name in values else place[0]
+
+    return _PLACE.sub(value, text)
+
+
+def fill_prompt(prompt: Prompt, values: Mapping[str, str]) -> str:
+    """Put values in that somebody else gives.
+
+    Args:
+        prompt: Whose text.
+        values: By the names of its variables, in any case.
+
+    Raises:
+        InvalidInput: One is missing, or is none of the prompt's.
+    """
+    given = {name.upper(): value for name, value in values.items()}
+    _check_names(f"The prompt '{prompt.name}' has no variable", given, prompt.variables)
+    if missing := [name for name in prompt.variables if name not in given]:
+        raise InvalidInput(f"The prompt '{prompt.name}' needs a value for {missing[0]}.", hint=_takes(prompt.variables))
+    return fill_text(prompt.text, given)
+
+
+def checked_text(shipped: Prompt, text: str) -> str:
+    """A tenant's words for a prompt, as they are kept: lines end as in Unix, and nothing is blank around them.
+
+    Raises:
+        InvalidInput: They are empty, too long, hold what is no text, or have other variables than the shipped words.
+    """
+    kept = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    if not kept:
+        raise InvalidInput("The prompt is empty.", hint="Reset it to have the shipped words.")
+    if len(kept) > MOST_CHARACTERS:
+        raise InvalidInput(f"The prompt has {len(kept):,} characters.", hint=f"{MOST_CHARACTERS:,} at most.")
+    if any(mark == "\0" or "\ud800" <= mark <= "\udfff" for mark in kept):
+        raise InvalidInput("The prompt holds characters that are no text.", hint="Write it as UTF-8, without NUL.")
+    names = names_in(kept)
+    _check_names(f"The prompt '{shipped.name}' has no variable", names, shipped.variables)
+    if missing := [name for name in shipped.variables if name not in names]:
+        raise InvalidInput(
+            f"The prompt '{shipped.name}' does not say where {{{{{missing[0]}}}}} goes.", hint=_takes(shipped.variables)
+        )
+    return kept
+
+
+def _check_names(sentence: str, names: Iterable[str], known: tuple[str, ...]) -> None:
+    if unknown := [name for name in names if name not in known]:
+        raise InvalidInput(f"{sentence} {unknown[0][:80]}.", hint=_takes(known))
+
+
+def _takes(known: tuple[str, ...]) -> str:
+    return f"It takes {' and '.join(known)}." if known else "It takes none."
+
+
+def _border_of(texts: Iterable[str]) -> str:
+    """A mark that none of the texts holds, such as `=4f09ac12=`; equal texts give the same one."""
+    whole = "\n".join(texts).casefold()
+    digest = hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()
+    marks = (digest[start : start + _MARK] for start in range(len(digest) - _MARK))
+    return f"={next((mark for mark in marks if mark not in whole), digest)}="

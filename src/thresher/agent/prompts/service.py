@@ -1,0 +1,186 @@
+"""The service of prompts: what is in force for a tenant, and how it is changed.
+
+Invariant: whoever reads gets a whole prompt, whatever the tenant has done; a change overwrites nothing unseen.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from thresher.agent.prompts import queries
+from thresher.agent.prompts.filling import checked_text, fill_prompt
+from thresher.agent.prompts.queries import Version
+from thresher.agent.prompts.records import Prompt
+from thresher.agent.prompts.shipped import SHIPPED
+from thresher.core import Caller, Conflict, NotAllowed, NotFound, event
+from thresher.store import Database
+
+_logger = logging.getLogger("thresher.agent")
+MOST_LISTED: Final = 200
+_TRIES: Final = 3
+
+
+class Prompts:
+    """The prompts of all tenants. One per process.
+
+    Args:
+        database: Where the tenants' own words are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @property
+    def shipped(self) -> Mapping[str, Prompt]:
+        """Every prompt as it is shipped, by name; names, titles and variables are those of every tenant."""
+        return SHIPPED
+
+    async def all(self, caller: Caller) -> Mapping[str, Prompt]:
+        """Every prompt as it is in force, by name; one statement."""
+        changed = {one.name: one for one in await queries.in_force(self._database, caller)}
+        return {name: _prompt(shipped, changed.get(name)) for name, shipped in SHIPPED.items()}
+
+    async def list(self, caller: Caller) -> tuple[Prompt, ...]:
+        """Every prompt as it is in force."""
+        return tuple((await self.all(caller)).values())
+
+    async def get(self, caller: Caller, name: str, version: int | None = None) -> Prompt:
+        """One prompt.
+
+        Args:
+            caller: Whose tenant.
+            name: Of the prompt.
+            version: One that is, or once was, in force; 0 is what is shipped. The newest unless told.
+
+        Raises:
+            NotFound: There is no such prompt, or no such version of it.
+        """
+        shipped = _shipped(name)
+        if version is None:
+            return _prompt(shipped, next(iter(await queries.newest(self._database, caller, name, 1)), None))
+        if version == 0:
+            return shipped
+        if (found := await queries.find_version(self._database, caller, name, version)) is None:
+            raise NotFound(f"The prompt '{name}' has no version {version}.", hint="Its versions tell which there are.")
+        return _prompt(shipped, found)
+
+    async def put(self, caller: Caller, name: str, text: str, *, expected: int | None = None) -> Prompt:
+        """Say a prompt in the tenant's own words, from the next message on; the same words change nothing.
+
+        Args:
+            caller: One of the tenant without a user.
+            name: Of the prompt.
+            text: All of it, with each of its variables.
+            expected: The version that the words were made from; any unless told.
+
+        Raises:
+            NotFound: There is no such prompt.
+            InvalidInput: The text is empty, too long, or has other variables.
+            NotAllowed: The caller is a user.
+            Conflict: Another version is in force by now.
+        """
+        return await self._change(caller, name, checked_text(_shipped(name), text), expected)
+
+    async def reset(self, caller: Caller, name: str) -> Prompt:
+        """Have the shipped words again, also those of later releases; the tenant's own stay as a version.
+
+        Raises:
+            NotFound: There is no such prompt.
+            NotAllowed: The caller is a user.
+            Conflict: Others keep changing it at the same time.
+        """
+        _shipped(name)
+        return await self._change(caller, name, None, None)
+
+    async def versions(self, caller: Caller, name: str) -> tuple[Prompt, ...]:
+        """The versions of a prompt, newest first, at most 200 of them, and what is shipped as the last.
+
+        Raises:
+            NotFound: There is no such prompt.
+        """
+        shipped = _shipped(name)
+        found = await queries.newest(self._database, caller, name, MOST_LISTED)
+        return (*(_prompt(shipped, one) for one in found), shipped)
+
+    async def diff(self, caller: Caller, name: str, old: int = 0, new: int | None = None) -> str:
+        """What differs between two versions, as a unified diff; empty where nothing does.
+
+        Args:
+            caller: Whose tenant.
+            name: Of the prompt.
+            old: A version; what is shipped unless told.
+            new: A version; what is in force unless told.
+
+        Raises:
+            NotFound: There is no such prompt, or no such version of it.
+        """
+        before, after = await self.get(caller, name, old), await self.get(caller, name, new)
+        lines = difflib.unified_diff(
+            before.text.split("\n"), after.text.split("\n"), _label(before), _label(after), lineterm=""
+        )
+        return "".join(f"{line}\n" for line in lines)
+
+    async def fill(self, caller: Caller, name: str, **values: str) -> str:
+        """One prompt as it is in force, its variables filled between borders.
+
+        Args:
+            caller: Whose tenant.
+            name: Of the prompt.
+            values: By the names of its variables, in any case.
+
+        Raises:
+            NotFound: There is no such prompt.
+            InvalidInput: A value is missing, or is none of the prompt's.
+        """
+        return fill_prompt(await self.get(caller, name), values)
+
+    async def _change(self, caller: Caller, name: str, text: str | None, expected: int | None) -> Prompt:
+        """Write the next version, unless these words, or for None the shipped ones, are in force."""
+        if caller.user is not None:
+            raise NotAllowed(
+                f"The prompt '{name}' is the whole tenant's.", hint="Only a caller without a user may change it."
+            )
+        for _ in range(_TRIES):
+            now = await self.get(caller, name)
+            if now.shipped if text is None else now.text == text:
+                return now
+            if expected not in (None, now.version):
+                raise _overtaken(now)
+            if (added := await queries.add_version(self._database, caller, name, now.version + 1, text)) is not None:
+                event(_logger, "prompt changed", tenant=caller.tenant.id, prompt=name, version=added.version)
+                return _prompt(SHIPPED[name], added)
+        raise _overtaken(await self.get(caller, name))
+
+
+def _shipped(name: str) -> Prompt:
+    if (found := SHIPPED.get(name)) is None:
+        raise NotFound(f"There is no prompt '{name[:80]}'.", hint=f"There are {', '.join(SHIPPED)}.")
+    return found
+
+
+def _overtaken(now: Prompt) -> Conflict:
+    return Conflict(
+        f"Version {now.version} of the prompt '{now.name}' is in force by now.", hint="Read it, and write again."
+    )
+
+
+def _prompt(shipped: Prompt, version: Version | None) -> Prompt:
+    """A prompt with what a tenant has made of it."""
+    if version is None:
+        return shipped
+    return replace(
+        shipped,
+        text=shipped.text if version.text is None else version.text,
+        version=version.version,
+        shipped=version.text is None,
+        author=version.author or "",
+        created_at=version.created_at,
+    )
+
+
+def _label(prompt: Prompt) -> str:
+    return f"{prompt.name} ({'shipped' if prompt.version == 0 else f'version {prompt.version}'})"
