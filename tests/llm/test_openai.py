@@ -11,8 +11,7 @@ import pytest
 from tests.fakes.chat_server import ChatServer, Said
 from tests.llm.conftest import KEY, Open
 from thresher.core import ModelError, ModelTimeout
-from thresher.llm import ChatRequest, Function, FunctionCall, Message, Usage
-from thresher.llm.openai import TRIES
+from thresher.llm import TRIES, ChatRequest, Function, FunctionCall, Message, Usage
 
 HELLO = ChatRequest((Message("system", "Be short."), Message("user", "Hello there, who are you?")), 0.1, 50)
 

@@ -7,16 +7,33 @@ Uses: core.
 
 from __future__ import annotations
 
-import httpx
-
-from thresher.core import ConfigurationError, Settings
-from thresher.llm.openai import OpenAIChat
+from thresher.core import ConfigurationError, InvalidInput, Settings
+from thresher.llm.addresses import service_address
+from thresher.llm.openai import LARGEST_ANSWER, OpenAIChat
+from thresher.llm.patience import FIRST_PAUSE, TRIES, is_misfit, retry_after, worth_a_retry
 from thresher.llm.records import Chat, ChatRequest, Completion, Finish, Function, FunctionCall, Message, Role, Usage
+from thresher.llm.wire import (
+    LOUDER,
+    Dialect,
+    adapted,
+    code_of,
+    completion,
+    finish_of,
+    silence,
+    text_of,
+    tool_of,
+    usage_of,
+)
 
 __all__ = [
+    "FIRST_PAUSE",
+    "LARGEST_ANSWER",
+    "LOUDER",
+    "TRIES",
     "Chat",
     "ChatRequest",
     "Completion",
+    "Dialect",
     "Finish",
     "Function",
     "FunctionCall",
@@ -24,7 +41,19 @@ __all__ = [
     "OpenAIChat",
     "Role",
     "Usage",
+    "adapted",
+    "code_of",
+    "completion",
+    "finish_of",
+    "is_misfit",
     "open_chat",
+    "retry_after",
+    "service_address",
+    "silence",
+    "text_of",
+    "tool_of",
+    "usage_of",
+    "worth_a_retry",
 ]
 
 
@@ -39,13 +68,7 @@ def open_chat(settings: Settings) -> OpenAIChat | None:
     if not settings.llm_model:
         raise ConfigurationError("THRESHER_LLM_URL is set, and no model.", hint="Name one in THRESHER_LLM_MODEL.")
     try:
-        address = httpx.URL(settings.llm_url)
-    except httpx.InvalidURL:
-        address = httpx.URL("")
-    if address.scheme not in ("http", "https") or not address.host:
-        raise ConfigurationError(
-            "THRESHER_LLM_URL is no address of a service.", hint="Write it like http://127.0.0.1:11434/v1."
-        )
-    if address.userinfo:
-        raise ConfigurationError("THRESHER_LLM_URL holds a password.", hint="Set THRESHER_LLM_KEY in its place.")
+        service_address(settings.llm_url, "THRESHER_LLM_URL", "Set THRESHER_LLM_KEY in its place.")
+    except InvalidInput as error:
+        raise ConfigurationError(error.message, hint=error.hint) from None
     return OpenAIChat(settings.llm_url, settings.llm_model, key=settings.llm_key, seconds=settings.llm_seconds)

@@ -16,19 +16,14 @@ import httpx
 from pydantic import SecretStr
 
 from thresher.core import ModelError, ModelTimeout, event
+from thresher.llm.patience import FIRST_PAUSE, TRIES, is_misfit, retry_after, worth_a_retry
 from thresher.llm.records import ChatRequest, Completion
 from thresher.llm.wire import HINT, Dialect, adapted, body, code_of, completion
 
 logger = logging.getLogger("thresher.llm")
 
-TRIES = 3
-FIRST_PAUSE = 0.5
-"""Seconds: the pause doubles after each try; a server's Retry-After wins."""
 LARGEST_ANSWER = 8 << 20
 """Bytes: a hundred times what the longest answers have."""
-_WORTH_A_RETRY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-_MISFITS = frozenset({400, 422})
-"""How services refuse a field that they do not know."""
 
 
 class OpenAIChat:
@@ -129,10 +124,10 @@ class OpenAIChat:
             if 200 <= status < 300:
                 self._dialect = dialect
                 return completion(payload), "", None
-            if status in _MISFITS and (other := adapted(dialect, payload)) is not None:
+            if is_misfit(status) and (other := adapted(dialect, payload)) is not None:
                 dialect = other
                 continue
-            if status in _WORTH_A_RETRY:
+            if worth_a_retry(status):
                 return None, f"HTTP {status}", wait
             raise ModelError(f"The chat model's service refused: HTTP {status}{code_of(payload)}.", hint=HINT)
 
@@ -140,7 +135,7 @@ class OpenAIChat:
         """One request: status, body and how long the server wants us to wait; or what went wrong on the way."""
         try:
             async with self._client.stream("POST", self._address, content=content) as answer:
-                return answer.status_code, await _read(answer), _retry_after(answer)
+                return answer.status_code, await _read(answer), retry_after(answer.headers)
         except (httpx.InvalidURL, httpx.UnsupportedProtocol):
             raise ModelError("The address of the chat model cannot be used.", hint=HINT) from None
         except (httpx.TransportError, httpx.DecodingError) as error:
@@ -158,14 +153,6 @@ async def _read(answer: httpx.Response) -> bytes:
         if len(payload) > LARGEST_ANSWER:
             raise ModelError(f"The chat model's answer is larger than {LARGEST_ANSWER >> 20} MiB.", hint=HINT)
     return bytes(payload)
-
-
-def _retry_after(answer: httpx.Response) -> float | None:
-    try:
-        seconds = float(answer.headers["retry-after"])
-    except (KeyError, ValueError):  # the header may also be a date; our own pause serves then
-        return None
-    return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
 def _left(limit: asyncio.Timeout) -> float:

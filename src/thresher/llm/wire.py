@@ -18,6 +18,7 @@ from thresher.core import ModelError, dumps
 from thresher.llm.records import ChatRequest, Completion, Finish, Function, FunctionCall, Message, Usage
 
 HINT = "Check THRESHER_LLM_URL, THRESHER_LLM_MODEL and THRESHER_LLM_KEY."
+LOUDER = "Ask for a longer answer, or take another model."
 
 _FINISHES: Mapping[object, Finish] = {
     "stop": "stop",
@@ -39,10 +40,14 @@ class Dialect:
     Attributes:
         limit: The field for the most tokens of an answer: `max_tokens` everywhere, but for OpenAI's later models.
         temperature: Whether it takes a temperature; models that think do not.
+        usage: Whether a stream may be asked to tell its usage.
+        choice: Whether it takes a choice among tools.
     """
 
     limit: str = "max_tokens"
     temperature: bool = True
+    usage: bool = True
+    choice: bool = True
 
 
 def body(model: str, request: ChatRequest, dialect: Dialect) -> bytes:
@@ -53,7 +58,7 @@ def body(model: str, request: ChatRequest, dialect: Dialect) -> bytes:
     if request.most_tokens is not None:
         said[dialect.limit] = request.most_tokens
     if request.functions:
-        said["tools"] = [_tool(function) for function in request.functions]
+        said["tools"] = [tool_of(function) for function in request.functions]
     return dumps(said).encode()
 
 
@@ -69,7 +74,8 @@ def _message(message: Message) -> dict[str, Any]:
     return said
 
 
-def _tool(function: Function) -> dict[str, Any]:
+def tool_of(function: Function) -> dict[str, Any]:
+    """A function as a request offers it."""
     parameters = function.parameters or {"type": "object", "properties": {}}
     about = {"name": function.name, "description": function.description, "parameters": parameters}
     return {"type": "function", "function": about}
@@ -82,6 +88,10 @@ def adapted(dialect: Dialect, refusal: bytes) -> Dialect | None:
         return replace(dialect, limit="max_completion_tokens")
     if dialect.temperature and "temperature" in words:
         return replace(dialect, temperature=False)
+    if dialect.usage and ("stream_options" in words or "include_usage" in words):
+        return replace(dialect, usage=False)
+    if dialect.choice and "tool_choice" in words:
+        return replace(dialect, choice=False)
     return None
 
 
@@ -98,8 +108,12 @@ def code_of(refusal: bytes) -> str:
     return f" ({found})" if _CODE.fullmatch(found) else ""
 
 
-def completion(payload: bytes) -> Completion:
+def completion(payload: bytes, hint: str = HINT) -> Completion:
     """An answer.
+
+    Args:
+        payload: The body.
+        hint: What to check where it is none.
 
     Raises:
         ModelError: It is not one, or it is empty.
@@ -107,22 +121,32 @@ def completion(payload: bytes) -> Completion:
     try:
         answer = cast("dict[str, Any]", json.loads(payload))
         if not answer.get("choices") and answer.get("error"):
-            raise ModelError(f"The chat model's service failed{code_of(payload)}.", hint=HINT)
+            raise ModelError(f"The chat model's service failed{code_of(payload)}.", hint=hint)
         choice = answer["choices"][0]
         message = choice["message"]
-        text = _THOUGHTS.sub("", _text(message.get("content")), count=1).strip()
+        text = _THOUGHTS.sub("", text_of(message.get("content")), count=1).strip()
         calls = tuple(_call(call) for call in message.get("tool_calls") or ())
-        finish = _FINISHES.get(choice.get("finish_reason"), "other")
+        finish = finish_of(choice.get("finish_reason"))
         model = answer.get("model")
-        usage = _usage(answer.get("usage"))
+        usage = usage_of(answer.get("usage"))
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
-        raise ModelError("The chat model's answer cannot be read.", hint=HINT) from None
+        raise ModelError("The chat model's answer cannot be read.", hint=hint) from None
     if not text and not calls:
-        raise ModelError(_silence(finish), hint="Ask for a longer answer, or take another model.")
+        raise ModelError(silence(finish), hint=LOUDER)
     return Completion(text, finish, calls, usage, model if isinstance(model, str) else "")
 
 
-def _silence(finish: Finish) -> str:
+def finish_of(reason: object) -> Finish:
+    """Why an answer ended.
+
+    Raises:
+        TypeError: The reason is of no kind that a service gives.
+    """
+    return _FINISHES.get(reason, "other")
+
+
+def silence(finish: Finish) -> str:
+    """What to say of an answer without a word."""
     match finish:
         case "length":
             return "The chat model reached the limit of its answer before it said anything."
@@ -132,7 +156,7 @@ def _silence(finish: Finish) -> str:
             return "The chat model's answer is empty."
 
 
-def _text(content: object) -> str:
+def text_of(content: object) -> str:
     """A text, nothing, or a list of parts of which the texts count."""
     if content is None:
         return ""
@@ -152,7 +176,8 @@ def _call(call: Mapping[str, Any]) -> FunctionCall:
     return FunctionCall(str(call.get("id") or ""), name, written)
 
 
-def _usage(usage: object) -> Usage:
+def usage_of(usage: object) -> Usage:
+    """Tokens, as far as they are told."""
     told = cast("dict[str, Any]", usage) if isinstance(usage, dict) else {}
     details = told.get("prompt_tokens_details")
     cached = cast("dict[str, Any]", details).get("cached_tokens") if isinstance(details, dict) else 0

@@ -1,0 +1,32 @@
+"""Addresses of services.
+
+Invariant: pure; no message repeats an address, which may hold a password.
+"""
+
+from __future__ import annotations
+
+import httpx
+
+from thresher.core import InvalidInput
+
+
+def service_address(url: str, what: str, instead: str) -> httpx.URL:
+    """The base address of a service.
+
+    Args:
+        url: As somebody wrote it.
+        what: Names it in a message.
+        instead: Says where a key belongs.
+
+    Raises:
+        InvalidInput: It is none, or it holds a password.
+    """
+    try:
+        address = httpx.URL(url)
+    except (httpx.InvalidURL, ValueError):
+        address = httpx.URL("")
+    if address.scheme not in ("http", "https") or not address.host:
+        raise InvalidInput(f"{what} is no address of a service.", hint="Write it like http://127.0.0.1:11434/v1.")
+    if address.userinfo:
+        raise InvalidInput(f"{what} holds a password.", hint=instead)
+    return address
