@@ -54,8 +54,8 @@ class Connection(asyncio.Protocol):
         self._everyone.discard(self)
         self._room.set()
         if self._work is not None:
+            self._work.add_done_callback(lambda _: self._gone())
             self._work.cancel()
-            self._gone()
 
     def pause_writing(self) -> None:
         self._room.clear()
