@@ -30,6 +30,7 @@ from fastmcp.tools import Tool
 from thresher.components.auth import Auth
 from thresher.components.proxies import naming
 from thresher.components.report import FileReport
+from thresher.components.thread import Hearing
 from thresher.core import mask_text, shortened
 
 LOAD_SECONDS = 10.0
@@ -48,7 +49,7 @@ class Loaded:
         taken: Which module has which name, of tools, prompts and resources.
     """
 
-    server: FastMCP[Any] = field(default_factory=lambda: FastMCP("components"))
+    server: FastMCP[Any] = field(default_factory=lambda: FastMCP("components", middleware=[Hearing()]))
     servers: dict[str, Any] = field(default_factory=dict[str, Any])
     files: list[FileReport] = field(default_factory=list[FileReport])
     taken: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])

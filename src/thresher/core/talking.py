@@ -10,14 +10,12 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, NoReturn
 from uuid import UUID
-
-M_co = TypeVar("M_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Talk(Generic[M_co]):
+class Talk:
     """A conversation as a tool may see it, which calls it its `Thread`; an empty one stands for none.
 
     Attributes:
@@ -25,14 +23,14 @@ class Talk(Generic[M_co]):
         title: In the words of its owner.
         settings: What holds in it, by name: its own, else its owner's, else the defaults.
         model_name: What people call the model that answers in it; empty without one.
-        model: That model, where it can be asked: a `thresher.llm.Chat`.
+        model: That model as a `thresher.llm.Chat`; None where it cannot be asked.
     """
 
     id: UUID | None = None
     title: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     model_name: str = ""
-    model: M_co | None = None
+    model: Any = None
 
     @property
     def connection(self) -> str:
@@ -49,12 +47,12 @@ class Talk(Generic[M_co]):
         raise TypeError("a thread is given to a parameter that is annotated `Thread`, with nothing around it")
 
 
-_NONE: Talk[Any] = Talk()
-_talk: ContextVar[Talk[Any]] = ContextVar("thresher_talk", default=_NONE)
+_NONE = Talk()
+_talk: ContextVar[Talk] = ContextVar("thresher_talk", default=_NONE)
 
 
 @contextmanager
-def talking_in(talk: Talk[Any] | None) -> Generator[None]:
+def talking_in(talk: Talk | None) -> Generator[None]:
     """Everything inside the block, every task begun there and every session opened there is part of a conversation.
 
     Args:
@@ -67,7 +65,7 @@ def talking_in(talk: Talk[Any] | None) -> Generator[None]:
         _talk.reset(token)
 
 
-def current_talk() -> Talk[Any]:
+def current_talk() -> Talk:
     """The conversation that the work under way is part of; its settings are the asker's own to change."""
     talk = _talk.get()
     return replace(talk, settings=dict(talk.settings))

@@ -15,7 +15,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.requests import Request
 
-from thresher.core import Caller, acting_for, acting_or
+from thresher.core import Caller, acting_for, acting_or, current_talk, talking_in
 from thresher.services import Services
 
 SCOPE_KEY = "thresher.caller"
@@ -53,15 +53,18 @@ def client_name(context: ServerRequestContext[Any, Any]) -> str:
 
 
 class Identified:
-    """Server middleware: each message is served for the caller of its own HTTP request or stream."""
+    """Server middleware: each message is served for the caller of its own HTTP request or stream.
+
+    Only a session inside this process can be part of a conversation.
+    """
 
     def __init__(self, services: Services) -> None:
         self._services = services
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Serve one message."""
-        caller = current_caller(self._services)
+        caller, talk = current_caller(self._services), current_talk()
         if (request := cast("Request | None", ctx.request)) is not None:
-            caller = request.scope.get(SCOPE_KEY) or self._services.caller
-        with acting_for(replace(caller, client=connection_id(ctx) or caller.client)):
+            caller, talk = request.scope.get(SCOPE_KEY) or self._services.caller, None
+        with acting_for(replace(caller, client=connection_id(ctx) or caller.client)), talking_in(talk):
             return await call_next(ctx)

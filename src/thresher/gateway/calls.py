@@ -37,7 +37,7 @@ from thresher.gateway.packs import PackTools
 from thresher.gateway.peers import modern
 from thresher.gateway.render import describe_content, describe_text, find_content, find_text
 from thresher.gateway.statements import guarded_call
-from thresher.knowledge.tools import SCHEME, Resolved, line
+from thresher.knowledge.tools import SCHEME, Resolved, line, thread_meta
 from thresher.services import Services
 from thresher.upstream import Peer, ServerConfig
 
@@ -175,7 +175,8 @@ class _Call:
 
     async def send(self, config: ServerConfig, tool: str, arguments: JSON, peer: Peer) -> dict[str, Any]:
         """Call the tool of an upstream server."""
-        outcome = await self._services.upstreams.call_tool(config, tool, arguments, peer=peer)
+        meta = thread_meta(config)
+        outcome = await self._services.upstreams.call_tool(config, tool, arguments, peer=peer, meta=meta)
         if outcome.asks:
             return _kept(cast("JSON", outcome.raw))
         prefix = f"{SCHEME}{config.name}/" if config.prefix else ""

@@ -21,7 +21,7 @@ from fastmcp.server.context import reset_transport, set_transport
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
-from thresher.core import Caller, InvalidInput, Said, acting_for, event
+from thresher.core import Caller, InvalidInput, Said, acting_for, event, talking_in
 
 logger = logging.getLogger("thresher.gateway")
 
@@ -85,6 +85,7 @@ async def serve_stream_session(
     token = set_transport("stdio")
     try:
         async with AsyncExitStack() as stack:
+            stack.enter_context(talking_in(None))
             if caller is not None:
                 stack.enter_context(acting_for(replace(caller, client=uuid4().hex)))
             await stack.enter_async_context(server._lifespan_manager())  # pyright: ignore[reportPrivateUsage] - no public way to own streams

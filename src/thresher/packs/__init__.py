@@ -3,14 +3,21 @@
 Invariant: a built-in pack has the form that every other pack has, and no right that others lack: what its code can
 reach, `current()` gives to the code of every pack. What a tool does beyond its own kind, every face does by it.
 
-Uses: audit, connectors, context, core, embedding, knowledge, llm, openapi, services, servoy.
+Uses: audit, components, connectors, context, core, embedding, knowledge, llm, openapi, services, servoy.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from thresher.packs.request import Confirm, Request, current, nobody, serving
 from thresher.packs.wishing import open_relation, open_value_list, update_relation, update_value_list
+
+if TYPE_CHECKING:
+    from thresher.components import Thread
 
 BUILT_IN = Path(str(files(__name__)))
 """The folder whose subfolders are the built-in packs."""
@@ -19,6 +26,7 @@ __all__ = [
     "BUILT_IN",
     "Confirm",
     "Request",
+    "Thread",
     "current",
     "nobody",
     "open_relation",
@@ -27,3 +35,12 @@ __all__ = [
     "update_relation",
     "update_value_list",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import the one name that needs FastMCP: commands get on without it."""
+    if name != "Thread":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = import_module("thresher.components").Thread
+    globals()[name] = value
+    return value

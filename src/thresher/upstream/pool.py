@@ -63,6 +63,7 @@ class Upstreams:
         *,
         peer: Peer | None = None,
         timeout: float | None = None,
+        meta: JSON | None = None,
     ) -> CallOutcome:
         """Call a server's tool once; see `Session.call_tool`.
 
@@ -71,7 +72,7 @@ class Upstreams:
             UpstreamTimeout: No answer in time.
             UpstreamRefused: The server refused the call.
         """
-        return await (await self._filled(config)).call_tool(name, arguments, peer=peer, timeout=timeout)
+        return await (await self._filled(config)).call_tool(name, arguments, peer=peer, timeout=timeout, meta=meta)
 
     async def stateless(self, config: ServerConfig) -> bool:
         """Whether the server speaks 2026-07-28, in which a request can be answered with questions.

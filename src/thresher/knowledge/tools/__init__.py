@@ -7,7 +7,7 @@ Uses: components, core, embedding, scanner, search, store, upstream.
 
 from thresher.knowledge.tools.components import SCHEME, Component, Components, Offered
 from thresher.knowledge.tools.credentials import CredentialStore
-from thresher.knowledge.tools.dropins import DropInReport, DropIns
+from thresher.knowledge.tools.dropins import DropInReport, DropIns, thread_meta
 from thresher.knowledge.tools.formatting import compact, definition_text, found_line, line, why_text
 from thresher.knowledge.tools.models import (
     KIND,
@@ -58,6 +58,7 @@ __all__ = [
     "line",
     "plain_name",
     "purge_logs",
+    "thread_meta",
     "total_of",
     "why_text",
 ]

@@ -17,8 +17,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from thresher.components import FileReport, Folder, Report, look, read_report, report_of
-from thresher.core import JSON, Caller, Conflict, InvalidInput, NotFound, Settings, ThresherError, environment, event
+from thresher.components import FileReport, Folder, Report, look, read_report, report_of, told
+from thresher.core import (
+    JSON,
+    Caller,
+    Conflict,
+    InvalidInput,
+    NotFound,
+    Settings,
+    ThresherError,
+    current_talk,
+    environment,
+    event,
+)
 from thresher.knowledge.tools.service import ToolService
 from thresher.upstream import ServerConfig, parse_servers, start_child, stop_child
 
@@ -52,6 +63,16 @@ class DropInReport:
     loading: bool
     files: tuple[FileReport, ...]
     problem: str = ""
+
+
+def thread_meta(config: ServerConfig) -> JSON:
+    """The `_meta` of a call: in a conversation, the owner's components are told of it; no other server is.
+
+    Args:
+        config: The server that is called.
+    """
+    ours = config.name == SERVER and config.transport == "stdio" and config.command == sys.executable
+    return told(current_talk()) if ours and config.args[: len(_MODULE)] == _MODULE else {}
 
 
 class DropIns:
