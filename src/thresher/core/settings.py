@@ -55,9 +55,9 @@ def _hosts(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _database_hosts(names: tuple[str, ...]) -> tuple[str, ...]:
+def _hosts_and_ports(names: tuple[str, ...]) -> tuple[str, ...]:
     if wrong := [name for name in names if not re.fullmatch(r"[A-Za-z0-9._-]+(?::\d{1,5})?|[0-9A-Fa-f:]+", name)]:
-        raise ValueError(f"{wrong[0]!r} is no host; write db.example.com or db.example.com:5432, without scheme")
+        raise ValueError(f"{wrong[0]!r} is no host; write one.example.com or one.example.com:5432, without scheme")
     return names
 
 
@@ -126,6 +126,8 @@ class Settings(BaseSettings):
     llm_key: SecretStr | None = None
     llm_seconds: float = Field(default=10.0, gt=0, le=600)
     """How long an answer of the model may keep somebody waiting."""
+    model_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_hosts_and_ports)] = ()
+    """Hosts, or host:port, whose chat models callers with a key may register; the machine's user may any."""
 
     key: SecretStr | None = None
     """A client's setting: `thresher stdio` and the commands act as its holder. The daemon does not read it."""
@@ -189,7 +191,9 @@ class Settings(BaseSettings):
     """A JSON or YAML file of connections to databases; they are there while it names them."""
     database_files: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_paths), AfterValidator(_absolute)] = ()
     """Folders below which callers with a key may open database files; the machine's user may open any."""
-    database_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_database_hosts)] = ()
+    database_hosts: Annotated[
+        tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_hosts_and_ports)
+    ] = ()
     """Hosts, or host:port, whose databases callers with a key may connect to; the machine's user may to any."""
     solution_folders: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_paths), AfterValidator(_absolute)] = ()
     """Folders below which callers with a key may add workspaces of solutions; the machine's user may add any."""

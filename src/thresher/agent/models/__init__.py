@@ -1,0 +1,12 @@
+"""Chat models that people register, and conversations with them as streams.
+
+Light to import: LangChain and the client of the wire format are imported when the first model is opened.
+
+Invariant: a key is sealed where it lies, goes to its own service, and shows nowhere else.
+"""
+
+from thresher.agent.models.opened import OpenModel
+from thresher.agent.models.records import Checked, Chunk, Model
+from thresher.agent.models.service import Models
+
+__all__ = ["Checked", "Chunk", "Model", "Models", "OpenModel"]

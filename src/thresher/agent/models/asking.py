@@ -1,0 +1,220 @@
+"""Asks a service: again where that may help, in the words that it takes, and not at all while it is left alone.
+
+Invariant: nothing is asked twice once a word of the answer has come; whoever is cancelled has closed the connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from thresher.agent.models.failures import Lost, Refused
+from thresher.agent.models.reading import Reading, whole
+from thresher.agent.models.records import Chunk
+from thresher.core import Breaker, ModelError, ModelTimeout, event
+from thresher.llm import FIRST_PAUSE, TRIES, Dialect, Function, adapted, code_of, is_misfit, worth_a_retry
+
+if TYPE_CHECKING:
+    from langchain_core.messages import MessageLikeRepresentation
+
+    from thresher.agent.models.client import Client
+
+T = TypeVar("T")
+_logger = logging.getLogger("thresher.agent")
+_FAREWELL: Final = 0.05
+"""Seconds that a service has to end its answer after the last event, so that the connection can serve again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked; the fields are those of `Client.payload`."""
+
+    messages: Sequence[MessageLikeRepresentation]
+    functions: Sequence[Function]
+    choice: str
+    temperature: float | None
+    max_tokens: int | None
+
+
+class Clock:
+    """How long one answer may take.
+
+    Args:
+        seconds: In all.
+        first_seconds: Until its first word, tries and pauses included.
+    """
+
+    def __init__(self, seconds: float, first_seconds: float) -> None:
+        now = asyncio.get_running_loop().time()
+        self._seconds, self._first_seconds = seconds, min(seconds, first_seconds)
+        self._end, self.due = now + seconds, now + self._first_seconds
+
+    def begun(self) -> None:
+        """From now on the whole answer counts."""
+        self.due = self._end
+
+    def left(self) -> float:
+        """Seconds until it is due."""
+        return self.due - asyncio.get_running_loop().time()
+
+    def out(self) -> ModelTimeout:
+        """What to say when time is out."""
+        if self.due < self._end:
+            return ModelTimeout(
+                f"The chat model did not begin to answer within {self._first_seconds:g} s.",
+                hint="Raise the setting first_seconds.",
+            )
+        return ModelTimeout(
+            f"The chat model did not answer within {self._seconds:g} s.", hint="Raise the setting model_seconds."
+        )
+
+
+class Service:
+    """One model at one service, for all who ask it.
+
+    Args:
+        client: Sends.
+        breaker: Says when it is left alone.
+        name: What logs call it.
+        hint: What to check where it fails.
+        pause: Waits between tries.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        breaker: Breaker,
+        name: str,
+        hint: str,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._client = client
+        self._breaker = breaker
+        self._name = name
+        self._hint = hint
+        self._pause = pause
+        self._dialect = Dialect()
+        self._asking = 0
+        self._retired = False
+
+    async def answer(self, question: Question, clock: Clock) -> AsyncGenerator[Chunk]:
+        """The pieces of an answer.
+
+        Raises:
+            ModelTimeout: It took too long.
+            ModelError: The service cannot be reached, refuses, is left alone, or answers what cannot be read.
+        """
+        if wait := self._breaker.attempt():
+            raise self._left_alone(wait)
+        self._asking += 1
+        try:
+            first, pieces = await self._begun(question, clock)
+            self._breaker.connected()
+            async with aclosing(pieces):
+                yield first
+                async for chunk in pieces:
+                    yield chunk
+            self._breaker.succeeded()
+        except Lost as error:
+            self._breaker.failed(error.why)
+            raise ModelError(f"The chat model broke off its answer: {error.why}.", hint="Ask again.") from None
+        except ModelTimeout as error:
+            self._breaker.failed(error.message.rstrip("."))
+            raise
+        except BaseException:
+            self._breaker.gave_up()
+            raise
+        finally:
+            self._asking -= 1
+            if self._retired and not self._asking:
+                await self._client.close()
+
+    async def retire(self) -> None:
+        """Close the connections as soon as nobody is answered any more."""
+        self._retired = True
+        if not self._asking:
+            await self._client.close()
+
+    async def close(self) -> None:
+        """Close the connections now."""
+        await self._client.close()
+
+    async def _begun(self, question: Question, clock: Clock) -> tuple[Chunk, AsyncGenerator[Chunk]]:
+        """The first piece and those that follow, after as many tries as it takes."""
+        pause, why = FIRST_PAUSE, ""
+        for attempt in range(1, TRIES + 1):
+            try:
+                return await self._adapting(question, clock)
+            except Lost as error:
+                why = error.why
+                wait = pause if error.wait is None else error.wait
+            event(_logger, "model_retry", level=logging.WARNING, model=self._name, attempt=attempt, why=why)
+            if attempt == TRIES or wait >= clock.left():
+                break
+            await self._pause(wait)
+            pause *= 2
+        self._breaker.failed(why)
+        raise ModelError(f"The chat model's service did not answer: {why}.", hint=self._hint)
+
+    async def _adapting(self, question: Question, clock: Clock) -> tuple[Chunk, AsyncGenerator[Chunk]]:
+        """One try, repeated at once in another dialect where the service refuses ours; what helped is kept."""
+        dialect = self._dialect
+        while True:
+            pieces = self._pieces(self._payload(question, dialect), clock)
+            try:
+                first = await anext(pieces)
+            except Refused as refused:
+                if is_misfit(refused.status) and (other := adapted(dialect, refused.body)) is not None:
+                    dialect = other
+                    continue
+                if worth_a_retry(refused.status):
+                    raise Lost(f"HTTP {refused.status}", refused.wait) from None
+                said = f"HTTP {refused.status}{code_of(refused.body)}"
+                raise ModelError(f"The chat model's service refused: {said}.", hint=self._hint) from None
+            self._dialect = dialect
+            return first, pieces
+
+    def _payload(self, question: Question, dialect: Dialect) -> dict[str, Any]:
+        return self._client.payload(
+            question.messages, question.functions, question.choice, question.temperature, question.max_tokens, dialect
+        )
+
+    async def _pieces(self, payload: dict[str, Any], clock: Clock) -> AsyncGenerator[Chunk]:
+        """The pieces of the answer to one request."""
+        async with AsyncExitStack() as stack:
+            answer = await _in_time(clock, stack.enter_async_context(self._client.post(payload)))
+            if answer.is_whole:
+                for chunk in whole(await _in_time(clock, answer.read()), self._hint):
+                    yield chunk
+                return
+            reading = Reading(self._hint)
+            while not reading.done and (data := await _in_time(clock, answer.part())):
+                text = reading.feed(data)
+                if reading.begun:
+                    clock.begun()
+                if text:
+                    yield Chunk(text)
+            if reading.done:
+                await answer.finish(_FAREWELL)
+            for chunk in reading.end():
+                yield chunk
+
+    def _left_alone(self, seconds: float) -> ModelError:
+        breaker = self._breaker
+        return ModelError(
+            f"The chat model failed {breaker.failures} times in a row and is left alone for {seconds:.0f} s more; "
+            f"the last time: {breaker.reason}.",
+            hint="Wait, or take another model.",
+        )
+
+
+async def _in_time(clock: Clock, work: Awaitable[T]) -> T:
+    try:
+        async with asyncio.timeout_at(clock.due):
+            return await work
+    except TimeoutError:
+        raise clock.out() from None

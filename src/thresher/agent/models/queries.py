@@ -1,0 +1,104 @@
+"""The SQL of registered models: which there are, and whose.
+
+Invariant: a model is written under its owner, so that no user's takes the place of the tenant's, or of another user's.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from thresher.core import Caller
+from thresher.store import Database
+
+_COLUMNS: Final = "id, owner, name, url, model, key, enabled, created_at"
+_MINE: Final = "tenant_id = %(tenant)s and owner is not distinct from %(user)s::text and name = %(name)s"
+
+_SEEN: Final = f"""
+    select {_COLUMNS} from chat_model
+    where tenant_id = %(tenant)s and (owner is null or owner = %(user)s::text)
+    order by owner nulls last, created_at, id"""  # noqa: S608 - names of columns, which stand above
+
+# Written twice over a lost connection it is written once.
+_ADD: Final = f"""
+    insert into chat_model as m (tenant_id, owner, name, url, model, key)
+    values (%(tenant)s, %(user)s, %(name)s, %(url)s, %(model)s, %(key)s)
+    on conflict (tenant_id, owner, name) do update
+    set url = excluded.url, model = excluded.model, key = excluded.key, enabled = true
+    where %(replace)s or (m.url, m.model, m.key) is not distinct from (excluded.url, excluded.model, excluded.key)
+    returning {_COLUMNS}"""  # noqa: S608 - as above
+_ENABLE: Final = f"update chat_model set enabled = %(enabled)s where {_MINE} returning {_COLUMNS}"  # noqa: S608 - as above
+_REMOVE: Final = f"delete from chat_model where {_MINE} returning id"  # noqa: S608 - as above
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A registered model as it is kept.
+
+    Attributes:
+        id: Its row.
+        owner: The user whose alone it is; None: the tenant's.
+        name: Ours for it.
+        url: The service's address.
+        model: The service's name for it.
+        key: Sealed; None where the service wants none.
+        enabled: Whether conversations may use it.
+        created_at: When it was registered.
+    """
+
+    id: int
+    owner: str | None
+    name: str
+    url: str
+    model: str
+    key: bytes | None = field(repr=False)
+    enabled: bool
+    created_at: dt.datetime
+
+
+async def seen(database: Database, caller: Caller) -> dict[str, Row]:
+    """The models that the caller sees, by name: the user's own ones first, each group by age; own names hide others."""
+    found: dict[str, Row] = {}
+    for row in await _rows(database, caller, _SEEN):
+        found.setdefault(row.name, row)
+    return found
+
+
+async def add(
+    database: Database, caller: Caller, name: str, url: str, model: str, key: bytes | None, *, replace: bool
+) -> Row | None:
+    """Register a model of the caller's user (the tenant's where it has none); None where the name is taken."""
+    values = {"name": name, "url": url, "model": model, "key": key, "replace": replace}
+    return _one(await _rows(database, caller, _ADD, **values))
+
+
+async def enable(database: Database, caller: Caller, name: str, *, enabled: bool) -> Row | None:
+    """Switch the caller's own model of a name; None where there is none."""
+    return _one(await _rows(database, caller, _ENABLE, name=name, enabled=enabled))
+
+
+async def remove(database: Database, caller: Caller, name: str) -> None:
+    """Forget the caller's own model of a name."""
+    await _sent(database, caller, _REMOVE, {"name": name})
+
+
+async def _rows(database: Database, caller: Caller, statement: str, **values: object) -> list[Row]:
+    return [_row(row) for row in await _sent(database, caller, statement, values)]
+
+
+async def _sent(
+    database: Database, caller: Caller, statement: str, values: dict[str, object]
+) -> Sequence[tuple[Any, ...]]:
+    given = {"tenant": caller.tenant.id, "user": caller.user, **values}
+    return await database.once(caller.tenant, lambda driver: driver.execute(statement.encode(), given, prepare=True))
+
+
+def _row(row: tuple[Any, ...]) -> Row:
+    number, owner, name, url, model, key, enabled, created_at = row
+    return Row(number, owner, name, url, model, None if key is None else bytes(key), enabled, created_at)
+
+
+def _one(rows: list[Row]) -> Row | None:
+    return rows[0] if rows else None

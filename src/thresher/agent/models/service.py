@@ -1,0 +1,271 @@
+"""What people do with models: register, list, check, switch, remove; and what conversations do: open one.
+
+Invariant: a key is sealed before it is written, and opened for its service alone; whoever does not own a model changes
+nothing of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import httpx
+
+from thresher.agent.models import queries
+from thresher.agent.models.access import checked_key, checked_model, checked_url, may_register
+from thresher.agent.models.asking import Service
+from thresher.agent.models.opened import OpenModel
+from thresher.agent.models.queries import Row
+from thresher.agent.models.records import DEFAULT, Checked, Model
+from thresher.agent.settings import ChatSettings
+from thresher.core import (
+    Breaker,
+    Caller,
+    Conflict,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    Pauses,
+    Settings,
+    ThresherError,
+    checked_name,
+    did_you_mean,
+    nearest,
+    shortened,
+)
+from thresher.store import Database, SecretBox
+
+if TYPE_CHECKING:
+    from thresher.agent.models.client import Client
+
+_MOST_KEPT: Final = 200
+"""Services whose connections are kept; of those that nobody is answered by, the oldest go first."""
+_CHECK_SECONDS: Final = 30.0
+_SAID: Final = 200
+_PAUSES: Final = Pauses(failures=3, pause=5.0, longest=60.0)
+_HINT: Final = "Check it: thresher models check {}."
+
+_Place: TypeAlias = tuple[int, str | None, str]
+_What: TypeAlias = tuple[str, str, bytes | None]
+
+
+class Models:
+    """The models of all callers. One per process.
+
+    Args:
+        database: Where they are.
+        secrets: Seals keys.
+        settings: Names the default model, and the hosts that callers with a key may name.
+    """
+
+    def __init__(self, database: Database, secrets: SecretBox, settings: Settings) -> None:
+        self._database = database
+        self._secrets = secrets
+        self._settings = settings
+        self._services: dict[_Place, tuple[_What, Service]] = {}
+        self._opening = asyncio.Lock()
+
+    async def add(
+        self, caller: Caller, name: str, url: str, model: str, *, key: str | None = None, replace: bool = False
+    ) -> Model:
+        """Register a model for the caller's user, or for the tenant where the caller stands for none.
+
+        Args:
+            caller: Whose it is.
+            name: Ours for it.
+            url: The service's address, such as `http://127.0.0.1:11434/v1`.
+            model: The service's name for it.
+            key: Sent as a bearer token; kept sealed.
+            replace: Whether it may take the place of another one of this name.
+
+        Raises:
+            InvalidInput: The name, the address, the model's name or the key is none.
+            NotAllowed: A caller with a key names a host that the settings do not.
+            Conflict: The name is taken.
+        """
+        checked_name(name, "a model")
+        if name == DEFAULT:
+            raise InvalidInput(f"'{DEFAULT}' is the model of THRESHER_LLM_URL.", hint="Choose another name.")
+        address, model, key = checked_url(url), checked_model(model), checked_key(key)
+        may_register(caller, address, self._settings)
+        sealed = None if key is None else self._secrets.seal(key)
+        row = await queries.add(self._database, caller, name, str(address), model, sealed, replace=replace)
+        if row is None:
+            raise Conflict(f"There is a model '{name}' already.", hint="Choose another name, or replace it.")
+        return _shown(row)
+
+    async def list(self, caller: Caller) -> tuple[Model, ...]:
+        """The models that the caller sees: the one of the settings, the user's own ones, the tenant's."""
+        rows = await queries.seen(self._database, caller)
+        chosen = self._first(rows)
+        default = self._default(chosen=chosen == DEFAULT)
+        found = [_shown(row, chosen=row.name == chosen) for row in rows.values()]
+        return (*([default] if default else []), *found)
+
+    async def enable(self, caller: Caller, name: str) -> Model:
+        """Let conversations use a model again.
+
+        Raises:
+            NotFound: There is none of this name.
+            NotAllowed: It is not the caller's own.
+        """
+        return await self._switch(caller, name, enabled=True)
+
+    async def disable(self, caller: Caller, name: str) -> Model:
+        """Keep conversations from using a model; errors as of `enable`."""
+        return await self._switch(caller, name, enabled=False)
+
+    async def remove(self, caller: Caller, name: str) -> None:
+        """Forget a model and its key; errors as of `enable`."""
+        self._own(caller, name, await queries.seen(self._database, caller))
+        await queries.remove(self._database, caller, name)
+        if (kept := self._services.pop((caller.tenant.id, caller.user, name), None)) is not None:
+            await kept[1].retire()
+
+    async def check(self, caller: Caller, name: str) -> Checked:
+        """Ask a model something harmless, also one that is disabled.
+
+        Raises:
+            NotFound: There is none of this name.
+        """
+        rows = await queries.seen(self._database, caller)
+        if not self._known(name, rows):
+            raise self._unknown(name, rows)
+        model = await self._opened(caller, name, rows, ChatSettings.model_validate({}))
+        started = time.perf_counter()
+        try:
+            said = await model.complete([("user", "Say ok.")], seconds=_CHECK_SECONDS)
+        except ThresherError as error:
+            return Checked(name, False, _since(started), problem=str(error))
+        return Checked(name, True, _since(started), says=shortened(said.text, _SAID), model=said.model)
+
+    async def open(self, caller: Caller, name: str = "", *, settings: ChatSettings) -> OpenModel | None:
+        """A model that can be asked.
+
+        Args:
+            caller: Who asks.
+            name: Which; empty: the one of the conversation's settings, else that of THRESHER_LLM_URL, else the first
+                one that the caller sees and that is enabled, own ones before the tenant's.
+            settings: What holds in the conversation.
+
+        Returns:
+            The model; None where there is none at all.
+
+        Raises:
+            NotFound: There is none of this name.
+            Conflict: It is disabled.
+        """
+        rows = await queries.seen(self._database, caller)
+        if not (wanted := name or settings.model or self._first(rows)):
+            return None
+        if not self._known(wanted, rows):
+            raise self._unknown(wanted, rows)
+        if wanted != DEFAULT and not rows[wanted].enabled:
+            raise Conflict(f"The model '{wanted}' is disabled.", hint=f"Enable it: thresher models enable {wanted}.")
+        return await self._opened(caller, wanted, rows, settings)
+
+    async def close(self) -> None:
+        """End all connections."""
+        kept, self._services = self._services, {}
+        for _, service in kept.values():
+            await service.close()
+
+    async def _switch(self, caller: Caller, name: str, *, enabled: bool) -> Model:
+        rows = await queries.seen(self._database, caller)
+        self._own(caller, name, rows)
+        row = await queries.enable(self._database, caller, name, enabled=enabled)
+        if row is None:
+            raise self._unknown(name, rows)
+        return _shown(row)
+
+    def _own(self, caller: Caller, name: str, rows: Mapping[str, Row]) -> None:
+        """Refuse to change what is not the caller's own."""
+        if not self._known(name, rows):
+            raise self._unknown(name, rows)
+        if name == DEFAULT:
+            raise NotAllowed(f"The model '{DEFAULT}' comes from THRESHER_LLM_URL.", hint="Change it there.")
+        if rows[name].owner != caller.user:
+            raise NotAllowed(f"The model '{name}' is the tenant's.", hint="Ask who set it up to change it.")
+
+    def _known(self, name: str, rows: Mapping[str, Row]) -> bool:
+        return name in rows or (name == DEFAULT and self._settings.llm_url is not None)
+
+    def _unknown(self, name: str, rows: Mapping[str, Row]) -> NotFound:
+        known = [*([DEFAULT] if self._settings.llm_url else []), *rows]
+        if not known:
+            return NotFound(f"There is no model '{name[:80]}'.", hint="Register one: thresher models add NAME.")
+        listed = f"There are: {', '.join(known[:20])}."
+        return NotFound(f"There is no model '{name[:80]}'.", hint=did_you_mean(nearest(name[:80], known)) or listed)
+
+    def _first(self, rows: Mapping[str, Row]) -> str:
+        """The model that answers where none is named; empty where there is none."""
+        if self._settings.llm_url:
+            return DEFAULT
+        return next((row.name for row in rows.values() if row.enabled), "")
+
+    def _default(self, *, chosen: bool) -> Model | None:
+        given = self._settings
+        if not given.llm_url or not given.llm_model:
+            return None
+        keyed = given.llm_key is not None
+        return Model(DEFAULT, _plain(given.llm_url), given.llm_model, keyed, configured=True, chosen=chosen)
+
+    async def _opened(self, caller: Caller, name: str, rows: Mapping[str, Row], settings: ChatSettings) -> OpenModel:
+        row = rows.get(name)
+        if row is None:
+            given = self._settings
+            key = given.llm_key.get_secret_value() if given.llm_key else None
+            what = (given.llm_url or "", given.llm_model or "", key.encode() if key else None)
+            place, hint = (
+                (caller.tenant.id, None, name),
+                "Check THRESHER_LLM_URL, THRESHER_LLM_MODEL, THRESHER_LLM_KEY.",
+            )
+        else:
+            key = None if row.key is None else self._secrets.open(row.key)
+            what = (row.url, row.model, row.key)
+            place, hint = (caller.tenant.id, row.owner, name), _HINT.format(name)
+        service = await self._service(place, what, key, hint)
+        return OpenModel(name, httpx.URL(what[0]).netloc.decode("ascii", "replace"), service, settings)
+
+    async def _service(self, place: _Place, what: _What, key: str | None, hint: str) -> Service:
+        """The connections to a model, which stay while it is the same."""
+        async with self._opening:
+            kept = self._services.pop(place, None)
+            if kept is not None and kept[0] == what:
+                self._services[place] = kept
+                return kept[1]
+            if kept is not None:
+                await kept[1].retire()
+            module = await asyncio.to_thread(import_module, "thresher.agent.models.client")
+            client: Client = await asyncio.to_thread(module.Client, what[0], what[1], key, hint)
+            service = Service(client, Breaker(_PAUSES), place[2], hint)
+            self._services[place] = (what, service)
+            if len(self._services) > _MOST_KEPT:
+                await self._services.pop(next(iter(self._services)))[1].retire()
+            return service
+
+
+def _shown(row: Row, *, chosen: bool = False) -> Model:
+    keyed = row.key is not None
+    return Model(
+        row.name,
+        _plain(row.url),
+        row.model,
+        keyed,
+        row.enabled,
+        row.owner,
+        chosen=chosen,
+        created_at=row.created_at,
+    )
+
+
+def _plain(url: str) -> str:
+    """An address without its query, which may hold a key."""
+    return str(httpx.URL(url).copy_with(query=None))
+
+
+def _since(started: float) -> int:
+    return round((time.perf_counter() - started) * 1000)
