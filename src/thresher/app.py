@@ -69,6 +69,7 @@ class App:
         workers: The processes that do long work.
         components: The tools, prompts, resources and servers of the owner's folder.
         assistant: Answers questions without a model, as a client of the gateway.
+        threads: Conversations, and what is kept of them.
         indexing: Ends when every server that was known at the start has been listed, or has failed.
     """
 
@@ -78,6 +79,7 @@ class App:
     workers: Supervisor
     components: DropIns
     assistant: Assistant
+    threads: Threads
     indexing: asyncio.Task[None]
 
 
@@ -124,8 +126,8 @@ async def open_app(
             work.welcome(caller or services.caller)
             await serve_stream_session(gateway, reader, writer, caller)
 
-        door = _door(services, http, assistant, work.welcome)
-        yield App(services, door, serve_stream, workers, components, assistant, indexing)
+        door = _door(services, http, http_api(services, assistant, threads), work.welcome)
+        yield App(services, door, serve_stream, workers, components, assistant, threads, indexing)
 
 
 async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
@@ -329,12 +331,12 @@ async def _sweep(services: Services, assistant: Assistant, threads: Threads, ind
         await asyncio.sleep(SWEEP_SECONDS)
 
 
-def _door(services: Services, mcp: ASGIApp, assistant: Assistant, welcome: Callable[[Caller], None]) -> Door:
+def _door(services: Services, mcp: ASGIApp, http: ASGIApp, welcome: Callable[[Caller], None]) -> Door:
     """What the port is given to; only on a loopback address is anybody served without a key."""
     settings = services.settings
     owner = services.caller if is_loopback(settings.host) else None
     origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)
-    return Door(mcp, http_api(services, assistant), services.keys, origins, owner, welcome)
+    return Door(mcp, http, services.keys, origins, owner, welcome)
 
 
 def read_servers(path: Path) -> ServerFile:

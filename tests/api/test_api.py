@@ -237,6 +237,9 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         ("post", "/v1/ai/query", {"query": "which tool can send an email?"}),
         ("post", "/v1/ai/query", {"query": "x", "session_id": "nobody-has-this"}),
         ("post", "/v1/ai/query", {}),
+        ("get", "/v1/prompts", None),
+        ("get", "/v1/threads", None),
+        ("post", "/v1/threads", {"title": "x" * 201}),
     ]
     for method, path, body in asked:
         answer = await product.web.request(method, path, json=body)
@@ -264,7 +267,10 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
     for one, several in (("relation", "relations"), ("value_list", "value_lists")):
         solutions |= {f"/v1/{verb}_{one}" for verb in ("open", "update", "rename")}
         solutions |= {f"/v1/{verb}_{several}" for verb in ("delete", "list")}
-    assert set(document["paths"]) == posted | documents | databases | apis | solutions | jobs | told
+    prompts = {"/v1/prompts", *(f"/v1/prompts/{{name}}{verb}" for verb in ("", "/versions", "/diff"))}
+    threads = {"/v1/threads", *(f"/v1/threads/{{thread}}{verb}" for verb in ("", "/fork", "/states"))}
+    agent = prompts | threads
+    assert set(document["paths"]) == posted | documents | databases | apis | solutions | jobs | told | agent
     assert document["openapi"].startswith("3.1")
     for path in posted:
         operation = document["paths"][path]["post"]

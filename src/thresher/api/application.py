@@ -10,7 +10,7 @@ from typing import Any, cast
 from fastapi import FastAPI
 
 from thresher import __version__
-from thresher.agent import Assistant
+from thresher.agent import Assistant, Threads
 from thresher.api.apis import operations_router, providers_router
 from thresher.api.assistant import assistant_router
 from thresher.api.audit import audit_router
@@ -22,7 +22,9 @@ from thresher.api.errors import MEDIA_TYPE, explain_errors
 from thresher.api.health import Watch, health_router
 from thresher.api.intents import intents_router
 from thresher.api.jobs import jobs_router
+from thresher.api.prompts import prompts_router
 from thresher.api.solutions import relations_router, solution_context_router, value_lists_router, workspaces_router
+from thresher.api.threads import threads_router
 from thresher.api.tools import tools_router
 from thresher.services import Services
 
@@ -49,12 +51,13 @@ def _name_problems(responses: dict[str, Any]) -> None:
             content[MEDIA_TYPE] = content.pop("application/json")
 
 
-def http_api(services: Services, assistant: Assistant) -> FastAPI:
+def http_api(services: Services, assistant: Assistant, threads: Threads) -> FastAPI:
     """The application for every path but `/mcp`.
 
     Args:
         services: What it works with.
         assistant: Answers questions without a model.
+        threads: Conversations.
     """
     application = _API(
         title="Thresher",
@@ -83,5 +86,7 @@ def http_api(services: Services, assistant: Assistant) -> FastAPI:
     application.include_router(relations_router(services))
     application.include_router(value_lists_router(services))
     application.include_router(assistant_router(assistant))
+    application.include_router(prompts_router(services.prompts))
+    application.include_router(threads_router(threads))
     application.include_router(health_router(Watch(services.database, services.encoder)))
     return application

@@ -70,9 +70,9 @@ class Door:
             await self._serve(scope, receive, answer)
         except ThresherError as error:
             event(logger, "not let in", code=error.code, path=scope["path"], address=_address(scope))
-            await answer.instead(refused(error), scope, receive)
+            await answer.instead(refused(error, scope["path"]), scope, receive)
         except Exception as error:  # noqa: BLE001 - a face: whatever went wrong becomes one clear answer
-            await answer.instead(unforeseen(error), scope, receive)
+            await answer.instead(unforeseen(error, scope["path"]), scope, receive)
 
     async def _serve(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         if (refusal := self._stranger(read(scope), scope)) is not None:
@@ -96,12 +96,14 @@ class Door:
 
     def _stranger(self, given: Given, scope: Scope) -> JSONResponse | None:
         """The refusal of a request that a web page was tricked into, or that is meant for another server."""
+        path = scope["path"]
         if not self._origins.knows_host(given, scope):
+            detail = "This server does not go by the name in the header Host."
             hint = "Use the address that Thresher printed, or add the name to THRESHER_ALLOWED_HOSTS."
-            return problem(421, "foreign_host", "This server does not go by the name in the header Host.", hint)
+            return problem(421, "foreign_host", detail, hint, path=path)
         if not self._origins.knows_origin(given, scope):
             hint = "If you trust the page, add its origin to THRESHER_ALLOWED_ORIGINS."
-            return problem(403, "foreign_origin", "Web pages of this origin may not use Thresher.", hint)
+            return problem(403, "foreign_origin", "Web pages of this origin may not use Thresher.", hint, path=path)
         return None
 
     async def _caller(self, given: Given, text: str) -> Caller:
@@ -122,13 +124,10 @@ def _readable(application: ASGIApp, origins: Collection[str]) -> ASGIApp:
     return CORSMiddleware(
         application,
         allow_origins=origins,
-        allow_methods=("GET", "POST", "DELETE"),
-        allow_headers=("authorization", "content-type", "last-event-id", *_MCP_HEADERS),
-        expose_headers=("mcp-session-id", "www-authenticate"),
+        allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
+        allow_headers=("*",),  # clients' libraries send a dozen of their own (`x-stainless-lang`), more each year
+        expose_headers=("mcp-session-id", "www-authenticate", "x-request-id", "x-thresher-thread", "x-should-retry"),
     )
-
-
-_MCP_HEADERS = ("mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name")
 
 
 def _key(given: Given) -> str:

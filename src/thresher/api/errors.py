@@ -1,5 +1,7 @@
 """Turns errors into problem documents (RFC 9457); no other module does so for HTTP.
 
+Paths that speak the OpenAI wire format get the same in that format's form (`openai_errors`).
+
 Invariant: a client reads what happened, what to do about it and a trace id; of an error that nobody foresaw it reads
 the trace id alone, and the log holds the rest.
 """
@@ -17,6 +19,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from thresher.api.models import Problem, WrongField
+from thresher.api.openai_errors import openai_error, openai_headers, openai_status, param_of, speaks_openai
 from thresher.core import (
     AccessDenied,
     Conflict,
@@ -86,8 +89,10 @@ def problem(
     *,
     errors: Sequence[WrongField] = (),
     headers: Mapping[str, str] | None = None,
+    path: str = "",
+    param: str | None = None,
 ) -> JSONResponse:
-    """A problem document.
+    """A problem document, or what stands for it on a path of another format.
 
     Args:
         status: The HTTP status.
@@ -96,8 +101,16 @@ def problem(
         hint: What the reader can do about it.
         errors: The fields of the body that are wrong.
         headers: Headers besides those that the status asks for.
+        path: What was asked for.
+        param: The field that is wrong, as clients of OpenAI's name it.
     """
+    more = {**_HEADERS.get(status, {}), **(headers or {})}
     with traced() as trace:
+        if speaks_openai(path):
+            status = openai_status(status)
+            said = _sayable(f"{detail} {hint}".strip())
+            content = openai_error(status, said, param=param, code=code)
+            return JSONResponse(content, status, more | openai_headers(status, trace))
         title = HTTPStatus(status).phrase
         body = Problem(
             type=f"urn:thresher:problem:{code}",
@@ -109,7 +122,7 @@ def problem(
             errors=list(errors) or None,
         )
         content = body.model_dump(exclude_none=True)
-    return JSONResponse(content, status, {**_HEADERS.get(status, {}), **(headers or {})}, MEDIA_TYPE)
+    return JSONResponse(content, status, more, MEDIA_TYPE)
 
 
 def _sayable(text: str) -> str:
@@ -117,19 +130,34 @@ def _sayable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def refused(error: ThresherError) -> JSONResponse:
-    """The answer to an error raised on purpose."""
+def refused(error: ThresherError, path: str = "") -> JSONResponse:
+    """The answer to an error raised on purpose.
+
+    Args:
+        error: The error.
+        path: What was asked for.
+    """
     with traced():
         event(logger, "refused", code=error.code, message=Said(error.message))
-        status = next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
-        return problem(status, error.code, error.message, error.hint)
+        return problem(status_of(error), error.code, error.message, error.hint, path=path)
 
 
-def unforeseen(error: Exception) -> JSONResponse:
-    """The answer to an error that nobody foresaw."""
-    with traced():
+def status_of(error: ThresherError) -> int:
+    """The HTTP status of an error raised on purpose."""
+    return next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
+
+
+def unforeseen(error: Exception, path: str = "") -> JSONResponse:
+    """The answer to an error that nobody foresaw.
+
+    Args:
+        error: The error.
+        path: What was asked for.
+    """
+    with traced() as trace:
         logger.error("unforeseen", exc_info=error, extra={"fields": {"kind": type(error).__name__}})
-        return problem(500, "internal", "Something went wrong inside Thresher.", "Its log tells more under trace_id.")
+        hint = f"Its log tells more under {trace if speaks_openai(path) else 'trace_id'}."
+        return problem(500, "internal", "Something went wrong inside Thresher.", hint, path=path)
 
 
 def explain_errors(application: FastAPI) -> None:
@@ -140,8 +168,8 @@ def explain_errors(application: FastAPI) -> None:
     application.add_exception_handler(Exception, _of_any)
 
 
-async def _of_ours(_request: Request, error: Any) -> JSONResponse:
-    return refused(error)
+async def _of_ours(request: Request, error: Any) -> JSONResponse:
+    return refused(error, request.url.path)
 
 
 async def _of_http(request: Request, error: Any) -> JSONResponse:
@@ -149,18 +177,21 @@ async def _of_http(request: Request, error: Any) -> JSONResponse:
     named = request.url.path if status == HTTPStatus.NOT_FOUND else str(error.detail)
     detail = f"There is nothing at {named}." if status == HTTPStatus.NOT_FOUND else f"{named.rstrip('.')}."
     kind, hint = _HTTP.get(status, (f"http_{status.value}", ""))
-    return problem(status, kind, detail, hint, headers=error.headers)
+    return problem(status, kind, detail, hint, headers=error.headers, path=request.url.path)
 
 
-async def _of_body(_request: Request, error: Any) -> JSONResponse:
-    wrong = [WrongField(field=_path(entry["loc"]), message=str(entry["msg"])) for entry in error.errors()]
+async def _of_body(request: Request, error: Any) -> JSONResponse:
+    found = error.errors()
+    wrong = [WrongField(field=_path(entry["loc"]), message=str(entry["msg"])) for entry in found]
     detail = f"The request does not fit: {'; '.join(f'{item.field}: {item.message}' for item in wrong[:_NAMED])}."
     hint = "/v1/openapi.json describes it. Send JSON as application/json."
-    return problem(422, InvalidInput.code, detail, hint, errors=wrong[:_LISTED])
+    param = param_of(found[0]["loc"]) if found else None
+    errors, path = wrong[:_LISTED], request.url.path
+    return problem(422, InvalidInput.code, detail, hint, errors=errors, path=path, param=param)
 
 
-async def _of_any(_request: Request, error: Exception) -> JSONResponse:
-    return unforeseen(error)
+async def _of_any(request: Request, error: Exception) -> JSONResponse:
+    return unforeseen(error, request.url.path)
 
 
 _NAMED, _LISTED = 3, 20

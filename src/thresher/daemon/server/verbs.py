@@ -25,6 +25,7 @@ from thresher.daemon.server.asking import asking_verbs
 from thresher.daemon.server.auditing import auditing_verbs
 from thresher.daemon.server.components import component_verbs
 from thresher.daemon.server.control import Progress, Verb
+from thresher.daemon.server.conversing import conversing_verbs
 from thresher.daemon.server.databases import database_verbs
 from thresher.daemon.server.documents import document_verbs
 from thresher.daemon.server.enriching import enriching_verbs
@@ -80,7 +81,7 @@ def build_verbs(
     keys = (verbs.add_key, verbs.list_keys, verbs.revoke_key)
     mine: dict[str, Verb] = {verb.__name__: verb for verb in (*named, *more, *rest, *keys)}
     mine |= {**signing_verbs(app, caller), **approving_verbs(app, caller), **enriching_verbs(app, asking)}
-    mine |= asking_verbs(app, asking)
+    mine |= {**asking_verbs(app, asking), **conversing_verbs(app, asking)}
     mine |= {**measuring_verbs(app, asking), **job_verbs(app, asking), **document_verbs(app, asking)}
     mine |= auditing_verbs(app, verbs.of_tenant, is_owner=is_owner)
     mine |= {**database_verbs(app, asking), **api_verbs(app, asking), **solution_verbs(app, asking)}

@@ -1,0 +1,120 @@
+"""Writes answers of the OpenAI wire format: whole, or as the chunks of a stream.
+
+Invariant: pure; whatever the events of a turn, the chunks of its stream add up to the whole answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+from uuid import uuid4
+
+from thresher.agent import ClientCall, Delta, Event, Finish, Report, Step
+from thresher.api.chat.reading import Asked
+from thresher.core import dumps, plain
+from thresher.llm import Usage
+
+DONE: Final = b"data: [DONE]\n\n"
+BEAT: Final = b": still here\n\n"
+"""A comment, so that nobody between takes a silent connection for a dead one."""
+_FINISHES: Final[Mapping[Finish, str]] = {"approval": "stop", "limit": "stop", "error": "stop"}
+_DETAIL: Final = 200
+
+
+class Writer:
+    """Writes one answer.
+
+    Args:
+        asked: What was asked for.
+
+    Attributes:
+        ended: Whether the last chunk was written.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._named: dict[str, Any] = {"id": f"chatcmpl-{uuid4().hex}", "created": int(time.time())}
+        self._named["model"] = asked.model
+        head = dumps({**self._named, "object": "chat.completion.chunk"})[:-1]
+        self._head = f'data: {head}, "choices": [{{"index": 0, "delta": '
+        self._usage = ', "usage": null' if asked.usage else ""
+        self._tail = f', "finish_reason": null}}]{self._usage}}}\n\n'
+        self._said = False
+        self.ended = False
+
+    def begin(self) -> bytes:
+        """The first chunk: who speaks."""
+        return self._chunk({"role": "assistant", "content": ""})
+
+    def write(self, events: Iterable[Event]) -> bytes:
+        """The chunks of some events; pieces of text that come together are one."""
+        pieces: list[bytes] = []
+        text: list[str] = []
+        for event in events:
+            if isinstance(event, Delta):
+                text.append(event.text)
+                continue
+            pieces += (self._text(text), _comment(event) if isinstance(event, Step) else self._end(event))
+            text = []
+        return b"".join((*pieces, self._text(text)))
+
+    def _text(self, pieces: list[str]) -> bytes:
+        if not (text := "".join(pieces)):
+            return b""
+        self._said = True
+        return f'{self._head}{{"content": {dumps(text)}}}{self._tail}'.encode()
+
+    def _chunk(self, delta: Mapping[str, Any]) -> bytes:
+        return f"{self._head}{dumps(delta)}{self._tail}".encode()
+
+    def _end(self, report: Report) -> bytes:
+        """What is left to say, why the turn ended and what it took."""
+        self.ended = True
+        told = b"" if self._said else self._text([report.text])
+        if report.client_calls:
+            calls = [{"index": place} | _call(call) for place, call in enumerate(report.client_calls)]
+            told += self._chunk({"tool_calls": calls})
+        finish = (
+            f'"finish_reason": {dumps(_finish(report))}}}]{self._usage}, "thresher": {dumps(told_of(report))}}}\n\n'
+        )
+        told += f"{self._head}{{}}, {finish}".encode()
+        if self._asked.usage:
+            last = {**self._named, "object": "chat.completion.chunk", "usage": _usage(report.usage)}
+            told += f"data: {dumps(last | {'choices': ()})}\n\n".encode()
+        return told + DONE
+
+    def whole(self, report: Report) -> dict[str, Any]:
+        """The answer as one object."""
+        message: dict[str, Any] = {"role": "assistant", "content": report.text, "refusal": None}
+        if report.client_calls:
+            message["tool_calls"] = [_call(call) for call in report.client_calls]
+            message["content"] = report.text or None
+        choice = {"index": 0, "message": message, "finish_reason": _finish(report), "logprobs": None}
+        answer = {**self._named, "object": "chat.completion", "choices": [choice], "usage": _usage(report.usage)}
+        return answer | {"thresher": told_of(report)}
+
+
+def told_of(report: Report) -> dict[str, Any]:
+    """The object `thresher` of an answer: the report without what the answer itself says."""
+    told: dict[str, Any] = plain(report)
+    return {name: value for name, value in told.items() if name not in ("text", "client_calls")}
+
+
+def _finish(report: Report) -> str:
+    return _FINISHES.get(report.finish, report.finish)
+
+
+def _call(call: ClientCall) -> dict[str, Any]:
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    counted: dict[str, Any] = {"prompt_tokens": usage.prompt, "completion_tokens": usage.completion}
+    cached = {"cached_tokens": usage.cached}
+    return counted | {"total_tokens": usage.prompt + usage.completion, "prompt_tokens_details": cached}
+
+
+def _comment(step: Step) -> bytes:
+    """A step, on one line, as a comment that clients pass over."""
+    return f": {' '.join(f'{step.name} {step.detail[:_DETAIL]}'.split())}\n\n".encode("utf-8", "replace")
