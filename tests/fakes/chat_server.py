@@ -2,7 +2,7 @@
 
 Its model is deterministic: a function of the request. It keeps to the limit of tokens that it is given, counting o200k.
 
-Usage: python -m tests.fakes.chat_server [--text TEXT] [--tokens-per-second N]
+Usage: python -m tests.fakes.chat_server [--text TEXT] [--scripts FILE] [--tokens-per-second N]
 [--first-token-seconds N] [--stamped]; prints its address and ends with its standard input.
 """
 
@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from tests.fakes.chat_answers import Answer, Model, Said, answer, events, refusal, text_of, whole
@@ -230,11 +231,18 @@ def main() -> None:
     """Serve until standard input ends."""
     options = argparse.ArgumentParser()
     options.add_argument("--text", help="always say this")
+    options.add_argument("--scripts", type=Path, help="behave as these conversations of `thresher eval chat` say")
     options.add_argument("--tokens-per-second", type=float, default=0.0)
     options.add_argument("--first-token-seconds", type=float, default=0.0)
     options.add_argument("--stamped", action="store_true")
     given = options.parse_args()
-    server = ChatServer(echo if given.text is None else lambda _: given.text)
+    model: Model = echo if given.text is None else lambda _: given.text
+    if given.scripts is not None:
+        from tests.fakes.policy import Policy  # all of the product stands behind it
+        from thresher.evaluation import read_scripts
+
+        model = Policy(read_scripts(given.scripts))
+    server = ChatServer(model)
     server.tokens_per_second, server.first_token_seconds = given.tokens_per_second, given.first_token_seconds
     server.stamped = given.stamped
     print(server.url, flush=True)

@@ -15,6 +15,7 @@ from thresher.evaluation.apis import (
     provider_of,
     read_api_questions,
 )
+from thresher.evaluation.chat_reader import Script, ScriptedCall, ScriptedTurn, read_scripts
 from thresher.evaluation.documents_reader import DocumentQuestion, read_document_questions
 from thresher.evaluation.documents_service import DocumentResult, DocumentTrial, evaluate_documents
 from thresher.evaluation.figures import Figures
@@ -50,6 +51,9 @@ __all__ = [
     "Question",
     "RelationFigures",
     "RelationTrial",
+    "Script",
+    "ScriptedCall",
+    "ScriptedTurn",
     "SqlFigures",
     "Subject",
     "WrongRelation",
@@ -68,6 +72,7 @@ __all__ = [
     "read_pool",
     "read_questions",
     "read_schemas",
+    "read_scripts",
     "read_statements",
     "read_tests",
     "read_training",
