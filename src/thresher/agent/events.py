@@ -51,7 +51,7 @@ class Citation:
         path: The document.
         lines: First and last line.
         heading: Outermost first.
-        artifact: Where the passage is kept for the thread; None in a call without a thread.
+        artifact: Names where the passage is kept for the thread; empty in a call without one.
     """
 
     number: int
@@ -59,7 +59,7 @@ class Citation:
     path: str
     lines: tuple[int, int]
     heading: tuple[str, ...] = ()
-    artifact: UUID | None = None
+    artifact: str = ""
 
 
 @dataclass(frozen=True, slots=True)

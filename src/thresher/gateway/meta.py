@@ -119,6 +119,7 @@ DESCRIBE_OUTPUT: dict[str, Any] = {
                 "type": "object",
                 "properties": {
                     "name": {"type": "string"},
+                    "server": {"type": "string"},
                     "title": {"type": "string"},
                     "description": {"type": "string"},
                     "inputSchema": {"type": "object"},

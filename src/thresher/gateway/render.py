@@ -100,6 +100,7 @@ def describe_content(found: Descriptions) -> dict[str, Any]:
     for item in found.tools:
         whole = {
             "name": item.name,
+            "server": item.tool.server,
             "title": item.tool.title,
             "description": item.tool.description,
             "inputSchema": item.tool.input_schema,

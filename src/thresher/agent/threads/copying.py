@@ -59,6 +59,11 @@ _COPY_WRITES: Final = f"""
     select w.tenant_id, %(target)s, w.ns, w.checkpoint_id, w.task_id, w.idx, w.task_path, w.channel, w.type, w.data
     from {_CHOSEN} join checkpoint_write w on w.ns = chosen.ns and w.checkpoint_id = chosen.id
     where w.tenant_id = %(tenant)s and w.thread_id = %(thread)s"""  # noqa: S608 - columns are ours
+_COPY_ARTIFACTS: Final = b"""
+    insert into artifact (tenant_id, thread_id, id, turn, kind, tool, content, created_at)
+    select a.tenant_id, %(target)s, a.id, a.turn, a.kind, a.tool, a.content, a.created_at from artifact a
+    where a.tenant_id = %(tenant)s and a.thread_id = %(thread)s"""
+"""Those of states after the one that is copied, too: nothing names them, and they go with the thread."""
 _DROP: Final = (
     f"""
     delete from checkpoint c using {_CHOSEN}
@@ -169,6 +174,7 @@ async def _copy(raw: _Driver, values: dict[str, Any], chosen: Collection[Key], w
     await raw.execute(_COPY.encode(), values | _keys(chosen))
     await raw.execute(_COPY_BLOBS, values)
     await raw.execute(_COPY_WRITES.encode(), values | _keys(written))
+    await raw.execute(_COPY_ARTIFACTS, values)
 
 
 def _keys(chosen: Collection[Key]) -> dict[str, Any]:

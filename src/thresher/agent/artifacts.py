@@ -1,0 +1,156 @@
+"""Keeps what a turn found and was told, beside the thread: passages for people, long results to be read on.
+
+Invariant: an artifact is read for the owner of its thread alone; in a call without a thread it ends with the call.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+from thresher.agent.state import Placed
+from thresher.agent.threads import Turn
+from thresher.core import Caller, InvalidInput, NotFound, dumps
+from thresher.embedding import count_tokens
+from thresher.store import Database, clean
+
+_WRITE: Final = b"""
+    insert into artifact (tenant_id, thread_id, id, turn, kind, tool, content)
+    select %(tenant)s, t.id, %(id)s, %(turn)s, %(kind)s, %(tool)s, %(content)s from thread t
+    where t.tenant_id = %(tenant)s and t.id = %(thread)s and t.owner is not distinct from %(owner)s::text
+      and t.turn = %(turn)s
+    on conflict do nothing returning id"""
+_READ: Final = b"""
+    select a.id, a.kind, a.content from artifact a
+    join thread t on t.tenant_id = a.tenant_id and t.id = a.thread_id
+    where a.tenant_id = %(tenant)s and a.thread_id = %(thread)s and t.owner is not distinct from %(owner)s::text
+      and a.id = any(%(ids)s)"""
+_CURSOR: Final = re.compile(r"([0-9a-f]{32})-(\d{1,9})")
+LARGEST: Final = 4_000_000
+"""Characters of a result that are kept: more than anybody reads page by page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A page of a long result. `cursor`: of the next one; empty on the last. `left`: tokens after it, about."""
+
+    text: str
+    cursor: str = ""
+    left: int = 0
+
+
+class Artifacts:
+    """The artifacts of one turn, and those that its thread has already.
+
+    Args:
+        database: Where they are kept.
+        caller: Whose thread.
+        turn: The turn; None for a call without a thread.
+    """
+
+    def __init__(self, database: Database, caller: Caller, turn: Turn | None) -> None:
+        self._database = database
+        self._caller = caller
+        self._turn = turn
+        self._here: dict[UUID, tuple[str, str]] = {}
+
+    async def add(self, kind: str, tool: str, content: str) -> UUID:
+        """Keep something; returns its id.
+
+        Raises:
+            StoreUnavailable: The database does not answer.
+        """
+        made, text = uuid4(), clean(content)
+        self._here[made] = (kind, text)
+        if self._turn is not None:
+            values = self._values() | {"id": made, "turn": self._turn.id, "kind": kind, "tool": tool, "content": text}
+            await self._database.once(self._caller.tenant, lambda driver: driver.execute(_WRITE, values, prepare=True))
+        return made
+
+    async def passages(self, ids: Sequence[str]) -> list[Placed]:
+        """The passages of some artifacts, by number; those that are gone are left out."""
+        found = await self._found([UUID(one) for one in ids])
+        whole = [read_passage(one) for kind, text in found.values() if kind == "documents" for one in json.loads(text)]
+        return sorted(whole, key=lambda one: one.number)
+
+    async def leaf(self, cursor: str, tokens: int) -> Leaf:
+        """A page of a long result.
+
+        Args:
+            cursor: Names the result and where to go on.
+            tokens: Of the page, at most.
+
+        Raises:
+            InvalidInput: The cursor is none.
+            NotFound: The result is not kept any more.
+        """
+        if not (read := _CURSOR.fullmatch(cursor.strip())):
+            raise InvalidInput("The cursor is none of a result.", hint="Copy it from the answer that named it.")
+        named, start = UUID(read[1]), int(read[2])
+        kind, text = (await self._found([named])).get(named, ("", ""))
+        if kind != "result":
+            raise NotFound("There is no such result in this conversation.", hint="Call the tool again.")
+        return page(named, text, start, tokens)
+
+    async def _found(self, ids: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
+        found = {one: self._here[one] for one in ids if one in self._here}
+        missing = [one for one in ids if one not in found]
+        if missing and self._turn is not None:
+            values = self._values() | {"ids": missing}
+            rows = await self._database.once(
+                self._caller.tenant, lambda driver: driver.execute(_READ, values, prepare=True)
+            )
+            found |= {row[0]: (row[1], row[2]) for row in rows}
+        return found
+
+    def _values(self) -> dict[str, Any]:
+        thread = self._turn.thread if self._turn is not None else None
+        return {"tenant": self._caller.tenant.id, "owner": self._caller.user, "thread": thread}
+
+
+async def kept_passages(
+    database: Database, caller: Caller, thread: UUID, ids: Sequence[str]
+) -> dict[str, list[Placed]]:
+    """The passages of some artifacts of a caller's thread, by artifact."""
+    values = {"tenant": caller.tenant.id, "owner": caller.user, "thread": thread, "ids": [UUID(one) for one in ids]}
+    rows = await database.once(caller.tenant, lambda driver: driver.execute(_READ, values, prepare=True))
+    return {str(row[0]): [read_passage(one) for one in json.loads(row[2])] for row in rows if row[1] == "documents"}
+
+
+def written_passages(passages: Sequence[Placed]) -> str:
+    """Passages as they are kept."""
+    return dumps([asdict(one) for one in passages])
+
+
+def read_passage(raw: dict[str, Any]) -> Placed:
+    """A passage as it was written."""
+    first, last = raw["lines"]
+    where = raw["number"], raw["repository"], raw["path"], (first, last), tuple(raw["heading"])
+    return Placed(*where, raw["text"], raw["tokens"], raw["artifact"])
+
+
+def page(named: UUID, text: str, start: int, tokens: int) -> Leaf:
+    """What of a text lies within so many tokens from a character on, cut at a line where there is one."""
+    rest = text[start:]
+    part = within(rest, tokens)
+    if len(part) == len(rest):
+        return Leaf(part)
+    if (line := part.rfind("\n")) > len(part) // 2:
+        part = part[: line + 1]
+    left = count_tokens(rest[len(part) : len(part) + LARGEST])
+    return Leaf(part, f"{named.hex}-{start + len(part)}", left)
+
+
+def within(text: str, tokens: int) -> str:
+    """The beginning of a text that costs at most so many tokens."""
+    low, high = 0, min(len(text), tokens * 16)
+    if count_tokens(text[:high]) <= tokens:
+        return text[:high]
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count_tokens(text[:middle]) <= tokens else (low, middle - 1)
+    return text[:low]

@@ -1,0 +1,114 @@
+"""What the steps of one turn work with, and the account that they keep.
+
+Invariant: a desk is one turn's; nothing of it outlives that turn but what its steps write to the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from thresher.agent.artifacts import Artifacts
+from thresher.agent.calls import ChatCall
+from thresher.agent.events import Called, Citation, Event, Finish, Report
+from thresher.agent.models import OpenModel
+from thresher.agent.offers import Offers
+from thresher.agent.prompts import Prompt
+from thresher.agent.settings import ChatSettings
+from thresher.core import Caller
+from thresher.llm import Usage
+
+Assist: TypeAlias = Callable[[str, str], Awaitable[tuple[str, tuple[str, ...]]]]
+"""Answers a question without a model: question and context give text and notes."""
+
+
+@dataclass(slots=True)
+class Account:
+    """What a turn took."""
+
+    text: str = ""
+    model: str = ""
+    usage: Usage = field(default_factory=Usage)
+    calls: int = 0
+    rephrased: str = ""
+    repositories: dict[str, None] = field(default_factory=dict[str, None])
+    offered: tuple[str, ...] = ()
+    called: list[Called] = field(default_factory=list[Called])
+    saved: int = 0
+    intents: tuple[str, ...] = ()
+    retried: str = ""
+    notes: dict[str, None] = field(default_factory=dict[str, None])
+    finish: Finish = "stop"
+
+    def spent(self, usage: Usage | None) -> None:
+        """Count a call of the model."""
+        self.calls += 1
+        if usage is not None:
+            one = self.usage
+            self.usage = Usage(one.prompt + usage.prompt, one.completion + usage.completion, one.cached + usage.cached)
+
+    def note(self, text: str) -> None:
+        """Say once what was degraded, cut or guessed."""
+        self.notes[text] = None
+
+
+@dataclass(slots=True)
+class Desk:
+    """One turn.
+
+    Attributes:
+        caller: For whom.
+        call: What was asked for.
+        settings: What holds.
+        prompts: By name.
+        model: Answers; None where there is none.
+        assist: Answers without a model.
+        offers: Tools.
+        artifacts: What is kept beside the thread.
+        tell: Takes events, at once.
+        account: What it took so far.
+        thread: The conversation; None in a call without one.
+        trace: Names the turn in the logs.
+        sent: How often the model was asked for an answer.
+    """
+
+    caller: Caller
+    call: ChatCall
+    settings: ChatSettings
+    prompts: Mapping[str, Prompt]
+    model: OpenModel | None
+    assist: Assist
+    offers: Offers
+    artifacts: Artifacts
+    tell: Callable[[Event], None]
+    thread: UUID | None = None
+    trace: str = ""
+    account: Account = field(default_factory=Account)
+    sent: int = 0
+
+    def report(self, documents: int = 0, tokens: int = 0, citations: tuple[Citation, ...] = (), **more: Any) -> Report:
+        """The account as it is told."""
+        own = self.account
+        return Report(
+            finish=own.finish,
+            text=own.text,
+            model=own.model,
+            thread=self.thread,
+            trace_id=self.trace,
+            intents=own.intents,
+            repositories=tuple(own.repositories),
+            rephrased=own.rephrased,
+            documents=documents,
+            document_tokens=tokens,
+            usage=own.usage,
+            calls=own.calls,
+            tokens_saved=own.saved,
+            tools_offered=own.offered,
+            tools_called=tuple(own.called),
+            citations=citations,
+            retried=own.retried,
+            notes=tuple(own.notes),
+            **more,
+        )

@@ -1,0 +1,69 @@
+"""Reads conversations back as they are kept: for people, and what waits for them.
+
+Invariant: a thread is its owner's; passages are shown as they stood when they were placed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final, cast
+from uuid import UUID
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+
+from thresher.agent.arguments import written_arguments
+from thresher.agent.artifacts import kept_passages
+from thresher.agent.calls import Entry, Kind
+from thresher.agent.events import Approval
+from thresher.agent.graph import build
+from thresher.agent.state import CLASSES, Placed
+from thresher.agent.talking import Base, waiting_in
+from thresher.agent.threads import ThreadSaver
+from thresher.agent.transcript import marked, text_of
+from thresher.core import Caller
+from thresher.llm import FunctionCall
+
+_KINDS: Final[Mapping[type, Kind]] = {HumanMessage: "user", AIMessage: "assistant", ToolMessage: "tool"}
+
+
+async def history(base: Base, caller: Caller, thread: UUID) -> tuple[Entry, ...]:
+    """A conversation as people read it; see `Conversations.history`."""
+    messages: Sequence[AnyMessage] = (await _state(base, caller, thread)).values.get("messages", [])
+    named = [artifact for one in messages if (artifact := _artifact(one))]
+    kept = await kept_passages(base.database, caller, thread, named) if named else {}
+    return tuple(_entry(one, kept.get(_artifact(one), [])) for one in messages if type(one) in _KINDS)
+
+
+async def pending(base: Base, caller: Caller, thread: UUID) -> tuple[Approval, ...]:
+    """The calls of a thread that wait for a person."""
+    return waiting_in(await _state(base, caller, thread))
+
+
+async def _state(base: Base, caller: Caller, thread: UUID) -> Any:
+    await base.threads.get(caller, thread)
+    graph = build(ThreadSaver(base.database, caller, None, CLASSES))
+    return await graph.aget_state({"configurable": {"thread_id": str(thread)}})
+
+
+def _artifact(message: AnyMessage) -> str:
+    """Where the passages of a search are kept; empty for every other message."""
+    marks = marked(message)
+    return str(marks.get("artifact") or "") if marks.get("internal") else ""
+
+
+def _entry(message: AnyMessage, passages: Sequence[Placed]) -> Entry:
+    marks = marked(message)
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    return Entry(
+        id=str(message.id or ""),
+        kind=_KINDS[type(message)],
+        text=text_of(message),
+        at=dt.datetime.fromisoformat(marks["at"]) if marks.get("at") else None,
+        tool=str(message.name or "") if isinstance(message, ToolMessage) else "",
+        calls=tuple(FunctionCall(str(one["id"]), one["name"], written_arguments(one["args"])) for one in calls),
+        internal=bool(marks.get("internal")),
+        passages=tuple(asdict(one) for one in passages),
+        report=cast("Mapping[str, Any]", marks.get("report") or {}),
+    )

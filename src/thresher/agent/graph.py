@@ -1,0 +1,35 @@
+"""The graph of a turn: which step follows which, and nothing else.
+
+START -> initialise -> complete -> route -> retrieve (documents) and/or tools -> complete ... -> END
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from thresher.agent.desk import Desk
+from thresher.agent.nodes import complete, initialise, onward, retrieve, route, tools
+from thresher.agent.state import State
+
+Graph: TypeAlias = CompiledStateGraph[State, Desk, State, State]
+
+
+def build(saver: BaseCheckpointSaver[Any] | None) -> Graph:
+    """The graph of a turn.
+
+    Args:
+        saver: Keeps the states of a thread; None where nothing is kept.
+    """
+    builder = StateGraph(State, context_schema=Desk)
+    for name, step in (("initialise", initialise), ("complete", complete), ("retrieve", retrieve), ("tools", tools)):
+        builder.add_node(name, step)
+    builder.add_edge(START, "initialise")
+    builder.add_edge("initialise", "complete")
+    builder.add_conditional_edges("complete", route, ["retrieve", "tools", END])
+    builder.add_conditional_edges("retrieve", onward, ["complete", END])
+    builder.add_conditional_edges("tools", onward, ["complete", END])
+    return builder.compile(checkpointer=saver)

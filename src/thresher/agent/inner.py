@@ -1,0 +1,123 @@
+"""What a conversation asks a model beside the answer.
+
+A question that stands alone, which passages are relevant, which tables are needed. Neither the model that answers nor
+any client is offered these; each is one function over one prompt.
+
+Invariant: where the model fails or says nothing that can be read, the answer is what there was before: the question as
+it was, all passages, all tables.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from langchain_core.messages import HumanMessage
+
+from thresher.agent.artifacts import within
+from thresher.agent.desk import Desk
+from thresher.agent.prompts import fill_text
+from thresher.agent.state import Placed
+from thresher.core import ThresherError, event
+from thresher.embedding import count_tokens
+
+logger = logging.getLogger("thresher.agent")
+
+SECONDS: Final = 20.0
+"""For each of these questions at most: the person waits."""
+TURNS: Final = 3
+"""Former turns that a question is read after."""
+HISTORY_TOKENS: Final = 400
+EXTRACT_TOKENS: Final = 80
+"""Of a passage that is graded: its place and what is nearest to the question."""
+_LONGEST_QUESTION: Final = 1_000
+_VERDICT: Final = re.compile(r"^\W*(\d{1,3})\W+(yes|no)\b", re.IGNORECASE | re.MULTILINE)
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+_WORD: Final = re.compile(r"\w{3,}")
+
+
+async def rephrase(desk: Desk, question: str, former: Sequence[str]) -> str:
+    """A question that can be understood without the conversation.
+
+    Args:
+        desk: The turn.
+        question: As it was asked.
+        former: What was said before, oldest first.
+    """
+    if not former:
+        return question
+    history = within("\n".join(_first_line(one) for one in former), HISTORY_TOKENS)
+    said = await _asked(desk, "rephrase", {"HISTORY": history, "QUESTION": question})
+    plain = " ".join(said.split()).strip('"')
+    if not plain or len(plain) > _LONGEST_QUESTION:
+        if said:
+            desk.account.note("The question was not rephrased: the model's words were none.")
+        return question
+    return plain
+
+
+async def grade(desk: Desk, question: str, passages: Sequence[Placed]) -> list[Placed]:
+    """Those of some passages that the model takes for relevant; one that it says nothing of is kept."""
+    texts = "\n\n".join(f"[{one.number}] {extract(one, question)}" for one in passages)
+    said = await _asked(desk, "grade", {"QUESTION": question, "PASSAGES": texts})
+    verdicts = {int(number): word.lower() == "yes" for number, word in _VERDICT.findall(said)}
+    if said and not verdicts:
+        desk.account.note("The passages were not graded: the model's words were no verdicts.")
+    return [one for one in passages if verdicts.get(one.number, True)]
+
+
+async def select_tables(desk: Desk, question: str, tables: Mapping[str, str]) -> list[str]:
+    """The tables that a question needs, most needed first; empty where the model names none.
+
+    Args:
+        desk: The turn.
+        question: What shall be found out.
+        tables: What each holds, by name.
+    """
+    listed = "\n".join(f"{name}: {about}" if about else name for name, about in tables.items())
+    said = await _asked(desk, "table_selection", {"QUESTION": question, "TABLES": listed})
+    words = [line.strip(" -*`\"'.,:") for line in said.splitlines()]
+    return [name for name in dict.fromkeys(words) if name in tables]
+
+
+def extract(passage: Placed, question: str) -> str:
+    """What of a passage is graded: where it lies, and the sentences that share most with the question, in order."""
+    place = " > ".join((passage.path, *passage.heading))
+    words = set(_WORD.findall(question.casefold()))
+    sentences = [one.strip() for one in _SENTENCE.split(passage.text) if one.strip()]
+    shared = [len(words & set(_WORD.findall(one.casefold()))) for one in sentences]
+    chosen, room = set[int](), EXTRACT_TOKENS
+    for number in sorted(range(len(sentences)), key=lambda n: (-shared[n], n)):
+        cost = count_tokens(sentences[number])
+        if cost <= room:
+            chosen.add(number)
+            room -= cost
+    text = " ".join(sentences[number] for number in sorted(chosen)) or within(passage.text, EXTRACT_TOKENS)
+    return f"{place}: {text}"
+
+
+async def _asked(desk: Desk, prompt: str, values: Mapping[str, str]) -> str:
+    """The model's answer to a prompt; empty where it has none, which is noted."""
+    if desk.model is None:
+        return ""
+    text = fill_text(desk.prompts[prompt].text, values)
+    try:
+        said = await desk.model.complete([HumanMessage(text)], temperature=0.0, seconds=SECONDS)
+    except ThresherError as error:
+        name = prompt.replace("_", " ")
+        event(logger, "step degraded", level=logging.WARNING, step=prompt, reason=str(error))
+        desk.account.note(f"The step '{name}' was left out: the model did not answer it.")
+        return ""
+    desk.account.spent(said.usage)
+    return said.text
+
+
+def _first_line(said: str) -> str:
+    return " ".join(said.split())[:600]
+
+
+Inner: TypeAlias = Callable[..., Awaitable[object]]
+INNER: Final[Mapping[str, Inner]] = {"rephrase": rephrase, "grade": grade, "select_tables": select_tables}
+"""The internal tools by name; no model and no client ever sees one of these names among its tools."""

@@ -1,0 +1,167 @@
+"""The step in which the model speaks."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+from uuid import uuid4
+
+from langchain_core.messages import AIMessage, ToolCall, ToolMessage
+from langgraph.runtime import Runtime
+
+from thresher.agent.arguments import read_arguments
+from thresher.agent.desk import Desk
+from thresher.agent.events import Citation, Delta, Finish
+from thresher.agent.nodes.route import client_names
+from thresher.agent.prompting import functions_of, prompt_of
+from thresher.agent.state import MARK, Messages, Placed, Searches, State, Update
+from thresher.agent.transcript import answered, marked, now, question, this_turn
+from thresher.core import ModelError, ThresherError, event, plain
+from thresher.llm import Completion, Function, FunctionCall
+
+logger = logging.getLogger("thresher.agent")
+
+LAST_STEPS: Final = 3
+"""So many steps before the limit the model has to answer with what it has."""
+LIMIT_TEXT: Final = "(The steps of this turn are used up. This is what there was by then.)"
+_CITED: Final = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
+_FINISHES: Final[Mapping[str, Finish]] = {"length": "length", "content_filter": "content_filter"}
+_NOT_RUN: Final = "This call was not run: the steps of this turn are used up."
+
+
+async def complete(state: State, runtime: Runtime[Desk]) -> Update:
+    """Ask the model, and pass on what it says while it says it."""
+    desk = runtime.context
+    if desk.model is None:
+        return await _without(state, desk)
+    searches = await _searches(state, desk)
+    at_limit = state.get("remaining", LAST_STEPS + 1) <= LAST_STEPS
+    functions = [] if at_limit else functions_of(desk, state)
+    desk.account.offered = tuple(function.name for function in functions) or desk.account.offered
+    desk.account.saved += state.get("passed", 0)
+    _log_placed(searches)
+    said = await _said(state, desk, searches, functions)
+    made = _message(said)
+    if at_limit and (made.tool_calls or not said.text):
+        return _stopped(state, desk, made, searches)
+    if any(call["name"] not in client_names(desk) for call in made.tool_calls):
+        return {"messages": [made], "searches": searches}
+    if at_limit:
+        desk.account.finish = "limit"
+    return _last(state, desk, made, searches)
+
+
+async def _said(state: State, desk: Desk, searches: Searches, functions: Sequence[Function]) -> Completion:
+    """The model's answer, streamed; where there is none, words of ours with a reference to the log."""
+    try:
+        return await _streamed(desk, prompt_of(desk, state, searches, functions), functions)
+    except ThresherError as error:
+        logger.warning("model failed", exc_info=error, extra={"fields": {"trace": desk.trace}})
+        desk.account.finish = "error"
+        desk.account.note(error.message)
+        text = f"I could not answer: {error.message} {error.hint} (reference {desk.trace})".replace("  ", " ")
+        _tell(desk, text if not desk.account.text else f"\n\n{text}")
+        return Completion(text, "stop")
+
+
+async def _streamed(desk: Desk, messages: Messages, functions: Sequence[Function]) -> Completion:
+    if (model := desk.model) is None:
+        raise ModelError("There is no model.")
+    settings, parts, calls = desk.settings, list[str](), list[FunctionCall]()
+    usage, finish, name = None, "stop", ""
+    choice = desk.call.choice if not desk.sent else "auto"
+    desk.sent += 1
+    separate = bool(desk.account.text)
+    async for chunk in model.stream(
+        messages,
+        functions=tuple(functions),
+        choice=choice if functions else "auto",
+        temperature=settings.temperature,
+        max_tokens=settings.max_tokens,
+        seconds=settings.model_seconds,
+        first_seconds=settings.first_seconds,
+    ):
+        if chunk.text:
+            _tell(desk, f"\n\n{chunk.text}" if separate else chunk.text)
+            separate = False
+            parts.append(chunk.text)
+        calls += chunk.calls
+        usage, finish, name = chunk.usage or usage, chunk.finish or finish, chunk.model or name
+    desk.account.spent(usage)
+    desk.account.model = name or desk.account.model
+    desk.account.finish = _FINISHES.get(finish, "stop")
+    return Completion("".join(parts), finish, tuple(calls))  # pyright: ignore[reportArgumentType] - as the model said
+
+
+def _tell(desk: Desk, text: str) -> None:
+    desk.account.text += text
+    desk.tell(Delta(text))
+
+
+def _message(said: Completion) -> AIMessage:
+    calls = [
+        ToolCall(
+            name=call.name, args=read_arguments(call.arguments), id=call.id or f"call_{uuid4().hex}", type="tool_call"
+        )
+        for call in said.calls
+    ]
+    return AIMessage(said.text, tool_calls=calls, id=str(uuid4()))
+
+
+def _stopped(state: State, desk: Desk, made: AIMessage, searches: Searches) -> Update:
+    """The end of a turn whose steps are used up."""
+    desk.account.finish = "limit"
+    desk.account.note(f"The turn was ended after {desk.settings.recursion} steps.")
+    _tell(desk, f"\n\n{LIMIT_TEXT}" if desk.account.text else LIMIT_TEXT)
+    closed = [answered(call, _NOT_RUN, failed=True) for call in made.tool_calls]
+    if not closed:
+        return _last(state, desk, made.model_copy(update={"content": LIMIT_TEXT}), searches)
+    whole = _last(state, desk, AIMessage(LIMIT_TEXT, id=str(uuid4())), searches)
+    return whole | {"messages": [made, *closed, *whole["messages"]]}
+
+
+def _last(state: State, desk: Desk, made: AIMessage, searches: Searches) -> Update:
+    """The answer with its report; what it placed is counted for later turns."""
+    cited = citations(desk.account.text, searches.passages)
+    report = plain(desk.report(len(searches.passages), searches.tokens, cited))
+    kept = {key: value for key, value in report.items() if value and key not in ("text", "thread")}
+    made.additional_kwargs[MARK] = {"report": kept, "at": now()}
+    return {"messages": [made], "searches": searches, "passed": state.get("passed", 0) + searches.tokens}
+
+
+async def _searches(state: State, desk: Desk) -> Searches:
+    """The passages of this turn; after an interruption they are read again from where they are kept for people."""
+    if (searches := state.get("searches")) is not None:
+        return searches
+    kept = [
+        str(name)
+        for one in this_turn(state["messages"])
+        if isinstance(one, ToolMessage) and (name := marked(one).get("artifact")) and marked(one).get("internal")
+    ]
+    passages = await desk.artifacts.passages(kept) if kept else []
+    return Searches(tuple(passages), len(kept))
+
+
+async def _without(state: State, desk: Desk) -> Update:
+    """The answer of the assistant that needs no model."""
+    text, notes = await desk.assist(question(state["messages"]), "")
+    for note in ("No model is configured: the assistant without one has answered.", *notes):
+        desk.account.note(note)
+    _tell(desk, text)
+    return _last(state, desk, AIMessage(text, id=str(uuid4())), Searches())
+
+
+def citations(text: str, passages: Sequence[Placed]) -> tuple[Citation, ...]:
+    """The passages that an answer names, by number."""
+    named = {int(number) for group in _CITED.findall(text) for number in re.findall(r"\d+", group)}
+    return tuple(
+        Citation(one.number, one.repository, one.path, one.lines, one.heading, one.artifact)
+        for one in passages
+        if one.number in named
+    )
+
+
+def _log_placed(searches: Searches) -> None:
+    event(logger, "passages placed", passages=len(searches.passages), tokens=searches.tokens)

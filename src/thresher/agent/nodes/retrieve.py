@@ -1,0 +1,152 @@
+"""The step that searches documents: rephrase, retrieve, grade, place.
+
+What it finds is placed at the end of the prompt of this turn. In the history there is one message for people, which
+models are never shown; where nothing is relevant, the turn goes on as if nobody had searched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langchain_core.messages import ToolCall, ToolMessage
+from langgraph.runtime import Runtime
+
+from thresher.agent.arguments import unreadable
+from thresher.agent.artifacts import written_passages
+from thresher.agent.desk import Desk
+from thresher.agent.events import Called, Step
+from thresher.agent.inner import TURNS, grade, rephrase
+from thresher.agent.nodes.route import client_names
+from thresher.agent.offers import SEARCH
+from thresher.agent.state import Placed, Searches, State, Update
+from thresher.agent.transcript import answered, former_words, marked, now, open_calls
+from thresher.core import StoreError, event
+from thresher.embedding import count_tokens
+
+logger = logging.getLogger("thresher.agent")
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What one call has found. `failed`: why nothing could be searched."""
+
+    call: ToolCall
+    query: str
+    passages: tuple[Placed, ...] = ()
+    repositories: tuple[str, ...] = ()
+    failed: str = ""
+
+
+async def retrieve(state: State, runtime: Runtime[Desk]) -> Update:
+    """Answer the calls that search documents."""
+    desk, messages = runtime.context, state["messages"]
+    searches = state.get("searches") or Searches()
+    calls = [call for call in open_calls(messages) if call["name"] == SEARCH and SEARCH not in client_names(desk)]
+    former = former_words(messages, TURNS)
+    whole = await asyncio.gather(*(_searched(desk, call, former) for call in calls))
+    fresh, answers = list[Placed](), list[ToolMessage]()
+    for found in whole:
+        known = (*searches.passages, *fresh)
+        placed = _numbered(known, found.passages, desk.settings.document_tokens)
+        answers.append(await _told(desk, found, placed))
+        fresh += placed
+        desk.account.repositories.update(dict.fromkeys(found.repositories))
+    kept = [replace(one, artifact=_artifact(answers, one)) for one in fresh]
+    return {
+        "messages": answers,
+        "searches": Searches((*searches.passages, *kept), searches.rounds + 1, barren=not fresh),
+    }
+
+
+async def _searched(desk: Desk, call: ToolCall, former: Sequence[str]) -> _Found:
+    """What a call finds; whatever goes wrong, the turn goes on without documents and says so."""
+    try:
+        return await _search(desk, call, former)
+    except Exception as error:  # noqa: BLE001 - a search is an extra: a turn must not fail for it
+        logger.warning("search failed", exc_info=error, extra={"fields": {"trace": desk.trace}})
+        desk.account.note(f"The documents could not be searched (reference {desk.trace}).")
+        return _Found(call, "", failed="The documents could not be searched.")
+
+
+async def _search(desk: Desk, call: ToolCall, former: Sequence[str]) -> _Found:
+    arguments = call["args"]
+    asked = str(arguments.get("query") or "")
+    if unreadable(arguments) or not asked.strip():
+        return _Found(call, "", failed="The call has no query.")
+    if former:
+        desk.tell(Step("rephrase"))
+    query = await rephrase(desk, asked, former)
+    if query != asked:
+        desk.account.rephrased = query
+    event(logger, "question rephrased", changed=query != asked, turns=len(former))
+    desk.tell(Step("search"))
+    given = {key: value for key, value in arguments.items() if key in ("repository", "search_type")}
+    outcome = await desk.offers.call(
+        SEARCH, {**given, "query": query, "limit": desk.settings.top_k}, desk.settings.tool_seconds
+    )
+    state = "failed" if outcome.failed else "done"
+    desk.account.called.append(Called(SEARCH, state, outcome.ms, outcome.text[:200] if outcome.failed else ""))
+    if outcome.failed:
+        desk.account.note(f"The documents could not be searched: {outcome.text[:200]}")
+        return _Found(call, query, failed=outcome.text[:500])
+    return await _graded(desk, call, query, outcome.data)
+
+
+async def _graded(desk: Desk, call: ToolCall, query: str, data: Mapping[str, Any]) -> _Found:
+    repositories = tuple(one["name"] for one in data.get("repositories", ()))
+    passages = tuple(_passage(number, one) for number, one in enumerate(data.get("passages", ()), 1))
+    event(logger, "repositories searched", repositories=len(repositories), passages=len(passages))
+    if data.get("degraded"):
+        desk.account.note(f"The search was limited: {data['degraded']}")
+    relevant = passages
+    if passages and desk.settings.grading:
+        desk.tell(Step("grade"))
+        relevant = tuple(await grade(desk, query, passages))
+        event(logger, "passages graded", passages=len(passages), relevant=len(relevant))
+    return _Found(call, query, relevant, repositories)
+
+
+def _passage(number: int, one: Mapping[str, Any]) -> Placed:
+    part = one["part"]
+    lines = (int(part["first_line"]), int(part["last_line"]))
+    text = str(one["text"])
+    return Placed(number, one["repository"], part["path"], lines, tuple(part["heading_path"]), text, count_tokens(text))
+
+
+def _numbered(known: Sequence[Placed], passages: Sequence[Placed], room: int) -> list[Placed]:
+    """Those passages that are new, within what is left of the turn's tokens, numbered on."""
+    places = {one.place for one in known}
+    room -= sum(one.tokens for one in known)
+    placed = list[Placed]()
+    for one in passages:
+        if one.place in places or one.tokens > room:
+            continue
+        places.add(one.place)
+        room -= one.tokens
+        placed.append(replace(one, number=len(known) + len(placed) + 1))
+    return placed
+
+
+async def _told(desk: Desk, found: _Found, placed: Sequence[Placed]) -> ToolMessage:
+    """The message that people find in the history; models are not shown it."""
+    marks: dict[str, Any] = {"internal": True, "query": found.query, "at": now()}
+    if placed:
+        try:
+            marks["artifact"] = str(await desk.artifacts.add("documents", SEARCH, written_passages(placed)))
+        except StoreError as error:
+            desk.account.note(f"The passages could not be kept for you to read later: {error.message}")
+    where = ", ".join(dict.fromkeys(one.repository for one in placed))
+    text = found.failed or (f"{len(placed)} passages of {where}" if placed else "Nothing relevant was found.")
+    return answered(found.call, text, failed=bool(found.failed), **marks, numbers=[one.number for one in placed])
+
+
+def _artifact(answers: Sequence[ToolMessage], passage: Placed) -> str:
+    for one in answers:
+        marks = marked(one)
+        if passage.number in marks["numbers"]:
+            return str(marks.get("artifact", ""))
+    return ""

@@ -1,0 +1,187 @@
+"""The step that calls tools: asks a person first where that is wanted, makes the calls side by side, answers each.
+
+A step that waits for a person is run again from its beginning when he has decided; so nothing is called before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from langchain_core.messages import ToolCall, ToolMessage
+from langgraph.runtime import Runtime
+from langgraph.types import interrupt
+
+from thresher.agent.arguments import unreadable
+from thresher.agent.artifacts import within
+from thresher.agent.desk import Desk
+from thresher.agent.detecting import detect
+from thresher.agent.events import Called, Step
+from thresher.agent.inner import TURNS, select_tables
+from thresher.agent.nodes.route import client_names
+from thresher.agent.offers import READER, SEARCH, Outcome, Tool
+from thresher.agent.state import State, Update
+from thresher.agent.transcript import answered, former_words, open_calls, question
+from thresher.core import StoreError, ThresherError, dumps, event
+from thresher.embedding import count_tokens
+
+logger = logging.getLogger("thresher.agent")
+
+PREVIEW: Final = 4
+"""The part of a long result that stays in the conversation: one of so many of the limit."""
+_SCHEMA: Final = "query_database_schema"
+_TABLES: Final = 8
+"""Tables that are read in full, of those that a model has chosen."""
+
+
+async def tools(state: State, runtime: Runtime[Desk]) -> Update:
+    """Answer the calls of our tools."""
+    desk, messages = runtime.context, state["messages"]
+    theirs = client_names(desk)
+    calls = [call for call in open_calls(messages) if call["name"] not in theirs and call["name"] != SEARCH]
+    offered = state.get("offered", [])
+    await desk.offers.describe(offered)
+    decisions = _decided(desk, calls)
+    answers = await asyncio.gather(*(_answer(desk, state, call, decisions.get(call["id"] or "")) for call in calls))
+    update: Update = {"messages": list(answers)}
+    missed = [one for one in answers if one.status == "error" and not one.additional_kwargs]
+    if missed and not state.get("retried"):
+        update |= await _again(desk, state, missed)
+    return update
+
+
+def _decided(desk: Desk, calls: Sequence[ToolCall]) -> Mapping[str, Mapping[str, Any]]:
+    """What a person says to those calls that wait for one, by the calls' ids; the step ends here until he has."""
+    waiting = [told for call in calls if (told := _question(desk, call)) is not None]
+    if not waiting:
+        return {}
+    if desk.thread is None:
+        reason = "It needs a person's approval, and a call without a thread cannot wait for one."
+        return {one["id"]: {"approved": False, "reason": reason} for one in waiting}
+    return cast("Mapping[str, Mapping[str, Any]]", interrupt(waiting))
+
+
+def _question(desk: Desk, call: ToolCall) -> dict[str, Any] | None:
+    """What a person is asked before a call; None where it needs no asking."""
+    tool = desk.offers.get(call["name"])
+    if tool is None or unreadable(call["args"]) or not (why := _waits(desk.settings.approval, tool)):
+        return None
+    return {"id": call["id"], "tool": tool.name, "arguments": call["args"], "why": why}
+
+
+def _waits(approval: str, tool: Tool) -> str:
+    """Why a tool's calls wait for a person; empty where they do not."""
+    match approval:
+        case "all":
+            return "every call waits"
+        case "writes" if not tool.reads:
+            return "it may change something"
+        case "destructive" if tool.destroys:
+            return "it may destroy something"
+        case _:
+            return ""
+
+
+async def _answer(desk: Desk, state: State, call: ToolCall, decision: Mapping[str, Any] | None) -> ToolMessage:
+    if unreadable(call["args"]):
+        return _failed(desk, call, "The arguments are no JSON object. Write them again.")
+    if call["name"] == READER:
+        return await _leaf(desk, call)
+    tool = desk.offers.get(call["name"])
+    if tool is None or not desk.offers.known([tool.name]):
+        return _failed(desk, call, f"There is no tool {call['name'][:80]} here. Use those that are offered.")
+    arguments, changed = call["args"], ""
+    if decision is not None and not decision.get("approved"):
+        desk.account.called.append(Called(tool.name, "declined", why=str(decision.get("reason") or "")))
+        reason = f" Reason: {decision['reason']}" if decision.get("reason") else ""
+        return answered(call, f"Declined by the person: not run.{reason}", failed=True, declined=True)
+    if decision is not None and (edited := decision.get("arguments")) is not None:
+        arguments, changed = dict(edited), f"(The person changed the arguments to {dumps(edited)}.)\n"
+    return await _called(desk, state, call, tool, arguments, changed)
+
+
+async def _called(
+    desk: Desk, state: State, call: ToolCall, tool: Tool, arguments: Mapping[str, Any], changed: str
+) -> ToolMessage:
+    desk.tell(Step("tool", tool.name))
+    outcome = await desk.offers.call(tool.name, arguments, desk.settings.tool_seconds)
+    if outcome.rules:
+        text = f"Not run yet. Read these rules, then make the call again so that it fits them.\n\n{outcome.text}"
+        return answered(call, text, rules=True)
+    if outcome.failed:
+        return _failed(desk, call, changed + outcome.text, outcome.ms)
+    if tool.name == _SCHEMA and not arguments.get("table"):
+        outcome = await _chosen(desk, state, arguments, outcome)
+    return await _told(desk, call, tool, changed + outcome.text, outcome.ms)
+
+
+async def _told(desk: Desk, call: ToolCall, tool: Tool, text: str, ms: int) -> ToolMessage:
+    """A result; of a long one the beginning, and the cursor of the rest."""
+    limit = desk.settings.result_tokens
+    if (size := count_tokens(text)) <= limit:
+        desk.account.called.append(Called(tool.name, "done", ms))
+        return answered(call, text)
+    beginning = within(text, limit // PREVIEW)
+    desk.account.called.append(Called(tool.name, "moved out", ms, f"{size:,} tokens"))
+    try:
+        named = await desk.artifacts.add("result", tool.name, text)
+    except StoreError as error:
+        desk.account.note(f"A long result could not be kept: {error.message}")
+        return answered(call, f"{beginning}\n[The rest of {size:,} tokens could not be kept. Ask for less.]")
+    cursor = f"{named.hex}-{len(beginning)}"
+    more = f"[The result has {size:,} tokens; this is its beginning. Go on with {READER}, cursor {cursor}]"
+    return answered(call, f"{beginning}\n{more}", artifact=str(named))
+
+
+async def _leaf(desk: Desk, call: ToolCall) -> ToolMessage:
+    """A page of a long result."""
+    try:
+        leaf = await desk.artifacts.leaf(str(call["args"].get("cursor") or ""), desk.settings.result_tokens)
+    except ThresherError as error:
+        return answered(call, f"{error.message} {error.hint}", failed=True, reader=True)
+    desk.account.called.append(Called(READER, "done"))
+    more = (
+        f"\n[{leaf.left:,} tokens follow: {READER}, cursor {leaf.cursor}]" if leaf.cursor else "\n[This was the end.]"
+    )
+    return answered(call, leaf.text + more)
+
+
+def _failed(desk: Desk, call: ToolCall, text: str, ms: int = 0) -> ToolMessage:
+    desk.account.called.append(Called(call["name"], "failed", ms, text[:200]))
+    return answered(call, text, failed=True)
+
+
+async def _chosen(desk: Desk, state: State, arguments: Mapping[str, Any], outcome: Outcome) -> Outcome:
+    """A schema that is too long for the conversation, cut to the tables that the question needs."""
+    names = outcome.data.get("shown") or ()
+    if not desk.settings.grading or count_tokens(outcome.text) <= desk.settings.result_tokens or len(names) < 2:
+        return outcome
+    asked = str(arguments.get("question") or question(state["messages"]))
+    chosen = await select_tables(desk, asked, dict.fromkeys(names, ""))
+    if not chosen:
+        return outcome
+    room = max(200, desk.settings.result_tokens // min(len(chosen), _TABLES))
+    given = {"connection": arguments.get("connection"), "budget": room}
+    parts = await asyncio.gather(
+        *(desk.offers.call(_SCHEMA, {**given, "table": name}, desk.settings.tool_seconds) for name in chosen[:_TABLES])
+    )
+    if any(one.failed for one in parts):
+        return outcome
+    left = [name for name in names if name not in chosen[:_TABLES]]
+    tail = f"\n\n[Not shown: {', '.join(left)}]" if left else ""
+    return Outcome("\n\n".join(one.text for one in parts) + tail, outcome.data, ms=outcome.ms)
+
+
+async def _again(desk: Desk, state: State, missed: Sequence[ToolMessage]) -> Update:
+    """Detect what the message needs once more, with what went wrong; once in a turn, and said."""
+    messages = state["messages"]
+    why = f"{missed[0].name}: {' '.join(str(missed[0].text).split())[:200]}"
+    desk.tell(Step("retry", why))
+    text = f"{question(messages)}\n{why}"
+    needs = await detect(desk, text, former_words(messages, TURNS), state.get("offered", []))
+    desk.account.retried = why
+    desk.account.intents = needs.intents or desk.account.intents
+    event(logger, "intents detected again", intents=needs.intents, offered=len(needs.offered))
+    return {"retried": why, "offered": list(needs.offered), "intents": list(needs.intents), "rules": needs.rules}

@@ -1,0 +1,194 @@
+"""The tools that a model is offered in a turn, and the calls of them, through a client of the gateway.
+
+Invariant: what is called is called as a client calls it: authorization, quarantine and audit are the gateway's. A
+client's own tools are named to the model and never called here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from fastmcp import Client
+from mcp import MCPError
+from mcp_types import CallToolResult
+
+from thresher.agent.settings import ChatSettings
+from thresher.core import dumps
+from thresher.llm import Function
+
+SEARCH: Final = "search_documents"
+"""The tool whose answers are placed before the model and leave no trace in the history that it sees."""
+READER: Final = "read_result"
+"""The tool that reads on in a long result; its pages are shown to the model in their own turn alone."""
+DOCUMENTS: Final = (SEARCH, "list_repositories")
+DATABASES: Final = ("query_database_schema", "sql_query", "sql_connection_list")
+"""What is offered wherever there is something to ask and the settings allow it."""
+OWN_PACKS: Final = ("documents", "databases")
+"""Packs whose tools are these, or none: the prompt says what their rules say."""
+_META: Final = frozenset(
+    {"process_prompt", "get_context", "find_tools", "describe_tools", "call_tool", "call_tool_write"}
+)
+_RULES: Final = "thresher/rules"
+_ODD: Final = re.compile(r"[^A-Za-z0-9_-]")
+_DESCRIPTION: Final = 1_024
+_PROBLEM: Final = 2_000
+
+READ_RESULT: Final = Function(
+    READER,
+    "Read on in a long result of an earlier call, by the cursor that its answer names.",
+    {"type": "object", "properties": {"cursor": {"type": "string"}}, "required": ["cursor"]},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as it is offered.
+
+    Attributes:
+        name: As the gateway knows it.
+        function: As the model is told it.
+        pack: Whether it is a pack's.
+        reads: Whether it says that it only reads.
+        destroys: Whether it may destroy, as far as it says.
+    """
+
+    name: str
+    function: Function
+    pack: bool = False
+    reads: bool = False
+    destroys: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a call ended.
+
+    Attributes:
+        text: What the model reads.
+        data: The structured content; empty where there is none.
+        failed: Whether the tool says that it failed, or could not be called.
+        rules: Whether these are rules to be read before the call is made once more.
+        ms: Milliseconds.
+    """
+
+    text: str
+    data: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    failed: bool = False
+    rules: bool = False
+    ms: int = 0
+
+
+class Offers:
+    """The tools within a caller's reach, by way of one client.
+
+    Args:
+        client: Calls them.
+        settings: What may be offered.
+    """
+
+    def __init__(self, client: Client[Any], settings: ChatSettings) -> None:
+        self._client = client
+        self._settings = settings
+        self._known: dict[str, Tool] = {}
+        self._listed: set[str] = set()
+        self._named: dict[str, str] = {}
+
+    async def core(self) -> list[str]:
+        """The names of what is offered for every message: documents, databases, and the core tools of servers."""
+        listed = await self._client.list_tools()
+        for one in listed:
+            if one.name not in _META:
+                told = one.annotations.model_dump(by_alias=True) if one.annotations else {}
+                self._take(one.name, one.description or "", one.input_schema, told, pack=False)
+        self._listed = {one.name for one in listed} - _META
+        allowed = [*(DOCUMENTS if self._settings.documents else ()), *(DATABASES if self._settings.sql else ())]
+        return [name for name in allowed if name in self._listed]
+
+    async def describe(self, names: Iterable[str]) -> None:
+        """Learn what some tools are; names that no tool has are left out."""
+        if not (missing := [name for name in dict.fromkeys(names) if name not in self._known]):
+            return
+        answer = await self.call("describe_tools", {"names": missing}, 10.0)
+        for one in answer.data.get("tools", ()):
+            told = one.get("annotations") or {}
+            pack = ":" in one.get("server", "")
+            self._take(one["name"], one.get("description", ""), one["inputSchema"], told, pack=pack)
+
+    def _take(
+        self, name: str, description: str, schema: Mapping[str, Any], told: Mapping[str, Any], *, pack: bool
+    ) -> None:
+        function = Function(self._spoken(name), description[:_DESCRIPTION], dict(schema))
+        reads = told.get("readOnlyHint") is True
+        destroys = not reads and told.get("destructiveHint") is not False
+        self._known[name] = Tool(name, function, pack, reads, destroys)
+
+    def _spoken(self, name: str) -> str:
+        """A name as the wire format takes it: letters, digits, `_` and `-`, at most 64."""
+        plain = _ODD.sub("_", name)[:64] or "tool"
+        spoken, number = plain, 1
+        while self._named.get(spoken, name) != name:
+            number += 1
+            spoken = f"{plain[:60]}_{number}"
+        self._named[spoken] = name
+        return spoken
+
+    def get(self, spoken: str) -> Tool | None:
+        """The tool that a model means."""
+        return self._known.get(self._named.get(spoken, spoken))
+
+    def known(self, names: Iterable[str]) -> list[Tool]:
+        """Those of some tools that are there and that the settings allow."""
+        return [tool for name in names if (tool := self._known.get(name)) is not None and self._allowed(tool)]
+
+    def _allowed(self, tool: Tool) -> bool:
+        if tool.name in DOCUMENTS:
+            return self._settings.documents
+        if tool.name in DATABASES:
+            return self._settings.sql
+        return self._settings.packs if tool.pack else self._settings.servers
+
+    async def call(self, name: str, arguments: Mapping[str, Any], seconds: float) -> Outcome:
+        """Call a tool; whatever it does, the answer is an outcome."""
+        started = time.perf_counter()
+        try:
+            async with asyncio.timeout(seconds):
+                outcome = _outcome(await self._client.call_tool_mcp(name, dict(arguments)))
+        except TimeoutError:
+            outcome = Outcome(f"{name} did not answer within {seconds:g} s.", failed=True)
+        except MCPError as error:
+            outcome = Outcome(f"{name}: {error.message[:_PROBLEM]}", failed=True)
+        ms = round((time.perf_counter() - started) * 1000)
+        return Outcome(outcome.text, outcome.data, outcome.failed, outcome.rules, ms)
+
+
+def _outcome(result: CallToolResult) -> Outcome:
+    data = cast("Mapping[str, Any]", result.structured_content or {})
+    parts = [block.text if block.type == "text" else f"[{block.type}: not shown to models]" for block in result.content]
+    text = "\n".join(parts) or (dumps(data) if data else "")
+    if _RULES in (result.meta or {}):
+        return Outcome(text, rules=True)
+    if result.is_error:
+        return Outcome(text[:_PROBLEM] or "The tool failed and does not say why.", data, failed=True)
+    return Outcome(text or "(done, nothing to tell)", data)
+
+
+def joined(former: Sequence[str], core: Sequence[str], found: Sequence[str], most: int) -> list[str]:
+    """The names of what is offered, in an order that stays from turn to turn.
+
+    Args:
+        former: What was offered in the turn before.
+        core: What is offered for every message now.
+        found: What was found for this message, best first.
+        most: Of tools that were found, now and formerly, at most; former ones make room.
+    """
+    stays = [name for name in former if name in core or name not in (*DOCUMENTS, *DATABASES)]
+    whole = list(dict.fromkeys([*stays, *core, *found]))
+    extra = [name for name in whole if name not in core]
+    for name in [name for name in extra if name not in found][: max(0, len(extra) - most)]:
+        whole.remove(name)
+    return whole

@@ -1,0 +1,304 @@
+"""Runs a turn: from what a face asks to events, and the conversation as it is kept.
+
+Invariant: a turn runs in one task; whoever stops listening ends it, and what it has come to by then is in the thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias, cast
+from uuid import uuid4
+
+from fastmcp import Client
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.errors import GraphRecursionError
+from langgraph.types import Command, StateSnapshot
+
+from thresher.agent.arguments import read_arguments, written_arguments
+from thresher.agent.artifacts import Artifacts
+from thresher.agent.assistant import QUERY_CHARACTERS, Assistant
+from thresher.agent.calls import ChatCall
+from thresher.agent.desk import Desk
+from thresher.agent.events import Approval, ClientCall, Decision, Event, Report
+from thresher.agent.graph import Graph, build
+from thresher.agent.models import Models
+from thresher.agent.nodes.complete import citations
+from thresher.agent.offers import Offers
+from thresher.agent.prompts import Prompts
+from thresher.agent.settings import AgentSettings
+from thresher.agent.state import CLASSES, Messages
+from thresher.agent.threads import Threads, ThreadSaver, Turn
+from thresher.agent.transcript import answered, closings, open_calls, user_message
+from thresher.core import Caller, Conflict, InvalidInput, Talk, event, talking_in, traced
+from thresher.llm import Message
+from thresher.store import Database
+
+logger = logging.getLogger("thresher.agent")
+
+Opener: TypeAlias = Callable[[Caller], AbstractAsyncContextManager[Client[Any]]]
+
+WENT_ON: Final = "Declined: the person went on without approving it. It was not run."
+_LONGEST: Final = 400_000
+"""Characters of a message: what no model reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What turns are run with; one per process."""
+
+    database: Database
+    threads: Threads
+    prompts: Prompts
+    models: Models
+    settings: AgentSettings
+    assistant: Assistant
+    open_client: Opener
+
+
+async def talk(base: Base, caller: Caller, call: ChatCall) -> AsyncGenerator[Event]:
+    """Run a turn; see `Conversations.talk`."""
+    line = _Line()
+    task = asyncio.create_task(_run(base, caller, call, line))
+    task.add_done_callback(line.end)
+    try:
+        while (told := await line.next()) is not None:
+            yield told
+        await task
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task])
+
+
+class _Line:
+    """Events between a turn and who listens: in order, and without a wait for who tells."""
+
+    def __init__(self) -> None:
+        self._events: deque[Event] = deque()
+        self._there = asyncio.Event()
+        self._ended = False
+
+    def put(self, told: Event) -> None:
+        """Tell something."""
+        self._events.append(told)
+        self._there.set()
+
+    def end(self, _: asyncio.Task[None]) -> None:
+        """Say that nothing more comes."""
+        self._ended = True
+        self._there.set()
+
+    async def next(self) -> Event | None:
+        """What comes next; None at the end."""
+        while not self._events:
+            if self._ended:
+                return None
+            self._there.clear()
+            await self._there.wait()
+        return self._events.popleft()
+
+
+async def _run(base: Base, caller: Caller, call: ChatCall, line: _Line) -> None:
+    with traced() as trace:
+        async with AsyncExitStack() as stack:
+            turn = await stack.enter_async_context(base.threads.turn(caller, call.thread)) if call.thread else None
+            desk = await _desk(base, caller, call, turn, line, stack, trace)
+            graph = build(ThreadSaver(base.database, caller, turn, CLASSES) if turn else None)
+            line.put(await _turn(graph, desk, turn))
+
+
+async def _desk(
+    base: Base, caller: Caller, call: ChatCall, turn: Turn | None, line: _Line, stack: AsyncExitStack, trace: str
+) -> Desk:
+    settings = await base.settings.of(caller, call.thread, call.settings)
+    model = await base.models.open(caller, settings.model, settings=settings)
+    title = (await base.threads.get(caller, turn.thread)).title if turn else ""
+    named = model.name if model is not None else ""
+    stack.enter_context(talking_in(Talk(call.thread, title, settings.model_dump(), named)))
+    acting = replace(caller, client=f"chat:{call.thread or uuid4()}")
+
+    async def assist(question: str, context: str) -> tuple[str, tuple[str, ...]]:
+        answer = await base.assistant.ask(caller, question[:QUERY_CHARACTERS] or "-", context=context)
+        return answer.response.text, answer.response.notes
+
+    return Desk(
+        caller=caller,
+        call=call,
+        settings=settings,
+        prompts=await base.prompts.all(caller),
+        model=model,
+        assist=assist,
+        offers=Offers(await stack.enter_async_context(base.open_client(acting)), settings),
+        artifacts=Artifacts(base.database, caller, turn),
+        tell=line.put,
+        thread=call.thread,
+        trace=trace,
+    )
+
+
+async def _turn(graph: Graph, desk: Desk, turn: Turn | None) -> Report:
+    """Run the graph, and say how it ended."""
+    config: Any = {"recursion_limit": desk.settings.recursion}
+    if turn is not None:
+        config["configurable"] = {"thread_id": str(turn.thread)}
+    entry = await _entry(graph, config, desk.call) if turn else {"messages": _stateless(desk.call)}
+    try:
+        state = cast("dict[str, Any]", await graph.ainvoke(entry, config, context=desk))
+    except GraphRecursionError:
+        desk.account.finish = "limit"
+        desk.account.note(f"The turn was ended after {desk.settings.recursion} steps.")
+        state = {}
+    report = _report(desk, state)
+    event(
+        logger, "turn ended", finish=report.finish, calls=report.calls, documents=report.documents, usage=report.usage
+    )
+    return report
+
+
+def _report(desk: Desk, state: Mapping[str, Any]) -> Report:
+    waiting = tuple(
+        Approval(one["id"], one["tool"], one["arguments"], one["why"])
+        for told in state.get("__interrupt__", ())
+        for one in told.value
+    )
+    theirs = _client_calls(state.get("messages", ()), desk)
+    if waiting:
+        desk.account.finish = "approval"
+    elif theirs:
+        desk.account.finish = "tool_calls"
+    searches = state.get("searches")
+    passages = searches.passages if searches is not None else ()
+    tokens = sum(one.tokens for one in passages)
+    cited = citations(desk.account.text, passages)
+    return desk.report(len(passages), tokens, cited, approvals=waiting, client_calls=theirs)
+
+
+def _client_calls(messages: Sequence[AnyMessage], desk: Desk) -> tuple[ClientCall, ...]:
+    names = {function.name for function in desk.call.functions}
+    return tuple(
+        ClientCall(call["id"] or "", call["name"], written_arguments(call["args"]))
+        for call in open_calls(messages)
+        if call["name"] in names
+    )
+
+
+async def _entry(graph: Graph, config: Any, call: ChatCall) -> Any:
+    """What a turn of a thread begins with: decisions, answers of the client's tools, or the last message."""
+    before = await graph.aget_state(config)
+    messages: Sequence[AnyMessage] = before.values.get("messages", [])
+    if call.decisions:
+        return Command(resume=_resumed(before, call))
+    if results := _results(call.messages):
+        return {"messages": [*_fitting(results, messages), *_rest(results, messages)]}
+    text = next((one.text for one in reversed(call.messages) if one.role == "user"), "")
+    _check_text(text)
+    closed = closings(messages, WENT_ON) if before.interrupts else closings(messages)
+    return {"messages": [*closed, user_message(text)]}
+
+
+def _resumed(before: StateSnapshot, call: ChatCall) -> dict[str, Any]:
+    """What a person has decided, for each call that waits.
+
+    Raises:
+        Conflict: Nothing waits.
+        InvalidInput: A decision is about nothing that waits, or one is missing.
+    """
+    if call.messages:
+        raise InvalidInput("Decisions come without a message.", hint="Send them alone, then the message.")
+    waiting = {one.id for one in waiting_in(before)}
+    if not waiting:
+        raise Conflict("Nothing waits for approval in this thread.", hint="It was decided before, or went on.")
+    given = {one.id: one for one in call.decisions}
+    if unknown := given.keys() - waiting:
+        raise InvalidInput(
+            f"No call '{min(unknown)[:80]}' waits.", hint=f"Those that do: {', '.join(sorted(waiting))}."
+        )
+    if missing := waiting - given.keys():
+        raise InvalidInput(f"The call '{min(missing)}' is not decided.", hint="Decide about all that wait at once.")
+    return {name: _decision(one) for name, one in given.items()}
+
+
+def _decision(one: Decision) -> dict[str, Any]:
+    arguments = dict(one.arguments) if one.arguments is not None else None
+    return {"approved": one.approved, "arguments": arguments, "reason": one.reason[:2_000]}
+
+
+def waiting_in(state: StateSnapshot) -> tuple[Approval, ...]:
+    """The calls that wait for a person."""
+    return tuple(
+        Approval(one["id"], one["tool"], one["arguments"], one["why"])
+        for told in state.interrupts
+        for one in told.value
+    )
+
+
+def _results(messages: Sequence[Message]) -> list[Message]:
+    """The answers of the client's tools that the conversation ends with."""
+    last = next((n for n in range(len(messages) - 1, -1, -1) if messages[n].role != "tool"), -1)
+    return list(messages[last + 1 :])
+
+
+def _fitting(results: Sequence[Message], messages: Sequence[AnyMessage]) -> Messages:
+    """Those answers, if they answer what is open.
+
+    Raises:
+        InvalidInput: One answers no call that is open.
+    """
+    calls = {call["id"]: call for call in open_calls(messages)}
+    if unknown := [one.answers for one in results if one.answers not in calls]:
+        raise InvalidInput(
+            f"No call '{unknown[0][:80]}' is open in this thread.",
+            hint="Answer with the tool_call_id of the last answer.",
+        )
+    return [answered(calls[one.answers], one.text) for one in results]
+
+
+def _rest(results: Sequence[Message], messages: Sequence[AnyMessage]) -> Messages:
+    given = {one.answers for one in results}
+    text = "The client did not answer this call."
+    return [answered(call, text, failed=True) for call in open_calls(messages) if call["id"] not in given]
+
+
+def _stateless(call: ChatCall) -> Messages:
+    """The messages of a call that has no thread.
+
+    Raises:
+        InvalidInput: There is no message to answer, or a decision about one that is not kept.
+    """
+    if call.decisions:
+        raise InvalidInput("Decisions are about calls of a thread.", hint="Name the thread.")
+    if not any(one.role in ("user", "tool") for one in call.messages):
+        raise InvalidInput("There is no message of the user.", hint="Send at least one with role user.")
+    _check_text("".join(one.text for one in call.messages))
+    names = {asked.id: asked.name for one in call.messages for asked in one.calls}
+    messages: Messages = [_message(one, names) for one in call.messages]
+    return messages
+
+
+def _message(one: Message, names: Mapping[str, str]) -> AnyMessage:
+    made = str(uuid4())
+    match one.role:
+        case "system":
+            return SystemMessage(one.text, id=made)
+        case "user":
+            return HumanMessage(one.text, id=made)
+        case "tool":
+            return ToolMessage(one.text, tool_call_id=one.answers, name=names.get(one.answers, "tool"), id=made)
+        case "assistant":
+            calls = [
+                {"name": asked.name, "args": read_arguments(asked.arguments), "id": asked.id, "type": "tool_call"}
+                for asked in one.calls
+            ]
+            return AIMessage(one.text, tool_calls=calls, id=made)
+
+
+def _check_text(text: str) -> None:
+    if not text.strip():
+        raise InvalidInput("The message is empty.", hint="Say something.")
+    if len(text) > _LONGEST:
+        raise InvalidInput(f"The message has {len(text):,} characters.", hint=f"{_LONGEST:,} at most; send less.")
