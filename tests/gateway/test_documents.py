@@ -103,12 +103,12 @@ async def test_without_a_repository_nothing_tells_of_documents(services: Service
     await services.intents.prepare(services.caller)
     async with Client(build_gateway(services), mode=mode) as client:
         listed = await names(client)
-        prompts = {prompt.name for prompt in await client.list_prompts()}
+        prompts = {prompt.name for prompt in await client.list_prompts()} - set(services.prompts.shipped)
         prompt = await call(client, "process_prompt", prompt="what does the handbook say about parental leave")
         called = await call(client, "retrieve_document", query="leave", repository="handbook")
 
     assert listed == set()
-    assert prompts == {"git", "tools"}
+    assert prompts == {"git", "tools-rules"}
     assert text(prompt) == "PASS_THROUGH"
     assert set(prompt.structured_content) == {"result", "pass_through", "confidence", "trace_id"}
     assert "There is no tool 'retrieve_document'" in text(called)

@@ -105,14 +105,14 @@ async def test_a_pack_that_is_of_no_use_leaves_no_trace(services: Services, stoc
     await services.intents.prepare(services.caller)
     async with Client(build_gateway(services), mode=mode) as client:
         listed = await names(client)
-        prompts = await client.list_prompts()
+        prompts = [prompt.name for prompt in await client.list_prompts()]
         resources = await client.list_resources()
         prompt = await call(client, "process_prompt", prompt="store the product")
         found = await call(client, "find_tools", queries=["look a thing up in the stock"])
         called = await call(client, "look_up", thing="nails")
 
     assert listed == set()
-    assert prompts == []
+    assert prompts == [*services.prompts.shipped]
     assert resources == []
     assert text(prompt) == "PASS_THROUGH"
     assert "notes" not in prompt.structured_content
@@ -132,7 +132,7 @@ async def test_a_pack_that_is_of_use_is_listed_found_and_called(services: Servic
 
     tenant = services.caller.tenant.name
     assert listed == {"look_up"}
-    assert prompts == ["store"]
+    assert prompts == ["store", *services.prompts.shipped]
     assert text(directly) == f"nails for {tenant}"
     assert "look_up(thing: string)" in text(found)
     assert f"Our goods: {tenant}: nails." in text(prompt)

@@ -483,7 +483,7 @@ async def test_the_rules_are_prompts_and_resources(services: Services, folder: P
         with pytest.raises(McpError, match="has no argument 'other'"):
             await client.get_prompt("ship", {"other": "x"})
 
-    assert [prompt.name for prompt in prompts] == ["ship"]
+    assert [prompt.name for prompt in prompts] == ["ship", *services.prompts.shipped]
     assert [argument.required for argument in prompts[0].arguments or ()] == [False]
     assert RULES in bare.messages[0].content.text  # type: ignore[union-attr]
     assert "ship the anvil" in filled.messages[0].content.text  # type: ignore[union-attr]

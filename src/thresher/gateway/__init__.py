@@ -2,7 +2,7 @@
 
 Invariant: tools/list is the same for the same caller and catalogue, whatever was asked before.
 
-Uses: audit, context, core, knowledge, llm, packs, services, sqlguard, upstream.
+Uses: agent, audit, context, core, knowledge, llm, packs, services, sqlguard, upstream.
 """
 
 from thresher.gateway.guard import RULES_META

@@ -36,7 +36,7 @@ from thresher.gateway.callers import current_caller
 from thresher.gateway.errors import explained
 from thresher.gateway.meta import meta_tools
 from thresher.gateway.packs import PackTools
-from thresher.gateway.prompts import listed_prompts, pack_prompts
+from thresher.gateway.prompts import agent_prompts, listed_agent, listed_packs, pack_prompts
 from thresher.gateway.skills import TEMPLATE, Skills
 from thresher.knowledge.intents import Packs
 from thresher.knowledge.tools import Component, Components, Definition
@@ -191,8 +191,9 @@ class Lists:
 
     async def _all_prompts(self, caller: Caller, stand: Stand) -> Sequence[Prompt]:
         offered = await self._components.offered(caller, stand.version)
-        ours = listed_prompts(pack_prompts(stand.packs, offered.prompts))
-        return [*_read(Prompt, offered.prompts.values()), *ours]
+        agent = agent_prompts(self._services.prompts.shipped, offered.prompts)
+        packs = pack_prompts(stand.packs, {*offered.prompts, *agent})
+        return [*_read(Prompt, offered.prompts.values()), *listed_packs(packs), *listed_agent(agent)]
 
 
 def _digests(lists: Mapping[str, Sequence[BaseModel]]) -> dict[str, int]:

@@ -1,6 +1,7 @@
-"""Packs as MCP prompts: one a pack, which gives its rules, and the request that they are wanted for.
+"""Our own prompts over MCP: the agent's, and one a pack, which gives its rules and the request they are wanted for.
 
-Invariant: whoever is given a prompt has been given the rules, and no tool of the pack asks for them again.
+Invariant: whoever is given a pack's prompt has been given its rules, and no tool of the pack asks for them again. A
+prompt of a server keeps its name.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Collection, Mapping
 
 from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
+from thresher.agent import Prompt as AgentPrompt
 from thresher.core import Caller, InvalidInput
 from thresher.gateway.rules import rules_text
 from thresher.knowledge.intents import Pack, Packs
@@ -22,23 +24,63 @@ def pack_prompts(packs: Packs, taken: Collection[str]) -> dict[str, Pack]:
 
     Args:
         packs: What the caller sees.
-        taken: Names of prompts of servers; a pack whose name is among them has `-rules` behind it.
+        taken: Names of other prompts; a pack whose name is among them has `-rules` behind it.
     """
     return {f"{pack.name}-rules" if pack.name in taken else pack.name: pack for pack in packs.active}
 
 
-def listed_prompts(prompts: Mapping[str, Pack]) -> list[Prompt]:
-    """The prompts as clients see them."""
+def agent_prompts(prompts: Mapping[str, AgentPrompt], taken: Collection[str]) -> dict[str, AgentPrompt]:
+    """The agent's prompts under their names.
+
+    Args:
+        prompts: By the agent's own names.
+        taken: Names of prompts of servers; one of ours that is among them has `-prompt` behind it.
+    """
+    return {f"{name}-prompt" if name in taken else name: prompt for name, prompt in prompts.items()}
+
+
+def listed_packs(prompts: Mapping[str, Pack]) -> list[Prompt]:
+    """The prompts of packs as clients see them."""
     return [
         Prompt(name=name, title=f"Rules of {pack.name}", description=pack.description, arguments=[_REQUEST])
         for name, pack in prompts.items()
     ]
 
 
-async def filled_prompt(
+def listed_agent(prompts: Mapping[str, AgentPrompt]) -> list[Prompt]:
+    """The agent's prompts as clients see them: each variable is an argument, written small."""
+    return [
+        Prompt(name=name, title=one.title, description=one.description, arguments=[_argument(v) for v in one.variables])
+        for name, one in prompts.items()
+    ]
+
+
+def _argument(variable: str) -> PromptArgument:
+    return PromptArgument(name=variable.lower(), description=f"Stands for {{{{{variable}}}}}", required=True)
+
+
+async def filled_agent(
+    services: Services, caller: Caller, prompt: AgentPrompt, arguments: Mapping[str, str] | None
+) -> GetPromptResult:
+    """One of the agent's prompts as it is in force, variables filled.
+
+    Args:
+        services: The tenants' own words.
+        caller: Who asks.
+        prompt: Which.
+        arguments: Its variables.
+
+    Raises:
+        InvalidInput: One is missing, or there is another.
+    """
+    text = await services.prompts.fill(caller, prompt.name, **(arguments or {}))
+    return _said(text, prompt.description)
+
+
+async def filled_pack(
     services: Services, caller: Caller, pack: Pack, arguments: Mapping[str, str] | None
 ) -> GetPromptResult:
-    """One prompt, variables filled.
+    """One prompt of a pack, variables filled.
 
     Args:
         services: The packs.
@@ -55,5 +97,9 @@ async def filled_prompt(
         raise InvalidInput(f"The prompt '{pack.name}' has no argument '{min(given)}'.", hint="It takes request.")
     text = await rules_text(services, caller, [pack], request)
     services.intents.mark_given(caller, [pack.name])
+    return _said(text, pack.description)
+
+
+def _said(text: str, description: str) -> GetPromptResult:
     message = PromptMessage(role="user", content=TextContent(type="text", text=text))
-    return GetPromptResult(description=pack.description, messages=[message])
+    return GetPromptResult(description=description, messages=[message])

@@ -1,4 +1,4 @@
-"""Serves `resources/read`, `prompts/get` and `completion/complete`: from packs, or over the session with a server.
+"""Serves `resources/read`, `prompts/get` and `completion/complete`: our own, or over the session with a server.
 
 Invariant: what a client reads under an exposed address or name comes from exactly the server that this address or name
 leads to, and its own addresses in the answer lead back there.
@@ -22,11 +22,12 @@ from mcp_types import (
     ReadResourceResult,
 )
 
+from thresher.agent import Prompt
 from thresher.core import Caller, NotFound
 from thresher.gateway.asking import Asking
 from thresher.gateway.callers import current_caller
 from thresher.gateway.errors import explained
-from thresher.gateway.prompts import filled_prompt, pack_prompts
+from thresher.gateway.prompts import agent_prompts, filled_agent, filled_pack, pack_prompts
 from thresher.gateway.skills import TEMPLATE, Skills
 from thresher.knowledge.intents import Pack
 from thresher.knowledge.tools import SCHEME, Components, Offered
@@ -103,8 +104,13 @@ class Reading:
     async def _prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult | InputRequiredResult:
         caller = current_caller(self._services)
         offered = await self._offered(caller)
-        if (pack := await self._pack(caller, offered, params.name)) is not None:
-            return await filled_prompt(self._services, caller, pack, params.arguments)
+        match await self._own(caller, offered, params.name):
+            case Pack() as pack:
+                return await filled_pack(self._services, caller, pack, params.arguments)
+            case Prompt() as prompt:
+                return await filled_agent(self._services, caller, prompt, params.arguments)
+            case None:
+                pass
         found = offered.prompt(params.name)
         config = self._components.config(caller, offered, found.server)
 
@@ -117,7 +123,7 @@ class Reading:
         caller = current_caller(self._services)
         if isinstance(params.ref, PromptReference):
             offered = await self._offered(caller)
-            if await self._pack(caller, offered, params.ref.name) is not None:
+            if await self._own(caller, offered, params.ref.name) is not None:
                 return CompleteResult(completion=Completion(values=[]))
             found = offered.prompt(params.ref.name)
             config = self._components.config(caller, offered, found.server)
@@ -138,11 +144,14 @@ class Reading:
         """Whether a server's own list names an address; a pack's file of the same one stands behind it."""
         return uri in (await self._offered(caller)).resources
 
-    async def _pack(self, caller: Caller, offered: Offered, name: str) -> Pack | None:
-        """The pack behind the name of a prompt; None where it is a server's, or nobody's."""
+    async def _own(self, caller: Caller, offered: Offered, name: str) -> Pack | Prompt | None:
+        """The pack or the agent's prompt behind a name; None where it is a server's, or nobody's."""
         if name in offered.prompts:
             return None
-        return pack_prompts(await self._services.intents.packs(caller), offered.prompts).get(name)
+        agent = agent_prompts(self._services.prompts.shipped, offered.prompts)
+        if (prompt := agent.get(name)) is not None:
+            return prompt
+        return pack_prompts(await self._services.intents.packs(caller), {*offered.prompts, *agent}).get(name)
 
     async def _offered(self, caller: Caller) -> Offered:
         return await self._components.offered(caller, await self._services.tools.version(caller))

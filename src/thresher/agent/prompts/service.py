@@ -124,7 +124,7 @@ class Prompts:
         )
         return "".join(f"{line}\n" for line in lines)
 
-    async def fill(self, caller: Caller, name: str, **values: str) -> str:
+    async def fill(self, caller: Caller, name: str, /, **values: str) -> str:
         """One prompt as it is in force, its variables filled between borders.
 
         Args:
