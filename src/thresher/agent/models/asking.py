@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from thresher.agent.models.failures import Lost, Refused
 from thresher.agent.models.reading import Reading, whole
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from thresher.agent.models.client import Client
 
 T = TypeVar("T")
+Watch: TypeAlias = Callable[[Mapping[str, Any]], None]
+"""Looks at the body of a request."""
 _logger = logging.getLogger("thresher.agent")
 _FAREWELL: Final = 0.05
 """Seconds that a service has to end its answer after the last event, so that the connection can serve again."""
@@ -82,6 +84,7 @@ class Service:
         name: What logs call it.
         hint: What to check where it fails.
         pause: Waits between tries.
+        watch: Told of each request's body before it is sent; None: nobody is.
     """
 
     def __init__(
@@ -91,12 +94,14 @@ class Service:
         name: str,
         hint: str,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        watch: Watch | None = None,
     ) -> None:
         self._client = client
         self._breaker = breaker
         self._name = name
         self._hint = hint
         self._pause = pause
+        self._watch = watch
         self._dialect = Dialect()
         self._asking = 0
         self._retired = False
@@ -185,6 +190,8 @@ class Service:
 
     async def _pieces(self, payload: dict[str, Any], clock: Clock) -> AsyncGenerator[Chunk]:
         """The pieces of the answer to one request."""
+        if self._watch is not None:
+            self._watch(payload)
         async with AsyncExitStack() as stack:
             answer = await _in_time(clock, stack.enter_async_context(self._client.post(payload)))
             if answer.is_whole:
