@@ -19,7 +19,7 @@ from typing import Any
 
 from starlette.types import ASGIApp
 
-from thresher.agent import Assistant, Prompts, Threads
+from thresher.agent import AgentSettings, Assistant, Conversations, Models, Prompts, Threads
 from thresher.api import Door, Origins, http_api, is_loopback
 from thresher.audit import AuditLog
 from thresher.context import (
@@ -47,7 +47,7 @@ from thresher.llm import open_chat
 from thresher.packs import BUILT_IN
 from thresher.search import SearchIndex
 from thresher.services import Services
-from thresher.store import Keys, SecretBox, open_store
+from thresher.store import Database, Keys, SecretBox, open_store
 from thresher.upstream import Changed, ServerConfig, ServerFile, Upstreams, parse_servers, settle_sign_ins
 
 logger = logging.getLogger("thresher.app")
@@ -69,7 +69,8 @@ class App:
         workers: The processes that do long work.
         components: The tools, prompts, resources and servers of the owner's folder.
         assistant: Answers questions without a model, as a client of the gateway.
-        threads: Conversations, and what is kept of them.
+        threads: What is kept of conversations.
+        conversations: Conversations with a model, as a client of the gateway.
         indexing: Ends when every server that was known at the start has been listed, or has failed.
     """
 
@@ -80,6 +81,7 @@ class App:
     components: DropIns
     assistant: Assistant
     threads: Threads
+    conversations: Conversations
     indexing: asyncio.Task[None]
 
 
@@ -114,10 +116,13 @@ async def open_app(
         work.begin(services.keys.patrol())
         workers = Supervisor(services.database, settings, TASKS)
         work.begin(workers.run())
-        assistant = Assistant(partial(open_inside, gateway), services.intents, services.database, services.encoder)
+        open_client = partial(open_inside, gateway)
+        assistant = Assistant(open_client, services.intents, services.database, services.encoder)
         stack.push_async_callback(assistant.close)
         threads = Threads(services.database)
         stack.push_async_callback(threads.close)
+        told = services.prompts, services.models, services.chat_settings
+        conversations = Conversations(open_client, services.database, threads, *told, assistant)
         work.begin(_sweep(services, assistant, threads, indexing))
 
         async def serve_stream(
@@ -126,8 +131,8 @@ async def open_app(
             work.welcome(caller or services.caller)
             await serve_stream_session(gateway, reader, writer, caller)
 
-        door = _door(services, http, http_api(services, assistant, threads), work.welcome)
-        yield App(services, door, serve_stream, workers, components, assistant, threads, indexing)
+        door = _door(services, http, http_api(services, assistant, threads, conversations), work.welcome)
+        yield App(services, door, serve_stream, workers, components, assistant, threads, conversations, indexing)
 
 
 async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
@@ -174,6 +179,7 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
     solutions = SolutionService(database, Storage(settings.data_dir), settings, databases.provide)
     context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis)))
     _name_things(context.variables, databases, apis, solutions)
+    models = _open_models(database, secrets, settings, stack)
     return Services(
         settings=settings,
         database=database,
@@ -193,7 +199,15 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
         apis=apis,
         solutions=solutions,
         prompts=Prompts(database),
+        models=models,
+        chat_settings=AgentSettings(database, models.names),
     )
+
+
+def _open_models(database: Database, secrets: SecretBox, settings: Settings, stack: AsyncExitStack) -> Models:
+    models = Models(database, secrets, settings)
+    stack.push_async_callback(models.close)
+    return models
 
 
 def _name_things(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thresher.agent import Prompts
+from thresher.agent import AgentSettings, Models, Prompts
 from thresher.audit import AuditLog
 from thresher.context import ContextService
 from thresher.core import Caller, Settings
@@ -49,6 +49,8 @@ class Services:
         apis: The APIs kind.
         solutions: The solutions kind.
         prompts: What the agent's model is told, in a tenant's own words where it has some.
+        models: Chat models that people have registered.
+        chat_settings: What holds in conversations with them.
     """
 
     settings: Settings
@@ -69,3 +71,5 @@ class Services:
     apis: ApiService
     solutions: SolutionService
     prompts: Prompts
+    models: Models
+    chat_settings: AgentSettings

@@ -12,7 +12,7 @@ from typing import Any
 
 from cryptography.fernet import Fernet
 
-from thresher.agent import Prompts
+from thresher.agent import AgentSettings, Models, Prompts
 from thresher.audit import AuditLog
 from thresher.context import (
     ContextService,
@@ -65,6 +65,7 @@ async def opened(
     name_providers(context.variables, apis)
     solutions = SolutionService(database, Storage(settings.data_dir), settings, databases.provide)
     name_solution(context.variables, solutions)
+    models = Models(database, secrets, settings)
     try:
         yield Services(
             settings=settings,
@@ -85,8 +86,11 @@ async def opened(
             apis=apis,
             solutions=solutions,
             prompts=Prompts(database),
+            models=models,
+            chat_settings=AgentSettings(database, models.names),
         )
     finally:
+        await models.close()
         await apis.close()
         await databases.close()
         await audit.settle()

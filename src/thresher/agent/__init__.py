@@ -7,6 +7,7 @@ Uses: core, embedding, knowledge, llm, search, store.
 
 from thresher.agent.assistant import Assistant
 from thresher.agent.calls import ChatCall, Entry
+from thresher.agent.conversations import Conversations
 from thresher.agent.events import (
     Approval,
     Called,
@@ -20,21 +21,26 @@ from thresher.agent.events import (
     Step,
 )
 from thresher.agent.intents import training_lines
+from thresher.agent.models import Checked, Chunk, Model, Models, OpenModel
 from thresher.agent.prompts import Prompt, Prompts
 from thresher.agent.records import Answer, Intent, IntentType, Reply
 from thresher.agent.sessions import Sessions
-from thresher.agent.settings import ChatSettings
+from thresher.agent.settings import AgentSettings, ChatSettings, SettingsView
 from thresher.agent.threads import Point, Points, Thread, ThreadPage, Threads
 
 __all__ = [
+    "AgentSettings",
     "Answer",
     "Approval",
     "Assistant",
     "Called",
     "ChatCall",
     "ChatSettings",
+    "Checked",
+    "Chunk",
     "Citation",
     "ClientCall",
+    "Conversations",
     "Decision",
     "Delta",
     "Entry",
@@ -42,6 +48,9 @@ __all__ = [
     "Finish",
     "Intent",
     "IntentType",
+    "Model",
+    "Models",
+    "OpenModel",
     "Point",
     "Points",
     "Prompt",
@@ -49,6 +58,7 @@ __all__ = [
     "Reply",
     "Report",
     "Sessions",
+    "SettingsView",
     "Step",
     "Thread",
     "ThreadPage",

@@ -16,7 +16,7 @@ import httpx
 
 from thresher.agent.models import queries
 from thresher.agent.models.access import checked_key, checked_model, checked_url, may_register
-from thresher.agent.models.asking import Service
+from thresher.agent.models.asking import Service, Watch
 from thresher.agent.models.opened import OpenModel
 from thresher.agent.models.queries import Row
 from thresher.agent.models.records import DEFAULT, Checked, Model
@@ -59,12 +59,16 @@ class Models:
         database: Where they are.
         secrets: Seals keys.
         settings: Names the default model, and the hosts that callers with a key may name.
+        watch: Told of each request's body before it is sent, as an evaluation wants it; None: nobody is.
     """
 
-    def __init__(self, database: Database, secrets: SecretBox, settings: Settings) -> None:
+    def __init__(
+        self, database: Database, secrets: SecretBox, settings: Settings, *, watch: Watch | None = None
+    ) -> None:
         self._database = database
         self._secrets = secrets
         self._settings = settings
+        self._watch = watch
         self._services: dict[_Place, tuple[_What, Service]] = {}
         self._opening = asyncio.Lock()
 
@@ -104,6 +108,10 @@ class Models:
         default = self._default(chosen=chosen == DEFAULT)
         found = [_shown(row, chosen=row.name == chosen) for row in rows.values()]
         return (*([default] if default else []), *found)
+
+    async def names(self, caller: Caller) -> tuple[str, ...]:
+        """The names of those, disabled ones among them."""
+        return tuple(model.name for model in await self.list(caller))
 
     async def enable(self, caller: Caller, name: str) -> Model:
         """Let conversations use a model again.
@@ -241,7 +249,7 @@ class Models:
                 await kept[1].retire()
             module = await asyncio.to_thread(import_module, "thresher.agent.models.client")
             client: Client = await asyncio.to_thread(module.Client, what[0], what[1], key, hint)
-            service = Service(client, Breaker(_PAUSES), place[2], hint)
+            service = Service(client, Breaker(_PAUSES), place[2], hint, watch=self._watch)
             self._services[place] = (what, service)
             if len(self._services) > _MOST_KEPT:
                 await self._services.pop(next(iter(self._services)))[1].retire()

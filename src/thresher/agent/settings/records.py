@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 Approval: TypeAlias = Literal["writes", "destructive", "all", "none"]
+Source: TypeAlias = Literal["default", "owner", "thread"]
+"""Whose choice a value is: nobody's, that of the threads' owner for all of them, that of one thread."""
 
 
 class ChatSettings(BaseModel):
@@ -42,3 +46,16 @@ class ChatSettings(BaseModel):
     model_seconds: float = Field(120.0, gt=0, le=3600, description="For one answer of the model.")
     first_seconds: float = Field(60.0, gt=0, le=3600, description="Until the model's answer begins.")
     tool_seconds: float = Field(120.0, gt=0, le=3600, description="For one call of a tool.")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsView:
+    """What holds, and why.
+
+    Attributes:
+        settings: What holds.
+        sources: Where each value comes from, by field.
+    """
+
+    settings: ChatSettings
+    sources: Mapping[str, Source]

@@ -1,0 +1,97 @@
+"""The service of settings: what holds in a conversation, where it comes from, and what somebody chooses.
+
+Invariant: settings are their owner's alone, as threads are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+from thresher.agent.settings import queries
+from thresher.agent.settings.checking import checked, sound
+from thresher.agent.settings.records import ChatSettings, SettingsView, Source
+from thresher.agent.threads.records import thread_id, unknown
+from thresher.core import Caller, InvalidInput, did_you_mean, nearest
+from thresher.store import Database
+
+ModelNames: TypeAlias = Callable[[Caller], Awaitable[Collection[str]]]
+_NOTHING_CHOSEN: Final = ChatSettings.model_validate({})
+
+
+class AgentSettings:
+    """The settings of all callers.
+
+    Args:
+        database: Where they are.
+        models: Tells the names of the models that a caller sees.
+    """
+
+    def __init__(self, database: Database, models: ModelNames) -> None:
+        self._database = database
+        self._models = models
+
+    async def of(
+        self, caller: Caller, thread: UUID | None = None, extra: Mapping[str, Any] | None = None
+    ) -> ChatSettings:
+        """What holds in a conversation, in one statement.
+
+        Args:
+            caller: Whose it is.
+            thread: Which; None: none that is kept. One that is not there yet has no settings.
+            extra: What differs for this turn alone; a null is as if it were not there.
+
+        Raises:
+            InvalidInput: In `extra`, a field is unknown or a value is not allowed there.
+        """
+        now = {name: value for name, value in checked(extra or {}).items() if value is not None}
+        owner, own, _ = await queries.layers(self._database, caller, thread)
+        return _NOTHING_CHOSEN.model_copy(update=sound(owner) | sound(own) | now)
+
+    async def get(self, caller: Caller, thread: UUID | str | None = None) -> SettingsView:
+        """What holds for all of the caller's threads, or in one, and where each value comes from.
+
+        Raises:
+            InvalidInput: The thread's id is none.
+            NotFound: The caller has no such thread.
+        """
+        return await self._view(caller, None if thread is None else thread_id(thread))
+
+    async def put(self, caller: Caller, changes: Mapping[str, Any], thread: UUID | str | None = None) -> SettingsView:
+        """Choose for all of the caller's threads, or for one.
+
+        Args:
+            caller: Who chooses.
+            changes: Value by field; null: as it is without a choice. Fields that are not named stay.
+            thread: For this one alone.
+
+        Raises:
+            InvalidInput: A field is unknown, a value is not allowed there, or no model has this name.
+            NotFound: The caller has no such thread.
+        """
+        wanted = checked(changes)
+        await self._check_model(caller, wanted.get("model"))
+        asked = None if thread is None else thread_id(thread)
+        given = {name: value for name, value in wanted.items() if value is not None}
+        await queries.change(self._database, caller, given, [name for name in wanted if name not in given], asked)
+        return await self._view(caller, asked)
+
+    async def _check_model(self, caller: Caller, name: str | None) -> None:
+        if not name:
+            return
+        if name not in (known := await self._models(caller)):
+            near = did_you_mean(nearest(name, known))
+            hint = near or (f"There are: {', '.join(known)}." if known else "Register one: thresher models add NAME.")
+            raise InvalidInput(f"'{name}' is no value of the setting model: there is none of this name.", hint=hint)
+
+    async def _view(self, caller: Caller, thread: UUID | None) -> SettingsView:
+        rows = await queries.layers(self._database, caller, thread)
+        if thread is not None and not rows[2]:
+            raise unknown(thread)
+        owner, own = map(sound, rows[:2])
+        sources: dict[str, Source] = {
+            name: "thread" if name in own else "owner" if name in owner else "default"
+            for name in ChatSettings.model_fields
+        }
+        return SettingsView(_NOTHING_CHOSEN.model_copy(update=owner | own), sources)
