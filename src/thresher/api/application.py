@@ -10,11 +10,12 @@ from typing import Any, cast
 from fastapi import FastAPI
 
 from thresher import __version__
-from thresher.agent import Assistant, Threads
+from thresher.agent import Assistant, Conversations, Threads
 from thresher.api.apis import operations_router, providers_router
 from thresher.api.assistant import assistant_router
 from thresher.api.audit import audit_router
 from thresher.api.bodies import Bounded
+from thresher.api.chat import chat_router, models_router
 from thresher.api.context import context_router
 from thresher.api.databases import connections_router, schemas_router, statements_router
 from thresher.api.documents import documents_router, repositories_router
@@ -51,13 +52,14 @@ def _name_problems(responses: dict[str, Any]) -> None:
             content[MEDIA_TYPE] = content.pop("application/json")
 
 
-def http_api(services: Services, assistant: Assistant, threads: Threads) -> FastAPI:
+def http_api(services: Services, assistant: Assistant, threads: Threads, conversations: Conversations) -> FastAPI:
     """The application for every path but `/mcp`.
 
     Args:
         services: What it works with.
         assistant: Answers questions without a model.
-        threads: Conversations.
+        threads: What is kept of conversations.
+        conversations: Conversations with a model.
     """
     application = _API(
         title="Thresher",
@@ -88,5 +90,7 @@ def http_api(services: Services, assistant: Assistant, threads: Threads) -> Fast
     application.include_router(assistant_router(assistant))
     application.include_router(prompts_router(services.prompts))
     application.include_router(threads_router(threads))
+    application.include_router(chat_router(conversations, services.models))
+    application.include_router(models_router(services.models))
     application.include_router(health_router(Watch(services.database, services.encoder)))
     return application

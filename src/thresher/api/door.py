@@ -28,6 +28,9 @@ CALLER = "thresher.caller"
 KEY = "thresher.key"
 """Where the scope names the key that it came with, by a fingerprint; absent without one. MCP sessions belong to it."""
 
+NO_KEY = "none"
+"""What a client sends in place of a key that cannot send nothing, as those of OpenAI's: it is as good as nothing."""
+
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 _WAY_IN = "Send a key as `Authorization: Bearer thr_...`; make one with: thresher keys add NAME."
 
@@ -131,7 +134,7 @@ def _readable(application: ASGIApp, origins: Collection[str]) -> ASGIApp:
 
 
 def _key(given: Given) -> str:
-    """The bearer token of a request; empty without one.
+    """The bearer token of a request; empty without one, or with the word that stands for none.
 
     Raises:
         AccessDenied: Another kind of authorization, or more than one.
@@ -142,7 +145,7 @@ def _key(given: Given) -> str:
     scheme, _, token = shown[0].strip().partition(" ")
     if len(shown) > 1 or scheme.lower() != "bearer" or not token.strip():
         raise AccessDenied("The header Authorization holds no key.", hint=_WAY_IN)
-    return token.strip()
+    return "" if token.strip() == NO_KEY else token.strip()
 
 
 def _address(scope: Scope) -> str:

@@ -2,3 +2,7 @@
 
 Invariant: whatever a client of that wire format sends is understood as it means it, or refused with the field's name.
 """
+
+from thresher.api.chat.routes import chat_router, models_router
+
+__all__ = ["chat_router", "models_router"]
