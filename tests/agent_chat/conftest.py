@@ -20,9 +20,6 @@ from thresher.agent import Assistant
 from thresher.agent.calls import ChatCall
 from thresher.agent.conversations import Conversations
 from thresher.agent.events import Decision, Delta, Event, Report
-from thresher.agent.models import Models
-from thresher.agent.prompts import Prompts
-from thresher.agent.settings import AgentSettings
 from thresher.agent.threads import Threads
 from thresher.core import Caller, Settings, Tenant
 from thresher.embedding import Encoder
@@ -142,9 +139,6 @@ class Talk:
     conversations: Conversations
     services: Services
     threads: Threads
-    settings: AgentSettings
-    prompts: Prompts
-    models: Models
     server: ChatServer
     model: Scripted
     caller: Caller
@@ -208,12 +202,10 @@ async def talk(services: Services, llm: ChatServer, model: Scripted) -> AsyncIte
     async with gateway._lifespan_manager():
         opener = partial(open_inside, gateway)
         assistant = Assistant(opener, services.intents, database, services.encoder)
-        threads, prompts = Threads(database), Prompts(database)
-        models = Models(database, services.secrets, services.settings)
-        settings = AgentSettings(database, threads)
-        conversations = Conversations(opener, database, threads, prompts, models, settings, assistant)
-        yield Talk(conversations, services, threads, settings, prompts, models, llm, model, services.caller)
-        await models.close()
+        threads = Threads(database)
+        told = services.prompts, services.models, services.chat_settings
+        conversations = Conversations(opener, database, threads, *told, assistant)
+        yield Talk(conversations, services, threads, llm, model, services.caller)
         await threads.close()
         await assistant.close()
 

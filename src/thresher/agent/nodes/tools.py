@@ -32,6 +32,8 @@ logger = logging.getLogger("thresher.agent")
 PREVIEW: Final = 4
 """The part of a long result that stays in the conversation: one of so many of the limit."""
 _SCHEMA: Final = "query_database_schema"
+_UNASKED: Final = "It waits for approval by now, and nobody was asked about it."
+_NO_THREAD: Final = "It needs a person's approval, and a call without a thread cannot wait for one."
 _TABLES: Final = 8
 """Tables that are read in full, of those that a model has chosen."""
 
@@ -53,13 +55,19 @@ async def tools(state: State, runtime: Runtime[Desk]) -> Update:
 
 
 def _decided(desk: Desk, calls: Sequence[ToolCall]) -> Mapping[str, Mapping[str, Any]]:
-    """What a person says to those calls that wait for one, by the calls' ids; the step ends here until he has."""
+    """What a person says to those calls that wait for one, by the calls' ids; the step ends here until he has.
+
+    What he was asked about holds for him, whatever the settings say by now; what they say besides was never asked.
+    """
     waiting = [told for call in calls if (told := _question(desk, call)) is not None]
+    if desk.call.decisions:
+        given = cast("Mapping[str, Mapping[str, Any]]", interrupt(waiting))
+        unasked = {one["id"]: {"approved": False, "reason": _UNASKED} for one in waiting}
+        return {**unasked, **given}
     if not waiting:
         return {}
     if desk.thread is None:
-        reason = "It needs a person's approval, and a call without a thread cannot wait for one."
-        return {one["id"]: {"approved": False, "reason": reason} for one in waiting}
+        return {one["id"]: {"approved": False, "reason": _NO_THREAD} for one in waiting}
     return cast("Mapping[str, Mapping[str, Any]]", interrupt(waiting))
 
 

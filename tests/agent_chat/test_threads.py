@@ -1,0 +1,171 @@
+"""Threads of conversations: what is stored, what a broken turn leaves, forks, retention of a growing history."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from tests.agent_chat.conftest import Talk, answered, called, last, new_thread, search, texts
+from tests.fakes.chat_answers import Said
+from thresher.agent import ChatCall
+from thresher.core import Conflict, InvalidInput, NotFound
+from thresher.llm import Message
+
+
+async def rows(talk: Talk, statement: bytes) -> list[tuple[object, ...]]:
+    """What a statement says in the tenant."""
+    return await talk.services.database.once(talk.caller.tenant, lambda driver: driver.execute(statement))
+
+
+async def test_no_text_of_a_document_is_in_what_is_kept_of_the_state(library: Talk) -> None:
+    """Passages stand in the artifact that people read, and nowhere else."""
+    thread = new_thread()
+    library.model.answers = [search("parental leave"), "Sixteen [1].", search("kiln heat"), "Hot [1]."]
+
+    await library.say("How long is leave?", thread)
+    await library.say("How hot is a kiln?", thread)
+
+    blobs = await rows(library, b"select data from checkpoint_blob union all select data from checkpoint_write")
+    assert blobs and not any(b"asked eight weeks" in row[0] or b"weeks before it begins" in row[0] for row in blobs)
+    kept = await rows(library, b"select content from artifact where kind = 'documents'")
+    assert any("weeks before it begins" in str(row[0]) for row in kept)
+
+
+async def test_what_is_stored_of_a_turn_does_not_grow_with_the_turns_before(library: Talk) -> None:
+    """The twelfth turn writes about as many bytes as the second."""
+    thread = new_thread()
+    library.model.answers = [f"Answer number {n}, of a few words that say little." for n in range(13)]
+    sizes = list[int]()
+
+    for n in range(12):
+        await library.say(f"Question number {n}, which asks for little.", thread)
+        total = await rows(
+            library,
+            b"select (select coalesce(sum(length(data)), 0) from checkpoint_blob)"
+            b" + (select coalesce(sum(length(data)), 0) from checkpoint_write)",
+        )
+        sizes.append(int(str(total[0][0])))
+
+    assert sizes[11] - sizes[10] < 2 * (sizes[2] - sizes[1])
+
+
+async def test_a_turn_that_was_cancelled_leaves_a_thread_that_goes_on(shop: Talk) -> None:
+    """Whoever stops listening ends it; the next message is answered, and no call is left open."""
+    thread = new_thread()
+    call = Said(calls=(("sql_query", {"connection": "shop", "sql": "SELECT 1 AS one"}),))
+    shop.model.answers = [call, "Fine."]
+    events = shop.conversations.talk(shop.caller, ChatCall((Message("user", "How many?"),), thread))
+
+    first = await anext(events)
+    await events.aclose()
+    told = await shop.say("And now?", thread)
+
+    assert first is not None and told.text == "Fine."
+    assert called(shop.prompts_sent[-1]) == answered(shop.prompts_sent[-1])
+    assert "How many?" in texts(shop.prompts_sent[-1])
+
+
+async def test_a_second_message_while_one_is_answered_is_refused(talk: Talk) -> None:
+    """A thread has one turn at a time."""
+    thread = new_thread()
+    talk.server.mode = "slow"
+    first = asyncio.create_task(talk.say("Slowly", thread))
+    await asyncio.to_thread(talk.server.reached.wait, 20)
+
+    with pytest.raises(Conflict, match="is being answered"):
+        await talk.say("Me too", thread)
+
+    talk.server.release.set()
+    await first
+
+
+async def test_a_thread_is_its_owners(talk: Talk) -> None:
+    """Another user learns nothing of it, by no verb."""
+    thread = new_thread()
+    await talk.say("Mine", thread)
+    other = replace(talk.caller, user="other")
+
+    with pytest.raises(NotFound):
+        await talk.conversations.history(other, thread)
+    with pytest.raises(NotFound):
+        await talk.conversations.pending(other, thread)
+    with pytest.raises(NotFound):
+        _ = [one async for one in talk.conversations.talk(other, ChatCall((Message("user", "hi"),), thread))]
+
+
+async def test_a_fork_has_the_passages_of_the_thread(library: Talk) -> None:
+    """They are read in it even when the former thread is gone."""
+    thread = new_thread()
+    library.model.answers = [search("parental leave"), "Sixteen [1]."]
+    await library.say("How long is leave?", thread)
+
+    fork = await library.threads.fork(library.caller, thread)
+    await library.conversations.clear(library.caller, thread)
+    entries = await library.conversations.history(library.caller, fork.id)
+
+    assert "sixteen weeks" in entries[2].passages[0]["text"]
+
+
+async def test_a_long_history_is_cut_at_a_turn_and_stays_cut_there(talk: Talk) -> None:
+    """Half is let go at once, so that the beginning stays the same for several turns."""
+    thread, long = new_thread(), "word " * 120
+    talk.model.answers = [f"{long} {n}" for n in range(12)]
+
+    for n in range(12):
+        await talk.say(f"{n}: {long}", thread, settings={"history_tokens": 1_500})
+
+    prompts = [body["messages"] for body in talk.prompts_sent]
+    begins = [messages[1]["content"][:4] for messages in prompts]
+    assert max(len(messages) for messages in prompts) < 2 + 14
+    assert all(messages[1]["role"] == "user" for messages in prompts)
+    assert len(set(begins)) < 6
+    assert last(talk.prompts_sent[-1]).startswith("11:")
+
+
+async def test_an_empty_message_is_refused_and_nothing_is_kept(talk: Talk) -> None:
+    """The error says what to do."""
+    with pytest.raises(InvalidInput, match="empty"):
+        await talk.say(" \n ", new_thread(), messages=(Message("user", "  "),))
+    with pytest.raises(InvalidInput, match="no message"):
+        await talk.say(messages=(Message("system", "You are a cat."),))
+
+
+async def test_a_call_without_a_thread_keeps_nothing(library: Talk) -> None:
+    """Its messages are all of the conversation, the client's own instructions too."""
+    library.model.answers = [search("parental leave"), "Sixteen [1]."]
+    messages = (Message("system", "Speak like a cat."), Message("user", "Hi"), Message("assistant", "Meow"))
+
+    told = await library.say(messages=(*messages, Message("user", "How long is leave?")))
+
+    assert told.report.thread is None and told.report.citations[0].path == "leave.md"
+    assert "Speak like a cat." in library.prompts_sent[0]["messages"][0]["content"]
+    assert await rows(library, b"select count(*) from thread") == [(0,)]
+    assert await rows(library, b"select count(*) from artifact") == [(0,)]
+
+
+async def test_a_model_that_fails_is_told_in_friendly_words_with_a_reference(talk: Talk) -> None:
+    """The turn ends, the reference is in the log, and the thread goes on."""
+    thread = new_thread()
+    talk.server.mode = "400"
+
+    told = await talk.say("Hello", thread)
+    talk.server.mode = "good"
+    talk.model.answers = ["Here again."]
+    after = await talk.say("Hello?", thread)
+
+    assert told.report.finish == "error" and told.report.trace_id in told.text
+    assert after.text == "Here again." and after.report.finish == "stop"
+
+
+async def test_a_search_goes_on_without_rephrasing_and_grading_where_the_model_fails_at_them(library: Talk) -> None:
+    """The question stays as it was, the passages are all kept, and the report says both."""
+    thread = new_thread()
+    library.model.answers = ["Hello.", search("parental leave"), "Sixteen [1]."]
+    await library.say("Hello", thread)
+    library.server.script.extend(["good", "400", "400"])
+    told = await library.say("How long is leave?", thread)
+
+    assert told.report.documents >= 1 and told.report.rephrased == ""
+    assert any("rephrase" in note for note in told.report.notes) and any("grade" in note for note in told.report.notes)
