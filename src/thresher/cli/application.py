@@ -30,6 +30,7 @@ from thresher.cli import (
     keys,
     logs,
     packs,
+    prompts,
     running,
     servers,
     solutions,
@@ -79,6 +80,7 @@ application.add_typer(documents.commands, name="docs")
 application.add_typer(databases.commands, name="db")
 application.add_typer(apis.commands, name="apis")
 application.add_typer(solutions.commands, name="solutions")
+application.add_typer(prompts.commands, name="prompts")
 application.add_typer(evaluating.commands, name="eval")
 health.register(application)
 logs.register(application, tools.commands)

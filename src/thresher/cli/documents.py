@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,8 +18,9 @@ from thresher.cli.document_views import (
     repository_list,
     retrieved,
 )
+from thresher.cli.files import text_of
 from thresher.cli.output import AsJson, progress_bar, show
-from thresher.daemon import DaemonFailure, ask
+from thresher.daemon import ask
 
 commands = typer.Typer(help="Ask and manage repositories of documents.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -93,7 +93,7 @@ def guide(
     if rebuild and file is not None:
         raise typer.BadParameter("Give --set or --rebuild, not both.")
     if rebuild or file is not None:
-        answer = ask("set_guide", {"name": name, "text": None if file is None else _text(file)})
+        answer = ask("set_guide", {"name": name, "text": None if file is None else text_of(file)})
     else:
         answer = ask("show_repository", {"name": name})
     show({key: answer[key] for key in ("name", "guide", "guide_by")}, as_json, guide_text)
@@ -176,15 +176,6 @@ def _placed(source: str) -> str:
     path = Path(source).expanduser()
     address = "://" in source or (":" in source and not path.exists())
     return source if address else str(path.absolute())
-
-
-def _text(file: Path) -> str:
-    try:
-        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DaemonFailure(
-            f"{file} cannot be read: {error}.", hint="Correct the path.", code="invalid_input", exit_code=2
-        ) from None
 
 
 def _given(arguments: dict[str, Any]) -> dict[str, Any]:

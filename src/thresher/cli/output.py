@@ -41,7 +41,15 @@ def show(value: Any, as_json: bool, render: Callable[[Any], RenderableType]) -> 
         as_json: Whether a program reads it.
         render: Turns the value into something for people.
     """
-    text = json.dumps(value, ensure_ascii=False, indent=2) + "\n" if as_json else _rendered(render(value))
+    write(json.dumps(value, ensure_ascii=False, indent=2) + "\n" if as_json else _rendered(render(value)))
+
+
+def write(text: str) -> None:
+    """Print a text as it is.
+
+    Raises:
+        ReaderGone: Nobody reads it any more.
+    """
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

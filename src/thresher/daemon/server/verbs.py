@@ -34,6 +34,7 @@ from thresher.daemon.server.jobs import job_verbs
 from thresher.daemon.server.measuring import measuring_verbs
 from thresher.daemon.server.packing import pack_verbs
 from thresher.daemon.server.presence import Presence
+from thresher.daemon.server.prompts import prompt_verbs
 from thresher.daemon.server.signing import signing_verbs
 from thresher.daemon.server.solutions import solution_verbs
 from thresher.evaluation import evaluate, read_pool, read_questions
@@ -85,7 +86,7 @@ def build_verbs(
     mine |= {**measuring_verbs(app, asking), **job_verbs(app, asking), **document_verbs(app, asking)}
     mine |= auditing_verbs(app, verbs.of_tenant, is_owner=is_owner)
     mine |= {**database_verbs(app, asking), **api_verbs(app, asking), **solution_verbs(app, asking)}
-    mine |= component_verbs(app, is_owner=is_owner)
+    mine |= {**component_verbs(app, is_owner=is_owner), **prompt_verbs(app, asking)}
     mine |= {**intent_verbs(app, asking, verbs.of_tenant), **pack_verbs(app, asking, is_owner=is_owner)}
     return mine
 
