@@ -7,7 +7,7 @@ it is served for the caller, and in the conversation, that it was opened for, wh
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Unpack
 
 import anyio
@@ -31,9 +31,10 @@ async def open_inside(
         caller: For whom it asks.
         mode: The revision of the protocol that it speaks; `legacy`: the newest with sessions.
     """
-    with acting_for(caller):
-        async with Client(_Memory(server), mode=mode) as client:
-            yield client
+    async with AsyncExitStack() as stack:
+        with acting_for(caller):  # while it is opened; what uses it may go on in other tasks
+            client = await stack.enter_async_context(Client(_Memory(server), mode=mode))
+        yield client
 
 
 class _Memory(ClientTransport):
