@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from thresher.agent.models.failures import Lost, Refused
@@ -40,6 +40,7 @@ class Question:
     choice: str
     temperature: float | None
     max_tokens: int | None
+    more: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 class Clock:
@@ -51,17 +52,34 @@ class Clock:
     """
 
     def __init__(self, seconds: float, first_seconds: float) -> None:
-        now = asyncio.get_running_loop().time()
+        self._loop = asyncio.get_running_loop()
+        now = self._loop.time()
         self._seconds, self._first_seconds = seconds, min(seconds, first_seconds)
         self._end, self.due = now + seconds, now + self._first_seconds
+        self._timer: asyncio.TimerHandle | None = None
+        self._abort: Callable[[], None] = lambda: None
+        self.expired = False
 
     def begun(self) -> None:
         """From now on the whole answer counts."""
-        self.due = self._end
+        if self.due < self._end:
+            self.due = self._end
+            if self._timer is not None:
+                self._set()
 
     def left(self) -> float:
         """Seconds until it is due."""
-        return self.due - asyncio.get_running_loop().time()
+        return self.due - self._loop.time()
+
+    @contextmanager
+    def watching(self, abort: Callable[[], None]) -> Generator[None]:
+        """End what goes on in the block when time is out: a timer for a whole stream costs less than one a read."""
+        self._abort = abort
+        self._set()
+        try:
+            yield
+        finally:
+            self._stop()
 
     def out(self) -> ModelTimeout:
         """What to say when time is out."""
@@ -73,6 +91,18 @@ class Clock:
         return ModelTimeout(
             f"The chat model did not answer within {self._seconds:g} s.", hint="Raise the setting model_seconds."
         )
+
+    def _set(self) -> None:
+        self._stop()
+        self._timer = self._loop.call_at(self.due, self._expire)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _expire(self) -> None:
+        self.expired = True
+        self._abort()
 
 
 class Service:
@@ -184,22 +214,32 @@ class Service:
             return first, pieces
 
     def _payload(self, question: Question, dialect: Dialect) -> dict[str, Any]:
-        return self._client.payload(
-            question.messages, question.functions, question.choice, question.temperature, question.max_tokens, dialect
-        )
+        asked = question.messages, question.functions, question.choice, question.temperature, question.max_tokens
+        return self._client.payload(*asked, dialect, question.more)
 
     async def _pieces(self, payload: dict[str, Any], clock: Clock) -> AsyncGenerator[Chunk]:
         """The pieces of the answer to one request."""
         if self._watch is not None:
             self._watch(payload)
+        try:
+            async with aclosing(self._read(payload, clock)) as pieces:
+                async for chunk in pieces:
+                    yield chunk
+        except Lost:
+            if clock.expired:
+                raise clock.out() from None
+            raise
+
+    async def _read(self, payload: dict[str, Any], clock: Clock) -> AsyncGenerator[Chunk]:
         async with AsyncExitStack() as stack:
             answer = await _in_time(clock, stack.enter_async_context(self._client.post(payload)))
             if answer.is_whole:
                 for chunk in whole(await _in_time(clock, answer.read()), self._hint):
                     yield chunk
                 return
+            stack.enter_context(clock.watching(answer.abort))
             reading = Reading(self._hint)
-            while not reading.done and (data := await _in_time(clock, answer.part())):
+            while not reading.done and (data := await answer.part()):
                 text = reading.feed(data)
                 if reading.begun:
                     clock.begun()

@@ -13,8 +13,9 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any, cast
+from typing import Any, Final, cast
 
+import httpcore2
 import httpx2
 import openai
 from langchain_core.messages import MessageLikeRepresentation
@@ -26,6 +27,10 @@ from thresher.core import ModelError
 from thresher.llm import Dialect, Function, retry_after, tool_of
 
 logging.getLogger("openai").setLevel(logging.WARNING)  # below it logs what is asked, OPENAI_LOG or not
+
+
+_BROKEN: Final = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, httpcore2.ProxyError)
+_UNUSABLE: Final = (httpcore2.UnsupportedProtocol, httpcore2.LocalProtocolError, httpx2.InvalidURL)
 
 
 class Client:
@@ -41,7 +46,7 @@ class Client:
     def __init__(self, url: str, model: str, key: str | None, hint: str) -> None:
         self._hint = hint
         address = httpx2.URL(url)
-        self._web = httpx2.AsyncClient(transport=Wire(key, hint), timeout=None)
+        self._web = httpx2.AsyncClient(transport=Wire(address, key, hint), timeout=None)
         self._service = openai.AsyncOpenAI(
             api_key="none",
             base_url=str(address.copy_with(query=None)),
@@ -70,6 +75,7 @@ class Client:
         temperature: float | None,
         max_tokens: int | None,
         dialect: Dialect,
+        more: Mapping[str, Any],
     ) -> dict[str, Any]:
         """A request's body, with what the service takes.
 
@@ -80,8 +86,11 @@ class Client:
             temperature: None: the service's own.
             max_tokens: Of the answer; None: the service's own limit.
             dialect: How the service wants to be asked.
+            more: What is sent besides, as it stands; what is about functions goes with functions alone.
         """
-        fields: dict[str, Any] = {"stream": True}
+        fields: dict[str, Any] = {**more, "stream": True}
+        if not functions:
+            fields.pop("parallel_tool_calls", None)
         if temperature is not None and dialect.temperature:
             fields["temperature"] = temperature
         if functions:
@@ -107,20 +116,22 @@ class Client:
             ModelError: The address cannot be used.
         """
         try:
-            async with cast("Any", self._service.chat.completions.with_streaming_response).create(**payload) as answer:
+            # The body goes as it is: the library would look at each message again.
+            create = cast("Any", self._service.chat.completions.with_streaming_response).create
+            async with create(model="", messages=[], stream=True, extra_body=payload) as answer:
                 yield Answer(answer.http_response)
         except openai.APIStatusError as error:
             response = error.response
             raise Refused(response.status_code, response.content, retry_after(response.headers)) from None
         except openai.APIConnectionError as error:
             raise self._lost(error.__cause__ or error) from None
-        except httpx2.TransportError as error:
+        except _BROKEN as error:
             raise self._lost(error) from None
 
     def _lost(self, error: BaseException) -> Exception:
         if isinstance(error, ModelError):
             return error
-        if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL | httpx2.LocalProtocolError):
+        if isinstance(error, _UNUSABLE):
             return ModelError("The address of the chat model cannot be used.", hint=self._hint)
         return Lost(type(error).__name__)
 
@@ -138,9 +149,14 @@ class Answer:
 
     def __init__(self, response: httpx2.Response) -> None:
         self._response = response
-        self._parts = response.aiter_bytes()
+        packed = response.headers.get("content-encoding", "identity") != "identity"
+        self._parts = response.aiter_bytes() if packed else aiter(cast("httpx2.AsyncByteStream", response.stream))
         kind = response.headers.get("content-type", "")
         self.is_whole = "json" in kind and "event-stream" not in kind
+
+    def abort(self) -> None:
+        """End the connection now; whoever reads finds it broken."""
+        self._response.extensions["network_stream"].abort()
 
     async def read(self) -> bytes:
         """All of it."""
@@ -152,7 +168,7 @@ class Answer:
 
     async def finish(self, seconds: float) -> None:
         """Wait a moment for its end, so that the connection can serve again."""
-        with suppress(TimeoutError, httpx2.TransportError):
+        with suppress(TimeoutError, *_BROKEN):
             async with asyncio.timeout(seconds):
                 while await self.part():
                     pass

@@ -5,9 +5,9 @@ Invariant: whoever leaves a stream has closed its connection.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thresher.agent.models.asking import Clock, Question, Service
 from thresher.agent.models.records import Chunk
@@ -44,6 +44,7 @@ class OpenModel:
         max_tokens: int | None = None,
         seconds: float | None = None,
         first_seconds: float | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> AsyncGenerator[Chunk]:
         """Ask, and have the answer as it comes: pieces of text, and a last one that tells the rest.
 
@@ -57,6 +58,7 @@ class OpenModel:
             max_tokens: Of the answer; None likewise.
             seconds: For the whole answer; None: as the settings say.
             first_seconds: Until it begins, tries and pauses included; None: as the settings say.
+            more: Fields of the wire that are sent as they stand, such as `stop`.
 
         Raises:
             ModelTimeout: It took too long.
@@ -69,6 +71,7 @@ class OpenModel:
             choice,
             given.temperature if temperature is None else temperature,
             given.max_tokens if max_tokens is None else max_tokens,
+            more or {},
         )
         clock = Clock(
             given.model_seconds if seconds is None else seconds,

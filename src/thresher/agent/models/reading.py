@@ -92,7 +92,7 @@ class Reading:
             self.done = True
         if self.done or not data:
             return
-        said = cast("dict[str, Any]", json.loads(data))
+        said = cast("dict[str, Any]", json.loads(data.decode()))
         if choices := said.get("choices"):
             self._choice(choices[0])
         elif said.get("error"):

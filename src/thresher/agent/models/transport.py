@@ -1,4 +1,4 @@
-"""Connections to services.
+"""How requests reach a service.
 
 Invariant: no answer takes more memory than `LARGEST_ANSWER`; a request has the headers that are named here, whatever
 libraries add to it or find in the environment.
@@ -7,50 +7,61 @@ libraries add to it or find in the environment.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Final
+from typing import Any, Final, cast
+from urllib.request import getproxies, proxy_bypass
 
+import httpcore2
 import httpx2
 
+from thresher.agent.models.sockets import Sockets
 from thresher.core import ModelError
 from thresher.llm import LARGEST_ANSWER
 
 _SENT: Final = ("host", "content-type", "content-length", "transfer-encoding", "accept")
-_LIMITS: Final = httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=30.0)
+_KEPT: Final = 100
+_KEPT_SECONDS: Final = 30.0
 
 
 class Wire(httpx2.AsyncBaseTransport):
     """A transport to one service.
 
     Args:
+        address: The service's.
         key: Sent as a bearer token; None: none is.
         hint: What to check where an answer is too long.
     """
 
-    def __init__(self, key: str | None, hint: str) -> None:
-        self._inner = httpx2.AsyncHTTPTransport(limits=_LIMITS)
+    def __init__(self, address: httpx2.URL, key: str | None, hint: str) -> None:
+        self._pool = _pool(address)
         self._hint = hint
         # Compressed answers could not be measured before they are unpacked.
-        self._headers = {"accept-encoding": "identity", "user-agent": "thresher"}
+        self._headers = [(b"accept-encoding", b"identity"), (b"user-agent", b"thresher")]
         if key is not None:
-            self._headers["authorization"] = f"Bearer {key}"
+            self._headers.append((b"authorization", b"Bearer " + key.encode()))
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request."""
-        headers = {name: request.headers[name] for name in _SENT if name in request.headers}
-        sent = httpx2.Request(
-            request.method,
-            request.url,
-            headers=headers | self._headers,
-            stream=request.stream,
-            extensions=request.extensions,
+        url = request.url
+        headers = [(name.encode(), request.headers[name].encode()) for name in _SENT if name in request.headers]
+        answer = await self._pool.handle_async_request(
+            httpcore2.Request(
+                request.method,
+                httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+                headers=headers + self._headers,
+                content=request.stream,
+                extensions=request.extensions,
+            )
         )
-        answer = await self._inner.handle_async_request(sent)
-        answer.stream = _Counted(answer.stream, self._hint)  # pyright: ignore[reportArgumentType] - it is asynchronous
-        return answer
+        return httpx2.Response(
+            answer.status,
+            headers=answer.headers,
+            stream=_Counted(cast("httpx2.AsyncByteStream", answer.stream), self._hint),
+            extensions=cast("dict[str, Any]", answer.extensions),  # pyright: ignore[reportUnknownMemberType] - untyped there
+        )
 
     async def aclose(self) -> None:
         """End the connections."""
-        await self._inner.aclose()
+        await self._pool.aclose()
 
 
 class _Counted(httpx2.AsyncByteStream):
@@ -68,3 +79,28 @@ class _Counted(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _pool(address: httpx2.URL) -> httpcore2.AsyncConnectionPool:
+    """Connections to a service, through the machine's proxy where it has one."""
+    context = httpx2.create_ssl_context() if address.scheme == "https" else None
+    return httpcore2.AsyncConnectionPool(
+        ssl_context=context,
+        proxy=_proxy(address),
+        max_connections=None,
+        max_keepalive_connections=_KEPT,
+        keepalive_expiry=_KEPT_SECONDS,
+        network_backend=Sockets(),
+    )
+
+
+def _proxy(address: httpx2.URL) -> httpcore2.Proxy | None:
+    """The proxy that this machine names for a service."""
+    named = getproxies()
+    found = named.get(address.scheme) or named.get("all")
+    if not found or proxy_bypass(address.host):
+        return None
+    proxy = httpx2.Proxy(found if "://" in found else f"http://{found}")
+    url = proxy.url
+    place = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+    return httpcore2.Proxy(place, auth=proxy.raw_auth)
