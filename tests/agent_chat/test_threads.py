@@ -169,3 +169,31 @@ async def test_a_search_goes_on_without_rephrasing_and_grading_where_the_model_f
 
     assert told.report.documents >= 1 and told.report.rephrased == ""
     assert any("rephrase" in note for note in told.report.notes) and any("grade" in note for note in told.report.notes)
+
+
+async def test_a_thread_is_called_by_its_first_words(talk: Talk) -> None:
+    """Until somebody gives it another title, which stays."""
+    thread = new_thread()
+    await talk.say("How are kilns\nheated, " + "and " * 40, thread)
+    begun = await talk.threads.get(talk.caller, thread)
+
+    await talk.threads.rename(talk.caller, thread, "Kilns")
+    await talk.say("Go on", thread)
+
+    assert begun.title.startswith("How are kilns heated, and") and len(begun.title) <= 60
+    assert (await talk.threads.get(talk.caller, thread)).title == "Kilns"
+
+
+async def test_calls_of_one_id_are_told_apart(shop: Talk) -> None:
+    """A service may count its calls anew in every answer, and a client may repeat them: each is run and answered."""
+    thread = new_thread()
+    call = Said(calls=(("sql_query", {"connection": "shop", "sql": "SELECT 1 AS one"}),))
+    shop.server.counts_anew = True
+    shop.model.answers = [call, "One.", call, "One again."]
+
+    await shop.say("How many?", thread)
+    told = await shop.say("And now?", thread)
+
+    sent = shop.prompts_sent[-1]
+    assert told.text == "One again." and len(set(called(sent))) == 2
+    assert called(sent) == answered(sent)

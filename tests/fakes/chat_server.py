@@ -48,6 +48,7 @@ class ChatServer:
         refuses: Fields that are refused in OpenAI's words, whatever the mode.
         tokens_per_second: Pace of a stream, a word being a token; 0 is as fast as can be.
         first_token_seconds: How long the model thinks before the first one.
+        counts_anew: Whether the ids of calls begin anew in every answer.
         stamped: Whether a streamed text begins with the monotonic second in which it went out.
         requests: Decoded bodies, in order.
         authorizations: The header of each request.
@@ -74,6 +75,7 @@ class ChatServer:
         self.reached = threading.Event()
         self._loop = asyncio.new_event_loop()
         self.release = _Release(self._loop)
+        self.counts_anew = False
         self._calls = 0
         self._clients: set[Connection] = set()
         self._models = ThreadPoolExecutor(256, "chat-model")  # a test's model may block
@@ -149,7 +151,7 @@ class ChatServer:
         _send(client, status, payload, more)
 
     def _numbered(self, given: Answer) -> Answer:
-        first = self._calls
+        first = 0 if self.counts_anew else self._calls
         self._calls += len(given.said.calls)
         return replace(given, number=first)
 

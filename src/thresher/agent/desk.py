@@ -28,7 +28,7 @@ Assist: TypeAlias = Callable[[str, str], Awaitable[tuple[str, tuple[str, ...]]]]
 class Account:
     """What a turn took."""
 
-    text: str = ""
+    parts: list[str] = field(default_factory=list[str])
     model: str = ""
     usage: Usage = field(default_factory=Usage)
     calls: int = 0
@@ -41,6 +41,11 @@ class Account:
     retried: str = ""
     notes: dict[str, None] = field(default_factory=dict[str, None])
     finish: Finish = "stop"
+
+    @property
+    def text(self) -> str:
+        """All that was said."""
+        return "".join(self.parts)
 
     def spent(self, usage: Usage | None) -> None:
         """Count a call of the model."""

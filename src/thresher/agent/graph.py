@@ -26,10 +26,10 @@ def build(saver: BaseCheckpointSaver[Any] | None) -> Graph:
     """
     builder = StateGraph(State, context_schema=Desk)
     for name, step in (("initialise", initialise), ("complete", complete), ("retrieve", retrieve), ("tools", tools)):
-        builder.add_node(name, step)
+        builder.add_node(name, step)  # pyright: ignore[reportUnknownMemberType] - the library's own signature
     builder.add_edge(START, "initialise")
     builder.add_edge("initialise", "complete")
     builder.add_conditional_edges("complete", route, ["retrieve", "tools", END])
     builder.add_conditional_edges("retrieve", onward, ["complete", END])
     builder.add_conditional_edges("tools", onward, ["complete", END])
-    return builder.compile(checkpointer=saver)
+    return builder.compile(checkpointer=saver)  # pyright: ignore[reportUnknownMemberType] - as above

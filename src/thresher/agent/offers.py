@@ -115,7 +115,7 @@ class Offers:
             return
         answer = await self.call("describe_tools", {"names": missing}, 10.0)
         for one in answer.data.get("tools", ()):
-            told = one.get("annotations") or {}
+            told: Mapping[str, Any] = one.get("annotations") or {}
             pack = ":" in one.get("server", "")
             self._take(one["name"], one.get("description", ""), one["inputSchema"], told, pack=pack)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, TypeAlias, TypedDict
+from typing import Annotated, Any, Final, Required, TypeAlias, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.channels import DeltaChannel
@@ -98,7 +98,7 @@ class State(TypedDict, total=False):
     and never stored.
     """
 
-    messages: Annotated[Messages, DeltaChannel(kept, list, snapshot_frequency=SNAPSHOT)]
+    messages: Required[Annotated[Messages, DeltaChannel(kept, list, snapshot_frequency=SNAPSHOT)]]
     offered: list[str]
     intents: list[str]
     around: str

@@ -15,26 +15,27 @@ from typing import Any, Final, TypeAlias, cast
 from uuid import uuid4
 
 from fastmcp import Client
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AnyMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command, StateSnapshot
 
-from thresher.agent.arguments import read_arguments, written_arguments
+from thresher.agent.arguments import written_arguments
 from thresher.agent.artifacts import Artifacts
 from thresher.agent.assistant import QUERY_CHARACTERS, Assistant
 from thresher.agent.calls import ChatCall
 from thresher.agent.desk import Desk
 from thresher.agent.events import Approval, ClientCall, Decision, Event, Report
 from thresher.agent.graph import Graph, build
-from thresher.agent.models import Models
+from thresher.agent.messages import Lent, read_messages
+from thresher.agent.models import Models, OpenModel
 from thresher.agent.nodes.complete import citations
 from thresher.agent.offers import Offers
 from thresher.agent.prompts import Prompts
-from thresher.agent.settings import AgentSettings
+from thresher.agent.settings import AgentSettings, ChatSettings
 from thresher.agent.state import CLASSES, Messages
 from thresher.agent.threads import Threads, ThreadSaver, Turn
 from thresher.agent.transcript import answered, closings, open_calls, user_message
-from thresher.core import Caller, Conflict, InvalidInput, Talk, event, talking_in, traced
+from thresher.core import Caller, Conflict, InvalidInput, Talk, event, shortened, talking_in, traced
 from thresher.llm import Message
 from thresher.store import Database
 
@@ -43,6 +44,8 @@ logger = logging.getLogger("thresher.agent")
 Opener: TypeAlias = Callable[[Caller], AbstractAsyncContextManager[Client[Any]]]
 
 WENT_ON: Final = "Declined: the person went on without approving it. It was not run."
+TITLE: Final = 60
+"""Characters of a title that nobody has given."""
 _LONGEST: Final = 400_000
 """Characters of a message: what no model reads."""
 
@@ -117,9 +120,7 @@ async def _desk(
 ) -> Desk:
     settings = await base.settings.of(caller, call.thread, call.settings)
     model = await base.models.open(caller, settings.model, settings=settings)
-    title = (await base.threads.get(caller, turn.thread)).title if turn else ""
-    named = model.name if model is not None else ""
-    stack.enter_context(talking_in(Talk(call.thread, title, settings.model_dump(), named)))
+    stack.enter_context(talking_in(await _conversation(base, caller, call, turn, settings, model)))
     acting = replace(caller, client=f"chat:{call.thread or uuid4()}")
 
     async def assist(question: str, context: str) -> tuple[str, tuple[str, ...]]:
@@ -141,14 +142,28 @@ async def _desk(
     )
 
 
+async def _conversation(
+    base: Base, caller: Caller, call: ChatCall, turn: Turn | None, settings: ChatSettings, model: OpenModel | None
+) -> Talk[Lent]:
+    """The conversation as tools see it; one that has just begun is called by its first words."""
+    title = ""
+    if turn is not None and turn.began:
+        words = " ".join(next((one.text for one in call.messages if one.role == "user"), "").split())
+        title = (await base.threads.rename(caller, turn.thread, shortened(words, TITLE))).title
+    elif turn is not None:
+        title = (await base.threads.get(caller, turn.thread)).title
+    lent = Lent(model) if model is not None else None
+    return Talk(call.thread, title, settings.model_dump(), lent.name if lent else "", lent)
+
+
 async def _turn(graph: Graph, desk: Desk, turn: Turn | None) -> Report:
     """Run the graph, and say how it ended."""
     config: Any = {"recursion_limit": desk.settings.recursion}
     if turn is not None:
         config["configurable"] = {"thread_id": str(turn.thread)}
-    entry = await _entry(graph, config, desk.call) if turn else {"messages": _stateless(desk.call)}
+    entry: Any = await _entry(graph, config, desk.call) if turn else {"messages": _stateless(desk.call)}
     try:
-        state = cast("dict[str, Any]", await graph.ainvoke(entry, config, context=desk))
+        state = cast("dict[str, Any]", await graph.ainvoke(entry, config, context=desk))  # pyright: ignore[reportUnknownMemberType] - the library's
     except GraphRecursionError:
         desk.account.finish = "limit"
         desk.account.note(f"The turn was ended after {desk.settings.recursion} steps.")
@@ -275,26 +290,7 @@ def _stateless(call: ChatCall) -> Messages:
     if not any(one.role in ("user", "tool") for one in call.messages):
         raise InvalidInput("There is no message of the user.", hint="Send at least one with role user.")
     _check_text("".join(one.text for one in call.messages))
-    names = {asked.id: asked.name for one in call.messages for asked in one.calls}
-    messages: Messages = [_message(one, names) for one in call.messages]
-    return messages
-
-
-def _message(one: Message, names: Mapping[str, str]) -> AnyMessage:
-    made = str(uuid4())
-    match one.role:
-        case "system":
-            return SystemMessage(one.text, id=made)
-        case "user":
-            return HumanMessage(one.text, id=made)
-        case "tool":
-            return ToolMessage(one.text, tool_call_id=one.answers, name=names.get(one.answers, "tool"), id=made)
-        case "assistant":
-            calls = [
-                {"name": asked.name, "args": read_arguments(asked.arguments), "id": asked.id, "type": "tool_call"}
-                for asked in one.calls
-            ]
-            return AIMessage(one.text, tool_calls=calls, id=made)
+    return read_messages(call.messages)
 
 
 def _check_text(text: str) -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from typing import Final
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.runtime import Runtime
 
-from thresher.agent.arguments import read_arguments
 from thresher.agent.desk import Desk
 from thresher.agent.events import Citation, Delta, Finish
+from thresher.agent.messages import ids_of, tool_calls
 from thresher.agent.nodes.route import client_names
 from thresher.agent.prompting import functions_of, prompt_of
 from thresher.agent.state import MARK, Messages, Placed, Searches, State, Update
@@ -43,7 +44,7 @@ async def complete(state: State, runtime: Runtime[Desk]) -> Update:
     desk.account.saved += state.get("passed", 0)
     _log_placed(searches)
     said = await _said(state, desk, searches, functions)
-    made = _message(said)
+    made = AIMessage(said.text, tool_calls=tool_calls(said.calls, ids_of(state["messages"])), id=str(uuid4()))
     if at_limit and (made.tool_calls or not said.text):
         return _stopped(state, desk, made, searches)
     if any(call["name"] not in client_names(desk) for call in made.tool_calls):
@@ -55,6 +56,7 @@ async def complete(state: State, runtime: Runtime[Desk]) -> Update:
 
 async def _said(state: State, desk: Desk, searches: Searches, functions: Sequence[Function]) -> Completion:
     """The model's answer, streamed; where there is none, words of ours with a reference to the log."""
+    before = len(desk.account.text)
     try:
         return await _streamed(desk, prompt_of(desk, state, searches, functions), functions)
     except ThresherError as error:
@@ -63,7 +65,7 @@ async def _said(state: State, desk: Desk, searches: Searches, functions: Sequenc
         desk.account.note(error.message)
         text = f"I could not answer: {error.message} {error.hint} (reference {desk.trace})".replace("  ", " ")
         _tell(desk, text if not desk.account.text else f"\n\n{text}")
-        return Completion(text, "stop")
+        return Completion(desk.account.text[before:].strip(), "stop")
 
 
 async def _streamed(desk: Desk, messages: Messages, functions: Sequence[Function]) -> Completion:
@@ -74,7 +76,7 @@ async def _streamed(desk: Desk, messages: Messages, functions: Sequence[Function
     choice = desk.call.choice if not desk.sent else "auto"
     desk.sent += 1
     separate = bool(desk.account.text)
-    async for chunk in model.stream(
+    answer = model.stream(
         messages,
         functions=tuple(functions),
         choice=choice if functions else "auto",
@@ -82,13 +84,16 @@ async def _streamed(desk: Desk, messages: Messages, functions: Sequence[Function
         max_tokens=settings.max_tokens,
         seconds=settings.model_seconds,
         first_seconds=settings.first_seconds,
-    ):
-        if chunk.text:
-            _tell(desk, f"\n\n{chunk.text}" if separate else chunk.text)
-            separate = False
-            parts.append(chunk.text)
-        calls += chunk.calls
-        usage, finish, name = chunk.usage or usage, chunk.finish or finish, chunk.model or name
+        more=desk.call.passed,
+    )
+    async with aclosing(answer) as chunks:
+        async for chunk in chunks:
+            if chunk.text:
+                _tell(desk, f"\n\n{chunk.text}" if separate else chunk.text)
+                separate = False
+                parts.append(chunk.text)
+            calls += chunk.calls
+            usage, finish, name = chunk.usage or usage, chunk.finish or finish, chunk.model or name
     desk.account.spent(usage)
     desk.account.model = name or desk.account.model
     desk.account.finish = _FINISHES.get(finish, "stop")
@@ -96,18 +101,8 @@ async def _streamed(desk: Desk, messages: Messages, functions: Sequence[Function
 
 
 def _tell(desk: Desk, text: str) -> None:
-    desk.account.text += text
+    desk.account.parts.append(text)
     desk.tell(Delta(text))
-
-
-def _message(said: Completion) -> AIMessage:
-    calls = [
-        ToolCall(
-            name=call.name, args=read_arguments(call.arguments), id=call.id or f"call_{uuid4().hex}", type="tool_call"
-        )
-        for call in said.calls
-    ]
-    return AIMessage(said.text, tool_calls=calls, id=str(uuid4()))
 
 
 def _stopped(state: State, desk: Desk, made: AIMessage, searches: Searches) -> Update:

@@ -66,7 +66,7 @@ async def _searched(desk: Desk, call: ToolCall, former: Sequence[str]) -> _Found
     """What a call finds; whatever goes wrong, the turn goes on without documents and says so."""
     try:
         return await _search(desk, call, former)
-    except Exception as error:  # noqa: BLE001 - a search is an extra: a turn must not fail for it
+    except Exception as error:  # a search is an extra: a turn must not fail for it
         logger.warning("search failed", exc_info=error, extra={"fields": {"trace": desk.trace}})
         desk.account.note(f"The documents could not be searched (reference {desk.trace}).")
         return _Found(call, "", failed="The documents could not be searched.")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from langchain_core.messages import AIMessage, AnyMessage
-from langgraph.graph import END
 from langgraph.runtime import Runtime
 
 from thresher.agent.desk import Desk
@@ -18,7 +17,6 @@ from thresher.core import event
 logger = logging.getLogger("thresher.agent")
 
 Next: TypeAlias = Literal["retrieve", "tools", "complete", "__end__"]
-_FINAL: Final[list[Next]] = [END]
 
 
 def route(state: State, runtime: Runtime[Desk]) -> list[Next]:
@@ -33,12 +31,12 @@ def route(state: State, runtime: Runtime[Desk]) -> list[Next]:
     if any(name != SEARCH for name in ours):
         steps.append("tools")
     event(logger, "routed", to=steps or ["end"], calls=len(calls))
-    return steps or _FINAL
+    return steps or ["__end__"]
 
 
 def onward(state: State, runtime: Runtime[Desk]) -> Next:
     """After calls were made: ask the model again, or hand the calls of the client's own tools to it."""
-    return END if client_calls(state["messages"], runtime.context) else "complete"
+    return "__end__" if client_calls(state["messages"], runtime.context) else "complete"
 
 
 def client_names(desk: Desk) -> frozenset[str]:

@@ -1,0 +1,85 @@
+"""Turns messages of the wire into messages as the graph has them, and lends a conversation's model to tools.
+
+Invariant: no two calls in a conversation have the same id, whatever clients and services say: an answer belongs to one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+from uuid import uuid4
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
+
+from thresher.agent.arguments import read_arguments
+from thresher.agent.models import OpenModel
+from thresher.agent.state import Messages
+from thresher.llm import ChatRequest, Completion, FunctionCall, Message
+
+_LONGEST_ID: Final = 64
+
+
+def read_messages(said: Sequence[Message]) -> Messages:
+    """Messages as the graph has them. An answer belongs to the last call of its id before it."""
+    messages, calls = Messages(), dict[str, ToolCall]()
+    taken = set[str]()
+    for one in said:
+        match one.role:
+            case "system":
+                messages.append(SystemMessage(one.text, id=_new()))
+            case "user":
+                messages.append(HumanMessage(one.text, id=_new()))
+            case "assistant":
+                made = tool_calls(one.calls, taken)
+                calls |= {asked.id: call for asked, call in zip(one.calls, made, strict=True)}
+                messages.append(AIMessage(one.text, tool_calls=made, id=_new()))
+            case "tool" if (call := calls.get(one.answers)) is not None:
+                messages.append(ToolMessage(one.text, tool_call_id=call["id"] or "", name=call["name"], id=_new()))
+            case "tool":
+                continue  # it answers nothing that is here, and no service would take it
+    return messages
+
+
+def tool_calls(said: Iterable[FunctionCall], taken: set[str]) -> list[ToolCall]:
+    """Calls of a model, each with an id that is not taken, and is by then."""
+    made = list[ToolCall]()
+    for one in said:
+        name = one.id if one.id and one.id not in taken and len(one.id) <= _LONGEST_ID else f"call_{uuid4().hex}"
+        taken.add(name)
+        made.append(ToolCall(name=one.name, args=read_arguments(one.arguments), id=name, type="tool_call"))
+    return made
+
+
+def ids_of(messages: Sequence[AnyMessage]) -> set[str]:
+    """The ids of the calls in a conversation."""
+    return {call["id"] or "" for one in messages if isinstance(one, AIMessage) for call in one.tool_calls}
+
+
+def _new() -> str:
+    return str(uuid4())
+
+
+class Lent:
+    """A conversation's model, for tools that ask it something; see `thresher.llm.Chat`.
+
+    Args:
+        model: Answers.
+    """
+
+    def __init__(self, model: OpenModel) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        """See `Chat.name`."""
+        return f"{self._model.name}@{self._model.address}"
+
+    async def complete(self, request: ChatRequest, *, seconds: float | None = None) -> Completion:
+        """See `Chat.complete`."""
+        return await self._model.complete(
+            read_messages(request.messages),
+            functions=request.functions,
+            temperature=request.temperature,
+            max_tokens=request.most_tokens,
+            seconds=seconds,
+        )
