@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fastmcp import Client
 from starlette.types import ASGIApp
 
 from thresher.agent import AgentSettings, Assistant, Conversations, Models, Prompts, Threads
@@ -71,6 +72,7 @@ class App:
         assistant: Answers questions without a model, as a client of the gateway.
         threads: What is kept of conversations.
         conversations: Conversations with a model, as a client of the gateway.
+        open_client: Opens a client of the gateway that asks for a caller.
         indexing: Ends when every server that was known at the start has been listed, or has failed.
     """
 
@@ -82,6 +84,7 @@ class App:
     assistant: Assistant
     threads: Threads
     conversations: Conversations
+    open_client: Callable[[Caller], AbstractAsyncContextManager[Client[Any]]]
     indexing: asyncio.Task[None]
 
 
@@ -132,7 +135,8 @@ async def open_app(
             await serve_stream_session(gateway, reader, writer, caller)
 
         door = _door(services, http, http_api(services, assistant, threads, conversations), work.welcome)
-        yield App(services, door, serve_stream, workers, components, assistant, threads, conversations, indexing)
+        talking = threads, conversations, open_client
+        yield App(services, door, serve_stream, workers, components, assistant, *talking, indexing)
 
 
 async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:

@@ -3,7 +3,7 @@
 Invariant: nothing of anybody's catalogue, packs or repositories is touched: tools and documents are indexed in a
 throw-away tenant, removed at the end however it ends, and routers are fitted for the evaluation alone.
 
-Uses: connectors, core, embedding, knowledge, openapi, search, sqlguard, store.
+Uses: agent, connectors, core, embedding, knowledge, llm, openapi, search, services, sqlguard, store.
 """
 
 from thresher.evaluation.apis import (
@@ -15,7 +15,10 @@ from thresher.evaluation.apis import (
     provider_of,
     read_api_questions,
 )
+from thresher.evaluation.chat_counting import Prompt, costs, stale_documents, unanswered_calls, visible_tools
+from thresher.evaluation.chat_figures import ChatFigures, Conversed, Spoken, TurnFigures, figures_of_chat
 from thresher.evaluation.chat_reader import Script, ScriptedCall, ScriptedTurn, read_scripts
+from thresher.evaluation.chat_service import Answered, ChatTrial, Watched, evaluate_chat, open_trial
 from thresher.evaluation.documents_reader import DocumentQuestion, read_document_questions
 from thresher.evaluation.documents_service import DocumentResult, DocumentTrial, evaluate_documents
 from thresher.evaluation.figures import Figures
@@ -37,9 +40,13 @@ from thresher.evaluation.service import evaluate
 from thresher.evaluation.sql import SqlFigures, dialect_of, judge_statements, read_statements, sql_figures
 
 __all__ = [
+    "Answered",
     "ApiFigures",
     "ApiQuestion",
     "Asked",
+    "ChatFigures",
+    "ChatTrial",
+    "Conversed",
     "DocumentQuestion",
     "DocumentResult",
     "DocumentTrial",
@@ -48,23 +55,31 @@ __all__ = [
     "IntentLine",
     "IntentResult",
     "LabelledSchema",
+    "Prompt",
     "Question",
     "RelationFigures",
     "RelationTrial",
     "Script",
     "ScriptedCall",
     "ScriptedTurn",
+    "Spoken",
     "SqlFigures",
     "Subject",
+    "TurnFigures",
+    "Watched",
     "WrongRelation",
+    "costs",
     "dialect_of",
     "evaluate",
     "evaluate_apis",
+    "evaluate_chat",
     "evaluate_documents",
     "evaluate_intents",
     "figures_of",
     "figures_of_apis",
+    "figures_of_chat",
     "judge_statements",
+    "open_trial",
     "provider_of",
     "read_api_questions",
     "read_database",
@@ -77,6 +92,9 @@ __all__ = [
     "read_tests",
     "read_training",
     "sql_figures",
+    "stale_documents",
     "try_relations",
+    "unanswered_calls",
+    "visible_tools",
     "wrong_relations",
 ]

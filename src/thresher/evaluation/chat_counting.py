@@ -17,6 +17,8 @@ from thresher.embedding import count_tokens
 
 CACHED: Final = 0.1
 """What a token costs that a service has cached, as a share of one that it has not."""
+_GRADED: Final = "begin PASSAGES"
+"""Stands in the prompts that ask which of the passages just found are relevant."""
 _PROBE: Final = 120
 """Characters of a passage that are looked for; three such pieces of each are."""
 
@@ -89,20 +91,34 @@ def _shared(one: str, other: str) -> int:
 def stale_documents(prompts: Sequence[Prompt], found: Sequence[Sequence[str]]) -> int:
     """How often a passage stands in a prompt of a turn that did not find it, over all prompts.
 
-    A model may quote a passage in its answer, which later prompts repeat; so what models have said does not count.
+    A model may quote a passage in its answer, which later prompts repeat; so what models have said does not count. Nor
+    does what a turn found and left out again after asking whether it is relevant, nor what the first system prompt says
+    of the repositories that there are.
 
     Args:
         prompts: Of a conversation.
         found: The passages that each turn has found.
     """
+    rightly = _said(prompts)
+    whole = [(prompt.turn, "\n".join(map(text_of, prompt.messages))) for prompt in prompts]
+    graded = [(turn, text) for turn, text in whole if _GRADED in text]
+    return sum(
+        _stale(prompt, found, "\n".join((rightly, *(text for turn, text in graded if turn == prompt.turn))))
+        for prompt in prompts
+    )
+
+
+def _said(prompts: Sequence[Prompt]) -> str:
+    """What models have said, and the first system prompt."""
     messages = [message for prompt in prompts for message in prompt.messages]
-    said = "\n".join(dict.fromkeys(text_of(message) for message in messages if message["role"] == "assistant"))
-    return sum(_stale(prompt, found, said) for prompt in prompts)
+    said = [message for message in messages if message["role"] == "assistant"]
+    first = [message for message in messages[:1] if message["role"] == "system"]
+    return "\n".join(dict.fromkeys(map(text_of, (*first, *said))))
 
 
-def _stale(prompt: Prompt, found: Sequence[Sequence[str]], said: str) -> int:
+def _stale(prompt: Prompt, found: Sequence[Sequence[str]], known: str) -> int:
     text = "\n".join(text_of(message) for message in prompt.messages if message["role"] != "assistant")
-    rightly = "\n".join((*(found[prompt.turn] if prompt.turn < len(found) else ()), said))
+    rightly = "\n".join((*(found[prompt.turn] if prompt.turn < len(found) else ()), known))
     earlier = dict.fromkeys(passage for turn in found[: prompt.turn] for passage in turn)
     return sum(any(probe in text and probe not in rightly for probe in probes(passage)) for passage in earlier)
 

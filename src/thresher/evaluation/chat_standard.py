@@ -1,0 +1,155 @@
+"""The standard pattern, to compare with: one loop, every tool's answer stays in the messages.
+
+It has the tools, the system prompt, the model and the passages of the conversation that it is compared with.
+
+Invariant: a tool that may write is not called.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from fastmcp import Client
+from mcp import MCPError
+from mcp_types import CallToolResult
+
+from thresher.agent import ChatSettings, OpenModel
+from thresher.core import dumps
+from thresher.embedding import count_tokens
+from thresher.evaluation.chat_counting import Prompt
+from thresher.evaluation.chat_figures import READER, SEARCH
+from thresher.llm import Completion, Function
+
+ROUNDS: Final = 12
+"""Requests of one turn, at most."""
+_RULES: Final = "thresher/rules"
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """What the loop works with.
+
+    Attributes:
+        client: Calls tools.
+        model: Answers.
+        settings: As in the conversation that it is compared with.
+        readers: Names of the tools that say that they only read.
+    """
+
+    client: Client[Any]
+    model: OpenModel
+    settings: ChatSettings
+    readers: frozenset[str]
+
+
+async def run_standard(
+    bench: Standard, said: Sequence[str], prompts: Sequence[Prompt]
+) -> tuple[list[Prompt], list[float]]:
+    """Have the same conversation in the standard pattern.
+
+    Args:
+        bench: What it works with.
+        said: The person's messages.
+        prompts: Of the conversation that it is compared with.
+
+    Returns:
+        Its prompts, and the milliseconds of its turns.
+
+    Raises:
+        ModelError: The model fails.
+    """
+    sent: list[Prompt] = []
+    times: list[float] = []
+    messages: list[dict[str, Any]] = []
+    for turn, text in enumerate(said):
+        tools, system = setting_of([prompt for prompt in prompts if prompt.turn == turn])
+        messages = [*system, *(one for one in messages if one["role"] != "system"), {"role": "user", "content": text}]
+        started = time.perf_counter()
+        for _ in range(ROUNDS):
+            sent.append(Prompt(turn, tuple(messages), tools))
+            answer = await bench.model.complete(messages, functions=[_function(tool) for tool in tools])
+            messages.append(_message(answer))
+            if not answer.calls:
+                break
+            for call in answer.calls:
+                told = await _called(bench, call.name, call.arguments)
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": told})
+        times.append((time.perf_counter() - started) * 1000)
+    return sent, times
+
+
+def setting_of(prompts: Sequence[Prompt]) -> tuple[tuple[Mapping[str, Any], ...], list[dict[str, Any]]]:
+    """The tools and the system prompt of a turn, from the first request in which the model could answer the person."""
+    first = next((one for one in prompts if any(message["role"] == "system" for message in one.messages)), None)
+    if first is None:
+        return (), []
+    tools = tuple(tool for tool in first.tools if tool["function"]["name"] != READER)
+    return tools, [dict(message) for message in first.messages if message["role"] == "system"]
+
+
+async def readers_of(client: Client[Any], names: Iterable[str]) -> frozenset[str]:
+    """Those of some tools that say that they only read."""
+    listed = {
+        tool.name: bool(tool.annotations and tool.annotations.read_only_hint) for tool in await client.list_tools()
+    }
+    if missing := sorted(set(names) - listed.keys() - {READER}):
+        told = await client.call_tool_mcp("describe_tools", {"names": missing})
+        data = cast("Mapping[str, Any]", told.structured_content or {})
+        for row in cast("Sequence[Mapping[str, Any]]", data.get("tools", ())):
+            listed[row["name"]] = cast("Mapping[str, Any]", row.get("annotations") or {}).get("readOnlyHint") is True
+    return frozenset(name for name, reads in listed.items() if reads)
+
+
+def shown_passages(data: Mapping[str, Any], room: int) -> str:
+    """The passages of a search as they stand before a model, within so many tokens."""
+    parts: list[str] = []
+    for one in data.get("passages", ()):
+        text, part = str(one["text"]).strip(), one["part"]
+        if (cost := count_tokens(text)) > room:
+            continue
+        room -= cost
+        heading = f" | {' > '.join(part['heading_path'])}" if part["heading_path"] else ""
+        lines = f"lines {part['first_line']}-{part['last_line']}"
+        parts.append(f"[{len(parts) + 1}] {one['repository']}: {part['path']}, {lines}{heading}\n{text}")
+    return "\n\n".join(parts) or "Nothing fits."
+
+
+async def _called(bench: Standard, name: str, arguments: str) -> str:
+    if name not in bench.readers:
+        return "Declined: not run."
+    try:
+        given = cast("dict[str, Any]", json.loads(arguments or "{}"))
+        if name == SEARCH:
+            given |= {"limit": bench.settings.top_k}
+        result = await bench.client.call_tool_mcp(name, given)
+        if _RULES in (result.meta or {}):
+            result = await bench.client.call_tool_mcp(name, given)
+    except (ValueError, TypeError, MCPError) as error:
+        return f"{name}: {error}"
+    if name == SEARCH and not result.is_error:
+        return shown_passages(result.structured_content or {}, bench.settings.document_tokens)
+    return _text(result)
+
+
+def _text(result: CallToolResult) -> str:
+    text = "\n".join(block.text for block in result.content if block.type == "text")
+    return text or dumps(result.structured_content or {})
+
+
+def _message(answer: Completion) -> dict[str, Any]:
+    said: dict[str, Any] = {"role": "assistant", "content": answer.text}
+    if answer.calls:
+        said["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in answer.calls
+        ]
+    return said
+
+
+def _function(tool: Mapping[str, Any]) -> Function:
+    about = tool["function"]
+    return Function(about["name"], about.get("description", ""), about.get("parameters", {}))
