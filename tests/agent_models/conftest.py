@@ -2,23 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
 
+from tests.fakes.chat_http import Connection, Request
 from tests.fakes.chat_server import ChatServer
-from thresher.agent import Models
-from thresher.core import Caller, Settings, Tenant
+from thresher.agent import ChatSettings, Models, OpenModel
+from thresher.agent.models.asking import Service
+from thresher.agent.models.client import Client
+from thresher.core import Breaker, Caller, Pauses, Settings, Tenant
 from thresher.store import Database, SecretBox
 
 KEY = "sk-very-secret-key-of-a-model"
 
 
+class Watched(ChatServer):
+    """The fake service, which also notes who comes and with which headers, and may know no streams.
+
+    Attributes:
+        connections: How many there were.
+        headers: Of each request.
+        streams: Whether it streams where it is asked to.
+    """
+
+    def __init__(self) -> None:
+        self.connections = 0
+        self.headers: list[dict[str, str]] = []
+        self.streams = True
+        super().__init__()
+
+    def _connection(self) -> Connection:
+        self.connections += 1
+        return super()._connection()
+
+    async def _serve(self, client: Connection, request: Request) -> None:
+        self.headers.append(request.headers)
+        await super()._serve(client, request)
+
+    async def _reply(self, client: Connection, body: dict[str, Any], mode: str) -> None:
+        await super()._reply(client, body if self.streams else {**body, "stream": False}, mode)
+
+
 @pytest.fixture
-def fake() -> Iterator[ChatServer]:
+def fake() -> Iterator[Watched]:
     """A chat service that runs."""
-    server = ChatServer()
+    server = Watched()
     yield server
     server.stop()
 
@@ -53,3 +85,42 @@ def bob(tenant: Tenant) -> Caller:
 def everybody(tenant: Tenant) -> Caller:
     """A caller who stands for the tenant."""
     return Caller(tenant)
+
+
+class Waits:
+    """Pauses between tries, which take no time here."""
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        """Wait, that is: let others go on."""
+        self.asked.append(seconds)
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def waits() -> Waits:
+    """How long was to be waited between tries."""
+    return Waits()
+
+
+Connect = Callable[..., OpenModel]
+
+
+@pytest.fixture
+async def connect(fake: Watched, waits: Waits) -> AsyncIterator[Connect]:
+    """Opens models of the fake service and closes them after the test."""
+    opened: list[Service] = []
+
+    def opener(
+        url: str = fake.url, *, key: str | None = KEY, breaker: Breaker | None = None, **chosen: object
+    ) -> OpenModel:
+        client = Client(url, "fake", key, "Look at it.")
+        opened.append(Service(client, breaker or Breaker(Pauses()), "m", "Look at it.", waits))
+        settings = {"model_seconds": 10.0, "first_seconds": 10.0, **chosen}
+        return OpenModel("m", "127.0.0.1", opened[-1], ChatSettings.model_validate(settings))
+
+    yield opener
+    for service in opened:
+        await service.close()

@@ -90,6 +90,7 @@ async def test_a_taken_name_is_kept_unless_it_shall_be_replaced(models: Models, 
     [
         ("a b", URL, "m", None, "no name"),
         ("default", URL, "m", None, "THRESHER_LLM_URL"),
+        ("thresher", URL, "m", None, "clients"),
         ("m", "127.0.0.1/v1", "m", None, "no address"),
         ("m", "ftp://127.0.0.1", "m", None, "no address"),
         ("m", "http://ana:secret@127.0.0.1/v1", "m", None, "password"),
@@ -99,7 +100,7 @@ async def test_a_taken_name_is_kept_unless_it_shall_be_replaced(models: Models, 
         ("m", URL, "m", "two words", "no key"),
         ("m", URL, "m", "line\r\nX-Header: 1", "no key"),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 async def test_what_cannot_be_used_is_not_registered(
     models: Models, ada: Caller, name: str, url: str, model: str, key: str | None, words: str

@@ -46,6 +46,7 @@ _MOST_KEPT: Final = 200
 _CHECK_SECONDS: Final = 30.0
 _SAID: Final = 200
 _PAUSES: Final = Pauses(failures=3, pause=5.0, longest=60.0)
+_TAKEN: Final = {DEFAULT: "the model of THRESHER_LLM_URL", "thresher": "what clients call whichever model you chose"}
 _HINT: Final = "Check it: thresher models check {}."
 
 _Place: TypeAlias = tuple[int, str | None, str]
@@ -91,8 +92,8 @@ class Models:
             Conflict: The name is taken.
         """
         checked_name(name, "a model")
-        if name == DEFAULT:
-            raise InvalidInput(f"'{DEFAULT}' is the model of THRESHER_LLM_URL.", hint="Choose another name.")
+        if (taken := _TAKEN.get(name)) is not None:
+            raise InvalidInput(f"'{name}' is {taken}.", hint="Choose another name.")
         address, model, key = checked_url(url), checked_model(model), checked_key(key)
         may_register(caller, address, self._settings)
         sealed = None if key is None else self._secrets.seal(key)
