@@ -238,6 +238,8 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         ("post", "/v1/ai/query", {"query": "x", "session_id": "nobody-has-this"}),
         ("post", "/v1/ai/query", {}),
         ("get", "/v1/prompts", None),
+        ("get", "/v1/settings", None),
+        ("get", "/v1/settings/models", None),
         ("get", "/v1/threads", None),
         ("post", "/v1/threads", {"title": "x" * 201}),
     ]
@@ -269,7 +271,8 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         solutions |= {f"/v1/{verb}_{several}" for verb in ("delete", "list")}
     prompts = {"/v1/prompts", *(f"/v1/prompts/{{name}}{verb}" for verb in ("", "/versions", "/diff"))}
     threads = {"/v1/threads", *(f"/v1/threads/{{thread}}{verb}" for verb in ("", "/fork", "/states"))}
-    agent = prompts | threads
+    models = {f"/v1/settings{verb}" for verb in ("", "/models", "/models/{name}", "/models/{name}/check")}
+    agent = prompts | threads | models
     assert set(document["paths"]) == posted | documents | databases | apis | solutions | jobs | told | agent
     assert document["openapi"].startswith("3.1")
     for path in posted:

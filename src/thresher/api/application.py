@@ -24,6 +24,7 @@ from thresher.api.health import Watch, health_router
 from thresher.api.intents import intents_router
 from thresher.api.jobs import jobs_router
 from thresher.api.prompts import prompts_router
+from thresher.api.settings import registered_models_router, settings_router
 from thresher.api.solutions import relations_router, solution_context_router, value_lists_router, workspaces_router
 from thresher.api.threads import threads_router
 from thresher.api.tools import tools_router
@@ -89,6 +90,8 @@ def http_api(services: Services, assistant: Assistant, threads: Threads, convers
     application.include_router(value_lists_router(services))
     application.include_router(assistant_router(assistant))
     application.include_router(prompts_router(services.prompts))
+    application.include_router(settings_router(services.chat_settings))
+    application.include_router(registered_models_router(services.models))
     application.include_router(threads_router(threads))
     application.include_router(chat_router(conversations, services.models))
     application.include_router(models_router(services.models))

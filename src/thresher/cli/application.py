@@ -29,10 +29,12 @@ from thresher.cli import (
     jobs,
     keys,
     logs,
+    models,
     packs,
     prompts,
     running,
     servers,
+    settings,
     solutions,
     tools,
 )
@@ -81,6 +83,8 @@ application.add_typer(databases.commands, name="db")
 application.add_typer(apis.commands, name="apis")
 application.add_typer(solutions.commands, name="solutions")
 application.add_typer(prompts.commands, name="prompts")
+application.add_typer(models.commands, name="models")
+application.add_typer(settings.commands, name="settings")
 application.add_typer(evaluating.commands, name="eval")
 health.register(application)
 logs.register(application, tools.commands)

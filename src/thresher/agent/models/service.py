@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -110,6 +110,17 @@ class Models:
         found = [_shown(row, chosen=row.name == chosen) for row in rows.values()]
         return (*([default] if default else []), *found)
 
+    async def get(self, caller: Caller, name: str) -> Model:
+        """One that the caller sees.
+
+        Raises:
+            NotFound: There is none of this name.
+        """
+        found = {model.name: model for model in await self.list(caller)}
+        if name not in found:
+            raise _unknown(name, tuple(found))
+        return found[name]
+
     async def names(self, caller: Caller) -> tuple[str, ...]:
         """The names of those, disabled ones among them."""
         return tuple(model.name for model in await self.list(caller))
@@ -142,7 +153,7 @@ class Models:
         """
         rows = await queries.seen(self._database, caller)
         if not self._known(name, rows):
-            raise self._unknown(name, rows)
+            raise _unknown(name, self._visible(rows))
         model = await self._opened(caller, name, rows, ChatSettings.model_validate({}))
         started = time.perf_counter()
         try:
@@ -171,7 +182,7 @@ class Models:
         if not (wanted := name or settings.model or self._first(rows)):
             return None
         if not self._known(wanted, rows):
-            raise self._unknown(wanted, rows)
+            raise _unknown(wanted, self._visible(rows))
         if wanted != DEFAULT and not rows[wanted].enabled:
             raise Conflict(f"The model '{wanted}' is disabled.", hint=f"Enable it: thresher models enable {wanted}.")
         return await self._opened(caller, wanted, rows, settings)
@@ -187,27 +198,23 @@ class Models:
         self._own(caller, name, rows)
         row = await queries.enable(self._database, caller, name, enabled=enabled)
         if row is None:
-            raise self._unknown(name, rows)
+            raise _unknown(name, self._visible(rows))
         return _shown(row)
 
     def _own(self, caller: Caller, name: str, rows: Mapping[str, Row]) -> None:
         """Refuse to change what is not the caller's own."""
         if not self._known(name, rows):
-            raise self._unknown(name, rows)
+            raise _unknown(name, self._visible(rows))
         if name == DEFAULT:
             raise NotAllowed(f"The model '{DEFAULT}' comes from THRESHER_LLM_URL.", hint="Change it there.")
         if rows[name].owner != caller.user:
             raise NotAllowed(f"The model '{name}' is the tenant's.", hint="Ask who set it up to change it.")
 
     def _known(self, name: str, rows: Mapping[str, Row]) -> bool:
-        return name in rows or (name == DEFAULT and self._settings.llm_url is not None)
+        return name in self._visible(rows)
 
-    def _unknown(self, name: str, rows: Mapping[str, Row]) -> NotFound:
-        known = [*([DEFAULT] if self._settings.llm_url else []), *rows]
-        if not known:
-            return NotFound(f"There is no model '{name[:80]}'.", hint="Register one: thresher models add NAME.")
-        listed = f"There are: {', '.join(known[:20])}."
-        return NotFound(f"There is no model '{name[:80]}'.", hint=did_you_mean(nearest(name[:80], known)) or listed)
+    def _visible(self, rows: Mapping[str, Row]) -> tuple[str, ...]:
+        return (*([DEFAULT] if self._settings.llm_url else []), *rows)
 
     def _first(self, rows: Mapping[str, Row]) -> str:
         """The model that answers where none is named; empty where there is none."""
@@ -255,6 +262,13 @@ class Models:
             if len(self._services) > _MOST_KEPT:
                 await self._services.pop(next(iter(self._services)))[1].retire()
             return service
+
+
+def _unknown(name: str, known: Sequence[str]) -> NotFound:
+    if not known:
+        return NotFound(f"There is no model '{name[:80]}'.", hint="Register one: thresher models add NAME.")
+    listed = f"There are: {', '.join(known[:20])}."
+    return NotFound(f"There is no model '{name[:80]}'.", hint=did_you_mean(nearest(name[:80], known)) or listed)
 
 
 def _shown(row: Row, *, chosen: bool = False) -> Model:

@@ -32,6 +32,7 @@ from thresher.daemon.server.enriching import enriching_verbs
 from thresher.daemon.server.intents import intent_verbs
 from thresher.daemon.server.jobs import job_verbs
 from thresher.daemon.server.measuring import measuring_verbs
+from thresher.daemon.server.models import model_verbs
 from thresher.daemon.server.packing import pack_verbs
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.prompts import prompt_verbs
@@ -87,6 +88,7 @@ def build_verbs(
     mine |= auditing_verbs(app, verbs.of_tenant, is_owner=is_owner)
     mine |= {**database_verbs(app, asking), **api_verbs(app, asking), **solution_verbs(app, asking)}
     mine |= {**component_verbs(app, is_owner=is_owner), **prompt_verbs(app, asking)}
+    mine |= model_verbs(app, asking)
     mine |= {**intent_verbs(app, asking, verbs.of_tenant), **pack_verbs(app, asking, is_owner=is_owner)}
     return mine
 

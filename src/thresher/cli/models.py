@@ -1,0 +1,91 @@
+"""`thresher models`: the chat models that answer in conversations."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from thresher.cli.addresses import STANDARD_INPUT
+from thresher.cli.confirming import given
+from thresher.cli.model_views import checked, model_kept, model_list, removed
+from thresher.cli.output import AsJson, show
+from thresher.cli.references import filled
+from thresher.daemon import ask
+
+commands = typer.Typer(
+    help="Register chat models for conversations, check and switch them.", no_args_is_help=True, rich_markup_mode=None
+)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A model, as `models list` names it.")]
+
+UNREACHABLE = 11
+"""Exit code where a model was checked and does not answer."""
+
+
+@commands.command("list")
+def list_models(as_json: AsJson = False) -> None:
+    """List the models: where each is, whether it is enabled, and which one answers where none is named."""
+    show(ask("list_models"), as_json, model_list)
+
+
+@commands.command("add")
+def add_model(
+    name: Annotated[str, typer.Argument(help="What the model is called from now on.")],
+    url: Annotated[str, typer.Option(help="The service's address, such as http://127.0.0.1:11434/v1.")],
+    model: Annotated[str, typer.Option(help="The service's name for it, such as qwen3:8b.")],
+    key: Annotated[
+        str | None, typer.Option(help="The service's key, as '${NAME}' of a variable; - reads it from standard input.")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Give an existing name this model.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Register a model of a service that speaks the OpenAI wire format, and ask it something; the key is encrypted."""
+    arguments = {"name": name, "url": url, "model": model, "key": _key(key), "replace": replace or None}
+    kept = ask("add_model", given(arguments))
+    tried = ask("check_model", {"name": name})
+    show({"model": kept, "check": tried}, as_json, model_kept)
+    _fail_unless(tried["ok"])
+
+
+@commands.command("check")
+def check_model(name: Name, as_json: AsJson = False) -> None:
+    """Ask a model something harmless; print how long it took, and what it says."""
+    tried = ask("check_model", {"name": name})
+    show(tried, as_json, checked)
+    _fail_unless(tried["ok"])
+
+
+@commands.command("enable")
+def enable_model(name: Name, as_json: AsJson = False) -> None:
+    """Let conversations use a model again."""
+    show([ask("switch_model", {"name": name, "enabled": True})], as_json, model_list)
+
+
+@commands.command("disable")
+def disable_model(name: Name, as_json: AsJson = False) -> None:
+    """Keep conversations from using a model."""
+    show([ask("switch_model", {"name": name, "enabled": False})], as_json, model_list)
+
+
+@commands.command("remove")
+def remove_model(name: Name, as_json: AsJson = False) -> None:
+    """Forget a model and its key."""
+    show(ask("remove_model", {"name": name}), as_json, removed)
+
+
+def _key(text: str | None) -> str | None:
+    if text == STANDARD_INPUT:
+        return sys.stdin.readline().strip()
+    if text and "${" not in text:
+        sys.stderr.write(
+            "thresher: this key can be seen in the list of processes and in the shell's history.\n"
+            "  Write --key - and give it on standard input, or '${NAME}' for a variable.\n"
+        )
+    return filled("--key", text) if text else None
+
+
+def _fail_unless(ok: bool) -> None:
+    if not ok:
+        raise typer.Exit(UNREACHABLE)

@@ -1,0 +1,63 @@
+"""Verbs of chat models and of what holds in conversations with them.
+
+Invariant: the same names and arguments as on every other face; a key comes in and never goes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from thresher.app import App
+from thresher.core import Caller, InvalidInput, plain
+from thresher.daemon.server.control import Progress, Verb
+
+_ADD = frozenset({"name", "url", "model", "key", "replace"})
+
+
+def model_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
+    """The verbs by name.
+
+    Args:
+        app: The running product.
+        caller: For whom they work.
+    """
+    verbs = _Models(app, caller)
+    kept = (verbs.add_model, verbs.list_models, verbs.check_model, verbs.switch_model, verbs.remove_model)
+    return {verb.__name__: verb for verb in (*kept, verbs.show_settings, verbs.set_settings)}
+
+
+class _Models:
+    """One method a verb: (arguments, progress) -> result."""
+
+    def __init__(self, app: App, caller: Caller) -> None:
+        self._models = app.services.models
+        self._settings = app.services.chat_settings
+        self._caller = caller
+
+    async def add_model(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        if unknown := sorted(set(arguments) - _ADD):
+            raise InvalidInput(f"There is no argument '{unknown[0]}'.", hint=f"Known: {', '.join(sorted(_ADD))}.")
+        return plain(await self._models.add(self._caller, **arguments))
+
+    async def list_models(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        return plain(await self._models.list(self._caller))
+
+    async def check_model(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        return plain(await self._models.check(self._caller, str(arguments["name"])))
+
+    async def switch_model(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        change = self._models.enable if arguments["enabled"] else self._models.disable
+        return plain(await change(self._caller, str(arguments["name"])))
+
+    async def remove_model(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        await self._models.remove(self._caller, str(arguments["name"]))
+        return {"removed": str(arguments["name"])}
+
+    async def show_settings(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        view = await self._settings.get(self._caller, arguments.get("thread"))
+        return {"settings": view.settings.model_dump(), "sources": dict(view.sources)}
+
+    async def set_settings(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        view = await self._settings.put(self._caller, arguments["changes"], arguments.get("thread"))
+        return {"settings": view.settings.model_dump(), "sources": dict(view.sources)}
