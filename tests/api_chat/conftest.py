@@ -19,18 +19,25 @@ from thresher.core import Settings
 
 
 def obedient(body: dict[str, Any]) -> str | Said:
-    """A model that says what it is told to, and calls a tool of the client where it is told so.
+    """A model that says what it is told to, and calls tools of the client where it is told so.
 
-    `say WORDS`, `call NAME {arguments}`; a tool's answer is repeated.
+    `say WORDS`, `call NAME...`; a tool's answer is repeated. What else stands in a prompt is none of its business.
     """
-    message = body["messages"][-1]
-    text = text_of(message)
-    if message["role"] == "tool":
-        return f"The tool says {text}."
-    verb, _, rest = text.partition(" ")
-    if verb == "call":
-        return Said(calls=tuple((name, {"sides": 6}) for name in rest.split()))
-    return rest if verb == "say" else f"You said: {text}"
+    for message in reversed(body["messages"]):
+        text = text_of(message)
+        verb, _, rest = text.partition(" ")
+        if message["role"] == "tool":
+            return f"The tool says {text}."
+        if message["role"] == "user" and verb == "say":
+            return rest
+        if message["role"] == "user" and verb == "call":
+            return Said(calls=tuple((name, {"sides": 6}) for name in rest.split()))
+    return "I was told nothing."
+
+
+def heard(body: dict[str, Any]) -> list[str]:
+    """The conversation that a request holds, without what stands around it."""
+    return [text_of(one) for one in body["messages"] if one["role"] != "system" and "# " not in text_of(one)]
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,10 @@ BODY_LIMIT = 4 * 1024 * 1024
 """Bytes of a body: a message with a pasted log fits, an upload does not."""
 
 
+_PASSED_OVER = 4 * BODY_LIMIT
+"""Bytes that are read and dropped: many clients hear the refusal only when they have sent all."""
+
+
 class Bounded:
     """An application whose requests end with 413 when their body is too long.
 
@@ -35,9 +39,13 @@ class Bounded:
 
         async def bounded() -> Message:
             nonlocal read
+            if BODY_LIMIT < read <= _PASSED_OVER:
+                await _pass_over(receive)
             message = await receive() if read <= BODY_LIMIT else {"type": "http.disconnect"}
             read += len(message.get("body", b""))
             if read > BODY_LIMIT:
+                if message.get("more_body", False):
+                    await _pass_over(receive)
                 raise HTTPException(
                     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
                     f"A body has {BODY_LIMIT} bytes at most",
@@ -46,3 +54,12 @@ class Bounded:
             return message
 
         await self._application(scope, bounded, send)
+
+
+async def _pass_over(receive: Receive) -> None:
+    """Let go of what comes of a body that is refused, up to a bound."""
+    passed, more = 0, True
+    while more and passed < _PASSED_OVER:
+        message = await receive()
+        passed += len(message.get("body", b""))
+        more = message.get("more_body", False)

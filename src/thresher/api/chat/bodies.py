@@ -7,9 +7,9 @@ changes nothing is passed over.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 MOST_FUNCTIONS = 128
@@ -61,7 +61,7 @@ _CONTENT = {
     "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}, {"type": "null"}],
 }
 _Content = Annotated[str, BeforeValidator(_said), WithJsonSchema(_CONTENT)]
-_Never = Annotated[JsonValue, AfterValidator(_refused)]
+_Never = Annotated[Any, AfterValidator(_refused)]
 
 
 class _Given(BaseModel):
@@ -97,7 +97,7 @@ class FunctionBody(_Given):
 
     name: str = Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")
     description: str | None = None
-    parameters: dict[str, JsonValue] | None = Field(None, description="JSON Schema of its arguments.")
+    parameters: dict[str, Any] | None = Field(None, description="JSON Schema of its arguments.")
 
 
 class ToolBody(_Given):
@@ -128,7 +128,7 @@ class ApprovalBody(BaseModel):
 
     id: str = Field(max_length=200, description="As the answer that waits names it.")
     approved: bool
-    arguments: dict[str, JsonValue] | None = Field(None, description="In place of the model's.")
+    arguments: dict[str, Any] | None = Field(None, description="In place of the model's.")
     reason: str = Field("", max_length=2000, description="Told to the model, where it was declined.")
 
 
@@ -138,7 +138,7 @@ class OwnBody(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     approvals: list[ApprovalBody] = Field([], description="Decisions on calls that wait, in a thread.")
-    settings: dict[str, JsonValue] = Field({}, description="Settings for this turn alone, as `/v1/settings` has them.")
+    settings: dict[str, Any] = Field({}, description="Settings for this turn alone, as `/v1/settings` has them.")
 
 
 class ChatBody(_Given):
@@ -157,11 +157,11 @@ class ChatBody(_Given):
     tools: list[ToolBody] | None = Field(
         None, max_length=MOST_FUNCTIONS, description="Tools that the client runs, beside Thresher's."
     )
-    tool_choice: JsonValue = Field(None, description="`auto`, `none`, `required`, or a tool of the client.")
+    tool_choice: Any = Field(None, description="`auto`, `none`, `required`, or a tool of the client.")
     temperature: float | None = Field(None, ge=0, le=2)
     max_tokens: int | None = Field(None, ge=1, le=MOST_TOKENS)
     max_completion_tokens: int | None = Field(None, ge=1, le=MOST_TOKENS, description="The same as `max_tokens`.")
-    metadata: dict[str, JsonValue] | None = Field(None, description="`thread_id` names a thread; the rest is left.")
+    metadata: dict[str, Any] | None = Field(None, description="`thread_id` names a thread; the rest is left.")
     thresher: OwnBody | None = None
 
     stop: str | list[str] | None = Field(None, description="Passed on to the model, as all that follow.")

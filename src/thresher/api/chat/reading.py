@@ -141,7 +141,8 @@ def _choice(choice: object, functions: Sequence[Function]) -> str:
 
 def _settings(body: ChatBody) -> dict[str, Any]:
     """What differs for this turn; a field of the wire wins over the same one in `thresher.settings`."""
-    given = dict(body.thresher.settings) if body.thresher else {}
+    own = body.thresher.settings if body.thresher else {}
+    given = {name: value for name, value in own.items() if value is not None}
     try:
         settings = ChatSettings.model_validate(given).model_dump(include=set(given))
     except ValidationError as error:
