@@ -241,6 +241,8 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         ("get", "/v1/settings", None),
         ("get", "/v1/settings/models", None),
         ("get", "/v1/threads", None),
+        ("get", "/v1/models", None),
+        ("post", "/v1/chat/completions", {"messages": [{"role": "user", "content": "which tool sends an email?"}]}),
         ("post", "/v1/threads", {"title": "x" * 201}),
     ]
     for method, path, body in asked:
@@ -271,8 +273,10 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         solutions |= {f"/v1/{verb}_{several}" for verb in ("delete", "list")}
     prompts = {"/v1/prompts", *(f"/v1/prompts/{{name}}{verb}" for verb in ("", "/versions", "/diff"))}
     threads = {"/v1/threads", *(f"/v1/threads/{{thread}}{verb}" for verb in ("", "/fork", "/states"))}
+    chat = {"/v1/chat/completions", "/v1/models", "/v1/models/{model}"}
+    chat |= {f"/v1/chat/{kept}/{{thread}}" for kept in ("history", "approvals")}
     models = {f"/v1/settings{verb}" for verb in ("", "/models", "/models/{name}", "/models/{name}/check")}
-    agent = prompts | threads | models
+    agent = prompts | threads | chat | models
     assert set(document["paths"]) == posted | documents | databases | apis | solutions | jobs | told | agent
     assert document["openapi"].startswith("3.1")
     for path in posted:

@@ -24,13 +24,13 @@ async def test_a_thread_is_begun_changed_and_deleted(keyless: Served) -> None:
     first = await begun(keyless, title="First", settings={"top_k": 3})
     place = f"{THREADS}/{first['id']}"
     renamed = (await keyless.web.patch(place, json={"title": "Second"})).json()
-    configured = (await keyless.web.patch(place, json={"settings": {"sql": False}})).json()
+    configured = (await keyless.web.patch(place, json={"settings": {"sql": False, "top_k": None}})).json()
     shown = (await keyless.web.get(place)).json()
     gone = await keyless.web.delete(place)
 
     assert (first["title"], first["settings"], first["last_checkpoint"]) == ("First", {"top_k": 3}, None)
     assert (renamed["title"], renamed["settings"]) == ("Second", {"top_k": 3})
-    assert (configured["title"], configured["settings"]["sql"]) == ("Second", False)
+    assert (configured["title"], configured["settings"]) == ("Second", {"sql": False})
     assert shown == configured
     assert (gone.status_code, gone.content) == (204, b"")
     assert_problem(await keyless.web.get(place), 404, "not_found")
@@ -69,20 +69,24 @@ async def test_a_thread_is_forked(keyless: Served) -> None:
         ("post", "", {"title": "x" * 201}),
         ("post", "", {"titel": "x"}),
         ("post", "", {"settings": []}),
+        ("post", "", {"settings": {"top_k": 0}}),
+        ("post", "", {"settings": {"model": "nobody"}}),
         ("get", "?limit=0", None),
         ("get", "?cursor=!", None),
         ("get", "/nonsense/states", None),
         ("post", "/nonsense/fork", {"at": "x"}),
     ],
-    ids=["id", "patched id", "long title", "field", "settings", "limit", "cursor", "states", "fork"],
+    ids=["id", "patched id", "long title", "field", "settings", "value", "model", "limit", "cursor", "states", "fork"],
 )
 async def test_what_does_not_fit_is_a_problem(
     keyless: Served, method: str, path: str, body: dict[str, Any] | None
 ) -> None:
     """In words that say what to send."""
+    before = (await keyless.web.get(THREADS)).json()["threads"]
     answer = await keyless.web.request(method, f"{THREADS}{path}", json=body)
 
     assert assert_problem(answer, 422, "invalid_input")["hint"]
+    assert (await keyless.web.get(THREADS)).json()["threads"] == before
 
 
 async def test_a_stranger_learns_nothing_of_a_thread(product: Served) -> None:

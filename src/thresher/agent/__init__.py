@@ -22,11 +22,12 @@ from thresher.agent.events import (
 )
 from thresher.agent.intents import training_lines
 from thresher.agent.models import Checked, Chunk, Model, Models, OpenModel
+from thresher.agent.offers import Offers, Outcome
 from thresher.agent.prompts import Prompt, Prompts
 from thresher.agent.records import Answer, Intent, IntentType, Reply
 from thresher.agent.sessions import Sessions
 from thresher.agent.settings import AgentSettings, ChatSettings, SettingsView
-from thresher.agent.threads import Point, Points, Thread, ThreadPage, Threads
+from thresher.agent.threads import Point, Points, Thread, ThreadPage, Threads, thread_id
 
 __all__ = [
     "AgentSettings",
@@ -50,7 +51,9 @@ __all__ = [
     "IntentType",
     "Model",
     "Models",
+    "Offers",
     "OpenModel",
+    "Outcome",
     "Point",
     "Points",
     "Prompt",
@@ -63,5 +66,6 @@ __all__ = [
     "Thread",
     "ThreadPage",
     "Threads",
+    "thread_id",
     "training_lines",
 ]

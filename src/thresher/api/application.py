@@ -92,7 +92,7 @@ def http_api(services: Services, assistant: Assistant, threads: Threads, convers
     application.include_router(prompts_router(services.prompts))
     application.include_router(settings_router(services.chat_settings))
     application.include_router(registered_models_router(services.models))
-    application.include_router(threads_router(threads))
+    application.include_router(threads_router(threads, services.chat_settings))
     application.include_router(chat_router(conversations, services.models))
     application.include_router(models_router(services.models))
     application.include_router(health_router(Watch(services.database, services.encoder)))

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 _TITLE = "One line, at most 200 characters."
-_SETTINGS = "What differs in it from your settings, as `/v1/settings` has them; null takes a value back."
+_SETTINGS = "What differs in it from your settings, as `/v1/settings` has them; a null takes a choice back."
 
 
 class _Request(BaseModel):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 
-from thresher.agent import Threads
+from thresher.agent import AgentSettings, Thread, Threads
 from thresher.api.asking import BEARER, PROBLEMS, Asking
 from thresher.api.thread_models import (
     ForkRequest,
@@ -17,6 +17,7 @@ from thresher.api.thread_models import (
     ThreadResponse,
     ThreadsResponse,
 )
+from thresher.core import Caller, ThresherError
 
 _Thread = Annotated[str, Path(description="The thread's id.")]
 _Cursor = Annotated[str, Query(description="Of an earlier page: what comes after it.")]
@@ -25,11 +26,12 @@ _AS_IT_IS = ForkRequest(at="", title=None)
 _Limit = Annotated[int, Query(ge=1, le=200, description="At most so many.")]
 
 
-def threads_router(threads: Threads) -> APIRouter:
+def threads_router(threads: Threads, settings: AgentSettings) -> APIRouter:
     """The routes.
 
     Args:
         threads: Answers them.
+        settings: Takes what shall hold in a thread.
     """
     router = APIRouter(prefix="/v1/threads", tags=["threads"], responses=PROBLEMS, dependencies=[Depends(BEARER)])
 
@@ -41,7 +43,7 @@ def threads_router(threads: Threads) -> APIRouter:
     @router.post("", status_code=HTTPStatus.CREATED)
     async def create_thread(body: NewThreadRequest, caller: Asking) -> ThreadResponse:  # pyright: ignore[reportUnusedFunction] - a route
         """Begin a thread."""
-        return ThreadResponse.model_validate(await threads.create(caller, body.title, body.settings))
+        return ThreadResponse.model_validate(await _begun(threads, settings, caller, body))
 
     @router.get("/{thread}")
     async def show_thread(thread: _Thread, caller: Asking) -> ThreadResponse:  # pyright: ignore[reportUnusedFunction] - a route
@@ -52,7 +54,7 @@ def threads_router(threads: Threads) -> APIRouter:
     async def change_thread(thread: _Thread, body: ThreadRequest, caller: Asking) -> ThreadResponse:  # pyright: ignore[reportUnusedFunction] - a route
         """Give it another title, or other settings."""
         if body.settings is not None:
-            await threads.configure(caller, thread, body.settings)
+            await settings.put(caller, body.settings, thread)
         if body.title is not None:
             await threads.rename(caller, thread, body.title)
         return ThreadResponse.model_validate(await threads.get(caller, thread))
@@ -74,3 +76,14 @@ def threads_router(threads: Threads) -> APIRouter:
         return StatesResponse.model_validate(await threads.history(caller, thread, cursor=cursor, limit=limit))
 
     return router
+
+
+async def _begun(threads: Threads, settings: AgentSettings, caller: Caller, body: NewThreadRequest) -> Thread:
+    """A new thread; none where its settings are wrong."""
+    thread = await threads.create(caller, body.title)
+    try:
+        await settings.put(caller, body.settings, thread.id)
+    except ThresherError:
+        await threads.delete(caller, thread.id)
+        raise
+    return await threads.get(caller, thread.id)

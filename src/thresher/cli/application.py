@@ -19,6 +19,7 @@ from thresher.cli import (
     asking,
     audit,
     catalogue,
+    chatting,
     components,
     context,
     databases,
@@ -36,6 +37,7 @@ from thresher.cli import (
     servers,
     settings,
     solutions,
+    threads,
     tools,
 )
 from thresher.cli.output import BROKEN_PIPE, INTERRUPTED, ReaderGone, complain
@@ -67,6 +69,7 @@ def _options(  # pyright: ignore[reportUnusedFunction] - Typer calls it
 running.register(application)
 context.register(application)
 asking.register(application)
+chatting.register(application)
 approving.register(tools.commands, servers.commands)
 application.add_typer(tools.commands, name="tools")
 application.add_typer(servers.commands, name="servers")
@@ -85,6 +88,7 @@ application.add_typer(solutions.commands, name="solutions")
 application.add_typer(prompts.commands, name="prompts")
 application.add_typer(models.commands, name="models")
 application.add_typer(settings.commands, name="settings")
+application.add_typer(threads.commands, name="threads")
 application.add_typer(evaluating.commands, name="eval")
 health.register(application)
 logs.register(application, tools.commands)

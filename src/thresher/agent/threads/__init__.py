@@ -11,13 +11,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from thresher.agent.threads.records import Point, Points, Thread, ThreadPage, Turn
+from thresher.agent.threads.records import Point, Points, Thread, ThreadPage, Turn, thread_id
 from thresher.agent.threads.service import Threads
 
 if TYPE_CHECKING:
     from thresher.agent.threads.saver import ThreadSaver
 
-__all__ = ["Point", "Points", "Thread", "ThreadPage", "ThreadSaver", "Threads", "Turn"]
+__all__ = ["Point", "Points", "Thread", "ThreadPage", "ThreadSaver", "Threads", "Turn", "thread_id"]
 
 
 def __getattr__(name: str) -> object:

@@ -6,12 +6,15 @@ Invariant: a client that closes its connection cancels its turn.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import aclosing
 from typing import Any, cast
+from uuid import uuid4
 
-from thresher.agent import Thread
+from thresher.agent import ChatCall, Decision, Delta, Report, Step, Thread, thread_id
 from thresher.app import App
-from thresher.core import Caller, plain
+from thresher.core import Caller, InvalidInput, plain
 from thresher.daemon.server.control import Progress, Verb
+from thresher.llm import Message
 
 
 def conversing_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
@@ -22,7 +25,14 @@ def conversing_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
         caller: For whom they work, and in which project.
     """
     verbs = _Conversing(app, caller)
-    named = (verbs.list_threads, verbs.show_thread, verbs.rename_thread, verbs.fork_thread, verbs.delete_thread)
+    named = (
+        verbs.list_threads,
+        verbs.show_thread,
+        verbs.rename_thread,
+        verbs.fork_thread,
+        verbs.delete_thread,
+        verbs.chat,
+    )
     return {verb.__name__: verb for verb in named}
 
 
@@ -31,6 +41,7 @@ class _Conversing:
 
     def __init__(self, app: App, caller: Caller) -> None:
         self._threads = app.threads
+        self._conversations = app.conversations
         self._caller = caller
 
     async def list_threads(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
@@ -40,7 +51,9 @@ class _Conversing:
         thread = await self._threads.get(self._caller, str(arguments["thread"]))
         limit = int(arguments.get("states") or 0)
         points = (await self._threads.history(self._caller, thread.id, limit=limit)).points if limit else ()
-        return _row(thread) | {"states": plain(points)}
+        said = await self._conversations.history(self._caller, thread.id)
+        waiting = await self._conversations.pending(self._caller, thread.id)
+        return _row(thread) | plain({"messages": said, "approvals": waiting, "states": points})
 
     async def rename_thread(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         return _row(await self._threads.rename(self._caller, **arguments))
@@ -52,6 +65,36 @@ class _Conversing:
         thread = str(arguments["thread"])
         await self._threads.delete(self._caller, thread)
         return {"deleted": thread}
+
+    async def chat(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
+        """Run a turn of a thread, a new one where none is named; tells its words and steps, returns its report."""
+        report: Report | None = None
+        async with aclosing(self._conversations.talk(self._caller, _call(arguments))) as events:
+            async for event in events:
+                match event:
+                    case Delta():
+                        tell({"delta": event.text})
+                    case Step():
+                        tell({"step": event.name, "detail": event.detail})
+                    case Report():
+                        report = event
+        return plain(report)
+
+
+def _call(arguments: Mapping[str, Any]) -> ChatCall:
+    message, approvals = str(arguments.get("message") or ""), arguments.get("approvals") or ()
+    try:
+        decisions = tuple(Decision(**one) for one in approvals)
+    except TypeError:
+        raise InvalidInput(
+            "A decision is {id, approved, arguments, reason}.", hint="Name the call by its id."
+        ) from None
+    return ChatCall(
+        messages=(Message("user", message),) if message or not decisions else (),
+        thread=thread_id(arguments.get("thread") or uuid4()),
+        settings=arguments.get("settings") or {},
+        decisions=decisions,
+    )
 
 
 def _row(thread: Thread) -> dict[str, Any]:

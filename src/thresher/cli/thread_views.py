@@ -1,0 +1,95 @@
+"""Conversations for people.
+
+Invariant: takes decoded JSON and returns something that Rich can print; what was said is never markup, and what a
+terminal would hide or obey is written out.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+Row = Mapping[str, Any]
+
+_SPEAKERS = {"user": ("you", "bold"), "assistant": ("assistant", "bold green"), "tool": ("tool", "dim")}
+_TITLE = 60
+
+
+def thread_list(page: Row) -> RenderableType:
+    """One line a thread: id, when it went on last, title."""
+    if not page["threads"]:
+        return Text("No conversation yet. Begin one: thresher chat")
+    table = Table("thread", "went on", "title", box=None, pad_edge=False, header_style="dim")
+    for thread in page["threads"]:
+        table.add_row(str(thread["id"]), _moment(thread["updated_at"]), Text(seen(thread["title"])[:_TITLE]))
+    return table
+
+
+def thread_card(thread: Row) -> RenderableType:
+    """A thread without what was said in it."""
+    lines = [Text(seen(f"thread {thread['id']}  {thread['title']}"), "bold")]
+    lines.append(Text(f"begun {_moment(thread['created_at'])}, went on {_moment(thread['updated_at'])}", "dim"))
+    if thread["forked_from"]:
+        lines.append(Text(f"forked from {thread['forked_from']} at {thread['forked_at']}", "dim"))
+    if thread["settings"]:
+        lines.append(Text(seen(f"settings: {json.dumps(thread['settings'], ensure_ascii=False)}"), "dim"))
+    return Group(*lines)
+
+
+def thread_page(thread: Row) -> RenderableType:
+    """A thread with its messages, what waits, and its states."""
+    said = [_entry(entry) for entry in thread["messages"]]
+    states = [
+        Text(f"state {state['id']}  {_moment(state['at'])}  {state['source']} {state['step']}", "dim")
+        for state in thread["states"]
+    ]
+    return Group(thread_card(thread), *said, *(waiting(one) for one in thread["approvals"]), *states)
+
+
+def _entry(entry: Row) -> RenderableType:
+    speaker, style = _SPEAKERS[entry["kind"]]
+    tool = f" {entry['tool']}" if entry["tool"] else ""
+    when = f"  {_moment(entry['at'])}" if entry["at"] else ""
+    head = Text.assemble("\n", (f"{speaker}{seen(tool)}", style), (when, "dim"))
+    lines = [head] + ([Text(seen(entry["text"]))] if entry["text"] else [])
+    lines += [Text(seen(f"-> {call['name']}({call['arguments']})"), "dim") for call in entry["calls"]]
+    lines += [Text(_place(passage), "dim") for passage in entry["passages"]]
+    return Group(*lines)
+
+
+def citations(report: Row) -> Sequence[Text]:
+    """The passages that an answer names."""
+    return [Text(_place(one), "dim") for one in report["citations"]]
+
+
+def waiting(approval: Row) -> RenderableType:
+    """A call that waits for a person."""
+    arguments = json.dumps(approval["arguments"], ensure_ascii=False, indent=2)
+    head = Text.assemble("\n", ("waits for you: ", "bold yellow"), (seen(approval["tool"]), "bold"))
+    return Group(head, Text(seen(f"{approval['why']}  {approval['id']}"), "dim"), Text(seen(arguments)))
+
+
+def deleted(answer: Row) -> RenderableType:
+    """What is gone."""
+    return Text(f"Deleted thread {answer['deleted']}.")
+
+
+def _place(passage: Row) -> str:
+    first, last = passage["lines"]
+    heading = " > ".join(passage["heading"])
+    return seen(f"[{passage['number']}] {passage['repository']} {passage['path']}:{first}-{last} {heading}".rstrip())
+
+
+def seen(text: str) -> str:
+    """The text with what a terminal would hide or obey written out."""
+    return "".join(mark if mark.isprintable() or mark in "\n\t" else f"<U+{ord(mark):04X}>" for mark in text)
+
+
+def _moment(text: str) -> str:
+    return f"{dt.datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M:%S}"
