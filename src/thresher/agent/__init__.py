@@ -26,7 +26,7 @@ from thresher.agent.offers import Offers, Outcome
 from thresher.agent.prompts import Prompt, Prompts
 from thresher.agent.records import Answer, Intent, IntentType, Reply
 from thresher.agent.sessions import Sessions
-from thresher.agent.settings import AgentSettings, ChatSettings, SettingsView
+from thresher.agent.settings import AgentSettings, ChatSettings, SettingSource, SettingsView
 from thresher.agent.threads import Point, Points, Thread, ThreadPage, Threads, thread_id
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "Reply",
     "Report",
     "Sessions",
+    "SettingSource",
     "SettingsView",
     "Step",
     "Thread",

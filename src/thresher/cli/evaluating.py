@@ -1,4 +1,4 @@
-"""`thresher eval`: how well search, router, passages and the guard do on your own tools, intents, questions and SQL."""
+"""`thresher eval`: how well search, router, passages, guard and conversations do on what is your own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from thresher.cli.addresses import read_address
 from thresher.cli.api_trials import api_trial
+from thresher.cli.chat_trials import chat_trial
 from thresher.cli.document_trials import document_trial
 from thresher.cli.output import AsJson, progress_bar, show
 from thresher.cli.relation_trials import relation_trial
@@ -27,7 +28,9 @@ class DocumentMode(StrEnum):
 
 
 commands = typer.Typer(
-    help="Measure search, router, passages and the guard on your own data.", no_args_is_help=True, rich_markup_mode=None
+    help="Measure search, router, passages, guard and conversations on your own data.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 
@@ -143,3 +146,21 @@ def evaluate_apis(
     with progress_bar("Evaluating", as_json) as follow:
         answer = ask("evaluate_apis", given, progress=follow)
     show(answer, as_json, api_trial)
+
+
+@commands.command("chat")
+def evaluate_chat(
+    file: Annotated[Path, typer.Argument(help='JSON lines {"name"?, "turns": [{"user", "calls"?, "says"?}, ...]}.')],
+    model: Annotated[str, typer.Option(help="A registered model; with --url the service's name for it.")] = "",
+    url: Annotated[str, typer.Option(help="A service that is not registered, asked without a key.")] = "",
+    judge: Annotated[str, typer.Option(help="A registered model that judges the answers.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Have scripted conversations, each also in the standard pattern, and print what both took.
+
+    Their threads are removed; nothing that waits for approval is run. docs/reference/evaluation.md defines each figure.
+    """
+    given = {"file": str(file.absolute()), "model": model, "url": url, "judge": judge}
+    with progress_bar("Evaluating", as_json) as follow:
+        answer = ask("evaluate_chat", given, progress=follow)
+    show(answer, as_json, chat_trial)

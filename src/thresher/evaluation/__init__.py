@@ -1,7 +1,7 @@
-"""Evaluation on a user's own data: the search for tools, the router of intents, passages, operations, the guard of SQL.
+"""Evaluation on a user's own data: the search for tools, the router, passages, operations, SQL, conversations.
 
 Invariant: nothing of anybody's catalogue, packs or repositories is touched: tools and documents are indexed in a
-throw-away tenant, removed at the end however it ends, and routers are fitted for the evaluation alone.
+throw-away tenant, removed at the end however it ends, routers are fitted and threads made for the evaluation alone.
 
 Uses: agent, connectors, core, embedding, knowledge, llm, openapi, search, services, sqlguard, store.
 """
@@ -17,6 +17,7 @@ from thresher.evaluation.apis import (
 )
 from thresher.evaluation.chat_counting import Prompt, costs, stale_documents, unanswered_calls, visible_tools
 from thresher.evaluation.chat_figures import ChatFigures, Conversed, Spoken, TurnFigures, figures_of_chat
+from thresher.evaluation.chat_judge import Quality, judge_answers, open_judge
 from thresher.evaluation.chat_reader import Script, ScriptedCall, ScriptedTurn, read_scripts
 from thresher.evaluation.chat_service import Answered, ChatTrial, Watched, evaluate_chat, open_trial
 from thresher.evaluation.documents_reader import DocumentQuestion, read_document_questions
@@ -56,6 +57,7 @@ __all__ = [
     "IntentResult",
     "LabelledSchema",
     "Prompt",
+    "Quality",
     "Question",
     "RelationFigures",
     "RelationTrial",
@@ -78,7 +80,9 @@ __all__ = [
     "figures_of",
     "figures_of_apis",
     "figures_of_chat",
+    "judge_answers",
     "judge_statements",
+    "open_judge",
     "open_trial",
     "provider_of",
     "read_api_questions",

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 from uuid import UUID, uuid4
 
-from fastmcp import Client
-
 from thresher.agent import (
     AgentSettings,
     Assistant,
@@ -24,6 +22,7 @@ from thresher.agent import (
     Entry,
     Event,
     Models,
+    Offers,
     Report,
     Threads,
 )
@@ -31,13 +30,13 @@ from thresher.core import Caller, InvalidInput, NotFound
 from thresher.evaluation.chat_counting import Prompt
 from thresher.evaluation.chat_figures import READER, Conversed, Spoken
 from thresher.evaluation.chat_reader import Script, ScriptedTurn
-from thresher.evaluation.chat_standard import Standard, readers_of, run_standard
+from thresher.evaluation.chat_standard import Standard, run_standard
 from thresher.llm import Message, service_address
 from thresher.services import Services
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Told a stage, how much of it is done, and how much there is."""
-Opener: TypeAlias = Callable[[Caller], AbstractAsyncContextManager[Client[Any]]]
+Opener: TypeAlias = Callable[[Caller], AbstractAsyncContextManager[Any]]
 
 DECISIONS: Final = 5
 """How often a turn may wait for a person."""
@@ -239,7 +238,10 @@ async def _standard(trial: ChatTrial, script: Script, prompts: Sequence[Prompt])
     names = {tool["function"]["name"] for prompt in prompts for tool in prompt.tools}
     acting = replace(trial.caller, client=f"evaluation:{uuid4()}")
     async with trial.open_client(acting) as client:
-        bench = Standard(client, model, settings, await readers_of(client, names))
+        offers = Offers(client, settings)
+        await offers.core()
+        await offers.describe(names - {READER})
+        bench = Standard(offers, model, settings)
         sent, times = await run_standard(bench, [turn.user for turn in script.turns], prompts)
     trial.watched.bodies.clear()
     return sent, times

@@ -9,16 +9,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from fastmcp import Client
-from mcp import MCPError
-from mcp_types import CallToolResult
-
-from thresher.agent import ChatSettings, OpenModel
-from thresher.core import dumps
+from thresher.agent import ChatSettings, Offers, OpenModel
 from thresher.embedding import count_tokens
 from thresher.evaluation.chat_counting import Prompt
 from thresher.evaluation.chat_figures import READER, SEARCH
@@ -26,7 +21,6 @@ from thresher.llm import Completion, Function
 
 ROUNDS: Final = 12
 """Requests of one turn, at most."""
-_RULES: Final = "thresher/rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +28,14 @@ class Standard:
     """What the loop works with.
 
     Attributes:
-        client: Calls tools.
+        offers: Calls tools.
         model: Answers.
         settings: As in the conversation that it is compared with.
-        readers: Names of the tools that say that they only read.
     """
 
-    client: Client[Any]
+    offers: Offers
     model: OpenModel
     settings: ChatSettings
-    readers: frozenset[str]
 
 
 async def run_standard(
@@ -91,19 +83,6 @@ def setting_of(prompts: Sequence[Prompt]) -> tuple[tuple[Mapping[str, Any], ...]
     return tools, [dict(message) for message in first.messages if message["role"] == "system"]
 
 
-async def readers_of(client: Client[Any], names: Iterable[str]) -> frozenset[str]:
-    """Those of some tools that say that they only read."""
-    listed = {
-        tool.name: bool(tool.annotations and tool.annotations.read_only_hint) for tool in await client.list_tools()
-    }
-    if missing := sorted(set(names) - listed.keys() - {READER}):
-        told = await client.call_tool_mcp("describe_tools", {"names": missing})
-        data = cast("Mapping[str, Any]", told.structured_content or {})
-        for row in cast("Sequence[Mapping[str, Any]]", data.get("tools", ())):
-            listed[row["name"]] = cast("Mapping[str, Any]", row.get("annotations") or {}).get("readOnlyHint") is True
-    return frozenset(name for name, reads in listed.items() if reads)
-
-
 def shown_passages(data: Mapping[str, Any], room: int) -> str:
     """The passages of a search as they stand before a model, within so many tokens."""
     parts: list[str] = []
@@ -119,25 +98,21 @@ def shown_passages(data: Mapping[str, Any], room: int) -> str:
 
 
 async def _called(bench: Standard, name: str, arguments: str) -> str:
-    if name not in bench.readers:
+    tool = bench.offers.get(name)
+    if tool is None or not tool.reads:
         return "Declined: not run."
     try:
         given = cast("dict[str, Any]", json.loads(arguments or "{}"))
-        if name == SEARCH:
-            given |= {"limit": bench.settings.top_k}
-        result = await bench.client.call_tool_mcp(name, given)
-        if _RULES in (result.meta or {}):
-            result = await bench.client.call_tool_mcp(name, given)
-    except (ValueError, TypeError, MCPError) as error:
-        return f"{name}: {error}"
-    if name == SEARCH and not result.is_error:
-        return shown_passages(result.structured_content or {}, bench.settings.document_tokens)
-    return _text(result)
-
-
-def _text(result: CallToolResult) -> str:
-    text = "\n".join(block.text for block in result.content if block.type == "text")
-    return text or dumps(result.structured_content or {})
+    except (ValueError, RecursionError):
+        return "The arguments are no JSON object."
+    if tool.name == SEARCH:
+        given = {**given, "limit": bench.settings.top_k}
+    outcome = await bench.offers.call(tool.name, given, bench.settings.tool_seconds)
+    if outcome.rules:
+        outcome = await bench.offers.call(tool.name, given, bench.settings.tool_seconds)
+    if tool.name == SEARCH and not outcome.failed:
+        return shown_passages(outcome.data, bench.settings.document_tokens)
+    return outcome.text
 
 
 def _message(answer: Completion) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from thresher.daemon.server.enriching import enriching_verbs
 from thresher.daemon.server.intents import intent_verbs
 from thresher.daemon.server.jobs import job_verbs
 from thresher.daemon.server.measuring import measuring_verbs
+from thresher.daemon.server.measuring_chats import measuring_chat_verbs
 from thresher.daemon.server.models import model_verbs
 from thresher.daemon.server.packing import pack_verbs
 from thresher.daemon.server.presence import Presence
@@ -84,6 +85,7 @@ def build_verbs(
     mine: dict[str, Verb] = {verb.__name__: verb for verb in (*named, *more, *rest, *keys)}
     mine |= {**signing_verbs(app, caller), **approving_verbs(app, caller), **enriching_verbs(app, asking)}
     mine |= {**asking_verbs(app, asking), **conversing_verbs(app, asking)}
+    mine |= measuring_chat_verbs(app, asking)
     mine |= {**measuring_verbs(app, asking), **job_verbs(app, asking), **document_verbs(app, asking)}
     mine |= auditing_verbs(app, verbs.of_tenant, is_owner=is_owner)
     mine |= {**database_verbs(app, asking), **api_verbs(app, asking), **solution_verbs(app, asking)}
