@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -116,7 +117,7 @@ async def connect(fake: Watched, waits: Waits) -> AsyncIterator[Connect]:
     def opener(
         url: str = fake.url, *, key: str | None = KEY, breaker: Breaker | None = None, **chosen: object
     ) -> OpenModel:
-        client = Client(url, "fake", key, "Look at it.")
+        client = partial(Client, url, "fake", key, "Look at it.")
         opened.append(Service(client, breaker or Breaker(Pauses()), "m", "Look at it.", waits))
         settings = {"model_seconds": 10.0, "first_seconds": 10.0, **chosen}
         return OpenModel("m", "127.0.0.1", opened[-1], ChatSettings.model_validate(settings))

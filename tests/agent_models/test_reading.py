@@ -84,6 +84,15 @@ def test_a_limit_stays_a_limit_also_with_calls() -> None:
         assert reading.end()[-1].finish == finish
 
 
+def test_a_line_without_an_end_is_not_waited_for() -> None:
+    """It would fill the memory."""
+    reading = Reading("")
+
+    with pytest.raises(ModelError, match="larger than 8 MiB"):
+        for _ in range(9):
+            reading.feed(bytes(1 << 20))
+
+
 @pytest.mark.parametrize("name", ["content", "reasoning_content", "reasoning"])
 def test_an_answer_has_begun_with_its_first_word_or_thought(name: str) -> None:
     """Not with the role, which some services send at once."""

@@ -240,3 +240,15 @@ async def test_a_removed_model_answers_to_the_end(models: Models, ada: Caller, f
     assert "".join(texts) == "one two three four"
     with pytest.raises(NotFound):
         await models.open(ada, "m", settings=ALL)
+
+
+async def test_a_turn_goes_on_with_the_model_that_it_began_with(models: Models, ada: Caller, fake: ChatServer) -> None:
+    """Also where that is replaced or removed between two of its requests."""
+    await models.add(ada, "m", fake.url, "fake")
+    opened = await models.open(ada, "m", settings=ALL)
+    assert opened is not None
+    await opened.complete([("user", "one")])
+
+    await models.remove(ada, "m")
+
+    assert (await opened.complete([("user", "two")])).text == "two"

@@ -192,7 +192,7 @@ async def test_what_services_do_differently_is_read(connect: Connect, fake: Watc
         ("raw:data: {]\n\n", "cannot be read"),
         ("wrong:[1]", "cannot be read"),
         ('wrong:{"choices": [{"delta": {"content": 7}}]}', "cannot be read"),
-        ("huge", "larger than 8 MiB"),
+        ("huge", "larger than 64 MiB"),
         ("401", "refused: HTTP 401 .model_not_found."),
         ("307", "refused: HTTP 307"),
     ],

@@ -9,8 +9,7 @@ import datetime as dt
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from thresher.agent import ChatSettings
-from thresher.agent.settings import Source
+from thresher.agent import ChatSettings, SettingSource
 
 
 class ModelRequest(BaseModel):
@@ -74,6 +73,6 @@ class SettingsResponse(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     settings: ChatSettings
-    sources: dict[str, Source] = Field(
+    sources: dict[str, SettingSource] = Field(
         description="Where each value comes from: `default`, `owner` (for all of your threads) or `thread`."
     )

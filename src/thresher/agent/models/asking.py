@@ -109,7 +109,7 @@ class Service:
     """One model at one service, for all who ask it.
 
     Args:
-        client: Sends.
+        connect: Makes what sends.
         breaker: Says when it is left alone.
         name: What logs call it.
         hint: What to check where it fails.
@@ -119,14 +119,15 @@ class Service:
 
     def __init__(
         self,
-        client: Client,
+        connect: Callable[[], Client],
         breaker: Breaker,
         name: str,
         hint: str,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         watch: Watch | None = None,
     ) -> None:
-        self._client = client
+        self._connect = connect
+        self._client: Client | None = None
         self._breaker = breaker
         self._name = name
         self._hint = hint
@@ -166,17 +167,23 @@ class Service:
         finally:
             self._asking -= 1
             if self._retired and not self._asking:
-                await self._client.close()
+                await self.close()
+
+    async def connect(self) -> None:
+        """Have what sends at hand, which takes a moment to make."""
+        self._client = await asyncio.to_thread(self._connect)
 
     async def retire(self) -> None:
-        """Close the connections as soon as nobody is answered any more."""
+        """Close the connections as soon as nobody is answered; whoever still asks has new ones for that long."""
         self._retired = True
         if not self._asking:
-            await self._client.close()
+            await self.close()
 
     async def close(self) -> None:
         """Close the connections now."""
-        await self._client.close()
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
 
     async def _begun(self, question: Question, clock: Clock) -> tuple[Chunk, AsyncGenerator[Chunk]]:
         """The first piece and those that follow, after as many tries as it takes."""
@@ -199,7 +206,7 @@ class Service:
         """One try, repeated at once in another dialect where the service refuses ours; what helped is kept."""
         dialect = self._dialect
         while True:
-            pieces = self._pieces(self._payload(question, dialect), clock)
+            pieces = self._pieces(question, dialect, clock)
             try:
                 first = await anext(pieces)
             except Refused as refused:
@@ -213,16 +220,15 @@ class Service:
             self._dialect = dialect
             return first, pieces
 
-    def _payload(self, question: Question, dialect: Dialect) -> dict[str, Any]:
-        asked = question.messages, question.functions, question.choice, question.temperature, question.max_tokens
-        return self._client.payload(*asked, dialect, question.more)
-
-    async def _pieces(self, payload: dict[str, Any], clock: Clock) -> AsyncGenerator[Chunk]:
+    async def _pieces(self, question: Question, dialect: Dialect, clock: Clock) -> AsyncGenerator[Chunk]:
         """The pieces of the answer to one request."""
+        client = self._client = self._client or self._connect()
+        asked = question.messages, question.functions, question.choice, question.temperature, question.max_tokens
+        payload = client.payload(*asked, dialect, question.more)
         if self._watch is not None:
             self._watch(payload)
         try:
-            async with aclosing(self._read(payload, clock)) as pieces:
+            async with aclosing(self._read(client, payload, clock)) as pieces:
                 async for chunk in pieces:
                     yield chunk
         except Lost:
@@ -230,9 +236,9 @@ class Service:
                 raise clock.out() from None
             raise
 
-    async def _read(self, payload: dict[str, Any], clock: Clock) -> AsyncGenerator[Chunk]:
+    async def _read(self, client: Client, payload: dict[str, Any], clock: Clock) -> AsyncGenerator[Chunk]:
         async with AsyncExitStack() as stack:
-            answer = await _in_time(clock, stack.enter_async_context(self._client.post(payload)))
+            answer = await _in_time(clock, stack.enter_async_context(client.post(payload)))
             if answer.is_whole:
                 for chunk in whole(await _in_time(clock, answer.read()), self._hint):
                     yield chunk

@@ -15,7 +15,19 @@ from thresher.agent.models.failures import Lost
 from thresher.agent.models.records import Chunk
 from thresher.agent.models.thoughts import Spoken
 from thresher.core import ModelError
-from thresher.llm import LOUDER, Completion, Finish, Usage, code_of, completion, finish_of, silence, text_of, usage_of
+from thresher.llm import (
+    LARGEST_ANSWER,
+    LOUDER,
+    Completion,
+    Finish,
+    Usage,
+    code_of,
+    completion,
+    finish_of,
+    silence,
+    text_of,
+    usage_of,
+)
 
 _DATA: Final = b"data:"
 _END: Final = b"[DONE]"
@@ -56,6 +68,8 @@ class Reading:
         """
         lines = (self._rest + data).split(b"\n") if self._rest else data.split(b"\n")
         self._rest = lines.pop()
+        if len(self._rest) > LARGEST_ANSWER:
+            raise ModelError(f"The chat model's answer is larger than {LARGEST_ANSWER >> 20} MiB.", hint=self._hint)
         try:
             for line in lines:
                 if line.startswith(_DATA):

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import httpx
 
@@ -37,9 +38,6 @@ from thresher.core import (
     shortened,
 )
 from thresher.store import Database, SecretBox
-
-if TYPE_CHECKING:
-    from thresher.agent.models.client import Client
 
 _MOST_KEPT: Final = 200
 """Services whose connections are kept; of those that nobody is answered by, the oldest go first."""
@@ -256,8 +254,9 @@ class Models:
             if kept is not None:
                 await kept[1].retire()
             module = await asyncio.to_thread(import_module, "thresher.agent.models.client")
-            client: Client = await asyncio.to_thread(module.Client, what[0], what[1], key, hint)
-            service = Service(client, Breaker(_PAUSES), place[2], hint, watch=self._watch)
+            connect = partial(module.Client, what[0], what[1], key, hint)
+            service = Service(connect, Breaker(_PAUSES), place[2], hint, watch=self._watch)
+            await service.connect()
             self._services[place] = (what, service)
             if len(self._services) > _MOST_KEPT:
                 await self._services.pop(next(iter(self._services)))[1].retire()

@@ -1,6 +1,6 @@
 """How requests reach a service.
 
-Invariant: no answer takes more memory than `LARGEST_ANSWER`; a request has the headers that are named here, whatever
+Invariant: no answer is longer than is said here; a request has the headers that are named here, whatever
 libraries add to it or find in the environment.
 """
 
@@ -17,6 +17,8 @@ from thresher.agent.models.sockets import Sockets
 from thresher.core import ModelError
 from thresher.llm import LARGEST_ANSWER
 
+_LARGEST_STREAM: Final = 8 * LARGEST_ANSWER
+"""Bytes: a stream says more around a word than the word has, and is read as it comes."""
 _SENT: Final = ("host", "content-type", "content-length", "transfer-encoding", "accept")
 _KEPT: Final = 100
 _KEPT_SECONDS: Final = 30.0
@@ -55,7 +57,7 @@ class Wire(httpx2.AsyncBaseTransport):
         return httpx2.Response(
             answer.status,
             headers=answer.headers,
-            stream=_Counted(cast("httpx2.AsyncByteStream", answer.stream), self._hint),
+            stream=_Counted(cast("httpx2.AsyncByteStream", answer.stream), _most(answer), self._hint),
             extensions=cast("dict[str, Any]", answer.extensions),  # pyright: ignore[reportUnknownMemberType] - untyped there
         )
 
@@ -65,20 +67,26 @@ class Wire(httpx2.AsyncBaseTransport):
 
 
 class _Counted(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream, hint: str) -> None:
+    def __init__(self, inner: httpx2.AsyncByteStream, most: int, hint: str) -> None:
         self._inner = inner
+        self._most = most
         self._hint = hint
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         read = 0
         async for part in self._inner:
             read += len(part)
-            if read > LARGEST_ANSWER:
-                raise ModelError(f"The chat model's answer is larger than {LARGEST_ANSWER >> 20} MiB.", hint=self._hint)
+            if read > self._most:
+                raise ModelError(f"The chat model's answer is larger than {self._most >> 20} MiB.", hint=self._hint)
             yield part
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _most(answer: httpcore2.Response) -> int:
+    kind = next((value for name, value in answer.headers if name.lower() == b"content-type"), b"")
+    return _LARGEST_STREAM if kind.startswith(b"text/event-stream") else LARGEST_ANSWER
 
 
 def _pool(address: httpx2.URL) -> httpcore2.AsyncConnectionPool:

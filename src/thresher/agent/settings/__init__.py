@@ -3,7 +3,7 @@
 Invariant: settings are checked when they are written, and whatever a row holds, what is read is within bounds.
 """
 
-from thresher.agent.settings.records import ChatSettings, SettingsView, Source
+from thresher.agent.settings.records import ChatSettings, SettingSource, SettingsView
 from thresher.agent.settings.service import AgentSettings
 
-__all__ = ["AgentSettings", "ChatSettings", "SettingsView", "Source"]
+__all__ = ["AgentSettings", "ChatSettings", "SettingSource", "SettingsView"]

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 Approval: TypeAlias = Literal["writes", "destructive", "all", "none"]
-Source: TypeAlias = Literal["default", "owner", "thread"]
+SettingSource: TypeAlias = Literal["default", "owner", "thread"]
 """Whose choice a value is: nobody's, that of the threads' owner for all of them, that of one thread."""
 
 
@@ -58,4 +58,4 @@ class SettingsView:
     """
 
     settings: ChatSettings
-    sources: Mapping[str, Source]
+    sources: Mapping[str, SettingSource]

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from thresher.agent.settings import queries
 from thresher.agent.settings.checking import checked, sound
-from thresher.agent.settings.records import ChatSettings, SettingsView, Source
+from thresher.agent.settings.records import ChatSettings, SettingSource, SettingsView
 from thresher.agent.threads.records import thread_id, unknown
 from thresher.core import Caller, InvalidInput, did_you_mean, nearest
 from thresher.store import Database
@@ -90,7 +90,7 @@ class AgentSettings:
         if thread is not None and not rows[2]:
             raise unknown(thread)
         owner, own = map(sound, rows[:2])
-        sources: dict[str, Source] = {
+        sources: dict[str, SettingSource] = {
             name: "thread" if name in own else "owner" if name in owner else "default"
             for name in ChatSettings.model_fields
         }
