@@ -11,11 +11,14 @@ import pytest
 from openai import AsyncOpenAI
 from pydantic import SecretStr
 
+from tests.api.conftest import own_settings
 from tests.api.serving import Served, served
 from tests.fakes.chat_answers import Said
 from tests.fakes.chat_server import ChatServer, text_of
 from tests.support import Databases
 from thresher.core import Settings
+
+__all__ = ["own_settings"]
 
 
 def obedient(body: dict[str, Any]) -> str | Said:

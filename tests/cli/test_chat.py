@@ -1,0 +1,208 @@
+"""`thresher chat` and `thresher threads` against a real daemon, with a model's service behind it."""
+
+from __future__ import annotations
+
+import io
+import secrets
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.daemon.home import Home, opened
+from tests.fakes.chat_answers import Said
+from tests.fakes.chat_server import ChatServer, text_of
+from tests.support import Databases
+
+COUNT = Said(calls=(("sql_query", {"connection": "shop", "sql": "SELECT count(*) AS n FROM orders"}),))
+
+
+def obedient(body: dict[str, Any]) -> str | Said:
+    """A model that says what it is told to, counts orders where it is asked how many, and repeats what it finds."""
+    for message in reversed(body["messages"]):
+        text = text_of(message)
+        if message["role"] == "tool":
+            return f"Found: {' '.join(text.split())}"
+        if message["role"] == "user" and text.startswith("say "):
+            return text.removeprefix("say ")
+        if message["role"] == "user" and text.startswith("How many orders"):
+            return COUNT
+    return "I was told nothing."
+
+
+@pytest.fixture(scope="module")
+def llm() -> Iterator[ChatServer]:
+    """The model's service."""
+    server = ChatServer(obedient)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+async def home(open_folder: Path, databases: Databases, llm: ChatServer) -> AsyncIterator[Home]:
+    """A home with a model."""
+    name = await databases.create()
+    urls = {
+        "THRESHER_DATABASE_URL": databases.url(name),
+        "THRESHER_MIGRATION_URL": databases.url(name, "thresher_owner"),
+        "THRESHER_LLM_URL": llm.url,
+        "THRESHER_LLM_MODEL": "obedient",
+    }
+    with opened(open_folder / secrets.token_hex(4), **urls) as home:
+        yield home
+    await databases.drop(name)
+
+
+class Terminal(io.StringIO):
+    """Standard input with a person before it, who types these lines."""
+
+    def isatty(self) -> bool:
+        """A person is there."""
+        return True
+
+
+@pytest.fixture
+def shop(command: Command, tmp_path: Path) -> Iterator[None]:
+    """A database, whose every use waits for a person."""
+    path = tmp_path / "shop.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.executescript("CREATE TABLE orders (id integer); INSERT INTO orders VALUES (1), (2), (3);")
+    connection.close()
+    assert command("db", "add", "shop", "--url", f"sqlite:///{path}").code == 0
+    assert command("settings", "set", "approval=all").code == 0
+    yield
+    command("settings", "reset", "approval")
+    command("db", "remove", "shop")
+
+
+def test_a_message_is_answered_and_the_conversation_goes_on(command: Command, llm: ChatServer) -> None:
+    """The words on standard output, how to go on beside them."""
+    first = command("chat", "say Hello Ada.")
+    thread = first.err.split("--thread ")[1].split(")")[0]
+    second = command("chat", "say Again.", "--thread", thread, "--json").json
+
+    assert (first.code, first.out) == (0, "Hello Ada.\n")
+    assert (second["text"], second["thread"], second["finish"]) == ("Again.", thread, "stop")
+    assert [text_of(one) for one in llm.requests[-1]["messages"] if text_of(one).startswith("say ")] == [
+        "say Hello Ada.",
+        "say Again.",
+    ]
+
+
+def test_lines_are_answered_one_by_one(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one conversation; blank ones are passed over."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("say one\n\nsay two\n"))
+    ended = command("chat")
+    thread = ended.err.rsplit("--thread ", 1)[1].split(")")[0]
+
+    assert ended.out == "one\ntwo\n"
+    assert [one["text"] for one in command("threads", "show", thread, "--json").json["messages"]] == [
+        "say one",
+        "one",
+        "say two",
+        "two",
+    ]
+
+
+def test_what_a_terminal_would_obey_is_written_out(command: Command) -> None:
+    """A model's words are other people's."""
+    assert command("chat", "say \x1b[2Jgone").out == "<U+001B>[2Jgone\n"
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_person_is_asked_before_a_call(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Yes makes it, and the answer goes on."""
+    monkeypatch.setattr("sys.stdin", Terminal("How many orders are there?\ny\n"))
+    ended = command("chat")
+
+    assert ended.code == 0, ended.err
+    assert "waits for you: sql_query" in ended.out
+    assert "SELECT count(*) AS n FROM orders" in ended.out
+    assert "Found:" in ended.out
+    assert "3" in ended.out.rsplit("Found:", 1)[1]
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_person_changes_what_a_call_is_made_with(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is no JSON object is asked for again."""
+    other = '{"connection": "shop", "sql": "SELECT 70 + 7 AS n"}'
+    monkeypatch.setattr("sys.stdin", Terminal(f"How many orders are there?\ne\nnonsense\n[]\n{other}\n"))
+    ended = command("chat")
+
+    assert "77" in ended.out.rsplit("Found:", 1)[1]
+    assert "no JSON" in ended.err
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_call_waits_where_nobody_is_asked(command: Command) -> None:
+    """Until it is decided with its id; the thread shows it till then."""
+    asked = command("chat", "How many orders are there?", "--json")
+    (waiting,) = asked.json["approvals"]
+    thread = asked.json["thread"]
+    shown = command("threads", "show", thread)
+    declined = command("chat", "--thread", thread, "--decline", waiting["id"])
+    again = command("chat", "--thread", thread, "--approve", waiting["id"])
+
+    assert asked.code == 4
+    assert waiting["tool"] == "sql_query"
+    assert "waits for you: sql_query" in shown.out
+    assert declined.code == 0, declined.err
+    assert "Found: Declined" in declined.out
+    assert again.code == 4
+    assert "Nothing waits" in again.err
+
+
+def test_threads_are_listed_renamed_forked_and_deleted(command: Command) -> None:
+    """For people and for programs."""
+    thread = command("chat", "say Hello.", "--json").json["thread"]
+    renamed = command("threads", "rename", thread, "Greetings")
+    states = command("threads", "show", thread, "--states", "5", "--json").json["states"]
+    fork = command("threads", "fork", thread, "--at", states[-1]["id"], "--title", "Otherwise", "--json").json
+    listed = command("threads", "list", "--limit", "2")
+    paged = command("threads", "list", "--limit", "1")
+    deleted = command("threads", "delete", thread)
+    gone = command("threads", "show", thread)
+
+    assert "Greetings" in renamed.out
+    assert (fork["forked_from"], fork["title"]) == (thread, "Otherwise")
+    assert "Greetings" in listed.out
+    assert "Otherwise" in listed.out
+    assert "--cursor" in paged.err
+    assert f"Deleted thread {thread}." in deleted.out
+    assert gone.code == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("chat", " "), 2),
+        (("chat", "say x", "--thread", "mine"), 2),
+        (("chat", "say x", "--model", "nobody"), 3),
+        (("threads", "show", "mine"), 2),
+        (("threads", "delete", str(uuid4())), 3),
+        (("threads", "list", "--cursor", "!"), 2),
+    ],
+    ids=["blank", "no id", "no model", "shown", "deleted", "cursor"],
+)
+def test_wrong_arguments_are_refused_with_the_exit_code_for_it(
+    command: Command, arguments: tuple[str, ...], code: int
+) -> None:
+    """In one line with a hint."""
+    ended = command(*arguments)
+
+    assert (ended.code, ended.out) == (code, "")
+    assert ended.err
+
+
+def test_a_model_that_fails_is_told_and_ends_with_its_code(command: Command, llm: ChatServer) -> None:
+    """With a reference to the log."""
+    llm.mode = "400"
+    ended = command("chat", "say x")
+    llm.mode = "good"
+
+    assert ended.code == 1
+    assert "reference" in ended.out
