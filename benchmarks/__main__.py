@@ -13,6 +13,7 @@ from benchmarks import (
     api_sync,
     apis,
     audit,
+    chat,
     chunks,
     conformance,
     document_speed,
@@ -74,6 +75,7 @@ BENCHMARKS = {
     "apis": apis.run,
     "solutions": solutions.run,
     "threads": threads.run,
+    "chat": chat.run,
     "page": page.run,
 }
 

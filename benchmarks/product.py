@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
-from thresher.app import open_app
+from thresher.app import App, open_app
 from thresher.core import Caller, Tool, load_settings
 from thresher.services import Services
 
@@ -23,13 +23,20 @@ def folder() -> Generator[Path]:
 
 
 @asynccontextmanager
-async def running(path: Path | None = None, **overrides: object) -> AsyncGenerator[Services]:
+async def opened(path: Path | None = None, **overrides: object) -> AsyncGenerator[App]:
     """Open the app with the embedded database, in a given folder or a temporary one."""
     with ExitStack() as stack:
         settings = load_settings(data_dir=path or stack.enter_context(folder()), **overrides)
         async with open_app(settings) as app:
             await app.indexing
-            yield app.services
+            yield app
+
+
+@asynccontextmanager
+async def running(path: Path | None = None, **overrides: object) -> AsyncGenerator[Services]:
+    """The same, for those who ask its services alone."""
+    async with opened(path, **overrides) as app:
+        yield app.services
 
 
 @asynccontextmanager

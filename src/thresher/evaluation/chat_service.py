@@ -181,9 +181,10 @@ async def _converse(trial: ChatTrial, script: Script) -> tuple[Conversed, list[A
     try:
         for number, turn in enumerate(script.turns):
             spoken, text = await _speak(trial, script, turn, thread)
-            turns.append(spoken)
+            taken = trial.watched.take(number)
+            turns.append(replace(spoken, offered=_offered(taken)))
             texts.append(text)
-            prompts += trial.watched.take(number)
+            prompts += taken
         found = passages_of(await trial.conversations.history(trial.caller, thread))
     finally:
         with suppress(NotFound):
@@ -197,7 +198,7 @@ async def _converse(trial: ChatTrial, script: Script) -> tuple[Conversed, list[A
 
 
 async def _speak(trial: ChatTrial, script: Script, turn: ScriptedTurn, thread: UUID) -> tuple[Spoken, str]:
-    """One turn, with all that waits in it declined; its figures and its answer."""
+    """One turn, with all that waits in it declined; its figures but for what was offered, and its answer."""
     extra = {**script.settings, **({"model": trial.model} if trial.model else {})}
     call = ChatCall((Message("user", turn.user),), thread, settings=extra)
     started, first, reports, text = time.perf_counter(), None, list[Report](), ""
@@ -216,7 +217,7 @@ async def _speak(trial: ChatTrial, script: Script, turn: ScriptedTurn, thread: U
     ended = time.perf_counter()
     last = reports[-1]
     spoken = Spoken(
-        offered=frozenset(name for one in reports for name in one.tools_offered),
+        offered=frozenset(),
         called=frozenset(one.name for report in reports for one in report.tools_called) - {READER},
         wanted=None if turn.steps is None else turn.tools - {READER},
         documents=last.documents,
@@ -228,6 +229,10 @@ async def _speak(trial: ChatTrial, script: Script, turn: ScriptedTurn, thread: U
     return spoken, text
 
 
+def _offered(prompts: Sequence[Prompt]) -> frozenset[str]:
+    return frozenset(tool["function"]["name"] for prompt in prompts for tool in prompt.tools)
+
+
 def _events(trial: ChatTrial, call: ChatCall) -> AsyncGenerator[Event]:
     return trial.conversations.talk(trial.caller, call)
 
@@ -235,12 +240,11 @@ def _events(trial: ChatTrial, call: ChatCall) -> AsyncGenerator[Event]:
 async def _standard(trial: ChatTrial, script: Script, prompts: Sequence[Prompt]) -> tuple[list[Prompt], list[float]]:
     settings = await trial.settings.of(trial.caller, None, script.settings)
     model = await _open(trial, script)
-    names = {tool["function"]["name"] for prompt in prompts for tool in prompt.tools}
     acting = replace(trial.caller, client=f"evaluation:{uuid4()}")
     async with trial.open_client(acting) as client:
         offers = Offers(client, settings)
         await offers.core()
-        await offers.describe(names - {READER})
+        await offers.describe(_offered(prompts) - {READER})
         bench = Standard(offers, model, settings)
         sent, times = await run_standard(bench, [turn.user for turn in script.turns], prompts)
     trial.watched.bodies.clear()
