@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from typing import Any
@@ -27,14 +28,28 @@ class Watched(ChatServer):
     Attributes:
         connections: How many there were.
         headers: Of each request.
+        paths: Of each request, with its query.
         streams: Whether it streams where it is asked to.
     """
 
     def __init__(self) -> None:
         self.connections = 0
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
         self.streams = True
         super().__init__()
+
+    def hang_up(self) -> None:
+        """End all connections, as services do with those that were idle for long."""
+        done = threading.Event()
+
+        def end() -> None:
+            for client in tuple(self._clients):
+                client.close()
+            self._loop.call_soon(done.set)
+
+        self._loop.call_soon_threadsafe(end)
+        done.wait(10)
 
     def _connection(self) -> Connection:
         self.connections += 1
@@ -42,6 +57,7 @@ class Watched(ChatServer):
 
     async def _serve(self, client: Connection, request: Request) -> None:
         self.headers.append(request.headers)
+        self.paths.append(request.path)
         await super()._serve(client, request)
 
     async def _reply(self, client: Connection, body: dict[str, Any], mode: str) -> None:
