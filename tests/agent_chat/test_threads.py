@@ -197,3 +197,12 @@ async def test_calls_of_one_id_are_told_apart(shop: Talk) -> None:
     sent = shop.prompts_sent[-1]
     assert told.text == "One again." and len(set(called(sent))) == 2
     assert called(sent) == answered(sent)
+
+
+async def test_what_cannot_be_answered_begins_no_thread(talk: Talk) -> None:
+    """A refused message leaves nothing behind."""
+    for messages in ((Message("user", " "),), (Message("assistant", "Hello"),)):
+        with pytest.raises(InvalidInput):
+            await talk.say(thread=new_thread(), messages=messages)
+
+    assert await rows(talk, b"select count(*) from thread") == [(0,)]

@@ -46,8 +46,8 @@ Opener: TypeAlias = Callable[[Caller], AbstractAsyncContextManager[Client[Any]]]
 WENT_ON: Final = "Declined: the person went on without approving it. It was not run."
 TITLE: Final = 60
 """Characters of a title that nobody has given."""
-_LONGEST: Final = 400_000
-"""Characters of a message: what no model reads."""
+_LONGEST: Final = 2_000_000
+"""Characters of all messages of a call: what no model reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +108,7 @@ class _Line:
 
 async def _run(base: Base, caller: Caller, call: ChatCall, line: _Line) -> None:
     with traced() as trace:
+        _check(call)
         async with AsyncExitStack() as stack:
             turn = await stack.enter_async_context(base.threads.turn(caller, call.thread)) if call.thread else None
             desk = await _desk(base, caller, call, turn, line, stack, trace)
@@ -144,11 +145,11 @@ async def _desk(
 
 async def _conversation(
     base: Base, caller: Caller, call: ChatCall, turn: Turn | None, settings: ChatSettings, model: OpenModel | None
-) -> Talk[Lent]:
+) -> Talk:
     """The conversation as tools see it; one that has just begun is called by its first words."""
     title = ""
     if turn is not None and turn.began:
-        words = " ".join(next((one.text for one in call.messages if one.role == "user"), "").split())
+        words = " ".join(_last_words(call).split())
         title = (await base.threads.rename(caller, turn.thread, shortened(words, TITLE))).title
     elif turn is not None:
         title = (await base.threads.get(caller, turn.thread)).title
@@ -210,8 +211,7 @@ async def _entry(graph: Graph, config: Any, call: ChatCall) -> Any:
         return Command(resume=_resumed(before, call))
     if results := _results(call.messages):
         return {"messages": [*_fitting(results, messages), *_rest(results, messages)]}
-    text = next((one.text for one in reversed(call.messages) if one.role == "user"), "")
-    _check_text(text)
+    text = _last_words(call)
     closed = closings(messages, WENT_ON) if before.interrupts else closings(messages)
     return {"messages": [*closed, user_message(text)]}
 
@@ -223,8 +223,6 @@ def _resumed(before: StateSnapshot, call: ChatCall) -> dict[str, Any]:
         Conflict: Nothing waits.
         InvalidInput: A decision is about nothing that waits, or one is missing.
     """
-    if call.messages:
-        raise InvalidInput("Decisions come without a message.", hint="Send them alone, then the message.")
     waiting = {one.id for one in waiting_in(before)}
     if not waiting:
         raise Conflict("Nothing waits for approval in this thread.", hint="It was decided before, or went on.")
@@ -280,21 +278,29 @@ def _rest(results: Sequence[Message], messages: Sequence[AnyMessage]) -> Message
 
 
 def _stateless(call: ChatCall) -> Messages:
-    """The messages of a call that has no thread.
-
-    Raises:
-        InvalidInput: There is no message to answer, or a decision about one that is not kept.
-    """
-    if call.decisions:
-        raise InvalidInput("Decisions are about calls of a thread.", hint="Name the thread.")
-    if not any(one.role in ("user", "tool") for one in call.messages):
-        raise InvalidInput("There is no message of the user.", hint="Send at least one with role user.")
-    _check_text("".join(one.text for one in call.messages))
+    """The messages of a call that has no thread."""
     return read_messages(call.messages)
 
 
-def _check_text(text: str) -> None:
-    if not text.strip():
+def _check(call: ChatCall) -> None:
+    """Refuse what nobody can answer, before anything is kept of it.
+
+    Raises:
+        InvalidInput: There is no message to answer, it is too long, or decisions come where nothing can wait.
+    """
+    if call.decisions:
+        if call.thread is None:
+            raise InvalidInput("Decisions are about calls of a thread.", hint="Name the thread.")
+        if call.messages:
+            raise InvalidInput("Decisions come without a message.", hint="Send them alone, then the message.")
+        return
+    if not any(one.role in ("user", "tool") for one in call.messages):
+        raise InvalidInput("There is no message of the user.", hint="Send at least one with role user.")
+    if not _results(call.messages) and not _last_words(call).strip():
         raise InvalidInput("The message is empty.", hint="Say something.")
-    if len(text) > _LONGEST:
-        raise InvalidInput(f"The message has {len(text):,} characters.", hint=f"{_LONGEST:,} at most; send less.")
+    if (size := sum(len(one.text) for one in call.messages)) > _LONGEST:
+        raise InvalidInput(f"The messages have {size:,} characters.", hint=f"{_LONGEST:,} at most; send less.")
+
+
+def _last_words(call: ChatCall) -> str:
+    return next((one.text for one in reversed(call.messages) if one.role == "user"), "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
@@ -25,7 +27,7 @@ def _of_tenant(table: str) -> sa.Constraint:
     return sa.ForeignKeyConstraint(["tenant_id"], ["tenant.id"], name=f"{table}_tenant_id_fkey", ondelete="CASCADE")
 
 
-def _moment(name: str) -> sa.Column[sa.DateTime]:
+def _moment(name: str) -> sa.Column[dt.datetime]:
     return sa.Column(name, sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False)
 
 
