@@ -38,6 +38,7 @@ async def shop(chatting: Served, tmp_path_factory: pytest.TempPathFactory) -> Se
     """The product with a database."""
     folder: Path = tmp_path_factory.mktemp("shop")
     await add_shop(chatting.app.services, folder)
+    chatting.app.services.context.readiness.look_again()
     return chatting
 
 
