@@ -1,4 +1,4 @@
-"""A product in miniature with a conversation in front: documents, a database, and a model that does what a test says."""
+"""A product in miniature with a conversation in front: documents, a database, a model that does what a test says."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from langchain_core.tracers.langchain import wait_for_all_tracers
 
 from tests.agent_chat.conftest import Talk, answered, called, last, new_thread, search, texts
 from tests.fakes.chat_answers import Said
@@ -28,7 +29,8 @@ async def test_no_text_of_a_document_is_in_what_is_kept_of_the_state(library: Ta
     await library.say("How hot is a kiln?", thread)
 
     blobs = await rows(library, b"select data from checkpoint_blob union all select data from checkpoint_write")
-    assert blobs and not any(b"asked eight weeks" in row[0] or b"weeks before it begins" in row[0] for row in blobs)
+    assert blobs
+    assert not any(b"asked eight weeks" in row[0] or b"weeks before it begins" in row[0] for row in blobs)
     kept = await rows(library, b"select content from artifact where kind = 'documents'")
     assert any("weeks before it begins" in str(row[0]) for row in kept)
 
@@ -62,7 +64,8 @@ async def test_a_turn_that_was_cancelled_leaves_a_thread_that_goes_on(shop: Talk
     await events.aclose()
     told = await shop.say("And now?", thread)
 
-    assert first is not None and told.text == "Fine."
+    assert first is not None
+    assert told.text == "Fine."
     assert called(shop.prompts_sent[-1]) == answered(shop.prompts_sent[-1])
     assert "How many?" in texts(shop.prompts_sent[-1])
 
@@ -139,7 +142,8 @@ async def test_a_call_without_a_thread_keeps_nothing(library: Talk) -> None:
 
     told = await library.say(messages=(*messages, Message("user", "How long is leave?")))
 
-    assert told.report.thread is None and told.report.citations[0].path == "leave.md"
+    assert told.report.thread is None
+    assert told.report.citations[0].path == "leave.md"
     assert "Speak like a cat." in library.prompts_sent[0]["messages"][0]["content"]
     assert await rows(library, b"select count(*) from thread") == [(0,)]
     assert await rows(library, b"select count(*) from artifact") == [(0,)]
@@ -155,8 +159,10 @@ async def test_a_model_that_fails_is_told_in_friendly_words_with_a_reference(tal
     talk.model.answers = ["Here again."]
     after = await talk.say("Hello?", thread)
 
-    assert told.report.finish == "error" and told.report.trace_id in told.text
-    assert after.text == "Here again." and after.report.finish == "stop"
+    assert told.report.finish == "error"
+    assert told.report.trace_id in told.text
+    assert after.text == "Here again."
+    assert after.report.finish == "stop"
 
 
 async def test_a_search_goes_on_without_rephrasing_and_grading_where_the_model_fails_at_them(library: Talk) -> None:
@@ -167,8 +173,10 @@ async def test_a_search_goes_on_without_rephrasing_and_grading_where_the_model_f
     library.server.script.extend(["good", "400", "400"])
     told = await library.say("How long is leave?", thread)
 
-    assert told.report.documents >= 1 and told.report.rephrased == ""
-    assert any("rephrase" in note for note in told.report.notes) and any("grade" in note for note in told.report.notes)
+    assert told.report.documents >= 1
+    assert told.report.rephrased == ""
+    assert any("rephrase" in note for note in told.report.notes)
+    assert any("grade" in note for note in told.report.notes)
 
 
 async def test_a_thread_is_called_by_its_first_words(talk: Talk) -> None:
@@ -180,7 +188,8 @@ async def test_a_thread_is_called_by_its_first_words(talk: Talk) -> None:
     await talk.threads.rename(talk.caller, thread, "Kilns")
     await talk.say("Go on", thread)
 
-    assert begun.title.startswith("How are kilns heated, and") and len(begun.title) <= 60
+    assert begun.title.startswith("How are kilns heated, and")
+    assert len(begun.title) <= 60
     assert (await talk.threads.get(talk.caller, thread)).title == "Kilns"
 
 
@@ -195,7 +204,8 @@ async def test_calls_of_one_id_are_told_apart(shop: Talk) -> None:
     told = await shop.say("And now?", thread)
 
     sent = shop.prompts_sent[-1]
-    assert told.text == "One again." and len(set(called(sent))) == 2
+    assert told.text == "One again."
+    assert len(set(called(sent))) == 2
     assert called(sent) == answered(sent)
 
 
@@ -206,3 +216,27 @@ async def test_what_cannot_be_answered_begins_no_thread(talk: Talk) -> None:
             await talk.say(thread=new_thread(), messages=messages)
 
     assert await rows(talk, b"select count(*) from thread") == [(0,)]
+
+
+async def test_variables_of_the_environment_send_conversations_to_nobody(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LangChain's own tracing is switched off, whoever has it on for his other programs."""
+    reached = list[str]()
+
+    async def took(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        reached.append("connection")
+        writer.close()
+
+    server = await asyncio.start_server(took, "127.0.0.1", 0)
+    address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    given = {"LANGSMITH_TRACING": "true", "LANGCHAIN_TRACING_V2": "true", "LANGSMITH_API_KEY": "x"}
+    for name, value in (given | {"LANGSMITH_ENDPOINT": address, "LANGCHAIN_ENDPOINT": address}).items():
+        monkeypatch.setenv(name, value)
+
+    told = await talk.say("Hello", new_thread())
+    await asyncio.to_thread(wait_for_all_tracers)
+
+    assert told.report.finish == "stop"
+    assert reached == []
+    server.close()

@@ -14,7 +14,9 @@ from thresher.llm import Function, Message
 
 DOCUMENTS = {"search_documents", "list_repositories"}
 SQL = {"query_database_schema", "sql_query", "sql_connection_list"}
-ROWS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT i, 'row ' || i AS said FROM n"
+ROWS = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT i, 'row ' || i AS said FROM n"
+)
 
 
 def query(sql: str, **more: Any) -> Said:
@@ -49,7 +51,7 @@ async def test_internal_tools_are_offered_to_nobody(shop: Talk) -> None:
 
 
 async def test_a_long_result_is_moved_out_and_read_on_by_its_cursor(shop: Talk) -> None:
-    """What stays is its beginning; a later turn goes on with the stored result, and its pages leave the prompt again."""
+    """Its beginning stays; a later turn goes on with the stored result, and its pages leave the prompt again."""
     thread = new_thread()
 
     def follow(body: Body) -> Said:
@@ -64,9 +66,12 @@ async def test_a_long_result_is_moved_out_and_read_on_by_its_cursor(shop: Talk) 
 
     _, short, _, read, after = shop.prompts_sent
     assert "moved out" in [one.state for one in first.report.tools_called]
-    assert len(last(short)) < 3_000 and "row 3" in last(short)
-    assert "row 100" in last(read) and second.text == "It goes on."
-    assert "row 100" not in texts(after) and "The same cursor gives it again" in texts(after)
+    assert len(last(short)) < 3_000
+    assert "row 3" in last(short)
+    assert "row 100" in last(read)
+    assert second.text == "It goes on."
+    assert "row 100" not in texts(after)
+    assert "The same cursor gives it again" in texts(after)
     assert called(after) == answered(after)
 
 
@@ -81,10 +86,14 @@ async def test_a_call_that_may_write_waits_for_a_person(shop: Talk) -> None:
         thread=thread, decisions=(Decision(waiting[0].id, True, {"connection": "shop", "sql": "SELECT 2 AS two"}),)
     )
 
-    assert asked.report.finish == "approval" and asked.report.approvals == waiting
-    assert waiting[0].tool == "sql_query" and waiting[0].arguments["sql"] == "SELECT 1 AS one"
-    assert "two" in last(shop.prompts_sent[1]) and "changed the arguments" in last(shop.prompts_sent[1])
-    assert told.text == "One." and await shop.conversations.pending(shop.caller, thread) == ()
+    assert asked.report.finish == "approval"
+    assert asked.report.approvals == waiting
+    assert waiting[0].tool == "sql_query"
+    assert waiting[0].arguments["sql"] == "SELECT 1 AS one"
+    assert "two" in last(shop.prompts_sent[1])
+    assert "changed the arguments" in last(shop.prompts_sent[1])
+    assert told.text == "One."
+    assert await shop.conversations.pending(shop.caller, thread) == ()
 
 
 async def test_an_approval_after_documents_reads_them_again(shop: Talk) -> None:
@@ -102,7 +111,8 @@ async def test_an_approval_after_documents_reads_them_again(shop: Talk) -> None:
     waiting = await shop.conversations.pending(shop.caller, thread)
     told = await shop.say(thread=thread, decisions=(Decision(waiting[0].id, True),))
 
-    assert "sixteen weeks" in last(shop.prompts_sent[1]) and shop.model.inside == ["grade"]
+    assert "sixteen weeks" in last(shop.prompts_sent[1])
+    assert shop.model.inside == ["grade"]
     assert [one.path for one in told.report.citations] == ["leave.md"]
     assert called(shop.prompts_sent[1]) == answered(shop.prompts_sent[1])
 
@@ -116,7 +126,8 @@ async def test_declining_is_said_to_the_model(shop: Talk) -> None:
     waiting = await shop.conversations.pending(shop.caller, thread)
     told = await shop.say(thread=thread, decisions=(Decision(waiting[0].id, False, reason="too dear"),))
 
-    assert "Declined by the person" in last(shop.prompts_sent[1]) and "too dear" in last(shop.prompts_sent[1])
+    assert "Declined by the person" in last(shop.prompts_sent[1])
+    assert "too dear" in last(shop.prompts_sent[1])
     assert [one.state for one in told.report.tools_called] == ["declined"]
 
 
@@ -129,7 +140,9 @@ async def test_a_new_message_declines_what_waits(shop: Talk) -> None:
     told = await shop.say("Never mind", thread)
 
     sent = shop.prompts_sent[1]
-    assert told.text == "Fine." and called(sent) == answered(sent) and "went on without approving" in texts(sent)
+    assert told.text == "Fine."
+    assert called(sent) == answered(sent)
+    assert "went on without approving" in texts(sent)
     with pytest.raises(Conflict, match="Nothing waits"):
         await shop.say(thread=thread, decisions=(Decision("call_0", True),))
 
@@ -152,7 +165,8 @@ async def test_without_a_thread_nothing_can_wait(shop: Talk) -> None:
 
     told = await shop.say("How many?", settings={"approval": "all"})
 
-    assert told.report.finish == "stop" and "cannot wait" in last(shop.prompts_sent[1])
+    assert told.report.finish == "stop"
+    assert "cannot wait" in last(shop.prompts_sent[1])
 
 
 async def test_after_a_failure_intent_is_detected_again_once(shop: Talk) -> None:
@@ -161,7 +175,8 @@ async def test_after_a_failure_intent_is_detected_again_once(shop: Talk) -> None
 
     told = await shop.say("How many orders?", new_thread())
 
-    assert told.report.retried.startswith("sql_query:") and told.text == "It does not work."
+    assert told.report.retried.startswith("sql_query:")
+    assert told.text == "It does not work."
     assert [one.state for one in told.report.tools_called] == ["failed", "failed"]
 
 
@@ -191,9 +206,13 @@ async def test_a_clients_tool_is_handed_to_the_client(shop: Talk) -> None:
     call = asked.report.client_calls[0]
     told = await shop.say(thread=thread, functions=weather, messages=(Message("tool", "rain", answers=call.id),))
 
-    assert asked.report.finish == "tool_calls" and call.name == "weather" and "Bern" in call.arguments
+    assert asked.report.finish == "tool_calls"
+    assert call.name == "weather"
+    assert "Bern" in call.arguments
     sent = shop.prompts_sent[1]
-    assert called(sent) and sorted(called(sent)) == sorted(answered(sent)) and "rain" in texts(sent)
+    assert called(sent)
+    assert sorted(called(sent)) == sorted(answered(sent))
+    assert "rain" in texts(sent)
     assert told.text == "Rain, and no orders."
 
 
@@ -209,7 +228,8 @@ async def test_arguments_that_are_no_json_reach_no_tool(shop: Talk) -> None:
 
     told = await shop.say("How many?", new_thread())
 
-    assert "no JSON object" in last(shop.prompts_sent[1]) and told.text == "Sorry."
+    assert "no JSON object" in last(shop.prompts_sent[1])
+    assert told.text == "Sorry."
 
 
 async def test_the_steps_of_a_turn_end(shop: Talk) -> None:
@@ -218,7 +238,8 @@ async def test_the_steps_of_a_turn_end(shop: Talk) -> None:
 
     told = await shop.say("Go on", new_thread(), settings={"recursion": 10})
 
-    assert told.report.finish == "limit" and "steps of this turn are used up" in told.text
+    assert told.report.finish == "limit"
+    assert "steps of this turn are used up" in told.text
     assert any("10 steps" in note for note in told.report.notes)
 
 
@@ -231,4 +252,5 @@ async def test_a_long_schema_is_cut_to_the_tables_that_the_model_chooses(shop: T
     await shop.say("What is in orders?", new_thread(), settings={"result_tokens": 100})
 
     assert shop.model.inside == ["table_selection"]
-    assert "orders" in last(shop.prompts_sent[1]) and "Not shown: customers" in texts(shop.prompts_sent[1])
+    assert "orders" in last(shop.prompts_sent[1])
+    assert "Not shown: customers" in texts(shop.prompts_sent[1])

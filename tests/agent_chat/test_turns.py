@@ -13,7 +13,9 @@ async def test_a_question_without_tools_is_answered_by_the_model_alone(talk: Tal
     told = await talk.say("Hello")
 
     assert told.text == "Hello yourself."
-    assert told.report.text == "Hello yourself." and told.report.finish == "stop" and told.report.calls == 1
+    assert told.report.text == "Hello yourself."
+    assert told.report.finish == "stop"
+    assert told.report.calls == 1
     assert names(talk.prompts_sent[0]) == []
     assert talk.prompts_sent[0]["messages"][0]["content"].startswith("You answer one person's questions. You have no")
 
@@ -27,12 +29,17 @@ async def test_documents_are_in_the_prompt_of_their_turn_alone(library: Talk) ->
     second = await library.say("Thank you", thread)
 
     asked, given, after = library.prompts_sent
-    assert "search_documents" in names(asked) and "sixteen weeks" not in texts(asked)
-    assert "sixteen weeks" in last(given) and given["messages"][:-1] == asked["messages"]
-    assert "sixteen weeks" not in texts(after) and called(after) == [] and answered(after) == []
+    assert "search_documents" in names(asked)
+    assert "sixteen weeks" not in texts(asked)
+    assert "sixteen weeks" in last(given)
+    assert given["messages"][:-1] == asked["messages"]
+    assert "sixteen weeks" not in texts(after)
+    assert called(after) == []
+    assert answered(after) == []
     assert after["messages"][: len(asked["messages"])] == asked["messages"]
     assert after["tools"] == asked["tools"]
-    assert first.report.documents >= 1 and first.report.repositories == ("handbook",)
+    assert first.report.documents >= 1
+    assert first.report.repositories == ("handbook",)
     assert [one.path for one in first.report.citations] == ["leave.md"]
     assert second.report.tokens_saved == first.report.document_tokens
 
@@ -46,8 +53,10 @@ async def test_people_see_for_ever_what_was_found(library: Talk) -> None:
     entries = await library.conversations.history(library.caller, thread)
 
     assert [entry.kind for entry in entries] == ["user", "assistant", "tool", "assistant"]
-    assert entries[2].internal and "sixteen weeks" in entries[2].passages[0]["text"]
-    assert entries[3].report["documents"] >= 1 and entries[3].report["citations"][0]["path"] == "leave.md"
+    assert entries[2].internal
+    assert "sixteen weeks" in entries[2].passages[0]["text"]
+    assert entries[3].report["documents"] >= 1
+    assert entries[3].report["citations"][0]["path"] == "leave.md"
 
 
 async def test_where_nothing_is_relevant_the_turn_is_as_if_nobody_had_searched(library: Talk) -> None:
@@ -60,7 +69,8 @@ async def test_where_nothing_is_relevant_the_turn_is_as_if_nobody_had_searched(l
     asked, again = library.prompts_sent
     assert again["messages"] == asked["messages"]
     assert "search_documents" not in names(again)
-    assert told.report.documents == 0 and told.text == "I do not know."
+    assert told.report.documents == 0
+    assert told.text == "I do not know."
 
 
 async def test_a_mixed_turn_answers_every_call(shop: Talk) -> None:
@@ -76,7 +86,8 @@ async def test_a_mixed_turn_answers_every_call(shop: Talk) -> None:
     told = await shop.say("How long is leave, and how many orders are there?", new_thread())
 
     given = shop.prompts_sent[1]
-    assert called(given) == answered(given) and len(called(given)) == 1
+    assert called(given) == answered(given)
+    assert len(called(given)) == 1
     assert "sixteen weeks" in last(given)
     assert [one.name for one in told.report.tools_called if one.state == "done"] == ["search_documents", "sql_query"]
 
@@ -90,5 +101,6 @@ async def test_a_question_is_rephrased_after_earlier_turns_alone(library: Talk) 
     first = await library.say("Is there a bicycle?", thread)
     second = await library.say("And repairs?", thread)
 
-    assert first.report.rephrased == "" and library.model.inside == ["grade", "rephrase", "grade"]
+    assert first.report.rephrased == ""
+    assert library.model.inside == ["grade", "rephrase", "grade"]
     assert second.report.rephrased == "how are repairs of a bicycle paid"

@@ -30,8 +30,10 @@ SECONDS: Final = 20.0
 TURNS: Final = 3
 """Former turns that a question is read after."""
 HISTORY_TOKENS: Final = 400
-EXTRACT_TOKENS: Final = 80
-"""Of a passage that is graded: its place and what is nearest to the question."""
+GRADED_TOKENS: Final = 1_200
+"""Of all extracts of a grading, about: whole passages would cost as much as using them."""
+EXTRACT_TOKENS: Final = (16, 80)
+"""Of one passage's extract, at least and at most."""
 _LONGEST_QUESTION: Final = 1_000
 _VERDICT: Final = re.compile(r"^\W*(\d{1,3})\W+(yes|no)\b", re.IGNORECASE | re.MULTILINE)
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -60,7 +62,9 @@ async def rephrase(desk: Desk, question: str, former: Sequence[str]) -> str:
 
 async def grade(desk: Desk, question: str, passages: Sequence[Placed]) -> list[Placed]:
     """Those of some passages that the model takes for relevant; one that it says nothing of is kept."""
-    texts = "\n\n".join(f"[{one.number}] {extract(one, question)}" for one in passages)
+    least, most = EXTRACT_TOKENS
+    room = max(least, min(most, GRADED_TOKENS // max(1, len(passages))))
+    texts = "\n".join(f"[{one.number}] {extract(one, question, room)}" for one in passages)
     said = await _asked(desk, "grade", {"QUESTION": question, "PASSAGES": texts})
     verdicts = {int(number): word.lower() == "yes" for number, word in _VERDICT.findall(said)}
     if said and not verdicts:
@@ -82,20 +86,25 @@ async def select_tables(desk: Desk, question: str, tables: Mapping[str, str]) ->
     return [name for name in dict.fromkeys(words) if name in tables]
 
 
-def extract(passage: Placed, question: str) -> str:
-    """What of a passage is graded: where it lies, and the sentences that share most with the question, in order."""
-    place = " > ".join((passage.path, *passage.heading))
+def extract(passage: Placed, question: str, tokens: int) -> str:
+    """What of a passage is graded: the last of its headings, and the sentences that share most with the question.
+
+    Args:
+        passage: The passage.
+        question: What is asked.
+        tokens: Of the sentences, at most; of the nearest one a part, where it is longer.
+    """
     words = set(_WORD.findall(question.casefold()))
     sentences = [one.strip() for one in _SENTENCE.split(passage.text) if one.strip()]
     shared = [len(words & set(_WORD.findall(one.casefold()))) for one in sentences]
-    chosen, room = set[int](), EXTRACT_TOKENS
-    for number in sorted(range(len(sentences)), key=lambda n: (-shared[n], n)):
-        cost = count_tokens(sentences[number])
-        if cost <= room:
-            chosen.add(number)
+    order = sorted(range(len(sentences)), key=lambda number: (-shared[number], number))
+    chosen, room = dict[int, str](), tokens
+    for number in order:
+        text = sentences[number] if chosen else within(sentences[number], tokens)
+        if (cost := count_tokens(text)) <= room:
+            chosen[number] = text
             room -= cost
-    text = " ".join(sentences[number] for number in sorted(chosen)) or within(passage.text, EXTRACT_TOKENS)
-    return f"{place}: {text}"
+    return f"{(passage.heading or (passage.path,))[-1]}: {' '.join(chosen[number] for number in sorted(chosen))}"
 
 
 async def _asked(desk: Desk, prompt: str, values: Mapping[str, str]) -> str:

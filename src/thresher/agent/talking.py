@@ -18,6 +18,7 @@ from fastmcp import Client
 from langchain_core.messages import AnyMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command, StateSnapshot
+from langsmith.run_helpers import tracing_context  # pyright: ignore[reportUnknownVariableType] - the library leaves it so
 
 from thresher.agent.arguments import written_arguments
 from thresher.agent.artifacts import Artifacts
@@ -164,7 +165,8 @@ async def _turn(graph: Graph, desk: Desk, turn: Turn | None) -> Report:
         config["configurable"] = {"thread_id": str(turn.thread)}
     entry: Any = await _entry(graph, config, desk.call) if turn else {"messages": _stateless(desk.call)}
     try:
-        state = cast("dict[str, Any]", await graph.ainvoke(entry, config, context=desk))  # pyright: ignore[reportUnknownMemberType] - the library's
+        with tracing_context(enabled=False):  # variables of the environment send conversations to nobody
+            state = cast("dict[str, Any]", await graph.ainvoke(entry, config, context=desk))  # pyright: ignore[reportUnknownMemberType] - the library's
     except GraphRecursionError:
         desk.account.finish = "limit"
         desk.account.note(f"The turn was ended after {desk.settings.recursion} steps.")
