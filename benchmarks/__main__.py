@@ -14,6 +14,8 @@ from benchmarks import (
     apis,
     audit,
     chat,
+    chat_streams,
+    chat_tools,
     chunks,
     conformance,
     document_speed,
@@ -76,6 +78,8 @@ BENCHMARKS = {
     "solutions": solutions.run,
     "threads": threads.run,
     "chat": chat.run,
+    "chat_tools": chat_tools.run,
+    "chat_streams": chat_streams.run,
     "page": page.run,
 }
 

@@ -75,6 +75,8 @@ class Connection(asyncio.Protocol):
             traceback.print_exc()
             self.close()
         self._work = None
+        if request.headers.get("connection") == "close":
+            self.close()
         self.data_received(b"")
 
     def _request(self) -> Request | None:

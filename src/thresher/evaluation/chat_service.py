@@ -189,7 +189,7 @@ async def _converse(trial: ChatTrial, script: Script) -> tuple[Conversed, list[A
     finally:
         with suppress(NotFound):
             await trial.conversations.clear(trial.caller, thread)
-    standard, times = await _standard(trial, script, prompts)
+    standard, times = await _standard(trial, script, prompts, found)
     answers = [
         Answered(script.name, number + 1, turn.user, text, tuple(passages))
         for number, (turn, text, passages) in enumerate(zip(script.turns, texts, found, strict=True))
@@ -237,7 +237,9 @@ def _events(trial: ChatTrial, call: ChatCall) -> AsyncGenerator[Event]:
     return trial.conversations.talk(trial.caller, call)
 
 
-async def _standard(trial: ChatTrial, script: Script, prompts: Sequence[Prompt]) -> tuple[list[Prompt], list[float]]:
+async def _standard(
+    trial: ChatTrial, script: Script, prompts: Sequence[Prompt], found: Sequence[Sequence[str]]
+) -> tuple[list[Prompt], list[float]]:
     settings = await trial.settings.of(trial.caller, None, script.settings)
     model = await _open(trial, script)
     acting = replace(trial.caller, client=f"evaluation:{uuid4()}")
@@ -246,7 +248,7 @@ async def _standard(trial: ChatTrial, script: Script, prompts: Sequence[Prompt])
         await offers.core()
         await offers.describe(_offered(prompts) - {READER})
         bench = Standard(offers, model, settings)
-        sent, times = await run_standard(bench, [turn.user for turn in script.turns], prompts)
+        sent, times = await run_standard(bench, [turn.user for turn in script.turns], prompts, found)
     trial.watched.bodies.clear()
     return sent, times
 

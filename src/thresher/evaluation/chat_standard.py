@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -39,7 +39,7 @@ class Standard:
 
 
 async def run_standard(
-    bench: Standard, said: Sequence[str], prompts: Sequence[Prompt]
+    bench: Standard, said: Sequence[str], prompts: Sequence[Prompt], found: Sequence[Sequence[str]]
 ) -> tuple[list[Prompt], list[float]]:
     """Have the same conversation in the standard pattern.
 
@@ -47,6 +47,7 @@ async def run_standard(
         bench: What it works with.
         said: The person's messages.
         prompts: Of the conversation that it is compared with.
+        found: The passages that each of its turns has placed; a search here shows these, where there were any.
 
     Returns:
         Its prompts, and the milliseconds of its turns.
@@ -68,7 +69,7 @@ async def run_standard(
             if not answer.calls:
                 break
             for call in answer.calls:
-                told = await _called(bench, call.name, call.arguments)
+                told = await _called(bench, call.name, call.arguments, found[turn])
                 messages.append({"role": "tool", "tool_call_id": call.id, "content": told})
         times.append((time.perf_counter() - started) * 1000)
     return sent, times
@@ -83,12 +84,12 @@ def setting_of(prompts: Sequence[Prompt]) -> tuple[tuple[Mapping[str, Any], ...]
     return tools, [dict(message) for message in first.messages if message["role"] == "system"]
 
 
-def shown_passages(data: Mapping[str, Any], room: int) -> str:
-    """The passages of a search as they stand before a model, within so many tokens."""
+def shown_passages(data: Mapping[str, Any], room: int, among: Collection[str] = ()) -> str:
+    """The passages of a search as a model is shown them, within so many tokens; if any are named, of these alone."""
     parts: list[str] = []
     for one in data.get("passages", ()):
         text, part = str(one["text"]).strip(), one["part"]
-        if (cost := count_tokens(text)) > room:
+        if (cost := count_tokens(text)) > room or (among and one["text"] not in among):
             continue
         room -= cost
         heading = f" | {' > '.join(part['heading_path'])}" if part["heading_path"] else ""
@@ -97,7 +98,7 @@ def shown_passages(data: Mapping[str, Any], room: int) -> str:
     return "\n\n".join(parts) or "Nothing fits."
 
 
-async def _called(bench: Standard, name: str, arguments: str) -> str:
+async def _called(bench: Standard, name: str, arguments: str, found: Sequence[str]) -> str:
     tool = bench.offers.get(name)
     if tool is None or not tool.reads:
         return "Declined: not run."
@@ -111,7 +112,7 @@ async def _called(bench: Standard, name: str, arguments: str) -> str:
     if outcome.rules:
         outcome = await bench.offers.call(tool.name, given, bench.settings.tool_seconds)
     if tool.name == SEARCH and not outcome.failed:
-        return shown_passages(outcome.data, bench.settings.document_tokens)
+        return shown_passages(outcome.data, bench.settings.document_tokens, found)
     return outcome.text
 
 
