@@ -87,6 +87,7 @@ async def test_a_call_that_may_write_waits_for_a_person(shop: Talk) -> None:
     )
 
     assert asked.report.finish == "approval"
+    assert asked.text == asked.report.text == "(Waits for your approval: sql_query)"
     assert asked.report.approvals == waiting
     assert waiting[0].tool == "sql_query"
     assert waiting[0].arguments["sql"] == "SELECT 1 AS one"

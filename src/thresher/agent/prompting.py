@@ -45,7 +45,7 @@ def prompt_of(desk: Desk, state: State, searches: Searches, functions: Sequence[
     theirs = [one for one in history if isinstance(one, SystemMessage)]
     system = [desk.prompts["tools" if functions else "basic"].text]
     if functions and (around := state.get("around")):
-        system.append(around)
+        system.append(fill_text("{{AVAILABLE}}", {"AVAILABLE": around}))
     system += [str(one.text) for one in theirs]
     rest = [one for one in history if not isinstance(one, SystemMessage)]
     tail = [part for part in (state.get("rules", ""), _passages(desk, searches)) if part]

@@ -25,7 +25,7 @@ from thresher.agent.artifacts import Artifacts
 from thresher.agent.assistant import QUERY_CHARACTERS, Assistant
 from thresher.agent.calls import ChatCall
 from thresher.agent.desk import Desk
-from thresher.agent.events import Approval, ClientCall, Decision, Event, Report
+from thresher.agent.events import Approval, ClientCall, Decision, Delta, Event, Report
 from thresher.agent.graph import Graph, build
 from thresher.agent.messages import Lent, read_messages
 from thresher.agent.models import Models, OpenModel
@@ -187,6 +187,7 @@ def _report(desk: Desk, state: Mapping[str, Any]) -> Report:
     theirs = _client_calls(state.get("messages", ()), desk)
     if waiting:
         desk.account.finish = "approval"
+        _say_what_waits(desk, waiting)
     elif theirs:
         desk.account.finish = "tool_calls"
     searches = state.get("searches")
@@ -194,6 +195,14 @@ def _report(desk: Desk, state: Mapping[str, Any]) -> Report:
     tokens = sum(one.tokens for one in passages)
     cited = citations(desk.account.text, passages)
     return desk.report(len(passages), tokens, cited, approvals=waiting, client_calls=theirs)
+
+
+def _say_what_waits(desk: Desk, waiting: Sequence[Approval]) -> None:
+    """Words for clients that show nothing but words."""
+    names = ", ".join(dict.fromkeys(one.tool for one in waiting))
+    text = f"(Waits for your approval: {names})"
+    desk.account.parts.append(f"\n\n{text}" if desk.account.parts else text)
+    desk.tell(Delta(desk.account.parts[-1]))
 
 
 def _client_calls(messages: Sequence[AnyMessage], desk: Desk) -> tuple[ClientCall, ...]:
