@@ -29,6 +29,7 @@ from thresher.evaluation import (
     evaluate_chat,
     figures_of_chat,
     open_trial,
+    stale_documents,
 )
 from thresher.gateway import build_gateway, open_inside
 from thresher.knowledge.documents import origin_of
@@ -125,6 +126,7 @@ async def test_documents_are_paid_for_in_their_turn_alone(trial: ChatTrial, llm:
     assert KILN in "".join(answers[1].passages)
     assert LEAVE in str(done[0].standard[-1].messages)
     assert (figures.stale_documents, figures.unanswered_tool_calls, figures.internal_tools_visible) == (0, 0, 0)
+    assert stale_documents(done[0].standard, done[0].found) > 0
     assert [row.standard_calls for row in rows] == [2, 2, 2]
     assert [row.calls for row in rows] == [3, 4, 4]
     assert (figures.turns, figures.right_tools_offered, figures.right_tools_called) == (3, 1.0, 1.0)
