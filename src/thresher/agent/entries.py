@@ -17,9 +17,9 @@ from thresher.agent.arguments import written_arguments
 from thresher.agent.artifacts import kept_passages
 from thresher.agent.calls import Entry, Kind
 from thresher.agent.events import Approval
-from thresher.agent.graph import build
+from thresher.agent.graph import keeping
 from thresher.agent.state import CLASSES, Placed
-from thresher.agent.talking import Base, waiting_in
+from thresher.agent.talking import GRAPH, Base, waiting_in
 from thresher.agent.threads import ThreadSaver
 from thresher.agent.transcript import marked, text_of
 from thresher.core import Caller
@@ -43,7 +43,7 @@ async def pending(base: Base, caller: Caller, thread: UUID) -> tuple[Approval, .
 
 async def _state(base: Base, caller: Caller, thread: UUID) -> Any:
     await base.threads.get(caller, thread)
-    graph = build(ThreadSaver(base.database, caller, None, CLASSES))
+    graph = keeping(GRAPH, ThreadSaver(base.database, caller, None, CLASSES))
     return await graph.aget_state({"configurable": {"thread_id": str(thread)}})
 
 

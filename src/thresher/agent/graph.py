@@ -18,12 +18,8 @@ from thresher.agent.state import State
 Graph: TypeAlias = CompiledStateGraph[State, Desk, State, State]
 
 
-def build(saver: BaseCheckpointSaver[Any] | None) -> Graph:
-    """The graph of a turn.
-
-    Args:
-        saver: Keeps the states of a thread; None where nothing is kept.
-    """
+def build() -> Graph:
+    """The graph of a turn, keeping nothing; made once, which takes as long as a short turn."""
     builder = StateGraph(State, context_schema=Desk)
     for name, step in (("initialise", initialise), ("complete", complete), ("retrieve", retrieve), ("tools", tools)):
         builder.add_node(name, step)  # pyright: ignore[reportUnknownMemberType] - the library's own signature
@@ -32,4 +28,9 @@ def build(saver: BaseCheckpointSaver[Any] | None) -> Graph:
     builder.add_conditional_edges("complete", route, ["retrieve", "tools", END])
     builder.add_conditional_edges("retrieve", onward, ["complete", END])
     builder.add_conditional_edges("tools", onward, ["complete", END])
-    return builder.compile(checkpointer=saver)  # pyright: ignore[reportUnknownMemberType] - as above
+    return builder.compile()  # pyright: ignore[reportUnknownMemberType] - as above
+
+
+def keeping(graph: Graph, saver: BaseCheckpointSaver[Any]) -> Graph:
+    """The graph, its states kept by a saver."""
+    return graph.copy({"checkpointer": saver})

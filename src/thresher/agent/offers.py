@@ -162,6 +162,8 @@ class Offers:
             outcome = Outcome(f"{name} did not answer within {seconds:g} s.", failed=True)
         except MCPError as error:
             outcome = Outcome(f"{name}: {error.message[:_PROBLEM]}", failed=True)
+        except RuntimeError as error:  # a tool that asks back, or a result that is none
+            outcome = Outcome(f"{name} could not be called: {str(error)[:_PROBLEM]}", failed=True)
         ms = round((time.perf_counter() - started) * 1000)
         return Outcome(outcome.text, outcome.data, outcome.failed, outcome.rules, ms)
 

@@ -26,7 +26,7 @@ from thresher.agent.assistant import QUERY_CHARACTERS, Assistant
 from thresher.agent.calls import ChatCall
 from thresher.agent.desk import Desk
 from thresher.agent.events import Approval, ClientCall, Decision, Delta, Event, Report
-from thresher.agent.graph import Graph, build
+from thresher.agent.graph import Graph, build, keeping
 from thresher.agent.messages import Lent, read_messages
 from thresher.agent.models import Models, OpenModel
 from thresher.agent.nodes.complete import citations
@@ -44,6 +44,7 @@ logger = logging.getLogger("thresher.agent")
 
 Opener: TypeAlias = Callable[[Caller], AbstractAsyncContextManager[Client[Any]]]
 
+GRAPH: Final = build()
 WENT_ON: Final = "Declined: the person went on without approving it. It was not run."
 TITLE: Final = 60
 """Characters of a title that nobody has given."""
@@ -113,7 +114,8 @@ async def _run(base: Base, caller: Caller, call: ChatCall, line: _Line) -> None:
         async with AsyncExitStack() as stack:
             turn = await stack.enter_async_context(base.threads.turn(caller, call.thread)) if call.thread else None
             desk = await _desk(base, caller, call, turn, line, stack, trace)
-            graph = build(ThreadSaver(base.database, caller, turn, CLASSES) if turn else None)
+            saver = ThreadSaver(base.database, caller, turn, CLASSES) if turn else None
+            graph = keeping(GRAPH, saver) if saver else GRAPH
             line.put(await _turn(graph, desk, turn))
 
 

@@ -15,6 +15,7 @@ from fastmcp import Client, FastMCP
 from fastmcp.client.transports.base import ClientTransport, SessionKwargs, TransportOptions
 from mcp import ClientSession
 from mcp.shared.message import SessionMessage
+from mcp_types import CallToolResult
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from thresher.core import Caller, acting_for
@@ -37,6 +38,20 @@ async def open_inside(
         yield client
 
 
+def _trusting(kind: type[ClientSession]) -> type[ClientSession]:
+    """A session that does not hold results against the schemas of a listing.
+
+    The gateway passes results on as they came, and the other end is this process: checking its own listing anew for
+    each client takes longer than the calls do, and a tool that is not listed would have everything listed again.
+    """
+
+    class Trusting(kind):
+        async def validate_tool_result(self, name: str, result: CallToolResult) -> None:  # noqa: ARG002 - the library's signature
+            return
+
+    return Trusting
+
+
 class _Memory(ClientTransport):
     """Messages over memory. FastMCP's own transport serves each in the context of the task that sends it.
 
@@ -53,7 +68,7 @@ class _Memory(ClientTransport):
     ) -> AsyncGenerator[ClientSession]:
         """See `ClientTransport.connect_session`."""
         low_level = self._server._mcp_server  # pyright: ignore[reportPrivateUsage] - FastMCP's own transports use it so
-        kind = (transport_options or TransportOptions()).session_class
+        kind = _trusting((transport_options or TransportOptions()).session_class)
         asked_in, asked = anyio.create_memory_object_stream[SessionMessage | Exception](1)
         told_in, told = anyio.create_memory_object_stream[SessionMessage | Exception](1)
         failure: BaseException | None = None
