@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -30,10 +31,10 @@ SECONDS: Final = 20.0
 TURNS: Final = 3
 """Former turns that a question is read after."""
 HISTORY_TOKENS: Final = 400
-GRADED_TOKENS: Final = 1_200
+GRADED_TOKENS: Final = 900
 """Of all extracts of a grading, about: whole passages would cost as much as using them."""
 EXTRACT_TOKENS: Final = (16, 80)
-"""Of one passage's extract, at least and at most."""
+"""Of one section's extract, at least and at most."""
 _LONGEST_QUESTION: Final = 1_000
 _VERDICT: Final = re.compile(r"^\W*(\d{1,3})\W+(yes|no)\b", re.IGNORECASE | re.MULTILINE)
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -61,15 +62,22 @@ async def rephrase(desk: Desk, question: str, former: Sequence[str]) -> str:
 
 
 async def grade(desk: Desk, question: str, passages: Sequence[Placed]) -> list[Placed]:
-    """Those of some passages that the model takes for relevant; one that it says nothing of is kept."""
+    """Those of some passages that the model takes for relevant; one that it says nothing of is kept.
+
+    Passages under one heading of a document are asked about as one.
+    """
+    sections: defaultdict[tuple[str, ...], list[Placed]] = defaultdict(list)
+    for one in passages:
+        sections[one.repository, one.path, *one.heading].append(one)
     least, most = EXTRACT_TOKENS
-    room = max(least, min(most, GRADED_TOKENS // max(1, len(passages))))
-    texts = "\n".join(f"[{one.number}] {extract(one, question, room)}" for one in passages)
-    said = await _asked(desk, "grade", {"QUESTION": question, "PASSAGES": texts})
+    room = max(least, min(most, GRADED_TOKENS // max(1, len(sections))))
+    texts = [f"[{number}] {extract(same, question, room)}" for number, same in enumerate(sections.values(), 1)]
+    said = await _asked(desk, "grade", {"QUESTION": question, "PASSAGES": "\n".join(texts)})
     verdicts = {int(number): word.lower() == "yes" for number, word in _VERDICT.findall(said)}
     if said and not verdicts:
         desk.account.note("The passages were not graded: the model's words were no verdicts.")
-    return [one for one in passages if verdicts.get(one.number, True)]
+    kept = {one.place for number, same in enumerate(sections.values(), 1) if verdicts.get(number, True) for one in same}
+    return [one for one in passages if one.place in kept]
 
 
 async def select_tables(desk: Desk, question: str, tables: Mapping[str, str]) -> list[str]:
@@ -86,16 +94,16 @@ async def select_tables(desk: Desk, question: str, tables: Mapping[str, str]) ->
     return [name for name in dict.fromkeys(words) if name in tables]
 
 
-def extract(passage: Placed, question: str, tokens: int) -> str:
-    """What of a passage is graded: the last of its headings, and the sentences that share most with the question.
+def extract(section: Sequence[Placed], question: str, tokens: int) -> str:
+    """What of a section is graded: the last of its headings, and the sentences that share most with the question.
 
     Args:
-        passage: The passage.
+        section: Its passages.
         question: What is asked.
         tokens: Of the sentences, at most; of the nearest one a part, where it is longer.
     """
     words = set(_WORD.findall(question.casefold()))
-    sentences = [one.strip() for one in _SENTENCE.split(passage.text) if one.strip()]
+    sentences = [one.strip() for passage in section for one in _SENTENCE.split(passage.text) if one.strip()]
     shared = [len(words & set(_WORD.findall(one.casefold()))) for one in sentences]
     order = sorted(range(len(sentences)), key=lambda number: (-shared[number], number))
     chosen, room = dict[int, str](), tokens
@@ -104,7 +112,8 @@ def extract(passage: Placed, question: str, tokens: int) -> str:
         if (cost := count_tokens(text)) <= room:
             chosen[number] = text
             room -= cost
-    return f"{(passage.heading or (passage.path,))[-1]}: {' '.join(chosen[number] for number in sorted(chosen))}"
+    heading = section[0].heading or (section[0].path,)
+    return f"{heading[-1]}: {' '.join(chosen[number] for number in sorted(chosen))}"
 
 
 async def _asked(desk: Desk, prompt: str, values: Mapping[str, str]) -> str:
