@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -195,19 +196,25 @@ async def services(
         yield services
 
 
-@pytest.fixture
-async def talk(services: Services, llm: ChatServer, model: Scripted) -> AsyncIterator[Talk]:
-    """A conversation in front of the gateway."""
+@asynccontextmanager
+async def conversing(services: Services) -> AsyncGenerator[tuple[Conversations, Threads]]:
+    """Conversations in front of the gateway, and their threads."""
     gateway, database = build_gateway(services), services.database
     async with gateway._lifespan_manager():
         opener = partial(open_inside, gateway)
         assistant = Assistant(opener, services.intents, database, services.encoder)
         threads = Threads(database)
         told = services.prompts, services.models, services.chat_settings
-        conversations = Conversations(opener, database, threads, *told, assistant)
-        yield Talk(conversations, services, threads, llm, model, services.caller)
+        yield Conversations(opener, database, threads, *told, assistant), threads
         await threads.close()
         await assistant.close()
+
+
+@pytest.fixture
+async def talk(services: Services, llm: ChatServer, model: Scripted) -> AsyncIterator[Talk]:
+    """A conversation in front of the gateway."""
+    async with conversing(services) as (conversations, threads):
+        yield Talk(conversations, services, threads, llm, model, services.caller)
 
 
 @pytest.fixture

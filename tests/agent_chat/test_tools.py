@@ -148,6 +148,22 @@ async def test_a_new_message_declines_what_waits(shop: Talk) -> None:
         await shop.say(thread=thread, decisions=(Decision("call_0", True),))
 
 
+async def test_a_new_message_declines_nothing_that_did_not_wait(shop: Talk) -> None:
+    """A search beside the call that waits was run: it is not said to be declined."""
+    thread = new_thread()
+    both = Said(calls=(*search("parental leave").calls, *query("SELECT 1 AS one").calls))
+    shop.model.answers = [both, "Fine.", "Bye."]
+
+    await shop.say("How long is leave?", thread, settings={"approval": "all"})
+    await shop.say("Never mind", thread)
+    await shop.say("Bye", thread)
+
+    for sent in shop.prompts_sent[1:]:
+        told = {one["tool_call_id"]: one["content"] for one in sent["messages"] if one["role"] == "tool"}
+        assert [("went on without" in text) for text in told.values()] == [False, True]
+        assert called(sent) == answered(sent)
+
+
 async def test_decisions_are_about_all_that_waits_and_nothing_else(shop: Talk) -> None:
     """One that is unknown or missing is refused, and what waits waits on."""
     thread = new_thread()

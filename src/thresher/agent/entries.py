@@ -12,16 +12,18 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langgraph.types import StateSnapshot
 
 from thresher.agent.arguments import written_arguments
 from thresher.agent.artifacts import kept_passages
 from thresher.agent.calls import Entry, Kind
 from thresher.agent.events import Approval
-from thresher.agent.graph import keeping
+from thresher.agent.graph import Graph, keeping
 from thresher.agent.state import CLASSES, Placed
-from thresher.agent.talking import GRAPH, Base, waiting_in
+from thresher.agent.talking import GRAPH, Base
 from thresher.agent.threads import ThreadSaver
 from thresher.agent.transcript import marked, text_of
+from thresher.agent.waiting import waiting_in
 from thresher.core import Caller
 from thresher.llm import FunctionCall
 
@@ -30,7 +32,8 @@ _KINDS: Final[Mapping[type, Kind]] = {HumanMessage: "user", AIMessage: "assistan
 
 async def history(base: Base, caller: Caller, thread: UUID) -> tuple[Entry, ...]:
     """A conversation as people read it; see `Conversations.history`."""
-    messages: Sequence[AnyMessage] = (await _state(base, caller, thread)).values.get("messages", [])
+    _, state = await _state(base, caller, thread)
+    messages: Sequence[AnyMessage] = state.values.get("messages", [])
     named = [artifact for one in messages if (artifact := _artifact(one))]
     kept = await kept_passages(base.database, caller, thread, named) if named else {}
     return tuple(_entry(one, kept.get(_artifact(one), [])) for one in messages if type(one) in _KINDS)
@@ -38,13 +41,13 @@ async def history(base: Base, caller: Caller, thread: UUID) -> tuple[Entry, ...]
 
 async def pending(base: Base, caller: Caller, thread: UUID) -> tuple[Approval, ...]:
     """The calls of a thread that wait for a person."""
-    return waiting_in(await _state(base, caller, thread))
+    return await waiting_in(*await _state(base, caller, thread))
 
 
-async def _state(base: Base, caller: Caller, thread: UUID) -> Any:
+async def _state(base: Base, caller: Caller, thread: UUID) -> tuple[Graph, StateSnapshot]:
     await base.threads.get(caller, thread)
     graph = keeping(GRAPH, ThreadSaver(base.database, caller, None, CLASSES))
-    return await graph.aget_state({"configurable": {"thread_id": str(thread)}})
+    return graph, await graph.aget_state({"configurable": {"thread_id": str(thread)}})
 
 
 def _artifact(message: AnyMessage) -> str:

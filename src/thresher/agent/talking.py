@@ -17,10 +17,10 @@ from uuid import uuid4
 from fastmcp import Client
 from langchain_core.messages import AnyMessage
 from langgraph.errors import GraphRecursionError
-from langgraph.types import Command, StateSnapshot
+from langgraph.types import Command
 from langsmith.run_helpers import tracing_context  # pyright: ignore[reportUnknownVariableType] - the library leaves it so
 
-from thresher.agent.arguments import written_arguments
+from thresher.agent.arguments import keepable, written_arguments
 from thresher.agent.artifacts import Artifacts
 from thresher.agent.assistant import QUERY_CHARACTERS, Assistant
 from thresher.agent.calls import ChatCall
@@ -36,7 +36,9 @@ from thresher.agent.settings import AgentSettings, ChatSettings
 from thresher.agent.state import CLASSES, Messages
 from thresher.agent.threads import Threads, ThreadSaver, Turn
 from thresher.agent.transcript import answered, closings, open_calls, user_message
+from thresher.agent.waiting import note_decided, waiting_in
 from thresher.core import Caller, Conflict, InvalidInput, Talk, event, shortened, talking_in, traced
+from thresher.embedding import printable
 from thresher.llm import Message
 from thresher.store import Database
 
@@ -111,6 +113,7 @@ class _Line:
 async def _run(base: Base, caller: Caller, call: ChatCall, line: _Line) -> None:
     with traced() as trace:
         _check(call)
+        call = replace(call, messages=tuple(replace(one, text=printable(one.text)) for one in call.messages))
         async with AsyncExitStack() as stack:
             turn = await stack.enter_async_context(base.threads.turn(caller, call.thread)) if call.thread else None
             desk = await _desk(base, caller, call, turn, line, stack, trace)
@@ -220,23 +223,23 @@ async def _entry(graph: Graph, config: Any, call: ChatCall) -> Any:
     """What a turn of a thread begins with: decisions, answers of the client's tools, or the last message."""
     before = await graph.aget_state(config)
     messages: Sequence[AnyMessage] = before.values.get("messages", [])
+    waiting = {one.id: one.tool for one in await waiting_in(graph, before)}
     if call.decisions:
-        return Command(resume=_resumed(before, call))
+        resumed = _resumed(waiting, call)
+        await note_decided(graph, before)
+        return Command(resume={"decided": resumed})  # by ids alone LangGraph takes it for a map of its own
     if results := _results(call.messages):
-        return {"messages": [*_fitting(results, messages), *_rest(results, messages)]}
-    text = _last_words(call)
-    closed = closings(messages, WENT_ON) if before.interrupts else closings(messages)
-    return {"messages": [*closed, user_message(text)]}
+        return {"messages": [*_fitting(results, messages, waiting), *_rest(results, messages)]}
+    return {"messages": [*closings(messages, dict.fromkeys(waiting, WENT_ON)), user_message(_last_words(call))]}
 
 
-def _resumed(before: StateSnapshot, call: ChatCall) -> dict[str, Any]:
+def _resumed(waiting: Mapping[str, str], call: ChatCall) -> dict[str, Any]:
     """What a person has decided, for each call that waits.
 
     Raises:
         Conflict: Nothing waits.
         InvalidInput: A decision is about nothing that waits, or one is missing.
     """
-    waiting = {one.id for one in waiting_in(before)}
     if not waiting:
         raise Conflict("Nothing waits for approval in this thread.", hint="It was decided before, or went on.")
     given = {one.id: one for one in call.decisions}
@@ -244,23 +247,14 @@ def _resumed(before: StateSnapshot, call: ChatCall) -> dict[str, Any]:
         raise InvalidInput(
             f"No call '{min(unknown)[:80]}' waits.", hint=f"Those that do: {', '.join(sorted(waiting))}."
         )
-    if missing := waiting - given.keys():
+    if missing := waiting.keys() - given.keys():
         raise InvalidInput(f"The call '{min(missing)}' is not decided.", hint="Decide about all that wait at once.")
-    return {name: _decision(one) for name, one in given.items()}
+    return {name: {"tool": waiting[name], **_decision(one)} for name, one in given.items()}
 
 
 def _decision(one: Decision) -> dict[str, Any]:
     arguments = dict(one.arguments) if one.arguments is not None else None
     return {"approved": one.approved, "arguments": arguments, "reason": one.reason[:2_000]}
-
-
-def waiting_in(state: StateSnapshot) -> tuple[Approval, ...]:
-    """The calls that wait for a person."""
-    return tuple(
-        Approval(one["id"], one["tool"], one["arguments"], one["why"])
-        for told in state.interrupts
-        for one in told.value
-    )
 
 
 def _results(messages: Sequence[Message]) -> list[Message]:
@@ -269,13 +263,13 @@ def _results(messages: Sequence[Message]) -> list[Message]:
     return list(messages[last + 1 :])
 
 
-def _fitting(results: Sequence[Message], messages: Sequence[AnyMessage]) -> Messages:
-    """Those answers, if they answer what is open.
+def _fitting(results: Sequence[Message], messages: Sequence[AnyMessage], waiting: Mapping[str, str]) -> Messages:
+    """Those answers, if they answer what is open; a call that waits for a person is answered by nobody else.
 
     Raises:
         InvalidInput: One answers no call that is open.
     """
-    calls = {call["id"]: call for call in open_calls(messages)}
+    calls = {call["id"]: call for call in open_calls(messages) if call["id"] not in waiting}
     if unknown := [one.answers for one in results if one.answers not in calls]:
         raise InvalidInput(
             f"No call '{unknown[0][:80]}' is open in this thread.",
@@ -306,6 +300,10 @@ def _check(call: ChatCall) -> None:
             raise InvalidInput("Decisions are about calls of a thread.", hint="Name the thread.")
         if call.messages:
             raise InvalidInput("Decisions come without a message.", hint="Send them alone, then the message.")
+        if len({one.id for one in call.decisions}) < len(call.decisions):
+            raise InvalidInput("A call is decided twice.", hint="Decide about each once.")
+        if not all(keepable(dict(one.arguments or {})) for one in call.decisions):
+            raise InvalidInput("The arguments hold what no tool takes.", hint="Whole text, numbers of 64 bits.")
         return
     if not any(one.role in ("user", "tool") for one in call.messages):
         raise InvalidInput("There is no message of the user.", hint="Send at least one with role user.")

@@ -17,7 +17,7 @@ from thresher.agent.state import MARK, Messages
 from thresher.core import dumps
 from thresher.embedding import count_tokens
 
-UNANSWERED: Final = "This call was not run: the turn was interrupted."
+UNANSWERED: Final = "The turn was interrupted before this call was answered. It may have been run."
 READ_AGAIN: Final = "(It was read in that turn. The same cursor gives it again.)"
 _MESSAGE_TOKENS: Final = 4
 """What a message costs beside its text, about."""
@@ -89,9 +89,16 @@ def open_calls(messages: Sequence[AnyMessage]) -> list[ToolCall]:
     ]
 
 
-def closings(messages: Sequence[AnyMessage], text: str = UNANSWERED) -> Messages:
-    """Answers to calls that nothing has answered, and a word in place of an answer that never came."""
-    closed: Messages = [answered(call, text, failed=True) for call in open_calls(messages)]
+def closings(messages: Sequence[AnyMessage], known: Mapping[str, str]) -> Messages:
+    """Answers to calls that nothing has answered, and a word in place of an answer that never came.
+
+    Args:
+        messages: The conversation.
+        known: What became of calls of which that is known, by id.
+    """
+    closed: Messages = [
+        answered(call, known.get(call["id"] or "", UNANSWERED), failed=True) for call in open_calls(messages)
+    ]
     if messages and not closed and isinstance(messages[-1], HumanMessage | ToolMessage):
         closed.append(AIMessage("(No answer was given: the turn was interrupted.)", id=str(uuid4())))
     return closed

@@ -1,0 +1,292 @@
+"""Processes that are killed in the middle of a turn: the thread goes on in the next one, and what is said is true."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+import uvicorn
+from fastmcp import FastMCP
+
+from tests.agent_chat.conftest import Body, Talk, Told, answered, called, new_thread, search, texts
+from tests.fakes.chat_answers import Said
+from tests.support.waiting import eventually
+from thresher.agent.events import Decision
+from thresher.agent.transcript import UNANSWERED
+from thresher.core import Conflict
+from thresher.store import Database
+from thresher.upstream import ServerConfig
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no signal 9")
+
+PASSAGE = "weeks before it begins"
+RING = Said(calls=(("bell_ring", {"times": 1}),))
+BOTH = Said(calls=(*search("parental leave").calls, *RING.calls))
+ASK_ALL = {"approval": "all"}
+ASK_NONE = {"approval": "none"}
+
+
+@dataclass
+class Bell:
+    """A server with one tool, which may be held.
+
+    Attributes:
+        rung: How often it was called.
+        reached: Set when it is.
+        free: Lets calls end.
+    """
+
+    url: str = ""
+    rung: int = 0
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+    free: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def ring(self, times: int) -> str:
+        """Ring the bell, so that everybody in the house hears it."""
+        self.rung += 1
+        self.reached.set()
+        await self.free.wait()
+        return f"The bell has rung {times} times."
+
+
+@dataclass
+class Talker:
+    """Another process that answers; see `talker`."""
+
+    process: asyncio.subprocess.Process
+
+    async def ask(
+        self,
+        text: str,
+        thread: UUID,
+        settings: Mapping[str, Any] | None = None,
+        decisions: tuple[dict[str, Any], ...] = (),
+    ) -> None:
+        """Have it begin a turn."""
+        assert self.process.stdin
+        asked = {"text": text, "thread": str(thread), "settings": settings or {}, "decisions": decisions}
+        self.process.stdin.write(json.dumps(asked).encode() + b"\n")
+        await self.process.stdin.drain()
+
+    async def until(self, *kinds: str) -> str:
+        """Read on until one of these events; returns its text."""
+        assert self.process.stdout
+        while line := await self.process.stdout.readline():
+            kind, text = json.loads(line)
+            if kind in kinds:
+                return str(text)
+        raise AssertionError(f"the process ended before any of {kinds}")
+
+    async def kill(self) -> None:
+        """Kill it."""
+        self.process.kill()
+        await self.process.wait()
+
+
+@pytest.fixture
+async def bell() -> AsyncIterator[Bell]:
+    """A bell that rings freely, behind a real port."""
+    bell = Bell()
+    bell.free.set()
+    mcp = FastMCP("bell")
+    mcp.tool(bell.ring)
+    server = uvicorn.Server(uvicorn.Config(mcp.http_app(), port=0, log_level="error", timeout_graceful_shutdown=1))
+    serving = asyncio.create_task(server.serve())
+    await eventually(lambda: server.started)
+    bell.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/mcp"
+    yield bell
+    bell.free.set()
+    server.should_exit = True
+    await serving
+
+
+@pytest.fixture
+async def process(talk: Talk, database: Database, untaught: Path, tmp_path: Path) -> AsyncIterator[Talker]:
+    """A second process over the same tenant and model; it starts while the test sets up the rest."""
+    given = database.address, talk.caller.tenant.name, talk.server.url, str(untaught), str(tmp_path)
+    command = [sys.executable, "-m", "tests.agent_chat.talker", *given]
+    process = await asyncio.create_subprocess_exec(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    yield Talker(process)
+    if process.returncode is None:
+        process.kill()
+        await process.wait()
+
+
+@pytest.fixture
+async def house(process: Talker, library: Talk, bell: Bell) -> Talk:
+    """Documents and a bell, with the other process ready."""
+    await library.services.tools.add_server(library.caller, ServerConfig("bell", "http", url=bell.url))
+    await library.services.tools.refresh(library.caller, "bell")
+    async with asyncio.timeout(60):
+        await process.until("ready")
+    return library
+
+
+async def say(talk: Talk, text: str = "", thread: UUID | None = None, **more: Any) -> Told:
+    """Say something as soon as the database knows that the other process is dead."""
+
+    async def told() -> Told | None:
+        try:
+            return await talk.say(text, thread, **more)
+        except Conflict as refused:
+            if "is being answered" not in refused.message:
+                raise
+            return None
+
+    return await eventually(told, seconds=10)
+
+
+def assert_whole(bodies: list[Body]) -> None:
+    """Every call in these prompts is answered, once."""
+    assert bodies
+    for body in bodies:
+        assert called(body) == answered(body)
+
+
+def results(body: Body) -> list[str]:
+    """What a prompt says of its calls."""
+    return [message["content"] for message in body["messages"] if message["role"] == "tool"]
+
+
+async def stop_in_a_tool(house: Talk, process: Talker, bell: Bell) -> UUID:
+    """The tool runs, beside a search that has ended."""
+    thread = new_thread()
+    house.model.answers = [BOTH]
+    bell.free.clear()
+    await process.ask("How long is leave? Ring the bell.", thread, ASK_NONE)
+    await bell.reached.wait()
+    return thread
+
+
+async def stop_at_the_model(house: Talk, process: Talker, *script: str) -> UUID:
+    """A turn that searches; the last one of the model's answers does not come to an end."""
+    thread = new_thread()
+    house.model.answers = [search("parental leave"), "Sixteen weeks [1]."]
+    house.server.reached.clear()
+    house.server.script.extend(script)
+    await process.ask("How long is leave?", thread)
+    assert await asyncio.to_thread(house.server.reached.wait, 20)
+    if script[-1] == "trickle":
+        await process.until("Delta")
+    return thread
+
+
+async def test_the_next_process_goes_on_with_turns_that_were_killed(house: Talk, process: Talker, bell: Bell) -> None:
+    """The former question is there, no call is open, no document is left, and nobody waits for a clock."""
+    async with asyncio.timeout(60):
+        stopped = {
+            "in a tool": await stop_in_a_tool(house, process, bell),
+            "while grading": await stop_at_the_model(house, process, "good", "slow"),
+            "after retrieving": await stop_at_the_model(house, process, "good", "good", "slow"),
+            "while streaming": await stop_at_the_model(house, process, "good", "good", "trickle"),
+        }
+    await process.kill()
+    bell.free.set()
+    house.model.grades = lambda line: "kiln" in line.lower()
+
+    for where, thread in stopped.items():
+        before = len(house.prompts_sent)
+        house.model.answers = [RING, "It rang.", search("kiln heat"), "Hot [1]."]
+        first = await say(house, "And now? Ring the bell.", thread, settings=ASK_NONE)
+        second = await house.say("How hot is a kiln?", thread)
+
+        after = house.prompts_sent[before:]
+        assert (first.text, second.text) == ("It rang.", "Hot [1]."), where
+        assert len(after) == 4, where
+        assert_whole(after)
+        assert all("How long is leave?" in texts(body) for body in after), where
+        assert not any(PASSAGE in texts(body) for body in after), where
+        assert not any("not run" in told for body in after for told in results(body)), where
+        assert [one.path for one in second.report.citations] == ["kiln.md"], where
+    assert bell.rung == 1 + len(stopped)
+
+
+async def test_an_approval_outlives_the_process_that_asked_for_it(house: Talk, process: Talker, bell: Bell) -> None:
+    """It is decided in another one: the passages are there again, and the tool is run once."""
+    thread = new_thread()
+    house.model.answers = [BOTH, "Sixteen weeks [1], and it rang."]
+    async with asyncio.timeout(30):
+        await process.ask("How long is leave? Ring the bell.", thread, ASK_ALL)
+        await process.until("Report")
+    await process.kill()
+    waiting = await house.conversations.pending(house.caller, thread)
+    rung = bell.rung
+
+    told = await say(house, thread=thread, decisions=(Decision(waiting[0].id, True),))
+
+    assert rung == 0
+    assert [one.tool for one in waiting] == ["bell_ring"]
+    assert bell.rung == 1
+    assert told.text == "Sixteen weeks [1], and it rang."
+    assert [one.path for one in told.report.citations] == ["leave.md"]
+    assert house.model.inside == ["grade"]
+    assert PASSAGE in texts(house.prompts_sent[1])
+    assert "The bell has rung 1 times." in texts(house.prompts_sent[1])
+    assert_whole(house.prompts_sent)
+    with pytest.raises(Conflict, match="Nothing waits"):
+        await house.say(thread=thread, decisions=(Decision(waiting[0].id, True),))
+    assert bell.rung == 1
+
+
+async def test_an_approved_call_that_was_killed_is_not_said_to_be_declined(
+    house: Talk, process: Talker, bell: Bell
+) -> None:
+    """Nobody knows whether it was run: so it is said, it waits no more, and no approval runs it again."""
+    thread = new_thread()
+    house.model.answers = [RING, "We shall never know."]
+    await house.say("Ring the bell.", thread, settings=ASK_ALL)
+    (waiting,) = await house.conversations.pending(house.caller, thread)
+    bell.free.clear()
+    async with asyncio.timeout(30):
+        await process.ask("", thread, decisions=({"id": waiting.id, "approved": True},))
+        await bell.reached.wait()
+    seen = await house.conversations.pending(house.caller, thread)
+    await process.kill()
+    bell.free.set()
+
+    pending = await house.conversations.pending(house.caller, thread)
+    with pytest.raises(Conflict, match="Nothing waits"):
+        await say(house, thread=thread, decisions=(Decision(waiting.id, True),))
+    told = await house.say("Did it ring?", thread)
+
+    assert seen == pending == ()
+    assert bell.rung == 1
+    assert told.text == "We shall never know."
+    assert results(house.prompts_sent[-1]) == [UNANSWERED]
+    assert "may have been run" in UNANSWERED
+    assert_whole(house.prompts_sent)
+
+
+async def test_a_thread_that_another_process_answers_is_refused_at_once(
+    house: Talk, process: Talker, bell: Bell
+) -> None:
+    """That one goes on undisturbed, and then the thread is free."""
+    thread = new_thread()
+    house.model.answers = [RING, "It rang.", "You are welcome."]
+    bell.free.clear()
+    async with asyncio.timeout(30):
+        await process.ask("Ring the bell.", thread, ASK_NONE)
+        await bell.reached.wait()
+
+    async with asyncio.timeout(2):
+        with pytest.raises(Conflict, match="is being answered"):
+            await house.say("Me too", thread)
+        with pytest.raises(Conflict, match="is being answered"):
+            await house.conversations.clear(house.caller, thread)
+    bell.free.set()
+    async with asyncio.timeout(30):
+        report = await process.until("Report")
+    told = await say(house, "Thanks", thread)
+
+    assert report == "It rang."
+    assert told.text == "You are welcome."
+    assert "Me too" not in texts(house.prompts_sent[-1])
+    assert_whole(house.prompts_sent)
