@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 from uuid import uuid4
 
@@ -352,6 +353,32 @@ async def test_leaving_a_stream_ends_the_turn(
     )
 
     assert again.choices[0].message.content == "second"
+
+
+async def test_leaving_in_the_middle_of_a_stream_frees_the_thread_at_once(sdk: AsyncOpenAI, llm: ChatServer) -> None:
+    """After the first word, with nothing else on its way: the model's service sees its connection closed."""
+    thread = {"x-thresher-thread": str(uuid4())}
+    llm.mode = "trickle"
+    async with asyncio.timeout(30):
+        stream = await sdk.chat.completions.create(
+            model="thresher", messages=says("say first and more"), stream=True, extra_headers=thread
+        )
+        assert await anext(chunk.choices[0].delta.content async for chunk in stream if chunk.choices[0].delta.content)
+        await stream.close()
+        llm.mode, left = "good", time.monotonic()
+        assert await asyncio.to_thread(llm.gone.wait, 20)
+
+        async def answered() -> str | None:
+            try:
+                again = await sdk.chat.completions.create(
+                    model="thresher", messages=says("say second"), extra_headers=thread
+                )
+            except openai.ConflictError:
+                return None
+            return again.choices[0].message.content
+
+        assert await eventually(answered) == "second"
+    assert time.monotonic() - left < 5  # a fraction of a second, and far less than a beat on a busy machine
 
 
 async def test_a_model_that_fails_is_told_in_the_answer(sdk: AsyncOpenAI, llm: ChatServer) -> None:
