@@ -1,8 +1,9 @@
 """Conversations beside the standard pattern: prompt tokens, what of them is cached, what should not be in prompts.
 
 Twenty questions over the users manual of PEST++, the first of those in its own words in `questions/pestpp.jsonl`, are
-one conversation, had under several settings. `questions/conversations.jsonl` has four of another kind. The
-model is deterministic, a process of its own, and speaks real HTTP; it makes the calls that the scripts name.
+one conversation, had under several settings. `questions/conversations.jsonl` has four of another kind. The model is
+deterministic, a process of its own, and speaks real HTTP; it makes the calls that the scripts name. In the long
+conversation it takes every passage for relevant, so that the tokens of passages stay what they shall be.
 """
 
 from __future__ import annotations
@@ -74,12 +75,13 @@ async def run() -> dict[str, Any]:
         path = Path(place) / "scripts.jsonl"
         path.write_text("\n".join((*long_lines(), SCRIPTS.read_text(encoding="utf-8"))), encoding="utf-8")
         scripts = read_scripts(path)
-        async with serving_model("--scripts", str(path)) as url, opened() as app:
+        follows = ("--scripts", str(path))
+        async with serving_model(*follows, "--keeps-all") as url, serving_model(*follows) as choosy, opened() as app:
             for name in LONG:
                 figures[name] = await measured(app, [one for one in scripts if one.name == name], url)
                 print(name, {key: figures[name][key] for key in figures[name] if key != "each"}, flush=True)
             others = [one for one in scripts if one.name not in figures]
-            figures["scripted"] = {one.name: await measured(app, [one], url) for one in others}
+            figures["scripted"] = {one.name: await measured(app, [one], choosy) for one in others}
             print("scripted", json.dumps(figures["scripted"]), flush=True)
     machine.save("chat", figures)
     return figures

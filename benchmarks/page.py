@@ -149,6 +149,33 @@ def _pairs(found: Results, name: str) -> str:
     return "\n".join(rows)
 
 
+_FAULTS = ("stale_documents", "unanswered_tool_calls", "internal_tools_visible")
+
+
+def _faults(found: Results, name: str) -> str:
+    """What should be in no prompt of a conversation, counted."""
+    return "; ".join(str(value(found, f"chat.{name}.{fault}")) for fault in _FAULTS)
+
+
+def _scripted_faults(found: Results, _: str) -> str:
+    """The same of all scripted conversations together."""
+    scripted = value(found, "chat.scripted").values()
+    return "; ".join(str(sum(one[fault] for one in scripted)) for fault in _FAULTS)
+
+
+def _scripted(found: Results, share: str) -> str:
+    """A share over the turns of all scripted conversations."""
+    scripted = value(found, "chat.scripted").values()
+    turns = sum(one["turns"] for one in scripted)
+    return format(sum(one[share] * one["turns"] for one in scripted) / turns, ".2f")
+
+
+def _scripted_span(found: Results, figure: str) -> str:
+    """The least and the greatest figure of a scripted conversation."""
+    figures = [one[figure] for one in value(found, "chat.scripted").values()]
+    return f"{min(figures):.2f} to {max(figures):.2f}"
+
+
 PIECES: Mapping[str, Callable[[Results, str], str]] = {
     "recall": _recall,
     "growth": _growth,
@@ -160,6 +187,10 @@ PIECES: Mapping[str, Callable[[Results, str], str]] = {
     "guard": _guard,
     "points": _points,
     "pairs": _pairs,
+    "faults": _faults,
+    "scripted_faults": _scripted_faults,
+    "scripted": _scripted,
+    "scripted_span": _scripted_span,
 }
 
 

@@ -106,3 +106,12 @@ def test_two_turns_that_say_the_same_must_want_the_same() -> None:
     """Else the model could not tell them apart."""
     with pytest.raises(ValueError, match="same"):
         Policy([Script("a", (ScriptedTurn("x", ()), ScriptedTurn("x", ((SEARCH,),))))])
+
+
+def test_it_may_take_every_passage_for_relevant() -> None:
+    """So that a prompt has as many as a search has found."""
+    text = fill_text(
+        "{{QUESTION}}\n\n{{PASSAGES}}", {"QUESTION": "Why?", "PASSAGES": "[1] a.md: Bread.\n\n[2] b.md: Milk."}
+    )
+
+    assert Policy([], keeps_all=True)({"messages": [user(text)]}).text == "1: yes\n2: yes"

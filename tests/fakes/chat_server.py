@@ -2,8 +2,8 @@
 
 Its model is deterministic: a function of the request. It keeps to the limit of tokens that it is given, counting o200k.
 
-Usage: python -m tests.fakes.chat_server [--text TEXT] [--scripts FILE] [--tokens-per-second N]
-[--first-token-seconds N] [--stamped]; prints its address and ends with its standard input.
+Usage: python -m tests.fakes.chat_server [--text TEXT] [--scripts FILE [--keeps-all]]
+[--tokens-per-second N] [--first-token-seconds N] [--stamped]; prints its address and ends with its standard input.
 """
 
 from __future__ import annotations
@@ -234,6 +234,7 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--text", help="always say this")
     options.add_argument("--scripts", type=Path, help="behave as these conversations of `thresher eval chat` say")
+    options.add_argument("--keeps-all", action="store_true", help="take every passage for relevant")
     options.add_argument("--tokens-per-second", type=float, default=0.0)
     options.add_argument("--first-token-seconds", type=float, default=0.0)
     options.add_argument("--stamped", action="store_true")
@@ -243,7 +244,7 @@ def main() -> None:
         from tests.fakes.policy import Policy  # all of the product stands behind it
         from thresher.evaluation import read_scripts
 
-        model = Policy(read_scripts(given.scripts))
+        model = Policy(read_scripts(given.scripts), keeps_all=given.keeps_all)
     server = ChatServer(model)
     server.tokens_per_second, server.first_token_seconds = given.tokens_per_second, given.first_token_seconds
     server.stamped = given.stamped

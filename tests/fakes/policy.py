@@ -32,9 +32,11 @@ class Policy:
 
     Args:
         scripts: What is said to it, and what it does then.
+        keeps_all: Whether it takes every passage for relevant, not only those that share a word with the question.
     """
 
-    def __init__(self, scripts: Iterable[Script]) -> None:
+    def __init__(self, scripts: Iterable[Script], *, keeps_all: bool = False) -> None:
+        self._keeps_all = keeps_all
         self._turns: dict[str, ScriptedTurn] = {}
         for turn in (turn for script in scripts for turn in script.turns):
             if self._turns.setdefault(turn.user.strip(), turn) != turn:
@@ -43,7 +45,7 @@ class Policy:
     def __call__(self, body: Mapping[str, Any]) -> Said:
         """Answer a request."""
         messages: Sequence[Mapping[str, Any]] = body["messages"]
-        if (inner := _inner(body)) is not None:
+        if (inner := _inner(body, keeps_all=self._keeps_all)) is not None:
             return Said(inner)
         place = max((n for n, one in enumerate(messages) if self._said(one)), default=-1)
         if place < 0:
@@ -103,14 +105,14 @@ def _answer(turn: ScriptedTurn, now: Sequence[Mapping[str, Any]]) -> str:
     return f"As to '{about}': nothing that I have says more, so this is what I know of it."
 
 
-def _inner(body: Mapping[str, Any]) -> str | None:
+def _inner(body: Mapping[str, Any], *, keeps_all: bool) -> str | None:
     """The answer to a question that the product asks for itself; None where this is none."""
     messages = body["messages"]
     if body.get("tools") or len(messages) > 1:
         return None
     match _blocks(text_of(messages[0])):
         case {"QUESTION": question, "PASSAGES": passages}:
-            return "\n".join(_verdicts(question, passages))
+            return "\n".join(_verdicts(question, passages, keeps_all=keeps_all))
         case {"TABLES": tables}:
             return "\n".join(line.partition(":")[0] for line in tables.splitlines()[:2])
         case {"HISTORY": _, "QUESTION": question}:
@@ -123,12 +125,12 @@ def _blocks(text: str) -> dict[str, str]:
     return {name: inside for _, name, inside in _BLOCK.findall(text)}
 
 
-def _verdicts(question: str, passages: str) -> Iterable[str]:
-    """Yes to each passage that has a word of the question."""
+def _verdicts(question: str, passages: str, *, keeps_all: bool) -> Iterable[str]:
+    """Yes to each passage that has a word of the question, or to all."""
     parts = _PASSAGE.split(passages)
     wanted = _words(question)
     for number, first, rest in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
-        yield f"{number}: {'yes' if wanted & _words(first + rest) else 'no'}"
+        yield f"{number}: {'yes' if keeps_all or wanted & _words(first + rest) else 'no'}"
 
 
 def _words(text: str) -> set[str]:
