@@ -6,13 +6,16 @@ Invariant: pure; arguments that are no JSON object are kept as they are, and nev
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from thresher.core import dumps
+from thresher.embedding import printable
 
 _UNREADABLE: Final = "unreadable"
 _LONGEST: Final = 200_000
+_DEEPEST: Final = 64
 
 
 def read_arguments(text: str) -> dict[str, Any]:
@@ -21,7 +24,26 @@ def read_arguments(text: str) -> dict[str, Any]:
         read = json.loads(text or "{}") if len(text) <= _LONGEST else None
     except (ValueError, RecursionError):
         read = None
-    return cast("dict[str, Any]", read) if isinstance(read, dict) else {_UNREADABLE: text[:2_000]}
+    if isinstance(read, dict) and keepable(cast("dict[str, Any]", read)):
+        return cast("dict[str, Any]", read)
+    return {_UNREADABLE: printable(text[:2_000])}
+
+
+def keepable(value: Any, depth: int = _DEEPEST) -> bool:
+    """Whether a value of JSON can be kept and sent on: finite, of numbers and nesting that others take, and text."""
+    match value:
+        case dict() | list():
+            given = cast("dict[str, Any] | list[Any]", value)
+            inner = [*given, *given.values()] if isinstance(given, dict) else given
+            return depth > 0 and all(keepable(one, depth - 1) for one in inner)
+        case str():
+            return printable(value) is value
+        case bool() | int():
+            return -(2**63) <= value < 2**63
+        case float():
+            return math.isfinite(value)
+        case _:
+            return True
 
 
 def unreadable(arguments: Mapping[str, Any]) -> bool:

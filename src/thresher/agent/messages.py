@@ -5,6 +5,7 @@ Invariant: no two calls in a conversation have the same id, whatever clients and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 from uuid import uuid4
@@ -17,6 +18,8 @@ from thresher.agent.state import Messages
 from thresher.llm import ChatRequest, Completion, FunctionCall, Message
 
 _LONGEST_ID: Final = 64
+_NO_NAME: Final = re.compile(r"[^A-Za-z0-9_-]")
+"""What services take in no name of a function; one such name would make them refuse every later prompt."""
 
 
 def read_messages(said: Sequence[Message]) -> Messages:
@@ -44,9 +47,11 @@ def tool_calls(said: Iterable[FunctionCall], taken: set[str]) -> list[ToolCall]:
     """Calls of a model, each with an id that is not taken, and is by then."""
     made = list[ToolCall]()
     for one in said:
-        name = one.id if one.id and one.id not in taken and len(one.id) <= _LONGEST_ID else f"call_{uuid4().hex}"
+        sound = one.id.isascii() and one.id.isprintable() and 0 < len(one.id) <= _LONGEST_ID
+        name = one.id if sound and one.id not in taken else f"call_{uuid4().hex}"
         taken.add(name)
-        made.append(ToolCall(name=one.name, args=read_arguments(one.arguments), id=name, type="tool_call"))
+        said_name = _NO_NAME.sub("_", one.name)[:64] or "tool"
+        made.append(ToolCall(name=said_name, args=read_arguments(one.arguments), id=name, type="tool_call"))
     return made
 
 

@@ -30,6 +30,7 @@ logging.getLogger("openai").setLevel(logging.WARNING)  # below it logs what is a
 
 
 _BROKEN: Final = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, httpcore2.ProxyError)
+_NO_JSON: Final = "Leave out numbers without an end, halves of characters, and what is nested beyond reason."
 _UNUSABLE: Final = (httpcore2.UnsupportedProtocol, httpcore2.LocalProtocolError, httpx2.InvalidURL)
 
 
@@ -115,10 +116,12 @@ class Client:
             Lost: The connection broke, or could not be made.
             ModelError: The address cannot be used.
         """
+        sent = False
         try:
             # The body goes as it is: the library would look at each message again.
             create = cast("Any", self._service.chat.completions.with_streaming_response).create
             async with create(model="", messages=[], stream=True, extra_body=payload) as answer:
+                sent = True
                 yield Answer(answer.http_response)
         except openai.APIStatusError as error:
             response = error.response
@@ -127,6 +130,10 @@ class Client:
             raise self._lost(error.__cause__ or error) from None
         except _BROKEN as error:
             raise self._lost(error) from None
+        except (ValueError, TypeError, RecursionError):
+            if sent:
+                raise
+            raise ModelError("What the model is asked cannot be written as JSON.", hint=_NO_JSON) from None
 
     def _lost(self, error: BaseException) -> Exception:
         if isinstance(error, ModelError):

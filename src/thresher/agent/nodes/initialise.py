@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 
 from thresher.agent.desk import Desk
@@ -19,7 +20,9 @@ logger = logging.getLogger("thresher.agent")
 async def initialise(state: State, runtime: Runtime[Desk]) -> Update:
     """Begin a turn."""
     desk, messages = runtime.context, state["messages"]
-    fresh: Update = {"retried": "", "searches": Searches(), "rules": ""}
+    fresh: Update = {"retried": "", "rules": ""}
+    if isinstance(messages[-1], HumanMessage):  # after a client's tool it is the same turn, which has its passages
+        fresh["searches"] = Searches()
     if desk.model is None:
         return fresh
     needs = await detect(desk, question(messages), former_words(messages, TURNS), state.get("offered", []))

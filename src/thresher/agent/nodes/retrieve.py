@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.messages import ToolCall, ToolMessage
 from langgraph.runtime import Runtime
@@ -22,12 +22,15 @@ from thresher.agent.events import Called, Step
 from thresher.agent.inner import TURNS, grade, rephrase
 from thresher.agent.nodes.route import client_names
 from thresher.agent.offers import SEARCH
+from thresher.agent.prompting import ROUNDS
 from thresher.agent.state import Placed, Searches, State, Update
 from thresher.agent.transcript import answered, former_words, marked, now, open_calls
 from thresher.core import StoreError, event
 from thresher.embedding import count_tokens
 
 logger = logging.getLogger("thresher.agent")
+
+_CLOSED: Final = f"{SEARCH} is not offered now. Answer with what there is."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,10 @@ async def retrieve(state: State, runtime: Runtime[Desk]) -> Update:
     searches = state.get("searches") or Searches()
     calls = [call for call in open_calls(messages) if call["name"] == SEARCH and SEARCH not in client_names(desk)]
     former = former_words(messages, TURNS)
-    whole = await asyncio.gather(*(_searched(desk, call, former) for call in calls))
-    fresh, answers = list[Placed](), list[ToolMessage]()
+    closed = searches.barren or searches.rounds >= ROUNDS or SEARCH not in state.get("offered", ())
+    taken = [] if closed or not desk.settings.documents else calls[:ROUNDS]
+    whole = await asyncio.gather(*(_searched(desk, call, former) for call in taken))
+    fresh, answers = list[Placed](), [answered(call, _CLOSED, failed=True) for call in calls[len(taken) :]]
     for found in whole:
         known = (*searches.passages, *fresh)
         placed = _numbered(known, found.passages, desk.settings.document_tokens)
@@ -56,6 +61,8 @@ async def retrieve(state: State, runtime: Runtime[Desk]) -> Update:
         fresh += placed
         desk.account.repositories.update(dict.fromkeys(found.repositories))
     kept = [replace(one, artifact=_artifact(answers, one)) for one in fresh]
+    if not taken:
+        return {"messages": answers}
     return {
         "messages": answers,
         "searches": Searches((*searches.passages, *kept), searches.rounds + 1, barren=not fresh),
@@ -147,6 +154,6 @@ async def _told(desk: Desk, found: _Found, placed: Sequence[Placed]) -> ToolMess
 def _artifact(answers: Sequence[ToolMessage], passage: Placed) -> str:
     for one in answers:
         marks = marked(one)
-        if passage.number in marks["numbers"]:
+        if passage.number in marks.get("numbers", ()):
             return str(marks.get("artifact", ""))
     return ""

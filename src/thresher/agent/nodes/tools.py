@@ -45,7 +45,7 @@ async def tools(state: State, runtime: Runtime[Desk]) -> Update:
     calls = [call for call in open_calls(messages) if call["name"] not in theirs and call["name"] != SEARCH]
     offered = state.get("offered", [])
     await desk.offers.describe(offered)
-    decisions = _decided(desk, calls)
+    decisions = _decided(desk, [(call, _tool(desk, offered, call)) for call in calls])
     answers = await asyncio.gather(*(_answer(desk, state, call, decisions.get(call["id"] or "")) for call in calls))
     update: Update = {"messages": list(answers)}
     missed = [one for one in answers if one.status == "error" and not one.additional_kwargs]
@@ -54,26 +54,32 @@ async def tools(state: State, runtime: Runtime[Desk]) -> Update:
     return update
 
 
-def _decided(desk: Desk, calls: Sequence[ToolCall]) -> Mapping[str, Mapping[str, Any]]:
+def _tool(desk: Desk, offered: Sequence[str], call: ToolCall) -> Tool | None:
+    """The tool that a call means, if it was offered and still may be: what nobody offered is not there."""
+    tool = desk.offers.get(call["name"])
+    return tool if tool is not None and tool.name in offered and desk.offers.known([tool.name]) else None
+
+
+def _decided(desk: Desk, calls: Sequence[tuple[ToolCall, Tool | None]]) -> Mapping[str, Mapping[str, Any]]:
     """What a person says to those calls that wait for one, by the calls' ids; the step ends here until he has.
 
     What he was asked about holds for him, whatever the settings say by now; what they say besides was never asked.
     """
-    waiting = [told for call in calls if (told := _question(desk, call)) is not None]
+    waiting = [told for call, tool in calls if (told := _question(desk, call, tool)) is not None]
     if desk.call.decisions:
-        given = cast("Mapping[str, Mapping[str, Any]]", interrupt(waiting))
+        given = cast("Mapping[str, Mapping[str, Mapping[str, Any]]]", interrupt(waiting))["decided"]
         unasked = {one["id"]: {"approved": False, "reason": _UNASKED} for one in waiting}
         return {**unasked, **given}
     if not waiting:
         return {}
     if desk.thread is None:
+        desk.account.note(f"Not run without a thread: {', '.join(one['tool'] for one in waiting)}. {_NO_THREAD}")
         return {one["id"]: {"approved": False, "reason": _NO_THREAD} for one in waiting}
     return cast("Mapping[str, Mapping[str, Any]]", interrupt(waiting))
 
 
-def _question(desk: Desk, call: ToolCall) -> dict[str, Any] | None:
+def _question(desk: Desk, call: ToolCall, tool: Tool | None) -> dict[str, Any] | None:
     """What a person is asked before a call; None where it needs no asking."""
-    tool = desk.offers.get(call["name"])
     if tool is None or unreadable(call["args"]) or not (why := _waits(desk.settings.approval, tool)):
         return None
     return {"id": call["id"], "tool": tool.name, "arguments": call["args"], "why": why}
@@ -97,14 +103,16 @@ async def _answer(desk: Desk, state: State, call: ToolCall, decision: Mapping[st
         return _failed(desk, call, "The arguments are no JSON object. Write them again.")
     if call["name"] == READER:
         return await _leaf(desk, call)
-    tool = desk.offers.get(call["name"])
-    if tool is None or not desk.offers.known([tool.name]):
+    if (tool := _tool(desk, state.get("offered", ()), call)) is None:
         return _failed(desk, call, f"There is no tool {call['name'][:80]} here. Use those that are offered.")
     arguments, changed = call["args"], ""
+    if decision is not None and decision.get("tool", tool.name) != tool.name:
+        return _failed(desk, call, f"Not run: the person was asked about {decision['tool']}, which is gone.")
     if decision is not None and not decision.get("approved"):
         desk.account.called.append(Called(tool.name, "declined", why=str(decision.get("reason") or "")))
         reason = f" Reason: {decision['reason']}" if decision.get("reason") else ""
-        return answered(call, f"Declined by the person: not run.{reason}", failed=True, declined=True)
+        who = " by the person" if desk.call.decisions else ""
+        return answered(call, f"Declined{who}: not run.{reason}", failed=True, declined=True)
     if decision is not None and (edited := decision.get("arguments")) is not None:
         arguments, changed = dict(edited), f"(The person changed the arguments to {dumps(edited)}.)\n"
     return await _called(desk, state, call, tool, arguments, changed)
