@@ -205,3 +205,25 @@ async def test_passages_stay_while_the_client_runs_its_tool(library: Talk) -> No
     assert PASSAGE in texts(library.prompts_sent[1])
     assert [one.path for one in told.report.citations] == ["leave.md"]
     assert PASSAGE not in texts(library.prompts_sent[2])
+
+
+async def test_an_answer_to_no_call_is_refused(talk: Talk) -> None:
+    """Without a thread nothing is left to answer."""
+    with pytest.raises(InvalidInput, match="No call is open"):
+        await talk.say(messages=(Message("tool", "x", answers="call_1"),))
+
+
+async def test_a_long_result_is_read_in_its_own_thread_alone(shop: Talk) -> None:
+    """A cursor that somebody copied from another thread of his names nothing there."""
+    rows = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT 'row ' || i AS s FROM n"
+    )
+    shop.model.answers = [query(rows), "Many."]
+    await shop.say("List", new_thread(), settings={"result_tokens": 100})
+    cursor = texts(shop.prompts_sent[1]).split("cursor ")[1].split("]")[0]
+    shop.model.answers = [Said(calls=(("read_result", {"cursor": cursor}),)), "No."]
+
+    await shop.say("Go on", new_thread())
+
+    assert "no such result" in texts(shop.prompts_sent[3])
+    assert "row 5" not in texts(shop.prompts_sent[3])

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias, cast
 from uuid import uuid4
 
 from fastmcp import Client
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, SystemMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 from langsmith.run_helpers import tracing_context  # pyright: ignore[reportUnknownVariableType] - the library leaves it so
@@ -285,8 +285,15 @@ def _rest(results: Sequence[Message], messages: Sequence[AnyMessage]) -> Message
 
 
 def _stateless(call: ChatCall) -> Messages:
-    """The messages of a call that has no thread."""
-    return read_messages(call.messages)
+    """The messages of a call that has no thread.
+
+    Raises:
+        InvalidInput: There are answers to calls alone, and the calls are not there.
+    """
+    messages = read_messages(call.messages)
+    if all(isinstance(one, SystemMessage) for one in messages):
+        raise InvalidInput("No call is open that a tool could answer.", hint="Send the conversation, or its thread.")
+    return messages
 
 
 def _check(call: ChatCall) -> None:
