@@ -14,9 +14,10 @@ from cryptography.fernet import Fernet
 from tests.fakes.chat_http import Connection, Request
 from tests.fakes.chat_server import ChatServer
 from thresher.agent import ChatSettings, Models, OpenModel
-from thresher.agent.models.asking import Service
+from thresher.agent.models.asking import About, Service
 from thresher.agent.models.client import Client
 from thresher.core import Breaker, Caller, Pauses, Settings, Tenant
+from thresher.llm import host_and_port
 from thresher.store import Database, SecretBox
 
 KEY = "sk-very-secret-key-of-a-model"
@@ -131,10 +132,16 @@ async def connect(fake: Watched, waits: Waits) -> AsyncIterator[Connect]:
     opened: list[Service] = []
 
     def opener(
-        url: str = fake.url, *, key: str | None = KEY, breaker: Breaker | None = None, **chosen: object
+        url: str = fake.url,
+        *,
+        key: str | None = KEY,
+        breaker: Breaker | None = None,
+        fair: float = 10.0,
+        **chosen: object,
     ) -> OpenModel:
         client = partial(Client, url, "fake", key, "Look at it.")
-        opened.append(Service(client, breaker or Breaker(Pauses()), "m", "Look at it.", waits))
+        about = About("m", "Look at it.", host_and_port(url), key is not None, "there")
+        opened.append(Service(client, breaker or Breaker(Pauses()), about, waits, fair=fair))
         settings = {"model_seconds": 10.0, "first_seconds": 10.0, **chosen}
         return OpenModel("m", "127.0.0.1", opened[-1], ChatSettings.model_validate(settings))
 

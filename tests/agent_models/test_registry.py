@@ -9,8 +9,8 @@ from pydantic import SecretStr
 
 from tests.agent_models.conftest import KEY
 from tests.fakes.chat_server import ChatServer
-from thresher.agent import ChatSettings, Models
-from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings
+from thresher.agent import AgentSettings, ChatSettings, Models
+from thresher.core import Caller, Conflict, InvalidInput, ModelError, NotAllowed, NotFound, Settings
 from thresher.store import Database, SecretBox
 
 URL = "http://127.0.0.1:9/v1"
@@ -207,9 +207,47 @@ async def test_a_check_tells_what_is_wrong(models: Models, ada: Caller, fake: Ch
 
     assert not checked.ok
     assert "HTTP 401" in checked.problem
-    assert "thresher models check m" in checked.problem
+    assert "thresher models add m ... --key - --replace" in checked.problem
     with pytest.raises(NotFound):
         await models.check(ada, "n")
+
+
+async def test_a_check_asks_a_model_that_is_left_alone(models: Models, ada: Caller, fake: ChatServer) -> None:
+    """It does not tell to check, and once it goes well everybody may ask again."""
+    await models.add(ada, "m", fake.url, "fake", key=KEY)
+    opened = await models.open(ada, "m", settings=ALL)
+    assert opened is not None
+    fake.script.extend(["503:90"] * 4)
+    for _ in range(3):
+        with pytest.raises(ModelError, match=r"HTTP 503.*thresher models check m"):
+            await opened.complete([("user", "one")])
+    with pytest.raises(ModelError, match="left alone"):
+        await opened.complete([("user", "one")])
+
+    failed = await models.check(ada, "m")
+    checked = await models.check(ada, "m")
+
+    assert not failed.ok
+    assert "HTTP 503" in failed.problem
+    assert "thresher models list" in failed.problem
+    assert "models check" not in failed.problem
+    assert checked.ok
+    assert (await opened.complete([("user", "two")])).text == "two"
+
+
+async def test_the_list_says_which_model_answers_for_the_caller(
+    database: Database, secrets: SecretBox, ada: Caller, bob: Caller
+) -> None:
+    """The one that the caller chose; none where that is disabled, as then nobody answers."""
+    models = Models(database, secrets, Settings(llm_url=URL, llm_model="fake"))
+    await models.add(ada, "mine", URL, "m")
+    await AgentSettings(database, models.names).put(ada, {"model": "mine"})
+
+    assert [model.name for model in await models.list(ada) if model.chosen] == ["mine"]
+    assert [model.name for model in await models.list(bob) if model.chosen] == ["default"]
+    await models.disable(ada, "mine")
+    assert [model.name for model in await models.list(ada) if model.chosen] == []
+    await models.close()
 
 
 async def test_a_replaced_model_is_asked_at_its_new_place(models: Models, ada: Caller, fake: ChatServer) -> None:

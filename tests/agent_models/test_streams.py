@@ -186,17 +186,18 @@ async def test_what_services_do_differently_is_read(connect: Connect, fake: Watc
     ("mode", "words"),
     [
         ("spoilt", r"failed \(server_error\)"),
-        ("mute", "empty"),
-        ("withheld", "withheld"),
-        ("pondering", "limit of its answer"),
+        ("mute", "empty. Ask again"),
+        ("withheld", "withheld.* Word the question differently"),
+        ("pondering", "limit of its answer.* Ask for a longer answer"),
         ("raw:data: {]\n\n", "cannot be read"),
         ("wrong:[1]", "cannot be read"),
         ('wrong:{"choices": [{"delta": {"content": 7}}]}', "cannot be read"),
         ("huge", "larger than 64 MiB"),
-        ("401", "refused: HTTP 401 .model_not_found."),
+        ("401", "refused the key: HTTP 401 .model_not_found.. Set it anew there"),
+        ("403", "refused the key: HTTP 403"),
         ("307", "refused: HTTP 307"),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 async def test_what_is_no_answer_is_an_error_in_our_words(
     connect: Connect, fake: Watched, waits: Waits, mode: str, words: str
@@ -239,13 +240,15 @@ async def test_a_service_says_how_long_to_wait(connect: Connect, fake: Watched, 
     """It is not waited for longer than there is time."""
     fake.script.extend(["429:2", "429:60"])
 
-    with pytest.raises(ModelError, match="HTTP 429"):
+    with pytest.raises(ModelError, match=r"is busy: HTTP 429\. Try again in a while, or take another model"):
         await connect().complete(HELLO)
 
     assert waits.asked == [2.0]
 
 
-@pytest.mark.parametrize(("mode", "words"), [("half", "broke off"), ("cut", "broke off"), ("broken", "server_error")])
+@pytest.mark.parametrize(
+    ("mode", "words"), [("half", "off its answer. Ask"), ("cut", "off its answer. Ask"), ("broken", "server_error")]
+)
 async def test_nothing_is_asked_twice_after_the_first_word(
     connect: Connect, fake: Watched, mode: str, words: str
 ) -> None:
@@ -334,10 +337,46 @@ async def test_a_model_that_keeps_failing_is_left_alone(connect: Connect, fake: 
     assert breaker.failures == 0
 
 
+async def test_a_pause_that_is_nearly_over_takes_a_second_more(connect: Connect, fake: Watched) -> None:
+    """Nobody is told to wait for 0 s."""
+    now = 100.0
+    breaker = Breaker(Pauses(failures=1, pause=10.0), clock=lambda: now, chance=lambda: 1.0)
+    model = connect(breaker=breaker)
+    fake.mode = "drop"
+    with pytest.raises(ModelError, match=r"did not answer: it broke off\. Look"):
+        await model.complete(HELLO)
+
+    now = 109.9
+
+    with pytest.raises(ModelError, match=r"for 1 s more; the last time: it broke off\. Wait"):
+        await model.complete(HELLO)
+
+
+async def test_a_callers_own_short_time_is_not_held_against_a_service(connect: Connect, fake: Watched) -> None:
+    """It has to have had ten seconds."""
+    breaker = Breaker(Pauses(failures=1))
+    model = connect(breaker=breaker)
+    fake.script.append("slow")
+
+    with pytest.raises(ModelTimeout):
+        await model.complete(HELLO, seconds=0.1)
+
+    assert breaker.failures == 0
+    assert (await model.complete(HELLO)).text
+
+
+async def test_without_a_key_a_service_that_wants_one_says_so(connect: Connect, fake: Watched) -> None:
+    """It cannot have refused one."""
+    fake.mode = "401"
+
+    with pytest.raises(ModelError, match=r"wants a key: HTTP 401.*Set it there"):
+        await connect(key=None).complete(HELLO)
+
+
 async def test_time_that_runs_out_and_broken_answers_count_as_failures(connect: Connect, fake: Watched) -> None:
     """Refusals do not: the service lives, and waiting would not help."""
     breaker = Breaker(Pauses(failures=9))
-    model = connect(breaker=breaker)
+    model = connect(breaker=breaker, fair=0.9)
     fake.script.extend(["slow", "half", "401"])
 
     for _ in range(3):

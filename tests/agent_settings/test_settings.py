@@ -16,9 +16,9 @@ from thresher.store import Database
 DEFAULTS = ChatSettings.model_validate({})
 
 
-async def known(_caller: Caller) -> tuple[str, ...]:
-    """The models that there are."""
-    return ("default", "sonnet")
+async def known(_caller: Caller) -> dict[str, bool]:
+    """The models that there are, and whether each is enabled."""
+    return {"default": True, "sonnet": True, "asleep": False}
 
 
 @pytest.fixture
@@ -115,9 +115,10 @@ async def test_settings_are_their_owners_alone(
         ({"recursion": {"a": 1}}, "recursion.*from 4 to 500"),
         ({"topk": 3}, "no setting 'topk'.*top_k"),
         ({"model": "sonet"}, "model.*sonnet"),
+        ({"model": "asleep"}, "model.*disabled.*thresher models enable asleep"),
         ({"model_seconds": float("nan")}, "model_seconds"),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 async def test_what_is_not_allowed_is_refused_with_what_is(
     settings: AgentSettings, ada: Caller, changes: dict[str, Any], words: str

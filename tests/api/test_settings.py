@@ -135,3 +135,22 @@ async def test_what_is_no_model_is_a_problem(ada: Asker, fake: ChatServer) -> No
     assert_problem(await ada.ask("POST", "/models", {**given, "url": "nowhere"}), 422, "invalid_input")
     assert_problem(await ada.ask("POST", "/models", {"name": "m"}), 422, "invalid_input")
     assert_problem(await ada.ask("PATCH", "/models/other", {"enabled": True}), 404, "not_found")
+
+
+async def test_a_disabled_model_is_not_chosen(ada: Asker, fake: ChatServer) -> None:
+    """The refusal says what to do."""
+    await ada.ask("POST", "/models", {"name": "m", "url": fake.url, "model": "fake"})
+    await ada.ask("PATCH", "/models/m", {"enabled": False})
+
+    problem = assert_problem(await ada.ask("PUT", body={"model": "m"}), 422, "invalid_input")
+
+    assert "disabled" in problem["detail"]
+    assert "thresher models enable m" in problem["hint"]
+
+
+async def test_models_that_a_request_may_name_are_listed_once(product: Served, ada: Asker) -> None:
+    """Where another one was named."""
+    answer = await product.web.get("/v1/models/nope", headers=ada._headers)
+
+    assert answer.status_code == 404
+    assert answer.text.count("thresher") == 1

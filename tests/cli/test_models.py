@@ -74,6 +74,24 @@ def test_models_are_listed_checked_and_switched(command: Command, model: str, fa
     assert command("models", "check", "other").code == 3
 
 
+def test_a_chosen_model_answers_and_a_disabled_one_cannot_be_chosen(
+    command: Command, model: str, fake: ChatServer
+) -> None:
+    """The list says which one answers."""
+    command("models", "add", "second", "--url", fake.url, "--model", "fake")
+    command("settings", "set", "model=second")
+    listed = {line.split()[0]: line for line in command("models", "list").out.splitlines()[1:]}
+    command("settings", "reset", "model")
+    command("models", "disable", "second")
+    refused = command("settings", "set", "model=second")
+    command("models", "remove", "second")
+
+    assert "answers where none is named" in listed["second"]
+    assert "answers where none is named" not in listed[model]
+    assert refused.code == 2
+    assert "thresher models enable second" in refused.err
+
+
 def test_settings_are_shown_set_and_reset(command: Command, model: str) -> None:
     """A choice is marked as one; values are written as they are."""
     chosen = command("settings", "set", "top_k=3", "sql=false", f"model={model}", "--json").json

@@ -181,7 +181,7 @@ async def test_threads_of_an_evaluation_are_removed(trial: ChatTrial, llm: ChatS
     llm.mode = "401"
     lines = [Script("a", (ScriptedTurn("Hello", ()),))]
 
-    with pytest.raises(Exception, match="refused: HTTP 401"):
+    with pytest.raises(Exception, match="wants a key: HTTP 401"):
         await evaluate_chat(trial, lines, lambda *_: None)
 
     async with trial.conversations._threads._database.transaction(trial.caller.tenant) as connection:

@@ -13,22 +13,20 @@ from thresher.llm.openai import LARGEST_ANSWER, OpenAIChat
 from thresher.llm.patience import FIRST_PAUSE, TRIES, is_misfit, retry_after, worth_a_retry
 from thresher.llm.records import Chat, ChatRequest, Completion, Finish, Function, FunctionCall, Message, Role, Usage
 from thresher.llm.wire import (
-    LOUDER,
     Dialect,
     adapted,
     code_of,
     completion,
     finish_of,
-    silence,
     text_of,
     tool_of,
     usage_of,
 )
+from thresher.llm.wording import host_and_port, reason, refusal, silence, unanswered
 
 __all__ = [
     "FIRST_PAUSE",
     "LARGEST_ANSWER",
-    "LOUDER",
     "TRIES",
     "Chat",
     "ChatRequest",
@@ -45,13 +43,17 @@ __all__ = [
     "code_of",
     "completion",
     "finish_of",
+    "host_and_port",
     "is_misfit",
     "open_chat",
+    "reason",
+    "refusal",
     "retry_after",
     "service_address",
     "silence",
     "text_of",
     "tool_of",
+    "unanswered",
     "usage_of",
     "worth_a_retry",
 ]

@@ -19,6 +19,7 @@ from thresher.core import ModelError, ModelTimeout, event
 from thresher.llm.patience import FIRST_PAUSE, TRIES, is_misfit, retry_after, worth_a_retry
 from thresher.llm.records import ChatRequest, Completion
 from thresher.llm.wire import HINT, Dialect, adapted, body, code_of, completion
+from thresher.llm.wording import host_and_port, refusal, unanswered
 
 logger = logging.getLogger("thresher.llm")
 
@@ -112,7 +113,7 @@ class OpenAIChat:
                 break
             await self._pause(wait)
             pause *= 2
-        raise ModelError(f"The chat model's service did not answer: {why}.", hint=HINT)
+        raise unanswered(why, host_and_port(self._address), HINT)
 
     async def _adapting(self, request: ChatRequest) -> tuple[Completion | None, str, float | None]:
         """One try, repeated at once in another dialect where the service refuses ours; what helped is kept."""
@@ -129,7 +130,8 @@ class OpenAIChat:
                 continue
             if worth_a_retry(status):
                 return None, f"HTTP {status}", wait
-            raise ModelError(f"The chat model's service refused: HTTP {status}{code_of(payload)}.", hint=HINT)
+            keyed = "Authorization" in self._client.headers
+            raise refusal(status, code_of(payload), HINT, keyed=keyed, renew="in THRESHER_LLM_KEY")
 
     async def _send(self, content: bytes) -> tuple[int | str, bytes, float | None]:
         """One request: status, body and how long the server wants us to wait; or what went wrong on the way."""
@@ -139,7 +141,7 @@ class OpenAIChat:
         except (httpx.InvalidURL, httpx.UnsupportedProtocol):
             raise ModelError("The address of the chat model cannot be used.", hint=HINT) from None
         except (httpx.TransportError, httpx.DecodingError) as error:
-            return type(error).__name__, b"", None
+            return "Unsecured" if "[SSL" in str(error) else type(error).__name__, b"", None
 
     def _check(self) -> None:
         if self._closed:

@@ -16,9 +16,9 @@ from typing import Any, cast
 
 from thresher.core import ModelError, dumps
 from thresher.llm.records import ChatRequest, Completion, Finish, Function, FunctionCall, Message, Usage
+from thresher.llm.wording import silence
 
 HINT = "Check THRESHER_LLM_URL, THRESHER_LLM_MODEL and THRESHER_LLM_KEY."
-LOUDER = "Ask for a longer answer, or take another model."
 
 _FINISHES: Mapping[object, Finish] = {
     "stop": "stop",
@@ -132,7 +132,7 @@ def completion(payload: bytes, hint: str = HINT) -> Completion:
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         raise ModelError("The chat model's answer cannot be read.", hint=hint) from None
     if not text and not calls:
-        raise ModelError(silence(finish), hint=LOUDER)
+        raise silence(finish)
     return Completion(text, finish, calls, usage, model if isinstance(model, str) else "")
 
 
@@ -143,17 +143,6 @@ def finish_of(reason: object) -> Finish:
         TypeError: The reason is of no kind that a service gives.
     """
     return _FINISHES.get(reason, "other")
-
-
-def silence(finish: Finish) -> str:
-    """What to say of an answer without a word."""
-    match finish:
-        case "length":
-            return "The chat model reached the limit of its answer before it said anything."
-        case "content_filter":
-            return "The chat model's service withheld the answer."
-        case _:
-            return "The chat model's answer is empty."
 
 
 def text_of(content: object) -> str:

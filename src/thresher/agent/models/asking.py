@@ -16,7 +16,19 @@ from thresher.agent.models.failures import Lost, Refused
 from thresher.agent.models.reading import Reading, whole
 from thresher.agent.models.records import Chunk
 from thresher.core import Breaker, ModelError, ModelTimeout, event
-from thresher.llm import FIRST_PAUSE, TRIES, Dialect, Function, adapted, code_of, is_misfit, worth_a_retry
+from thresher.llm import (
+    FIRST_PAUSE,
+    TRIES,
+    Dialect,
+    Function,
+    adapted,
+    code_of,
+    is_misfit,
+    reason,
+    refusal,
+    unanswered,
+    worth_a_retry,
+)
 
 if TYPE_CHECKING:
     from langchain_core.messages import MessageLikeRepresentation
@@ -29,6 +41,27 @@ Watch: TypeAlias = Callable[[Mapping[str, Any]], None]
 _logger = logging.getLogger("thresher.agent")
 _FAREWELL: Final = 0.05
 """Seconds that a service has to end its answer after the last event, so that the connection can serve again."""
+_FAIR: Final = 10.0
+"""Seconds that a service has to have had, so that time which ran out is held against it."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A service, as it is spoken of.
+
+    Attributes:
+        name: What logs call it.
+        hint: What to check where it fails.
+        address: Its host and port.
+        keyed: Whether it gets a key.
+        renew: How its key is set.
+    """
+
+    name: str
+    hint: str
+    address: str
+    keyed: bool
+    renew: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +88,7 @@ class Clock:
         self._loop = asyncio.get_running_loop()
         now = self._loop.time()
         self._seconds, self._first_seconds = seconds, min(seconds, first_seconds)
-        self._end, self.due = now + seconds, now + self._first_seconds
+        self._start, self._end, self.due = now, now + seconds, now + self._first_seconds
         self._timer: asyncio.TimerHandle | None = None
         self._abort: Callable[[], None] = lambda: None
         self.expired = False
@@ -70,6 +103,10 @@ class Clock:
     def left(self) -> float:
         """Seconds until it is due."""
         return self.due - self._loop.time()
+
+    def gone(self) -> float:
+        """Seconds since it began."""
+        return self._loop.time() - self._start
 
     @contextmanager
     def watching(self, abort: Callable[[], None]) -> Generator[None]:
@@ -111,40 +148,45 @@ class Service:
     Args:
         connect: Makes what sends.
         breaker: Says when it is left alone.
-        name: What logs call it.
-        hint: What to check where it fails.
+        about: What it is called, where it is, and what to do where it fails.
         pause: Waits between tries.
         watch: Told of each request's body before it is sent; None: nobody is.
+        fair: Seconds that it has to have had, so that time which ran out is held against it.
     """
 
     def __init__(
         self,
         connect: Callable[[], Client],
         breaker: Breaker,
-        name: str,
-        hint: str,
+        about: About,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         watch: Watch | None = None,
+        fair: float = _FAIR,
     ) -> None:
         self._connect = connect
         self._client: Client | None = None
         self._breaker = breaker
-        self._name = name
-        self._hint = hint
+        self._about = about
         self._pause = pause
         self._watch = watch
+        self._fair = fair
         self._dialect = Dialect()
         self._asking = 0
         self._retired = False
 
-    async def answer(self, question: Question, clock: Clock) -> AsyncGenerator[Chunk]:
+    async def answer(self, question: Question, clock: Clock, *, anyway: bool = False) -> AsyncGenerator[Chunk]:
         """The pieces of an answer.
+
+        Args:
+            question: What is asked.
+            clock: How long it may take.
+            anyway: Whether it is asked even while it is left alone.
 
         Raises:
             ModelTimeout: It took too long.
             ModelError: The service cannot be reached, refuses, is left alone, or answers what cannot be read.
         """
-        if wait := self._breaker.attempt():
+        if (wait := self._breaker.attempt()) and not anyway:
             raise self._left_alone(wait)
         self._asking += 1
         try:
@@ -156,10 +198,13 @@ class Service:
                     yield chunk
             self._breaker.succeeded()
         except Lost as error:
-            self._breaker.failed(error.why)
-            raise ModelError(f"The chat model broke off its answer: {error.why}.", hint="Ask again.") from None
+            self._breaker.failed(reason(error.why, self._about.address))
+            raise ModelError("The chat model broke off its answer.", hint="Ask again.") from None
         except ModelTimeout as error:
-            self._breaker.failed(error.message.rstrip("."))
+            if clock.gone() >= self._fair:
+                self._breaker.failed(error.message.rstrip("."))
+            else:
+                self._breaker.gave_up()
             raise
         except BaseException:
             self._breaker.gave_up()
@@ -194,13 +239,13 @@ class Service:
             except Lost as error:
                 why = error.why
                 wait = pause if error.wait is None else error.wait
-            event(_logger, "model_retry", level=logging.WARNING, model=self._name, attempt=attempt, why=why)
+            event(_logger, "model_retry", level=logging.WARNING, model=self._about.name, attempt=attempt, why=why)
             if attempt == TRIES or wait >= clock.left():
                 break
             await self._pause(wait)
             pause *= 2
-        self._breaker.failed(why)
-        raise ModelError(f"The chat model's service did not answer: {why}.", hint=self._hint)
+        self._breaker.failed(reason(why, self._about.address))
+        raise unanswered(why, self._about.address, self._about.hint)
 
     async def _adapting(self, question: Question, clock: Clock) -> tuple[Chunk, AsyncGenerator[Chunk]]:
         """One try, repeated at once in another dialect where the service refuses ours; what helped is kept."""
@@ -215,8 +260,7 @@ class Service:
                     continue
                 if worth_a_retry(refused.status):
                     raise Lost(f"HTTP {refused.status}", refused.wait) from None
-                said = f"HTTP {refused.status}{code_of(refused.body)}"
-                raise ModelError(f"The chat model's service refused: {said}.", hint=self._hint) from None
+                raise self._refusal(refused) from None
             self._dialect = dialect
             return first, pieces
 
@@ -240,11 +284,11 @@ class Service:
         async with AsyncExitStack() as stack:
             answer = await _in_time(clock, stack.enter_async_context(client.post(payload)))
             if answer.is_whole:
-                for chunk in whole(await _in_time(clock, answer.read()), self._hint):
+                for chunk in whole(await _in_time(clock, answer.read()), self._about.hint):
                     yield chunk
                 return
             stack.enter_context(clock.watching(answer.abort))
-            reading = Reading(self._hint)
+            reading = Reading(self._about.hint)
             while not reading.done and (data := await answer.part()):
                 text = reading.feed(data)
                 if reading.begun:
@@ -256,11 +300,15 @@ class Service:
             for chunk in reading.end():
                 yield chunk
 
+    def _refusal(self, refused: Refused) -> ModelError:
+        about = self._about
+        return refusal(refused.status, code_of(refused.body), about.hint, keyed=about.keyed, renew=about.renew)
+
     def _left_alone(self, seconds: float) -> ModelError:
         breaker = self._breaker
         return ModelError(
-            f"The chat model failed {breaker.failures} times in a row and is left alone for {seconds:.0f} s more; "
-            f"the last time: {breaker.reason}.",
+            f"The chat model failed {breaker.failures} times in a row and is left alone "
+            f"for {max(seconds, 1):.0f} s more; the last time: {breaker.reason}.",
             hint="Wait, or take another model.",
         )
 

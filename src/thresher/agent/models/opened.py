@@ -26,13 +26,17 @@ class OpenModel:
         address: The host of its service, with the port if it has one.
         service: Asks it.
         settings: What holds where a call does not say.
+        anyway: Whether the service is asked even while it is left alone.
     """
 
-    def __init__(self, name: str, address: str, service: Service, settings: ChatSettings) -> None:
+    def __init__(
+        self, name: str, address: str, service: Service, settings: ChatSettings, *, anyway: bool = False
+    ) -> None:
         self.name = name
         self.address = address
         self._service = service
         self._settings = settings
+        self._anyway = anyway
 
     async def stream(
         self,
@@ -77,7 +81,7 @@ class OpenModel:
             given.model_seconds if seconds is None else seconds,
             given.first_seconds if first_seconds is None else first_seconds,
         )
-        async with aclosing(self._service.answer(question, clock)) as chunks:
+        async with aclosing(self._service.answer(question, clock, anyway=self._anyway)) as chunks:
             async for chunk in chunks:
                 yield chunk
 

@@ -17,7 +17,6 @@ from thresher.agent.models.thoughts import Spoken
 from thresher.core import ModelError
 from thresher.llm import (
     LARGEST_ANSWER,
-    LOUDER,
     Completion,
     Finish,
     Usage,
@@ -95,7 +94,7 @@ class Reading:
         text += self._spoken.rest()
         finish = self._finish or "stop"
         if not (calls or self._said or text.strip()):
-            raise ModelError(silence(finish), hint=LOUDER)
+            raise silence(finish)
         if calls and finish in ("stop", "other"):
             finish = "tool_calls"
         last = Chunk("", calls, self._usage, finish, self._model)

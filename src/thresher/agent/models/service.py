@@ -17,16 +17,17 @@ import httpx
 
 from thresher.agent.models import queries
 from thresher.agent.models.access import checked_key, checked_model, checked_url, may_register
-from thresher.agent.models.asking import Service, Watch
+from thresher.agent.models.asking import About, Service, Watch
 from thresher.agent.models.opened import OpenModel
 from thresher.agent.models.queries import Row
 from thresher.agent.models.records import DEFAULT, Checked, Model
-from thresher.agent.settings import ChatSettings
+from thresher.agent.settings import AgentSettings, ChatSettings
 from thresher.core import (
     Breaker,
     Caller,
     Conflict,
     InvalidInput,
+    ModelTimeout,
     NotAllowed,
     NotFound,
     Pauses,
@@ -37,6 +38,7 @@ from thresher.core import (
     nearest,
     shortened,
 )
+from thresher.llm import host_and_port
 from thresher.store import Database, SecretBox
 
 _MOST_KEPT: Final = 200
@@ -46,6 +48,10 @@ _SAID: Final = 200
 _PAUSES: Final = Pauses(failures=3, pause=5.0, longest=60.0)
 _TAKEN: Final = {DEFAULT: "the model of THRESHER_LLM_URL", "thresher": "what clients call whichever model you chose"}
 _HINT: Final = "Check it: thresher models check {}."
+_RENEW: Final = "with thresher models add {} ... --key - --replace"
+_DEFAULT_HINT: Final = "Check THRESHER_LLM_URL, THRESHER_LLM_MODEL, THRESHER_LLM_KEY."
+_LOOK: Final = "Compare its address and its model with the service's: thresher models list."
+_SLOW: Final = "Try again: a model that has to be loaded first takes longer."
 
 _Place: TypeAlias = tuple[int, str | None, str]
 _What: TypeAlias = tuple[str, str, bytes | None]
@@ -68,6 +74,7 @@ class Models:
         self._secrets = secrets
         self._settings = settings
         self._watch = watch
+        self._choices = AgentSettings(database, self.names)
         self._services: dict[_Place, tuple[_What, Service]] = {}
         self._opening = asyncio.Lock()
 
@@ -103,9 +110,9 @@ class Models:
     async def list(self, caller: Caller) -> tuple[Model, ...]:
         """The models that the caller sees: the one of the settings, the user's own ones, the tenant's."""
         rows = await queries.seen(self._database, caller)
-        chosen = self._first(rows)
+        chosen = (await self._choices.of(caller)).model or self._first(rows)
         default = self._default(chosen=chosen == DEFAULT)
-        found = [_shown(row, chosen=row.name == chosen) for row in rows.values()]
+        found = [_shown(row, chosen=row.enabled and row.name == chosen) for row in rows.values()]
         return (*([default] if default else []), *found)
 
     async def get(self, caller: Caller, name: str) -> Model:
@@ -119,9 +126,9 @@ class Models:
             raise _unknown(name, tuple(found))
         return found[name]
 
-    async def names(self, caller: Caller) -> tuple[str, ...]:
-        """The names of those, disabled ones among them."""
-        return tuple(model.name for model in await self.list(caller))
+    async def names(self, caller: Caller) -> Mapping[str, bool]:
+        """The names of those, and whether each is enabled."""
+        return {model.name: model.enabled for model in await self.list(caller)}
 
     async def enable(self, caller: Caller, name: str) -> Model:
         """Let conversations use a model again.
@@ -144,7 +151,7 @@ class Models:
             await kept[1].retire()
 
     async def check(self, caller: Caller, name: str) -> Checked:
-        """Ask a model something harmless, also one that is disabled.
+        """Ask a model something harmless, also one that is disabled, or left alone after failures.
 
         Raises:
             NotFound: There is none of this name.
@@ -152,12 +159,12 @@ class Models:
         rows = await queries.seen(self._database, caller)
         if not self._known(name, rows):
             raise _unknown(name, self._visible(rows))
-        model = await self._opened(caller, name, rows, ChatSettings.model_validate({}))
+        model = await self._opened(caller, name, rows, ChatSettings.model_validate({}), anyway=True)
         started = time.perf_counter()
         try:
             said = await model.complete([("user", "Say ok.")], seconds=_CHECK_SECONDS)
         except ThresherError as error:
-            return Checked(name, False, _since(started), problem=str(error))
+            return Checked(name, False, _since(started), problem=_problem(error, name))
         return Checked(name, True, _since(started), says=shortened(said.text, _SAID), model=said.model)
 
     async def open(self, caller: Caller, name: str = "", *, settings: ChatSettings) -> OpenModel | None:
@@ -227,24 +234,25 @@ class Models:
         keyed = given.llm_key is not None
         return Model(DEFAULT, _plain(given.llm_url), given.llm_model, keyed, configured=True, chosen=chosen)
 
-    async def _opened(self, caller: Caller, name: str, rows: Mapping[str, Row], settings: ChatSettings) -> OpenModel:
+    async def _opened(
+        self, caller: Caller, name: str, rows: Mapping[str, Row], settings: ChatSettings, *, anyway: bool = False
+    ) -> OpenModel:
         row = rows.get(name)
         if row is None:
             given = self._settings
             key = given.llm_key.get_secret_value() if given.llm_key else None
             what = (given.llm_url or "", given.llm_model or "", key.encode() if key else None)
-            place, hint = (
-                (caller.tenant.id, None, name),
-                "Check THRESHER_LLM_URL, THRESHER_LLM_MODEL, THRESHER_LLM_KEY.",
-            )
+            owner, hint, renew = None, _DEFAULT_HINT, "in THRESHER_LLM_KEY"
         else:
             key = None if row.key is None else self._secrets.open(row.key)
             what = (row.url, row.model, row.key)
-            place, hint = (caller.tenant.id, row.owner, name), _HINT.format(name)
-        service = await self._service(place, what, key, hint)
-        return OpenModel(name, httpx.URL(what[0]).netloc.decode("ascii", "replace"), service, settings)
+            owner, hint, renew = row.owner, _HINT.format(name), _RENEW.format(name)
+        about = About(name, hint, host_and_port(what[0]), key is not None, renew)
+        service = await self._service((caller.tenant.id, owner, name), what, key, about)
+        shown = httpx.URL(what[0]).netloc.decode("ascii", "replace")
+        return OpenModel(name, shown, service, settings, anyway=anyway)
 
-    async def _service(self, place: _Place, what: _What, key: str | None, hint: str) -> Service:
+    async def _service(self, place: _Place, what: _What, key: str | None, about: About) -> Service:
         """The connections to a model, which stay while it is the same."""
         async with self._opening:
             kept = self._services.pop(place, None)
@@ -254,13 +262,19 @@ class Models:
             if kept is not None:
                 await kept[1].retire()
             module = await asyncio.to_thread(import_module, "thresher.agent.models.client")
-            connect = partial(module.Client, what[0], what[1], key, hint)
-            service = Service(connect, Breaker(_PAUSES), place[2], hint, watch=self._watch)
+            connect = partial(module.Client, what[0], what[1], key, about.hint)
+            service = Service(connect, Breaker(_PAUSES), about, watch=self._watch)
             await service.connect()
             self._services[place] = (what, service)
             if len(self._services) > _MOST_KEPT:
                 await self._services.pop(next(iter(self._services)))[1].retire()
             return service
+
+
+def _problem(error: ThresherError, name: str) -> str:
+    """What a check says of a failure: not that it should be checked."""
+    hint = _SLOW if isinstance(error, ModelTimeout) else error.hint.replace(_HINT.format(name), _LOOK)
+    return f"{error.message} {hint}".strip()
 
 
 def _unknown(name: str, known: Sequence[str]) -> NotFound:

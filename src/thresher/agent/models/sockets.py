@@ -6,6 +6,7 @@ Invariant: a stream that was closed has let go of its socket; no error of the pl
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Awaitable, Iterable
 from typing import Any, TypeVar
@@ -14,6 +15,14 @@ import httpcore2
 from httpcore2 import SOCKET_OPTION
 
 T = TypeVar("T")
+
+
+class UnknownHost(httpcore2.ConnectError):
+    """Nobody knows where the host is."""
+
+
+class Unsecured(httpcore2.ConnectError):
+    """The other side does not speak TLS, or has no certificate that is trusted."""
 
 
 class Sockets(httpcore2.AsyncNetworkBackend):
@@ -33,6 +42,8 @@ class Sockets(httpcore2.AsyncNetworkBackend):
             return _Socket(*await _in_time(opened, timeout))
         except TimeoutError as error:
             raise httpcore2.ConnectTimeout from error
+        except socket.gaierror as error:
+            raise UnknownHost(str(error)) from error
         except OSError as error:
             raise httpcore2.ConnectError(str(error)) from error
 
@@ -81,7 +92,7 @@ class _Socket(httpcore2.AsyncNetworkStream):
             raise httpcore2.ConnectTimeout from error
         except OSError as error:
             await self.aclose()
-            raise httpcore2.ConnectError(str(error)) from error
+            raise Unsecured(str(error)) from error
         return self
 
     def get_extra_info(self, info: str) -> Any:

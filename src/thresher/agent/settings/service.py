@@ -5,7 +5,7 @@ Invariant: settings are their owner's alone, as threads are.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from thresher.agent.threads.records import thread_id, unknown
 from thresher.core import Caller, InvalidInput, did_you_mean, nearest
 from thresher.store import Database
 
-ModelNames: TypeAlias = Callable[[Caller], Awaitable[Collection[str]]]
+ModelNames: TypeAlias = Callable[[Caller], Awaitable[Mapping[str, bool]]]
 _NOTHING_CHOSEN: Final = ChatSettings.model_validate({})
 
 
@@ -25,7 +25,7 @@ class AgentSettings:
 
     Args:
         database: Where they are.
-        models: Tells the names of the models that a caller sees.
+        models: Tells the names of the models that a caller sees, and whether each is enabled.
     """
 
     def __init__(self, database: Database, models: ModelNames) -> None:
@@ -67,7 +67,7 @@ class AgentSettings:
             thread: For this one alone.
 
         Raises:
-            InvalidInput: A field is unknown, a value is not allowed there, or no model has this name.
+            InvalidInput: A field is unknown, a value is not allowed there, no model has this name, or it is disabled.
             NotFound: The caller has no such thread.
         """
         wanted = checked(changes)
@@ -81,9 +81,14 @@ class AgentSettings:
         if not name:
             return
         if name not in (known := await self._models(caller)):
-            near = did_you_mean(nearest(name, known))
+            near = did_you_mean(nearest(name, tuple(known)))
             hint = near or (f"There are: {', '.join(known)}." if known else "Register one: thresher models add NAME.")
             raise InvalidInput(f"'{name}' is no value of the setting model: there is none of this name.", hint=hint)
+        if not known[name]:
+            raise InvalidInput(
+                f"'{name}' is no value of the setting model: it is disabled.",
+                hint=f"Enable it: thresher models enable {name}.",
+            )
 
     async def _view(self, caller: Caller, thread: UUID | None) -> SettingsView:
         rows = await queries.layers(self._database, caller, thread)

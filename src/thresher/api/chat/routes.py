@@ -121,6 +121,6 @@ async def _offered(models: Models, caller: Caller) -> list[WireModel]:
 
 
 def _no_model(name: str, known: list[str], request: Request) -> Response:
-    near = did_you_mean(nearest(name, known)) or f"Known: {', '.join([OWN_MODEL, *known][:10])}."
+    near = did_you_mean(nearest(name, known)) or f"Known: {', '.join(list(dict.fromkeys([OWN_MODEL, *known]))[:10])}."
     detail, path = f"There is no model '{name[:80]}' that is enabled.", request.url.path
     return problem(HTTPStatus.NOT_FOUND, "model_not_found", detail, near, path=path, param="model")
