@@ -10,7 +10,7 @@ from langchain_core.tracers.langchain import wait_for_all_tracers
 
 from tests.agent_chat.conftest import Talk, answered, called, last, new_thread, search, texts
 from tests.fakes.chat_answers import Said
-from thresher.agent import ChatCall
+from thresher.agent import ChatCall, Decision
 from thresher.core import Conflict, InvalidInput, NotFound
 from thresher.llm import Message
 
@@ -214,6 +214,11 @@ async def test_what_cannot_be_answered_begins_no_thread(talk: Talk) -> None:
     for messages in ((Message("user", " "),), (Message("assistant", "Hello"),)):
         with pytest.raises(InvalidInput):
             await talk.say(thread=new_thread(), messages=messages)
+
+    with pytest.raises(NotFound, match="no model"):
+        await talk.say("Hello", new_thread(), settings={"model": "nobody"})
+    with pytest.raises(NotFound, match="no thread"):
+        await talk.say(thread=new_thread(), decisions=(Decision("call_0", approved=True),))
 
     assert await rows(talk, b"select count(*) from thread") == [(0,)]
 

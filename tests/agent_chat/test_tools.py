@@ -235,8 +235,11 @@ async def test_a_clients_tool_is_handed_to_the_client(shop: Talk) -> None:
 
 async def test_an_answer_to_no_open_call_is_refused(talk: Talk) -> None:
     """Its id is named."""
+    thread = new_thread()
+    await talk.say("Hello", thread)
+
     with pytest.raises(InvalidInput, match="No call 'call_9' is open"):
-        await talk.say(thread=new_thread(), messages=(Message("tool", "rain", answers="call_9"),))
+        await talk.say(thread=thread, messages=(Message("tool", "rain", answers="call_9"),))
 
 
 async def test_arguments_that_are_no_json_reach_no_tool(shop: Talk) -> None:

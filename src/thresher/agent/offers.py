@@ -28,8 +28,8 @@ READER: Final = "read_result"
 DOCUMENTS: Final = (SEARCH, "list_repositories")
 DATABASES: Final = ("query_database_schema", "sql_query", "sql_connection_list")
 """What is offered wherever there is something to ask and the settings allow it."""
-OWN_PACKS: Final = ("documents", "databases")
-"""Packs whose tools are these, or none: the prompt says what their rules say."""
+OWN_PACKS: Final = ("documents", "databases", "tools")
+"""Packs whose tools are these, or are not offered: the prompt says what their rules say."""
 _META: Final = frozenset(
     {"process_prompt", "get_context", "find_tools", "describe_tools", "call_tool", "call_tool_write"}
 )

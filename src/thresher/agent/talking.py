@@ -114,22 +114,45 @@ async def _run(base: Base, caller: Caller, call: ChatCall, line: _Line) -> None:
     with traced() as trace:
         _check(call)
         call = replace(call, messages=tuple(replace(one, text=printable(one.text)) for one in call.messages))
+        settings, model = await _chosen(base, caller, call)
         async with AsyncExitStack() as stack:
             turn = await stack.enter_async_context(base.threads.turn(caller, call.thread)) if call.thread else None
-            desk = await _desk(base, caller, call, turn, line, stack, trace)
+            talk = await _conversation(base, caller, call, turn, settings, model)
+            stack.enter_context(talking_in(talk))
+            client = await stack.enter_async_context(
+                base.open_client(replace(caller, client=f"chat:{call.thread or uuid4()}"))
+            )
+            desk = await _desk(base, caller, call, turn, line, client, trace, settings, model)
             saver = ThreadSaver(base.database, caller, turn, CLASSES) if turn else None
             graph = keeping(GRAPH, saver) if saver else GRAPH
             line.put(await _turn(graph, desk, turn))
 
 
-async def _desk(
-    base: Base, caller: Caller, call: ChatCall, turn: Turn | None, line: _Line, stack: AsyncExitStack, trace: str
-) -> Desk:
-    settings = await base.settings.of(caller, call.thread, call.settings)
-    model = await base.models.open(caller, settings.model, settings=settings)
-    stack.enter_context(talking_in(await _conversation(base, caller, call, turn, settings, model)))
-    acting = replace(caller, client=f"chat:{call.thread or uuid4()}")
+async def _chosen(base: Base, caller: Caller, call: ChatCall) -> tuple[ChatSettings, OpenModel | None]:
+    """What holds in a turn, and which model answers; whatever is wrong with it is so before a thread is begun.
 
+    Raises:
+        InvalidInput: A setting is none, or out of bounds.
+        NotFound: There is no such model, or no such thread where it must be there.
+        Conflict: The model is disabled.
+    """
+    if call.thread is not None and (call.decisions or _results(call.messages)):
+        await base.threads.get(caller, call.thread)
+    settings = await base.settings.of(caller, call.thread, call.settings)
+    return settings, await base.models.open(caller, settings.model, settings=settings)
+
+
+async def _desk(
+    base: Base,
+    caller: Caller,
+    call: ChatCall,
+    turn: Turn | None,
+    line: _Line,
+    client: Client[Any],
+    trace: str,
+    settings: ChatSettings,
+    model: OpenModel | None,
+) -> Desk:
     async def assist(question: str, context: str) -> tuple[str, tuple[str, ...]]:
         answer = await base.assistant.ask(caller, question[:QUERY_CHARACTERS] or "-", context=context)
         return answer.response.text, answer.response.notes
@@ -141,7 +164,7 @@ async def _desk(
         prompts=await base.prompts.all(caller),
         model=model,
         assist=assist,
-        offers=Offers(await stack.enter_async_context(base.open_client(acting)), settings),
+        offers=Offers(client, settings),
         artifacts=Artifacts(base.database, caller, turn),
         tell=line.put,
         thread=call.thread,
@@ -168,7 +191,7 @@ async def _turn(graph: Graph, desk: Desk, turn: Turn | None) -> Report:
     config: Any = {"recursion_limit": desk.settings.recursion}
     if turn is not None:
         config["configurable"] = {"thread_id": str(turn.thread)}
-    entry: Any = await _entry(graph, config, desk.call) if turn else {"messages": _stateless(desk.call)}
+    entry: Any = await _entry(graph, config, desk) if turn else {"messages": _stateless(desk.call)}
     try:
         with tracing_context(enabled=False):  # variables of the environment send conversations to nobody
             state = cast("dict[str, Any]", await graph.ainvoke(entry, config, context=desk))  # pyright: ignore[reportUnknownMemberType] - the library's
@@ -219,8 +242,9 @@ def _client_calls(messages: Sequence[AnyMessage], desk: Desk) -> tuple[ClientCal
     )
 
 
-async def _entry(graph: Graph, config: Any, call: ChatCall) -> Any:
+async def _entry(graph: Graph, config: Any, desk: Desk) -> Any:
     """What a turn of a thread begins with: decisions, answers of the client's tools, or the last message."""
+    call = desk.call
     before = await graph.aget_state(config)
     messages: Sequence[AnyMessage] = before.values.get("messages", [])
     waiting = {one.id: one.tool for one in await waiting_in(graph, before)}
@@ -230,6 +254,8 @@ async def _entry(graph: Graph, config: Any, call: ChatCall) -> Any:
         return Command(resume={"decided": resumed})  # by ids alone LangGraph takes it for a map of its own
     if results := _results(call.messages):
         return {"messages": [*_fitting(results, messages, waiting), *_rest(results, messages)]}
+    if waiting:
+        desk.account.note(f"What waited for approval was declined by going on: {', '.join(waiting.values())}.")
     return {"messages": [*closings(messages, dict.fromkeys(waiting, WENT_ON)), user_message(_last_words(call))]}
 
 

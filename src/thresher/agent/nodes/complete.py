@@ -62,7 +62,6 @@ async def _said(state: State, desk: Desk, searches: Searches, functions: Sequenc
     except ThresherError as error:
         logger.warning("model failed", exc_info=error, extra={"fields": {"trace": desk.trace}})
         desk.account.finish = "error"
-        desk.account.note(error.message)
         text = f"I could not answer: {error.message} {error.hint} (reference {desk.trace})".replace("  ", " ")
         _tell(desk, text if not desk.account.text else f"\n\n{text}")
         return Completion(desk.account.text[before:].strip(), "stop")
