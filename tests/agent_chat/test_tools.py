@@ -274,3 +274,15 @@ async def test_a_long_schema_is_cut_to_the_tables_that_the_model_chooses(shop: T
     assert shop.model.inside == ["table_selection"]
     assert "orders" in last(shop.prompts_sent[1])
     assert "Not shown: customers" in texts(shop.prompts_sent[1])
+
+
+async def test_of_a_flood_of_calls_the_first_are_made(shop: Talk) -> None:
+    """The others are answered as not run, and every call is answered."""
+    shop.model.answers = [Said(calls=(("sql_query", {"connection": "shop", "sql": "SELECT 1"}),) * 40), "Enough."]
+
+    told = await shop.say("Go on", new_thread())
+
+    sent = shop.prompts_sent[1]
+    assert called(sent) == answered(sent)
+    assert len(called(sent)) == 40
+    assert sum(one.state == "done" for one in told.report.tools_called) == 32

@@ -103,14 +103,16 @@ async def answered(sdk: AsyncOpenAI, streamed: bool, **asked: Any) -> dict[str, 
 
 
 async def test_a_decision_about_nothing_is_refused(sdk: AsyncOpenAI) -> None:
-    """A conflict: it was decided before."""
-    own = {"approvals": [{"id": "call_1", "approved": True}]}
+    """A conflict in a thread, where it was decided before; a thread that is not there is not found."""
+    own = {"thresher": {"approvals": [{"id": "call_1", "approved": True}]}}
+    there = {"x-thresher-thread": str(uuid4())}
+    await sdk.chat.completions.create(model="thresher", messages=says("say hello"), extra_headers=there)
+
     with pytest.raises(openai.ConflictError):
+        await sdk.chat.completions.create(model="thresher", messages=[], extra_body=own, extra_headers=there)
+    with pytest.raises(openai.NotFoundError):
         await sdk.chat.completions.create(
-            model="thresher",
-            messages=[],
-            extra_body={"thresher": own},
-            extra_headers={"x-thresher-thread": str(uuid4())},
+            model="thresher", messages=[], extra_body=own, extra_headers={"x-thresher-thread": str(uuid4())}
         )
 
 

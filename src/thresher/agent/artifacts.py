@@ -65,6 +65,8 @@ class Artifacts:
             StoreUnavailable: The database does not answer.
         """
         made, text = uuid4(), clean(content)
+        if kind == "result" and len(text) > LARGEST:
+            text = f"{text[:LARGEST]}\n[Cut here: {len(text) - LARGEST:,} characters more were not kept.]"
         self._here[made] = (kind, text)
         if self._turn is not None:
             values = self._values() | {"id": made, "turn": self._turn.id, "kind": kind, "tool": tool, "content": text}

@@ -123,7 +123,7 @@ def _visible(messages: Sequence[AnyMessage]) -> Iterator[AnyMessage]:
     for message in messages:
         if isinstance(message, ToolMessage):
             continue
-        if not isinstance(message, AIMessage) or not message.tool_calls:
+        if not isinstance(message, AIMessage):
             yield message
             continue
         calls = [call for call in message.tool_calls if not _internal(answers.get(call["id"] or ""))]

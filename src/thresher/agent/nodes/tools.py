@@ -29,6 +29,9 @@ from thresher.embedding import count_tokens
 
 logger = logging.getLogger("thresher.agent")
 
+AT_ONCE: Final = 8
+MOST: Final = 32
+"""Calls of one answer that are made side by side, and made at all."""
 PREVIEW: Final = 4
 """The part of a long result that stays in the conversation: one of so many of the limit."""
 _SCHEMA: Final = "query_database_schema"
@@ -46,12 +49,26 @@ async def tools(state: State, runtime: Runtime[Desk]) -> Update:
     offered = state.get("offered", [])
     await desk.offers.describe(offered)
     decisions = _decided(desk, [(call, _tool(desk, offered, call)) for call in calls])
-    answers = await asyncio.gather(*(_answer(desk, state, call, decisions.get(call["id"] or "")) for call in calls))
+    answers = await _answers(desk, state, calls, decisions)
     update: Update = {"messages": list(answers)}
     missed = [one for one in answers if one.status == "error" and not one.additional_kwargs]
     if missed and not state.get("retried"):
         update |= await _again(desk, state, missed)
     return update
+
+
+async def _answers(
+    desk: Desk, state: State, calls: Sequence[ToolCall], decisions: Mapping[str, Mapping[str, Any]]
+) -> list[ToolMessage]:
+    """The answers to calls, made side by side, some at a time; of a flood the first ones."""
+    room = asyncio.Semaphore(AT_ONCE)
+
+    async def one(call: ToolCall) -> ToolMessage:
+        async with room:
+            return await _answer(desk, state, call, decisions.get(call["id"] or ""))
+
+    made = await asyncio.gather(*map(one, calls[:MOST]))
+    return [*made, *(_failed(desk, call, f"Not run: {MOST} calls at once are enough.") for call in calls[MOST:])]
 
 
 def _tool(desk: Desk, offered: Sequence[str], call: ToolCall) -> Tool | None:

@@ -65,7 +65,7 @@ _Never = Annotated[Any, AfterValidator(_refused)]
 
 
 class _Given(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore")
+    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
 
 
 class CalledFunction(_Given):
