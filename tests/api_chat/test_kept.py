@@ -68,6 +68,37 @@ async def test_a_path_without_a_thread_is_a_bad_request(chatting: Served) -> Non
         assert (answer.status_code, answer.json()["error"]["param"]) == (400, "thread")
 
 
+@pytest.mark.parametrize("name", ["responses", "completions", "embeddings", "responses/resp_1", "audio/speech"])
+async def test_other_paths_of_openai_say_what_is_served(chatting: Served, name: str) -> None:
+    """In OpenAI's form, so that its clients show the sentence."""
+    answer = await chatting.web.post(f"/v1/{name}", json={"input": "hello"})
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+    assert "Only /v1/chat/completions and /v1/models are served" in answer.json()["error"]["message"]
+
+
+async def test_a_header_that_names_no_thread_is_the_param(chatting: Served) -> None:
+    """Not a field of the body, which has none."""
+    headers = {"x-thresher-thread": "abc"}
+    answer = await chatting.web.post("/v1/chat/completions", json={"messages": says("say x")}, headers=headers)
+
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "X-Thresher-Thread")
+
+
+@pytest.mark.parametrize(
+    ("body", "place"), [("{nope", "line 1, column 2"), ('{"messages":\n [}', "line 2, column 3")], ids=["one", "two"]
+)
+async def test_broken_json_is_said_to_be_broken(chatting: Served, body: str, place: str) -> None:
+    """With the place where it breaks, on paths of OpenAI's and on ours."""
+    headers = {"content-type": "application/json"}
+    theirs = await chatting.web.post("/v1/chat/completions", content=body, headers=headers)
+    ours = await chatting.web.post("/v1/threads", content=body, headers=headers)
+
+    assert theirs.json()["error"]["message"].startswith(f"The body is no JSON: {place}.")
+    assert (theirs.status_code, theirs.json()["error"]["param"]) == (400, None)
+    assert (ours.status_code, ours.json()["detail"]) == (422, f"The body is no JSON: {place}.")
+
+
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 async def test_a_call_is_approved_with_other_arguments(
     sdk: AsyncOpenAI, shop: Served, llm: ChatServer, streamed: bool

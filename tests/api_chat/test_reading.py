@@ -72,13 +72,21 @@ def test_a_thread_is_named_in_one_of_two_places(headers: tuple[str, ...], metada
 
 
 @pytest.mark.parametrize(
-    ("headers", "metadata"),
-    [((THREAD,), {"thread_id": OTHER}), ((THREAD, OTHER), None), ((), {"thread_id": 7}), (("mine",), None)],
-    ids=["two places", "two headers", "number", "no id"],
+    ("headers", "metadata", "param"),
+    [
+        ((THREAD,), {"thread_id": OTHER}, "metadata.thread_id"),
+        ((THREAD, OTHER), None, "X-Thresher-Thread"),
+        ((), {"thread_id": 7}, "metadata.thread_id"),
+        ((), {"thread_id": "mine"}, "metadata.thread_id"),
+        (("mine",), None, "X-Thresher-Thread"),
+    ],
+    ids=["two places", "two headers", "number", "no id", "no id in the header"],
 )
-def test_a_thread_that_is_not_clear_is_refused(headers: tuple[str, ...], metadata: dict[str, Any] | None) -> None:
-    """An answer must not go into the wrong conversation."""
-    assert refused(headers, metadata=metadata) == "metadata.thread_id"
+def test_a_thread_that_is_not_clear_is_refused(
+    headers: tuple[str, ...], metadata: dict[str, Any] | None, param: str
+) -> None:
+    """An answer must not go into the wrong conversation; the place that is wrong is named."""
+    assert refused(headers, metadata=metadata) == param
 
 
 def test_settings_come_from_the_wire_and_from_ours() -> None:
@@ -103,6 +111,16 @@ def test_tools_of_the_client_are_read() -> None:
         "auto",
         "roll",
     ]
+
+
+@pytest.mark.parametrize(
+    "field",
+    [{"functions": []}, {"functions": None}, {"logprobs": False}, {"top_logprobs": 0}],
+    ids=["no functions", "null", "no logprobs", "none of them"],
+)
+def test_a_field_that_asks_for_nothing_is_passed_over(field: dict[str, Any]) -> None:
+    """Though what it could ask for is not supported."""
+    assert asked(**field).call.functions == ()
 
 
 def test_decisions_come_with_a_thread_and_need_no_message() -> None:

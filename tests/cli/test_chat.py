@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import secrets
+import signal
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -65,6 +67,21 @@ class Terminal(io.StringIO):
         return True
 
 
+class Impatient(io.StringIO):
+    """Standard output, before which something happens as soon as a word was shown."""
+
+    def __init__(self, happens: Callable[[], None]) -> None:
+        super().__init__()
+        self._happens = happens
+
+    def write(self, text: str) -> int:
+        """Show a text."""
+        written = super().write(text)
+        if "Hello" in text:
+            self._happens()
+        return written
+
+
 @pytest.fixture
 def shop(command: Command, tmp_path: Path) -> Iterator[None]:
     """A database, whose every use waits for a person."""
@@ -94,12 +111,12 @@ def test_a_message_is_answered_and_the_conversation_goes_on(command: Command, ll
 
 
 def test_lines_are_answered_one_by_one(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one conversation; blank ones are passed over."""
+    """In one conversation, a blank line between answers; blank ones that are said are passed over."""
     monkeypatch.setattr("sys.stdin", io.StringIO("say one\n\nsay two\n"))
     ended = command("chat")
     thread = ended.err.rsplit("--thread ", 1)[1].split(")")[0]
 
-    assert ended.out == "one\ntwo\n"
+    assert ended.out == "one\n\ntwo\n"
     assert [one["text"] for one in command("threads", "show", thread, "--json").json["messages"]] == [
         "say one",
         "one",
@@ -120,7 +137,8 @@ def test_a_person_is_asked_before_a_call(command: Command, monkeypatch: pytest.M
     ended = command("chat")
 
     assert ended.code == 0, ended.err
-    assert "waits for you: sql_query" in ended.out
+    assert ended.out.count("waits for you: sql_query") == 1
+    assert "Waits for your approval" not in ended.out
     assert "SELECT count(*) AS n FROM orders" in ended.out
     assert "Found:" in ended.out
     assert "3" in ended.out.rsplit("Found:", 1)[1]
@@ -135,6 +153,60 @@ def test_a_person_changes_what_a_call_is_made_with(command: Command, monkeypatch
 
     assert "77" in ended.out.rsplit("Found:", 1)[1]
     assert "no JSON" in ended.err
+
+
+@pytest.mark.usefixtures("shop")
+def test_an_empty_line_in_place_of_arguments_goes_back(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the question, which is answered otherwise then."""
+    monkeypatch.setattr("sys.stdin", Terminal("How many orders are there?\ne\n\ny\n"))
+    ended = command("chat")
+
+    assert ended.code == 0, ended.err
+    assert ended.err.count("Make this call?") == 2
+    assert "Found:" in ended.out
+
+
+@pytest.mark.usefixtures("shop")
+def test_who_is_asked_and_leaves_is_told_how_to_go_on(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The call goes on waiting."""
+    monkeypatch.setattr("sys.stdin", Terminal("How many orders are there?\n"))
+    ended = command("chat")
+    thread = ended.err.split("(go on with: --thread ")[1].split(" ")[0]
+
+    assert ended.code == 130
+    assert ended.err.endswith(f"(go on with: --thread {thread} --approve ID, or --decline ID)\n")
+    assert command("threads", "show", thread, "--json").json["approvals"]
+
+
+def test_a_turn_that_is_broken_off_ends_its_line_and_names_its_thread(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C ends the program too."""
+    monkeypatch.setattr("sys.stdout", shown := Impatient(lambda: signal.raise_signal(signal.SIGINT)))
+    ended = command("chat", "say Hello Ada, and so on.")
+    monkeypatch.undo()
+
+    assert ended.code == 130
+    assert shown.getvalue().startswith("Hello")
+    assert shown.getvalue().endswith("\n")
+    assert ended.err.startswith("(go on with: --thread ")
+
+
+def test_an_error_in_the_midst_of_an_answer_begins_on_a_new_line(
+    command: Command, home: Home, llm: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the conversation is named, since what was said till then is kept."""
+    pid = command("status", "--json").json["pid"]
+    llm.tokens_per_second = 2.0
+    with monkeypatch.context() as patched:
+        patched.setattr("sys.stdout", shown := Impatient(lambda: os.kill(pid, signal.SIGKILL)))
+        ended = command("chat", "say Hello Ada, and so on and on and on.")
+    llm.tokens_per_second = 0.0
+
+    assert ended.code == 9
+    assert shown.getvalue().endswith("\n")
+    assert ended.err.startswith("(go on with: --thread ")
+    assert "thresher: " in ended.err
 
 
 @pytest.mark.usefixtures("shop")
@@ -154,6 +226,25 @@ def test_a_call_waits_where_nobody_is_asked(command: Command) -> None:
     assert "Found: Declined" in declined.out
     assert again.code == 4
     assert "Nothing waits" in again.err
+
+
+def test_states_say_what_they_follow(command: Command) -> None:
+    """So that a person knows at which to fork; a state that is none is answered with where they are."""
+    thread = command("chat", "say Hello.", "--json").json["thread"]
+    command("chat", f"say Bye. {'x' * 80}", "--thread", thread)
+    shown = command("threads", "show", thread, "--states", "50").out
+    lines = [one for one in shown.splitlines() if one.startswith("state ")]
+    forks = [command("threads", "fork", thread, "--at", one.split()[1], "--json").json["id"] for one in lines]
+    kept = [command("threads", "show", fork, "--json").json["messages"] for fork in forks]
+    refused = [command("threads", "fork", thread, "--at", at) for at in ("nope", str(uuid4()))]
+
+    assert "after: say Bye. xxx" in lines[0]
+    assert lines[0].endswith("...")
+    for line, messages in zip(lines, kept, strict=True):
+        last = next((one["text"] for one in reversed(messages) if one["kind"] == "user"), "")
+        assert line.partition("after: ")[2].removesuffix("...") == last[:37]
+    assert [one.code for one in refused] == [2, 3]
+    assert all(f"thresher threads show {thread} --states" in one.err for one in refused)
 
 
 def test_threads_are_listed_renamed_forked_and_deleted(command: Command) -> None:
@@ -181,12 +272,25 @@ def test_threads_are_listed_renamed_forked_and_deleted(command: Command) -> None
     [
         (("chat", " "), 2),
         (("chat", "say x", "--thread", "mine"), 2),
+        (("chat", "--approve", "call_1"), 2),
+        (("chat", "--decline", "call_1"), 2),
+        (("chat", "--thread", str(uuid4()), "--approve", "call_1", "--decline", "call_1"), 2),
         (("chat", "say x", "--model", "nobody"), 3),
         (("threads", "show", "mine"), 2),
         (("threads", "delete", str(uuid4())), 3),
         (("threads", "list", "--cursor", "!"), 2),
     ],
-    ids=["blank", "no id", "no model", "shown", "deleted", "cursor"],
+    ids=[
+        "blank",
+        "no id",
+        "approved nowhere",
+        "declined nowhere",
+        "both ways",
+        "no model",
+        "shown",
+        "deleted",
+        "cursor",
+    ],
 )
 def test_wrong_arguments_are_refused_with_the_exit_code_for_it(
     command: Command, arguments: tuple[str, ...], code: int
@@ -196,6 +300,11 @@ def test_wrong_arguments_are_refused_with_the_exit_code_for_it(
 
     assert (ended.code, ended.out) == (code, "")
     assert ended.err
+
+
+def test_decisions_without_a_thread_say_what_is_missing(command: Command) -> None:
+    """In a sentence."""
+    assert "name the thread with --thread" in " ".join(command("chat", "--approve", "call_1").err.split())
 
 
 def test_a_model_that_fails_is_told_and_ends_with_its_code(command: Command, llm: ChatServer) -> None:

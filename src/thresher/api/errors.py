@@ -19,7 +19,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from thresher.api.models import Problem, WrongField
-from thresher.api.openai_errors import openai_error, openai_headers, openai_status, param_of, speaks_openai
+from thresher.api.openai_errors import ONLY, openai_error, openai_headers, openai_status, param_of, speaks_openai
 from thresher.core import (
     AccessDenied,
     Conflict,
@@ -177,23 +177,33 @@ async def _of_http(request: Request, error: Any) -> JSONResponse:
     named = request.url.path if status == HTTPStatus.NOT_FOUND else str(error.detail)
     detail = f"There is nothing at {named}." if status == HTTPStatus.NOT_FOUND else f"{named.rstrip('.')}."
     kind, hint = _HTTP.get(status, (f"http_{status.value}", ""))
+    hint = ONLY if status == HTTPStatus.NOT_FOUND and speaks_openai(request.url.path) else hint
     return problem(status, kind, detail, hint, headers=error.headers, path=request.url.path)
 
 
 async def _of_body(request: Request, error: Any) -> JSONResponse:
     found = error.errors()
+    if found and found[0]["type"] == "json_invalid":
+        return _no_json(str(error.body), int(found[0]["loc"][1]), request.url.path)
     wrong = [WrongField(field=_path(entry["loc"]), message=str(entry["msg"])) for entry in found]
     detail = f"The request does not fit: {'; '.join(f'{item.field}: {item.message}' for item in wrong[:_NAMED])}."
-    hint = "/v1/openapi.json describes it. Send JSON as application/json."
     param = param_of(found[0]["loc"]) if found else None
     errors, path = wrong[:_LISTED], request.url.path
-    return problem(422, InvalidInput.code, detail, hint, errors=errors, path=path, param=param)
+    return problem(422, InvalidInput.code, detail, _FIT, errors=errors, path=path, param=param)
+
+
+def _no_json(body: str, place: int, path: str) -> JSONResponse:
+    line, column = body.count("\n", 0, place) + 1, place - body.rfind("\n", 0, place)
+    detail = f"The body is no JSON: line {line}, column {column}."
+    errors = [WrongField(field="body", message=f"It is no JSON: line {line}, column {column}")]
+    return problem(422, InvalidInput.code, detail, _FIT, errors=errors, path=path)
 
 
 async def _of_any(request: Request, error: Exception) -> JSONResponse:
     return unforeseen(error, request.url.path)
 
 
+_FIT = "/v1/openapi.json describes it. Send JSON as application/json."
 _NAMED, _LISTED = 3, 20
 """Wrong fields in the sentence, and in the list: a body of thousands needs no more."""
 

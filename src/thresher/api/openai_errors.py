@@ -9,7 +9,29 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
-_PREFIXES: Final = ("/v1/chat", "/v1/models")
+_SERVED: Final = ("/v1/chat", "/v1/models")
+_UNSERVED: Final = tuple(
+    f"/v1/{name}"
+    for name in (
+        "assistants",
+        "audio",
+        "batches",
+        "completions",
+        "conversations",
+        "embeddings",
+        "files",
+        "fine_tuning",
+        "images",
+        "moderations",
+        "realtime",
+        "responses",
+        "uploads",
+        "vector_stores",
+    )
+)
+"""What clients of OpenAI's try besides; `threads` is not among them, since it is a path of ours."""
+ONLY: Final = "Only /v1/chat/completions and /v1/models are served of OpenAI's paths."
+"""What to say to such a client."""
 _KINDS: Final[Mapping[int, str]] = {
     HTTPStatus.FORBIDDEN: "permission_error",
     HTTPStatus.TOO_MANY_REQUESTS: "rate_limit_error",
@@ -21,7 +43,7 @@ _TRANSIENT: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS
 
 def speaks_openai(path: str) -> bool:
     """Whether errors on this path have OpenAI's form."""
-    return any(path == prefix or path.startswith(f"{prefix}/") for prefix in _PREFIXES)
+    return any(path == prefix or path.startswith(f"{prefix}/") for prefix in _SERVED + _UNSERVED)
 
 
 def openai_error(status: int, message: str, *, param: str | None = None, code: str | None = None) -> dict[str, Any]:

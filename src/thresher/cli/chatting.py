@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated, Any, cast
+from uuid import uuid4
 
 import typer
 
-from thresher.cli.output import AsJson, ReaderGone, show
-from thresher.cli.thread_views import citations, seen, waiting
-from thresher.daemon import ask
+from thresher.cli.output import AsJson, show
+from thresher.cli.telling import Telling
+from thresher.cli.thread_views import citations, noted, waiting
+from thresher.daemon import DaemonFailure, ask
 
 FAILED = 1
 """Exit code where no model could answer."""
 WAITING = 4
 """Exit code where a call waits for a person, and none was there to ask."""
+_DECIDING = "--approve, --decline"
 
 Ids = list[str] | None
 
@@ -35,19 +39,31 @@ def chat(
     as_json: AsJson = False,
 ) -> None:
     """Talk with the model: one message, or line by line; what it says comes as it is said."""
+    decisions = _decided(approve, True) + _decided(decline, False)
+    _check(decisions, thread)
     talk = _Talk(thread, model, as_json)
-    if decisions := _decided(approve, True) + _decided(decline, False):
-        talk.say(approvals=decisions)
-    for line in [message] if message is not None else () if decisions else _lines(as_json):
-        talk.say(message=line)
+    with talk.pointing_on():
+        if decisions:
+            talk.say(approvals=decisions)
+        for line in [message] if message is not None else () if decisions else _lines(as_json):
+            talk.say(message=line)
     talk.end()
+
+
+def _check(decisions: list[dict[str, Any]], thread: str | None) -> None:
+    if decisions and not thread:
+        raise typer.BadParameter("a decision belongs to a thread: name the thread with --thread", param_hint=_DECIDING)
+    approved = {one["id"] for one in decisions if one["approved"]}
+    if both := sorted(approved & {one["id"] for one in decisions if not one["approved"]}):
+        raise typer.BadParameter(f"{', '.join(both)}: decide one way, not both", param_hint=_DECIDING)
 
 
 class _Talk:
     """A conversation from here."""
 
     def __init__(self, thread: str | None, model: str | None, as_json: bool) -> None:
-        self._thread = thread
+        self._thread = thread or str(uuid4())
+        self._named, self._begun = bool(thread), False
         self._settings = {"model": model} if model is not None else {}
         self._as_json = as_json
         self._last: Mapping[str, Any] = {}
@@ -57,23 +73,39 @@ class _Talk:
         asked: dict[str, Any] = what
         while asked:
             self._last = self._turn(asked)
-            self._thread = self._last["thread"]
             waits = self._last["approvals"]
             asked = {"approvals": [_decision(one) for one in waits]} if waits and self._is_attended() else {}
 
     def _turn(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
-        named = {"thread": self._thread} if self._thread else {}
-        arguments = {**asked, **named, "settings": self._settings}
+        arguments = {**asked, "thread": self._thread, "settings": self._settings}
         if self._as_json:
             return ask("chat", arguments)
-        report = ask("chat", arguments, progress=_tell)
-        _write("\n")
-        for line in (*citations(report), *(seen(note) for note in report["notes"])):
+        telling = Telling(apart=bool(self._last) and not self._is_attended())
+        waits = False
+        try:
+            report = ask("chat", arguments, progress=telling.tell)
+            waits = bool(report["approvals"])
+        finally:
+            self._begun = self._begun or telling.begun
+            telling.end(waits=waits)
+        for line in (*citations(report), *map(noted, report["notes"])):
             sys.stderr.write(f"{line}\n")
         return report
 
     def _is_attended(self) -> bool:
         return not self._as_json and sys.stdin.isatty()
+
+    @contextmanager
+    def pointing_on(self) -> Generator[None]:
+        """Say how to go on, should what is done within be broken off."""
+        try:
+            yield
+        except (KeyboardInterrupt, typer.Abort, DaemonFailure) as error:
+            refused = isinstance(error, DaemonFailure)
+            if not self._as_json and (self._begun or (self._named and not refused)):
+                sys.stderr.write("\n" if sys.stderr.isatty() and not refused else "")  # after ^C, or a question
+                self._point_on()
+            raise
 
     def end(self) -> None:
         """Say how to go on, and how it ended."""
@@ -82,6 +114,8 @@ class _Talk:
         if self._as_json:
             show(self._last, self._as_json, str)
         else:
+            for one in self._last["approvals"]:
+                show(one, False, waiting)
             self._point_on()
         if self._last["approvals"]:
             raise typer.Exit(WAITING)
@@ -89,28 +123,8 @@ class _Talk:
             raise typer.Exit(FAILED)
 
     def _point_on(self) -> None:
-        for one in self._last["approvals"]:
-            show(one, False, waiting)
-        named = f"--thread {self._thread}"
-        sys.stderr.write(
-            f"(go on with: {named}{' --approve ID, or --decline ID' if self._last['approvals'] else ''})\n"
-        )
-
-
-def _tell(event: Mapping[str, Any]) -> None:
-    """Show what a turn tells: its words here, its steps to whoever looks."""
-    if text := event.get("delta"):
-        _write(seen(text))
-    elif (step := event.get("step")) and sys.stderr.isatty():
-        sys.stderr.write(f"\x1b[2m[{seen(' '.join((step, event.get('detail', ''))).strip())}]\x1b[0m\n")
-
-
-def _write(text: str) -> None:
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise ReaderGone from None
+        deciding = " --approve ID, or --decline ID" if self._last.get("approvals") else ""
+        sys.stderr.write(f"(go on with: --thread {self._thread}{deciding})\n")
 
 
 def _lines(as_json: bool) -> Iterator[str]:
@@ -133,22 +147,27 @@ def _decided(ids: Ids, approved: bool) -> list[dict[str, Any]]:
 def _decision(approval: Mapping[str, Any]) -> dict[str, Any]:
     """Ask a person about a call: yes, no, or yes with other arguments."""
     show(approval, False, waiting)
-    said = typer.prompt("Make this call? [y]es, [n]o, [e]dit its arguments", default="n", err=True).strip().lower()
-    if said.startswith("e"):
-        return {"id": approval["id"], "approved": True, "arguments": _edited()}
-    if said.startswith("y"):
-        return {"id": approval["id"], "approved": True}
-    reason = typer.prompt("Why not? The model is told", default="", show_default=False, err=True)
-    return {"id": approval["id"], "approved": False, "reason": reason}
-
-
-def _edited() -> dict[str, Any]:
     while True:
+        said = typer.prompt("Make this call? [y]es, [n]o, [e]dit its arguments", default="n", err=True).strip().lower()
+        if said.startswith("y"):
+            return {"id": approval["id"], "approved": True}
+        if not said.startswith("e"):
+            reason = typer.prompt("Why not? The model is told", default="", show_default=False, err=True)
+            return {"id": approval["id"], "approved": False, "reason": reason}
+        if (arguments := _edited()) is not None:
+            return {"id": approval["id"], "approved": True, "arguments": arguments}
+
+
+def _edited() -> dict[str, Any] | None:
+    """Arguments that a person wrote; None where he goes back."""
+    asked = "Arguments, as one line of JSON; an empty line goes back"
+    while line := typer.prompt(asked, default="", show_default=False, err=True).strip():
         try:
-            arguments = json.loads(typer.prompt("Arguments, as one line of JSON", err=True))
+            arguments = json.loads(line)
         except ValueError as error:
             sys.stderr.write(f"That is no JSON: {error}.\n")
             continue
         if isinstance(arguments, dict):
             return cast("dict[str, Any]", arguments)
         sys.stderr.write("Arguments are an object: {...}.\n")
+    return None

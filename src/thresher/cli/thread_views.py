@@ -19,6 +19,12 @@ Row = Mapping[str, Any]
 
 _SPEAKERS = {"user": ("you", "bold"), "assistant": ("assistant", "bold green"), "tool": ("tool", "dim")}
 _TITLE = 60
+_WORDS = 40
+_UNCONFIGURED = "No model is configured"
+_CONFIGURE = (
+    "Name one: set THRESHER_LLM_URL and THRESHER_LLM_MODEL and run `thresher stop`, or run: "
+    "thresher models add NAME --url URL --model MODEL"
+)
 
 
 def thread_list(page: Row) -> RenderableType:
@@ -45,11 +51,23 @@ def thread_card(thread: Row) -> RenderableType:
 def thread_page(thread: Row) -> RenderableType:
     """A thread with its messages, what waits, and its states."""
     said = [_entry(entry) for entry in thread["messages"]]
-    states = [
-        Text(f"state {state['id']}  {_moment(state['at'])}  {state['source']} {state['step']}", "dim")
-        for state in thread["states"]
-    ]
+    states = [_state(state, thread["messages"]) for state in thread["states"]]
     return Group(thread_card(thread), *said, *(waiting(one) for one in thread["approvals"]), *states)
+
+
+def _state(state: Row, messages: Sequence[Row]) -> Text:
+    """A state, and the last message of the person that is in it: at an `input`, the newest one is not yet."""
+    reached = dt.datetime.fromisoformat(state["at"])
+    said = [one for one in messages if one["kind"] == "user" and one["at"]]
+    before = [one["text"] for one in said if dt.datetime.fromisoformat(one["at"]) <= reached]
+    within = before[:-1] if state["source"] == "input" else before
+    follows = f"  after: {_first_words(within[-1])}" if within else ""
+    return Text(f"state {state['id']}  {_moment(state['at'])}  {state['source']} {state['step']}{follows}", "dim")
+
+
+def _first_words(text: str) -> str:
+    line = seen(" ".join(text.split()))
+    return line if len(line) <= _WORDS else f"{line[: _WORDS - 3]}..."
 
 
 def _entry(entry: Row) -> RenderableType:
@@ -66,6 +84,11 @@ def _entry(entry: Row) -> RenderableType:
 def citations(report: Row) -> Sequence[Text]:
     """The passages that an answer names."""
     return [Text(_place(one), "dim") for one in report["citations"]]
+
+
+def noted(note: str) -> str:
+    """A note of an answer, and what a person can do about it here."""
+    return f"{seen(note)} {_CONFIGURE}" if note.startswith(_UNCONFIGURED) else seen(note)
 
 
 def waiting(approval: Row) -> RenderableType:

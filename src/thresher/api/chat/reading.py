@@ -18,6 +18,7 @@ from thresher.api.chat.bodies import PASSED, ChatBody, MessageBody
 from thresher.llm import Function, FunctionCall, Message
 
 THREAD_HEADER: Final = "x-thresher-thread"
+_HEADER_SHOWN: Final = "X-Thresher-Thread"
 OWN_MODEL: Final = "thresher"
 """The model that every caller has: the one that his settings name, or none at all."""
 _CHOICES: Final = ("auto", "none", "required")
@@ -53,7 +54,7 @@ def read_call(body: ChatBody, threads: Sequence[str] = ()) -> Asked:
     thread = _thread(body, threads)
     decisions = _decisions(body)
     if decisions and thread is None:
-        refuse(("thresher", "approvals"), f"Decisions belong to a thread: name it in the header {THREAD_HEADER}")
+        refuse(("thresher", "approvals"), f"Decisions belong to a thread: name it in the header {_HEADER_SHOWN}")
     if not body.messages and not decisions:
         refuse(("messages",), "A conversation has a message at least")
     functions = _functions(body)
@@ -85,12 +86,16 @@ def _thread(body: ChatBody, headers: Sequence[str]) -> UUID | None:
     A thread that two places name differently is nobody's guess: the answer could go into the wrong one.
     """
     field = ("metadata", "thread_id")
+    header = (_HEADER_SHOWN,)
     within = (body.metadata or {}).get("thread_id")
     if within is not None and not isinstance(within, str):
         refuse(field, "A thread's id is a text")
-    named = {_uuid(text, field) for text in (*headers, *([within] if within else [])) if text.strip()}
+    named = {_uuid(text, header) for text in headers if text.strip()}
     if len(named) > 1:
-        refuse(field, f"Another thread than the header {THREAD_HEADER} names: send one of them")
+        refuse(header, "It names two threads: send one of them")
+    named |= {_uuid(text, field) for text in (within or "",) if text.strip()}
+    if len(named) > 1:
+        refuse(field, f"Another thread than the header {_HEADER_SHOWN} names: send one of them")
     return next(iter(named), None)
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import aclosing
 from typing import Any, cast
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from thresher.agent import ChatCall, Decision, Delta, Report, Step, Thread, thread_id
 from thresher.app import App
-from thresher.core import Caller, InvalidInput, plain
+from thresher.core import Caller, InvalidInput, NotFound, plain
 from thresher.daemon.server.control import Progress, Verb
 from thresher.llm import Message
 
@@ -59,7 +59,14 @@ class _Conversing:
         return _row(await self._threads.rename(self._caller, **arguments))
 
     async def fork_thread(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        return _row(await self._threads.fork(self._caller, **arguments))
+        thread = (await self._threads.get(self._caller, str(arguments["thread"]))).id
+        hint = f"Its states: thresher threads show {thread} --states 20"
+        if (at := arguments.get("at")) and not _is_id(at):
+            raise InvalidInput(f"'{str(at)[:40]}' is no state's id.", hint=hint)
+        try:
+            return _row(await self._threads.fork(self._caller, **arguments))
+        except NotFound as error:
+            raise NotFound(error.message, hint=hint) from error
 
     async def delete_thread(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         thread = str(arguments["thread"])
@@ -95,6 +102,14 @@ def _call(arguments: Mapping[str, Any]) -> ChatCall:
         settings=arguments.get("settings") or {},
         decisions=decisions,
     )
+
+
+def _is_id(text: object) -> bool:
+    try:
+        UUID(str(text))
+    except ValueError:
+        return False
+    return True
 
 
 def _row(thread: Thread) -> dict[str, Any]:

@@ -1,0 +1,70 @@
+"""Shows an answer while it is said: its words on standard output, its steps beside them.
+
+Invariant: what is written ends with a whole line, however the answer ends.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+from thresher.cli.output import write
+from thresher.cli.thread_views import seen
+
+_WAITS: Final = "(Waits for your approval: "
+"""How an answer ends for clients that show nothing but words; here each call that waits is shown in full."""
+
+
+class Telling:
+    """What a person sees of one answer.
+
+    Args:
+        apart: Whether another answer stands above it, with nothing between.
+
+    Attributes:
+        begun: Whether anything was told.
+    """
+
+    def __init__(self, *, apart: bool) -> None:
+        self._apart = apart
+        self._held = ""
+        self._open = False
+        self.begun = False
+
+    def tell(self, event: Mapping[str, Any]) -> None:
+        """Show what a turn tells."""
+        self.begun = True
+        if text := event.get("delta"):
+            self._say(text)
+        elif (step := event.get("step")) and sys.stderr.isatty():
+            sys.stderr.write(f"\x1b[2m[{seen(' '.join((step, event.get('detail', ''))).strip())}]\x1b[0m\n")
+
+    def _say(self, text: str) -> None:
+        self._release()
+        if text.lstrip().startswith(_WAITS):
+            self._held = text
+        else:
+            self._write(text)
+
+    def _release(self) -> None:
+        held, self._held = self._held, ""
+        if held:
+            self._write(held)
+
+    def _write(self, text: str) -> None:
+        parting, self._apart = "\n" if self._apart else "", False
+        self._open = not text.endswith("\n")
+        write(parting + seen(text))
+
+    def end(self, *, waits: bool = False) -> None:
+        """Write what is left.
+
+        Args:
+            waits: Whether calls wait, which are shown besides.
+        """
+        if waits:
+            self._held = ""
+        self._release()
+        if self._open:
+            self._write("\n")
