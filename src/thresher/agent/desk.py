@@ -12,16 +12,17 @@ from uuid import UUID
 
 from thresher.agent.artifacts import Artifacts
 from thresher.agent.calls import ChatCall
-from thresher.agent.events import Called, Citation, Event, Finish, Report
+from thresher.agent.events import Called, Event, Finish, Report
 from thresher.agent.models import OpenModel
 from thresher.agent.offers import Offers
 from thresher.agent.prompts import Prompt
 from thresher.agent.settings import ChatSettings
+from thresher.agent.state import Searches
 from thresher.core import Caller
 from thresher.llm import Usage
 
-Assist: TypeAlias = Callable[[str, str], Awaitable[tuple[str, tuple[str, ...]]]]
-"""Answers a question without a model: question and context give text and notes."""
+Assist: TypeAlias = Callable[[str], Awaitable[tuple[str, tuple[str, ...]]]]
+"""Answers a question without a model, with a text and notes."""
 
 
 @dataclass(slots=True)
@@ -93,8 +94,8 @@ class Desk:
     account: Account = field(default_factory=Account)
     sent: int = 0
 
-    def report(self, documents: int = 0, tokens: int = 0, citations: tuple[Citation, ...] = (), **more: Any) -> Report:
-        """The account as it is told."""
+    def report(self, searches: Searches, **more: Any) -> Report:
+        """The account as it is told, with what the turn has searched."""
         own = self.account
         return Report(
             finish=own.finish,
@@ -105,14 +106,14 @@ class Desk:
             intents=own.intents,
             repositories=tuple(own.repositories),
             rephrased=own.rephrased,
-            documents=documents,
-            document_tokens=tokens,
+            documents=len(searches.passages),
+            document_tokens=searches.tokens,
             usage=own.usage,
             calls=own.calls,
             tokens_saved=own.saved,
             tools_offered=own.offered,
             tools_called=tuple(own.called),
-            citations=citations,
+            citations=searches.cited(own.text),
             retried=own.retried,
             notes=tuple(own.notes),
             **more,

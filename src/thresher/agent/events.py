@@ -67,7 +67,7 @@ class Called:
     """A tool that was called. `state`: how it ended."""
 
     name: str
-    state: Literal["done", "failed", "declined", "waiting", "moved out"]
+    state: Literal["done", "failed", "declined", "moved out"]
     ms: int = 0
     why: str = ""
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from langchain_core.messages import HumanMessage
 
@@ -51,7 +51,7 @@ async def rephrase(desk: Desk, question: str, former: Sequence[str]) -> str:
     """
     if not former:
         return question
-    history = within("\n".join(_first_line(one) for one in former), HISTORY_TOKENS)
+    history = within("\n".join(_on_one_line(one) for one in former), HISTORY_TOKENS)
     said = await _asked(desk, "rephrase", {"HISTORY": history, "QUESTION": question})
     plain = " ".join(said.split()).strip('"')
     if not plain or len(plain) > _LONGEST_QUESTION:
@@ -132,10 +132,5 @@ async def _asked(desk: Desk, prompt: str, values: Mapping[str, str]) -> str:
     return said.text
 
 
-def _first_line(said: str) -> str:
+def _on_one_line(said: str) -> str:
     return " ".join(said.split())[:600]
-
-
-Inner: TypeAlias = Callable[..., Awaitable[object]]
-INNER: Final[Mapping[str, Inner]] = {"rephrase": rephrase, "grade": grade, "select_tables": select_tables}
-"""The internal tools by name; no model and no client ever sees one of these names among its tools."""

@@ -6,18 +6,17 @@ client's own tools are named to the model and never called here.
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from fastmcp import Client
-from mcp import MCPError
 from mcp_types import CallToolResult
 
 from thresher.agent.settings import ChatSettings
+from thresher.agent.toolbox import RULES, send
 from thresher.core import dumps
 from thresher.llm import Function
 
@@ -30,10 +29,6 @@ DATABASES: Final = ("query_database_schema", "sql_query", "sql_connection_list")
 """What is offered wherever there is something to ask and the settings allow it."""
 OWN_PACKS: Final = ("documents", "databases", "tools")
 """Packs whose tools are these, or are not offered: the prompt says what their rules say."""
-_META: Final = frozenset(
-    {"process_prompt", "get_context", "find_tools", "describe_tools", "call_tool", "call_tool_write"}
-)
-_RULES: Final = "thresher/rules"
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]")
 _DESCRIPTION: Final = 1_024
 _PROBLEM: Final = 2_000
@@ -95,19 +90,17 @@ class Offers:
         self._client = client
         self._settings = settings
         self._known: dict[str, Tool] = {}
-        self._listed: set[str] = set()
         self._named: dict[str, str] = {}
 
     async def core(self) -> list[str]:
-        """The names of what is offered for every message: documents, databases, and the core tools of servers."""
-        listed = await self._client.list_tools()
-        for one in listed:
-            if one.name not in _META:
-                told = one.annotations.model_dump(by_alias=True) if one.annotations else {}
-                self._take(one.name, one.description or "", one.input_schema, told, pack=False)
-        self._listed = {one.name for one in listed} - _META
+        """The names of what is offered for every message; the core tools of servers are found for each."""
+        listed = {one.name: one for one in await self._client.list_tools()}
         allowed = [*(DOCUMENTS if self._settings.documents else ()), *(DATABASES if self._settings.sql else ())]
-        return [name for name in allowed if name in self._listed]
+        names = [name for name in allowed if name in listed]
+        for one in map(listed.__getitem__, names):
+            told = one.annotations.model_dump(by_alias=True) if one.annotations else {}
+            self._take(one.name, one.description or "", one.input_schema, told, pack=True)
+        return names
 
     async def describe(self, names: Iterable[str]) -> None:
         """Learn what some tools are; names that no tool has are left out."""
@@ -155,24 +148,17 @@ class Offers:
     async def call(self, name: str, arguments: Mapping[str, Any], seconds: float) -> Outcome:
         """Call a tool; whatever it does, the answer is an outcome."""
         started = time.perf_counter()
-        try:
-            async with asyncio.timeout(seconds):
-                outcome = _outcome(await self._client.call_tool_mcp(name, dict(arguments)))
-        except TimeoutError:
-            outcome = Outcome(f"{name} did not answer within {seconds:g} s.", failed=True)
-        except MCPError as error:
-            outcome = Outcome(f"{name}: {error.message[:_PROBLEM]}", failed=True)
-        except RuntimeError as error:  # a tool that asks back, or a result that is none
-            outcome = Outcome(f"{name} could not be called: {str(error)[:_PROBLEM]}", failed=True)
-        ms = round((time.perf_counter() - started) * 1000)
-        return Outcome(outcome.text, outcome.data, outcome.failed, outcome.rules, ms)
+        outcome = _outcome(await send(self._client, name, arguments, seconds))
+        return replace(outcome, ms=round((time.perf_counter() - started) * 1000))
 
 
-def _outcome(result: CallToolResult) -> Outcome:
+def _outcome(result: CallToolResult | str) -> Outcome:
+    if isinstance(result, str):
+        return Outcome(result[:_PROBLEM], failed=True)
     data = cast("Mapping[str, Any]", result.structured_content or {})
     parts = [block.text if block.type == "text" else f"[{block.type}: not shown to models]" for block in result.content]
     text = "\n".join(parts) or (dumps(data) if data else "")
-    if _RULES in (result.meta or {}):
+    if RULES in (result.meta or {}):
         return Outcome(text, rules=True)
     if result.is_error:
         return Outcome(text[:_PROBLEM] or "The tool failed and does not say why.", data, failed=True)

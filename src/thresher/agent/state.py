@@ -5,6 +5,7 @@ Invariant: no text of a document is in a channel that is kept; messages are only
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Required, TypeAlias, TypedDict
@@ -14,12 +15,15 @@ from langgraph.channels import DeltaChannel
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.managed import RemainingSteps
 
+from thresher.agent.events import Citation
+
 Messages: TypeAlias = list[AnyMessage]
 
 SNAPSHOT: Final = 50
 """Every so many changes the messages are stored whole; what is written between is stored once."""
 MARK: Final = "thresher"
 """Where a message keeps what is ours: `internal`, `state`, `artifact`, `report`."""
+_CITED: Final = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
 CLASSES: Final = (AIMessage, HumanMessage, SystemMessage, ToolMessage)
 
 
@@ -72,6 +76,15 @@ class Searches:
         """Of all passages."""
         return sum(one.tokens for one in self.passages)
 
+    def cited(self, text: str) -> tuple[Citation, ...]:
+        """The passages that an answer names, by number."""
+        named = {int(number) for group in _CITED.findall(text) for number in re.findall(r"\d+", group)}
+        return tuple(
+            Citation(one.number, one.repository, one.path, one.lines, one.heading, one.artifact)
+            for one in self.passages
+            if one.number in named
+        )
+
 
 def kept(messages: Messages, writes: Sequence[Sequence[AnyMessage]]) -> Messages:
     """The messages after some writes: added in order, one with a known id in place of the former.
@@ -92,20 +105,21 @@ def kept(messages: Messages, writes: Sequence[Sequence[AnyMessage]]) -> Messages
 class State(TypedDict, total=False):
     """What the steps of a turn read and write.
 
-    `offered`: names of the tools that the model has, in their order, which stays from turn to turn. `intents`: of the
-    last message. `around`: what there is to ask, as the prompt says it. `passed`: tokens of passages that earlier turns
-    have placed. `retried`: why intent was detected again in this turn. `searches` and `rules` are of this turn alone
-    and never stored.
+    `offered`: names of the tools that the model has, in their order, which stays from turn to turn. `theirs`: names of
+    the client's own, in this turn. `intents`: of the last message. `around`: what there is to ask, as the prompt says
+    it. `rules`: of packs, for this turn. `passed`: tokens of passages that earlier turns have placed. `retried`: why
+    intent was detected again in this turn. `searches`: of this turn alone, and never stored.
     """
 
     messages: Required[Annotated[Messages, DeltaChannel(kept, list, snapshot_frequency=SNAPSHOT)]]
     offered: list[str]
+    theirs: list[str]
     intents: list[str]
     around: str
+    rules: str
     passed: int
     retried: str
     searches: Annotated[Searches, UntrackedValue]
-    rules: Annotated[str, UntrackedValue]
     remaining: RemainingSteps
 
 

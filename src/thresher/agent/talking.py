@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, TypeAlias, cast
 from uuid import uuid4
 
@@ -29,14 +29,14 @@ from thresher.agent.events import Approval, ClientCall, Decision, Delta, Event, 
 from thresher.agent.graph import Graph, build, keeping
 from thresher.agent.messages import Lent, read_messages
 from thresher.agent.models import Models, OpenModel
-from thresher.agent.nodes.complete import citations
+from thresher.agent.nodes import client_calls
 from thresher.agent.offers import Offers
 from thresher.agent.prompts import Prompts
 from thresher.agent.settings import AgentSettings, ChatSettings
-from thresher.agent.state import CLASSES, Messages
+from thresher.agent.state import CLASSES, Messages, Searches, State
 from thresher.agent.threads import Threads, ThreadSaver, Turn
 from thresher.agent.transcript import answered, closings, open_calls, user_message
-from thresher.agent.waiting import note_decided, waiting_in
+from thresher.agent.waiting import asked, note_decided, waiting_in
 from thresher.core import Caller, Conflict, InvalidInput, Talk, event, shortened, talking_in, traced
 from thresher.embedding import printable
 from thresher.llm import Message
@@ -69,11 +69,11 @@ class Base:
 
 async def talk(base: Base, caller: Caller, call: ChatCall) -> AsyncGenerator[Event]:
     """Run a turn; see `Conversations.talk`."""
-    line = _Line()
-    task = asyncio.create_task(_run(base, caller, call, line))
-    task.add_done_callback(line.end)
+    line: asyncio.Queue[Event | None] = asyncio.Queue()
+    task = asyncio.create_task(_run(base, caller, call, line.put_nowait))
+    task.add_done_callback(lambda _: line.put_nowait(None))
     try:
-        while (told := await line.next()) is not None:
+        while (told := await line.get()) is not None:
             yield told
         await task
     finally:
@@ -82,35 +82,7 @@ async def talk(base: Base, caller: Caller, call: ChatCall) -> AsyncGenerator[Eve
             await asyncio.wait([task])
 
 
-class _Line:
-    """Events between a turn and who listens: in order, and without a wait for who tells."""
-
-    def __init__(self) -> None:
-        self._events: deque[Event] = deque()
-        self._there = asyncio.Event()
-        self._ended = False
-
-    def put(self, told: Event) -> None:
-        """Tell something."""
-        self._events.append(told)
-        self._there.set()
-
-    def end(self, _: asyncio.Task[None]) -> None:
-        """Say that nothing more comes."""
-        self._ended = True
-        self._there.set()
-
-    async def next(self) -> Event | None:
-        """What comes next; None at the end."""
-        while not self._events:
-            if self._ended:
-                return None
-            self._there.clear()
-            await self._there.wait()
-        return self._events.popleft()
-
-
-async def _run(base: Base, caller: Caller, call: ChatCall, line: _Line) -> None:
+async def _run(base: Base, caller: Caller, call: ChatCall, tell: Callable[[Event], None]) -> None:
     with traced() as trace:
         _check(call)
         call = replace(call, messages=tuple(replace(one, text=printable(one.text)) for one in call.messages))
@@ -119,13 +91,28 @@ async def _run(base: Base, caller: Caller, call: ChatCall, line: _Line) -> None:
             turn = await stack.enter_async_context(base.threads.turn(caller, call.thread)) if call.thread else None
             talk = await _conversation(base, caller, call, turn, settings, model)
             stack.enter_context(talking_in(talk))
-            client = await stack.enter_async_context(
-                base.open_client(replace(caller, client=f"chat:{call.thread or uuid4()}"))
+            acting = replace(caller, client=f"chat:{call.thread or uuid4()}")
+            desk = Desk(
+                caller=caller,
+                call=call,
+                settings=settings,
+                prompts=await base.prompts.all(caller),
+                model=model,
+                assist=partial(_assist, base.assistant, caller),
+                offers=Offers(await stack.enter_async_context(base.open_client(acting)), settings),
+                artifacts=Artifacts(base.database, caller, turn),
+                tell=tell,
+                thread=call.thread,
+                trace=trace,
             )
-            desk = await _desk(base, caller, call, turn, line, client, trace, settings, model)
             saver = ThreadSaver(base.database, caller, turn, CLASSES) if turn else None
-            graph = keeping(GRAPH, saver) if saver else GRAPH
-            line.put(await _turn(graph, desk, turn))
+            tell(await _turn(keeping(GRAPH, saver) if saver else GRAPH, desk, turn))
+
+
+async def _assist(assistant: Assistant, caller: Caller, question: str) -> tuple[str, tuple[str, ...]]:
+    """Text and notes of the assistant that needs no model."""
+    reply = (await assistant.ask(caller, question[:QUERY_CHARACTERS] or "-")).response
+    return reply.text, reply.notes
 
 
 async def _chosen(base: Base, caller: Caller, call: ChatCall) -> tuple[ChatSettings, OpenModel | None]:
@@ -140,36 +127,6 @@ async def _chosen(base: Base, caller: Caller, call: ChatCall) -> tuple[ChatSetti
         await base.threads.get(caller, call.thread)
     settings = await base.settings.of(caller, call.thread, call.settings)
     return settings, await base.models.open(caller, settings.model, settings=settings)
-
-
-async def _desk(
-    base: Base,
-    caller: Caller,
-    call: ChatCall,
-    turn: Turn | None,
-    line: _Line,
-    client: Client[Any],
-    trace: str,
-    settings: ChatSettings,
-    model: OpenModel | None,
-) -> Desk:
-    async def assist(question: str, context: str) -> tuple[str, tuple[str, ...]]:
-        answer = await base.assistant.ask(caller, question[:QUERY_CHARACTERS] or "-", context=context)
-        return answer.response.text, answer.response.notes
-
-    return Desk(
-        caller=caller,
-        call=call,
-        settings=settings,
-        prompts=await base.prompts.all(caller),
-        model=model,
-        assist=assist,
-        offers=Offers(client, settings),
-        artifacts=Artifacts(base.database, caller, turn),
-        tell=line.put,
-        thread=call.thread,
-        trace=trace,
-    )
 
 
 async def _conversation(
@@ -207,22 +164,17 @@ async def _turn(graph: Graph, desk: Desk, turn: Turn | None) -> Report:
 
 
 def _report(desk: Desk, state: Mapping[str, Any]) -> Report:
-    waiting = tuple(
-        Approval(one["id"], one["tool"], one["arguments"], one["why"])
-        for told in state.get("__interrupt__", ())
-        for one in told.value
+    waiting = asked(state.get("__interrupt__", ()))
+    theirs = tuple(
+        ClientCall(call["id"] or "", call["name"], written_arguments(call["args"]))
+        for call in (client_calls(cast("State", state)) if state else ())
     )
-    theirs = _client_calls(state.get("messages", ()), desk)
     if waiting:
         desk.account.finish = "approval"
         _say_what_waits(desk, waiting)
     elif theirs:
         desk.account.finish = "tool_calls"
-    searches = state.get("searches")
-    passages = searches.passages if searches is not None else ()
-    tokens = sum(one.tokens for one in passages)
-    cited = citations(desk.account.text, passages)
-    return desk.report(len(passages), tokens, cited, approvals=waiting, client_calls=theirs)
+    return desk.report(state.get("searches") or Searches(), approvals=waiting, client_calls=theirs)
 
 
 def _say_what_waits(desk: Desk, waiting: Sequence[Approval]) -> None:
@@ -231,15 +183,6 @@ def _say_what_waits(desk: Desk, waiting: Sequence[Approval]) -> None:
     text = f"(Waits for your approval: {names})"
     desk.account.parts.append(f"\n\n{text}" if desk.account.parts else text)
     desk.tell(Delta(desk.account.parts[-1]))
-
-
-def _client_calls(messages: Sequence[AnyMessage], desk: Desk) -> tuple[ClientCall, ...]:
-    names = {function.name for function in desk.call.functions}
-    return tuple(
-        ClientCall(call["id"] or "", call["name"], written_arguments(call["args"]))
-        for call in open_calls(messages)
-        if call["name"] in names
-    )
 
 
 async def _entry(graph: Graph, config: Any, desk: Desk) -> Any:

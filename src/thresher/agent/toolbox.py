@@ -20,7 +20,7 @@ from thresher.agent.records import Call
 
 CALL_SECONDS: Final = 20.0
 """How long a tool may take before the answer goes out without it."""
-_RULES: Final = "thresher/rules"
+RULES: Final = "thresher/rules"
 """In the `_meta` of an answer that holds a pack's rules in place of a result: the call is to be made once more."""
 _PROBLEM_CHARACTERS: Final = 400
 
@@ -72,16 +72,10 @@ class Toolbox:
         if (wrong := self._wrong(call)) or (tool := self._tools.get(call.tool)) is None:
             return Outcome(call, problem=wrong or f"There is no tool {call.tool}.")
         self.called[tool.name] = None
-        try:
-            async with asyncio.timeout(CALL_SECONDS):
-                result = await self._client.call_tool_mcp(tool.name, dict(call.arguments))
-                if _RULES in (result.meta or {}):
-                    result = await self._client.call_tool_mcp(tool.name, dict(call.arguments))
-        except TimeoutError:
-            return Outcome(call, problem=f"{tool.name} did not answer within {CALL_SECONDS:g} s.")
-        except MCPError as error:
-            return Outcome(call, problem=f"{tool.name}: {error.message[:_PROBLEM_CHARACTERS]}")
-        return _outcome(call, result)
+        answer = await send(self._client, tool.name, call.arguments, CALL_SECONDS)
+        if isinstance(answer, CallToolResult) and RULES in (answer.meta or {}):
+            answer = await send(self._client, tool.name, call.arguments, CALL_SECONDS)
+        return _outcome(call, answer)
 
     def _wrong(self, call: Call) -> str:
         """What a tool's schema says against arguments; empty where nothing."""
@@ -99,7 +93,26 @@ class Toolbox:
         return f"{call.tool} was not called, for it does not take these arguments{place}: {error.message}."
 
 
-def _outcome(call: Call, result: CallToolResult) -> Outcome:
+async def send(client: Client[Any], name: str, arguments: Mapping[str, Any], seconds: float) -> CallToolResult | str:
+    """Call a tool by a client, whatever becomes of it.
+
+    Returns:
+        What the tool answered, or why there is no answer.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            return await client.call_tool_mcp(name, dict(arguments))
+    except TimeoutError:
+        return f"{name} did not answer within {seconds:g} s."
+    except MCPError as error:
+        return f"{name}: {error.message}"
+    except RuntimeError as error:  # a tool that asks back, or a result that is none
+        return f"{name} could not be called: {error}"
+
+
+def _outcome(call: Call, result: CallToolResult | str) -> Outcome:
+    if isinstance(result, str):
+        return Outcome(call, problem=result[:_PROBLEM_CHARACTERS])
     text = "\n".join(block.text for block in result.content if block.type == "text")
     if result.is_error:
         return Outcome(call, problem=" ".join(text.split())[:_PROBLEM_CHARACTERS] or f"{call.tool} failed.")

@@ -6,7 +6,7 @@ Invariant: pure; of what is shown every call is answered, and nothing that is ma
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 from uuid import uuid4
 
@@ -169,8 +169,3 @@ def _cost(message: AnyMessage) -> int:
     return (
         _MESSAGE_TOKENS + count_tokens(text_of(message)) + sum(count_tokens(dumps(call["args"])) + 8 for call in calls)
     )
-
-
-def tokens_of(messages: Iterable[AnyMessage]) -> int:
-    """What messages cost in a prompt, about."""
-    return sum(map(_cost, messages))

@@ -8,10 +8,11 @@ Invariant: a question that was decided waits no more, whatever became of the tur
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.types import StateSnapshot
+from langgraph.types import Interrupt, StateSnapshot
 
 from thresher.agent.events import Approval
 from thresher.agent.graph import Graph
@@ -29,10 +30,13 @@ async def waiting_in(graph: Graph, state: StateSnapshot) -> tuple[Approval, ...]
     """
     if not state.interrupts or await _decided(graph, state):
         return ()
+    return asked(state.interrupts)
+
+
+def asked(interrupts: Iterable[Interrupt]) -> tuple[Approval, ...]:
+    """What a step has asked a person when it was interrupted."""
     return tuple(
-        Approval(one["id"], one["tool"], one["arguments"], one["why"])
-        for told in state.interrupts
-        for one in told.value
+        Approval(one["id"], one["tool"], one["arguments"], one["why"]) for told in interrupts for one in told.value
     )
 
 

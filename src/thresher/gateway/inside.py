@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache
 from typing import Any, Unpack
 
 import anyio
@@ -38,6 +39,7 @@ async def open_inside(
         yield client
 
 
+@cache
 def _trusting(kind: type[ClientSession]) -> type[ClientSession]:
     """A session that does not hold results against the schemas of a listing.
 

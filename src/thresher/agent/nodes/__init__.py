@@ -6,7 +6,7 @@ Uses: core, embedding, llm.
 from thresher.agent.nodes.complete import complete
 from thresher.agent.nodes.initialise import initialise
 from thresher.agent.nodes.retrieve import retrieve
-from thresher.agent.nodes.route import onward, route
+from thresher.agent.nodes.route import client_calls, onward, route
 from thresher.agent.nodes.tools import tools
 
-__all__ = ["complete", "initialise", "onward", "retrieve", "route", "tools"]
+__all__ = ["client_calls", "complete", "initialise", "onward", "retrieve", "route", "tools"]

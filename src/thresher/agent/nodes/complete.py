@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import Final
@@ -13,11 +12,10 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.runtime import Runtime
 
 from thresher.agent.desk import Desk
-from thresher.agent.events import Citation, Delta, Finish
+from thresher.agent.events import Delta, Finish
 from thresher.agent.messages import ids_of, tool_calls
-from thresher.agent.nodes.route import client_names
 from thresher.agent.prompting import functions_of, prompt_of
-from thresher.agent.state import MARK, Messages, Placed, Searches, State, Update
+from thresher.agent.state import MARK, Messages, Searches, State, Update
 from thresher.agent.transcript import answered, marked, now, question, this_turn
 from thresher.core import ModelError, ThresherError, event, plain
 from thresher.llm import Completion, Function, FunctionCall
@@ -27,7 +25,6 @@ logger = logging.getLogger("thresher.agent")
 LAST_STEPS: Final = 3
 """So many steps before the limit the model has to answer with what it has."""
 LIMIT_TEXT: Final = "(The steps of this turn are used up. This is what there was by then.)"
-_CITED: Final = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
 _FINISHES: Final[Mapping[str, Finish]] = {"length": "length", "content_filter": "content_filter"}
 _NOT_RUN: Final = "This call was not run: the steps of this turn are used up."
 
@@ -47,7 +44,7 @@ async def complete(state: State, runtime: Runtime[Desk]) -> Update:
     made = AIMessage(said.text, tool_calls=tool_calls(said.calls, ids_of(state["messages"])), id=str(uuid4()))
     if at_limit and (made.tool_calls or not said.text):
         return _stopped(state, desk, made, searches)
-    if any(call["name"] not in client_names(desk) for call in made.tool_calls):
+    if made.tool_calls:  # the turn goes on, here or at the client
         return {"messages": [made], "searches": searches}
     if at_limit:
         desk.account.finish = "limit"
@@ -118,8 +115,7 @@ def _stopped(state: State, desk: Desk, made: AIMessage, searches: Searches) -> U
 
 def _last(state: State, desk: Desk, made: AIMessage, searches: Searches) -> Update:
     """The answer with its report; what it placed is counted for later turns."""
-    cited = citations(desk.account.text, searches.passages)
-    report = plain(desk.report(len(searches.passages), searches.tokens, cited))
+    report = plain(desk.report(searches))
     kept = {key: value for key, value in report.items() if value and key not in ("text", "thread")}
     made.additional_kwargs[MARK] = {"report": kept, "at": now()}
     return {"messages": [made], "searches": searches, "passed": state.get("passed", 0) + searches.tokens}
@@ -140,21 +136,11 @@ async def _searches(state: State, desk: Desk) -> Searches:
 
 async def _without(state: State, desk: Desk) -> Update:
     """The answer of the assistant that needs no model."""
-    text, notes = await desk.assist(question(state["messages"]), "")
+    text, notes = await desk.assist(question(state["messages"]))
     for note in ("No model is configured: the assistant without one has answered.", *notes):
         desk.account.note(note)
     _tell(desk, text)
     return _last(state, desk, AIMessage(text, id=str(uuid4())), Searches())
-
-
-def citations(text: str, passages: Sequence[Placed]) -> tuple[Citation, ...]:
-    """The passages that an answer names, by number."""
-    named = {int(number) for group in _CITED.findall(text) for number in re.findall(r"\d+", group)}
-    return tuple(
-        Citation(one.number, one.repository, one.path, one.lines, one.heading, one.artifact)
-        for one in passages
-        if one.number in named
-    )
 
 
 def _log_placed(searches: Searches) -> None:

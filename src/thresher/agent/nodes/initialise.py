@@ -20,7 +20,7 @@ logger = logging.getLogger("thresher.agent")
 async def initialise(state: State, runtime: Runtime[Desk]) -> Update:
     """Begin a turn."""
     desk, messages = runtime.context, state["messages"]
-    fresh: Update = {"retried": "", "rules": ""}
+    fresh: Update = {"retried": "", "rules": "", "theirs": [function.name for function in desk.call.functions]}
     if isinstance(messages[-1], HumanMessage):  # after a client's tool it is the same turn, which has its passages
         fresh["searches"] = Searches()
     if desk.model is None:

@@ -20,7 +20,6 @@ from thresher.agent.artifacts import written_passages
 from thresher.agent.desk import Desk
 from thresher.agent.events import Called, Step
 from thresher.agent.inner import TURNS, grade, rephrase
-from thresher.agent.nodes.route import client_names
 from thresher.agent.offers import SEARCH
 from thresher.agent.prompting import ROUNDS
 from thresher.agent.state import Placed, Searches, State, Update
@@ -48,7 +47,8 @@ async def retrieve(state: State, runtime: Runtime[Desk]) -> Update:
     """Answer the calls that search documents."""
     desk, messages = runtime.context, state["messages"]
     searches = state.get("searches") or Searches()
-    calls = [call for call in open_calls(messages) if call["name"] == SEARCH and SEARCH not in client_names(desk)]
+    theirs = state.get("theirs", ())
+    calls = [call for call in open_calls(messages) if call["name"] == SEARCH and SEARCH not in theirs]
     former = former_words(messages, TURNS)
     closed = searches.barren or searches.rounds >= ROUNDS or SEARCH not in state.get("offered", ())
     taken = [] if closed or not desk.settings.documents else calls[:ROUNDS]

@@ -20,7 +20,6 @@ from thresher.agent.desk import Desk
 from thresher.agent.detecting import detect
 from thresher.agent.events import Called, Step
 from thresher.agent.inner import TURNS, select_tables
-from thresher.agent.nodes.route import client_names
 from thresher.agent.offers import READER, SEARCH, Outcome, Tool
 from thresher.agent.state import State, Update
 from thresher.agent.transcript import answered, former_words, open_calls, question
@@ -44,7 +43,7 @@ _TABLES: Final = 8
 async def tools(state: State, runtime: Runtime[Desk]) -> Update:
     """Answer the calls of our tools."""
     desk, messages = runtime.context, state["messages"]
-    theirs = client_names(desk)
+    theirs = state.get("theirs", ())
     calls = [call for call in open_calls(messages) if call["name"] not in theirs and call["name"] != SEARCH]
     offered = state.get("offered", [])
     await desk.offers.describe(offered)
