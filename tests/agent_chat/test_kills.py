@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from fastmcp import FastMCP
 
 from tests.agent_chat.conftest import Body, Talk, Told, answered, called, new_thread, search, texts
 from tests.fakes.chat_answers import Said
+from tests.support.databases import Databases
 from tests.support.waiting import eventually
 from thresher.agent.events import Decision
 from thresher.agent.transcript import UNANSWERED
@@ -207,6 +209,57 @@ async def test_the_next_process_goes_on_with_turns_that_were_killed(house: Talk,
         assert not any("not run" in told for body in after for told in results(body)), where
         assert [one.path for one in second.report.citations] == ["kiln.md"], where
     assert bell.rung == 1 + len(stopped)
+
+
+@asynccontextmanager
+async def between_writes(databases: Databases, talk: Talk, thread: UUID, process: Talker) -> AsyncIterator[None]:
+    """Kill the process when what a step wrote is stored, and the checkpoint that has it is not."""
+    written = "select count(*) from checkpoint_write where thread_id = %s and channel = 'messages'"
+    name = talk.services.database.address.rpartition("/")[2].partition("?")[0]
+    waiting = f"select 1 from pg_stat_activity where datname = '{name}' and wait_event_type = 'Lock'"
+    async with talk.services.database.transaction(talk.caller.tenant) as connection:
+
+        async def count() -> int:
+            return int((await connection.exec_driver_sql(written, (thread,))).scalar_one())
+
+        async def more() -> bool:
+            return await count() > before
+
+        before = await count()
+        await connection.exec_driver_sql("select from thread where id = %s for no key update", (thread,))
+        yield
+        await eventually(more, seconds=20)
+        await eventually(lambda: databases.admin(waiting), seconds=20)
+        await process.kill()
+
+
+@pytest.mark.parametrize("step", ["the model", "a tool"])
+async def test_what_a_step_wrote_before_it_was_killed_stays_once(
+    house: Talk, process: Talker, bell: Bell, databases: Databases, step: str
+) -> None:
+    """The next turn answers each call once, and so does the one after it, which reads the thread again."""
+    thread = new_thread()
+    house.model.answers = [RING, "Rung."]
+    bell.free.clear()
+    if step == "the model":
+        house.server.release.clear()
+        house.server.script.append("slow")
+    async with asyncio.timeout(40):
+        await process.ask("Ring the bell.", thread, ASK_NONE)
+        await (asyncio.to_thread(house.server.reached.wait) if step == "the model" else bell.reached.wait())
+        async with between_writes(databases, house, thread, process):
+            (house.server.release if step == "the model" else bell.free).set()
+    bell.free.set()
+
+    house.model.answers = ["One.", "Two."]
+    told = [await say(house, text, thread) for text in ("And now?", "And then?")]
+
+    assert [one.text for one in told] == ["One.", "Two."]
+    for body in house.prompts_sent[-2:]:
+        assert called(body) == answered(body)
+        assert len(called(body)) == 1
+        assert results(body) == [UNANSWERED] if step == "the model" else ["The bell has rung 1 times."]
+    assert texts(house.prompts_sent[-1]).startswith(texts(house.prompts_sent[-2]))
 
 
 async def test_an_approval_outlives_the_process_that_asked_for_it(house: Talk, process: Talker, bell: Bell) -> None:

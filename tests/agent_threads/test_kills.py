@@ -87,7 +87,7 @@ async def test_a_turn_that_was_cut_off_can_be_finished(
     await eventually(lambda: begun(threads, ada, thread), seconds=10)
     async with threads.turn(ada, thread) as turn:
         graph = counting(ThreadSaver(database, ada, turn))
-        if (await graph.aget_state(config(thread))).next:  # else it died between two turns
+        if (await graph.aget_state(config(thread))).tasks:  # else it died between two turns
             await graph.ainvoke(None, config(thread))
         state = await graph.aget_state(config(thread))
 

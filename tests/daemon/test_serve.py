@@ -38,6 +38,12 @@ async def served(home: Home, *arguments: str) -> AsyncIterator[tuple[subprocess.
         process.communicate(timeout=60)
 
 
+async def _names(client: Client[Any], *, with_: str) -> set[str]:
+    """What the client sees listed, once a certain tool is among it: on a busy machine packs take a while to load."""
+    names = {tool.name for tool in await client.list_tools()}
+    return names if with_ in names else set()
+
+
 async def test_a_real_client_finds_and_calls_over_http(light: Home, tmp_path: Path) -> None:
     """Servers of a config file are listed in the background; a broken entry is named and the rest is used.
 
@@ -48,7 +54,7 @@ async def test_a_real_client_finds_and_calls_over_http(light: Home, tmp_path: Pa
     options = ("--config", str(config), "--admin-tools")
     async with served(light, *options) as (process, ready), Client(ready["url"]) as client:
         await eventually(lambda: any(s["tools"] for s in light.json("servers", "list")), seconds=40)
-        names = {tool.name for tool in await client.list_tools()}
+        names = await eventually(lambda: _names(client, with_="index_documents"), seconds=40)
         answer = await client.call_tool("call_tool", {"name": "fake_echo", "arguments": {}})
         status = light.json("status")
         async with httpx.AsyncClient() as web:
@@ -63,7 +69,7 @@ async def test_a_real_client_finds_and_calls_over_http(light: Home, tmp_path: Pa
         process.send_signal(signal.SIGINT)
         _, errors = await asyncio.to_thread(process.communicate)
 
-    assert names >= {"find_tools", "describe_tools", "call_tool", "index_documents"}
+    assert names >= {"find_tools", "describe_tools", "call_tool"}
     assert not answer.is_error
     assert (health.status_code, health.text, nowhere.status_code) == (200, "ok\n", 404)
     assert (foreign.status_code, stranger.status_code) == (421, 403)

@@ -96,7 +96,13 @@ def test_a_description_leaves_empty_parts_out() -> None:
 
     assert describe_text(both) == "## s_a\nDoes it.\ninputSchema: {}\n\nUnknown: s_b. Near: s_a.\n\nUnknown: s_c."
     assert describe_content(both)["tools"] == [
-        {"name": "s_a", "description": " Does it. ", "inputSchema": {}, "annotations": {"readOnlyHint": True}}
+        {
+            "name": "s_a",
+            "server": "s",
+            "description": " Does it. ",
+            "inputSchema": {},
+            "annotations": {"readOnlyHint": True},
+        }
     ]
 
 
