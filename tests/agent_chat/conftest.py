@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,12 +12,15 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+import uvicorn
+from fastmcp import FastMCP
 from pydantic import SecretStr
 
 from tests.agent.conftest import _a_busy_machine_is_waited_for, add_shop, encoder, untaught
 from tests.fakes.chat_answers import Said
 from tests.fakes.chat_server import ChatServer
 from tests.support.product import opened
+from tests.support.waiting import eventually
 from thresher.agent import Assistant
 from thresher.agent.calls import ChatCall
 from thresher.agent.conversations import Conversations
@@ -30,6 +34,7 @@ from thresher.knowledge.intents import Sources
 from thresher.llm import Function, Message
 from thresher.services import Services
 from thresher.store import Database
+from thresher.upstream import ServerConfig
 
 __all__ = ["_a_busy_machine_is_waited_for", "encoder", "untaught"]
 
@@ -165,6 +170,29 @@ class Talk:
         return [body for body in self.server.requests if not asks_inside(body)]
 
 
+@dataclass
+class Bell:
+    """A server with one tool, which may be held.
+
+    Attributes:
+        rung: How often it was called.
+        reached: Set when it is.
+        free: Lets calls end.
+    """
+
+    url: str = ""
+    rung: int = 0
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+    free: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def ring(self, times: int) -> str:
+        """Ring the bell, so that everybody in the house hears it."""
+        self.rung += 1
+        self.reached.set()
+        await self.free.wait()
+        return f"The bell has rung {times} times."
+
+
 @pytest.fixture
 def model() -> Scripted:
     """What the model says."""
@@ -233,6 +261,29 @@ async def shop(library: Talk, tmp_path: Path) -> Talk:
     """The same, and a database."""
     await add_shop(library.services, tmp_path)
     return library
+
+
+@pytest.fixture
+async def bell() -> AsyncIterator[Bell]:
+    """A bell that rings freely, behind a real port."""
+    bell = Bell()
+    bell.free.set()
+    mcp = FastMCP("bell")
+    mcp.tool(bell.ring)
+    server = uvicorn.Server(uvicorn.Config(mcp.http_app(), port=0, log_level="error", timeout_graceful_shutdown=1))
+    serving = asyncio.create_task(server.serve())
+    await eventually(lambda: server.started)
+    bell.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/mcp"
+    yield bell
+    bell.free.set()
+    server.should_exit = True
+    await serving
+
+
+async def add_bell(talk: Talk, bell: Bell) -> None:
+    """Connect the bell, as a server like any other."""
+    await talk.services.tools.add_server(talk.caller, ServerConfig("bell", "http", url=bell.url))
+    await talk.services.tools.refresh(talk.caller, "bell")
 
 
 def search(query: str, **more: Any) -> Said:

@@ -8,16 +8,14 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-import uvicorn
-from fastmcp import FastMCP
 
-from tests.agent_chat.conftest import Body, Talk, Told, answered, called, new_thread, search, texts
+from tests.agent_chat.conftest import Bell, Body, Talk, Told, add_bell, answered, called, new_thread, search, texts
 from tests.fakes.chat_answers import Said
 from tests.support.databases import Databases
 from tests.support.waiting import eventually
@@ -25,7 +23,6 @@ from thresher.agent.events import Decision
 from thresher.agent.transcript import UNANSWERED
 from thresher.core import Conflict
 from thresher.store import Database
-from thresher.upstream import ServerConfig
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no signal 9")
 
@@ -34,29 +31,6 @@ RING = Said(calls=(("bell_ring", {"times": 1}),))
 BOTH = Said(calls=(*search("parental leave").calls, *RING.calls))
 ASK_ALL = {"approval": "all"}
 ASK_NONE = {"approval": "none"}
-
-
-@dataclass
-class Bell:
-    """A server with one tool, which may be held.
-
-    Attributes:
-        rung: How often it was called.
-        reached: Set when it is.
-        free: Lets calls end.
-    """
-
-    url: str = ""
-    rung: int = 0
-    reached: asyncio.Event = field(default_factory=asyncio.Event)
-    free: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def ring(self, times: int) -> str:
-        """Ring the bell, so that everybody in the house hears it."""
-        self.rung += 1
-        self.reached.set()
-        await self.free.wait()
-        return f"The bell has rung {times} times."
 
 
 @dataclass
@@ -94,23 +68,6 @@ class Talker:
 
 
 @pytest.fixture
-async def bell() -> AsyncIterator[Bell]:
-    """A bell that rings freely, behind a real port."""
-    bell = Bell()
-    bell.free.set()
-    mcp = FastMCP("bell")
-    mcp.tool(bell.ring)
-    server = uvicorn.Server(uvicorn.Config(mcp.http_app(), port=0, log_level="error", timeout_graceful_shutdown=1))
-    serving = asyncio.create_task(server.serve())
-    await eventually(lambda: server.started)
-    bell.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/mcp"
-    yield bell
-    bell.free.set()
-    server.should_exit = True
-    await serving
-
-
-@pytest.fixture
 async def process(talk: Talk, database: Database, untaught: Path, tmp_path: Path) -> AsyncIterator[Talker]:
     """A second process over the same tenant and model; it starts while the test sets up the rest."""
     given = database.address, talk.caller.tenant.name, talk.server.url, str(untaught), str(tmp_path)
@@ -125,8 +82,7 @@ async def process(talk: Talk, database: Database, untaught: Path, tmp_path: Path
 @pytest.fixture
 async def house(process: Talker, library: Talk, bell: Bell) -> Talk:
     """Documents and a bell, with the other process ready."""
-    await library.services.tools.add_server(library.caller, ServerConfig("bell", "http", url=bell.url))
-    await library.services.tools.refresh(library.caller, "bell")
+    await add_bell(library, bell)
     async with asyncio.timeout(60):
         await process.until("ready")
     return library
