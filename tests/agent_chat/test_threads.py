@@ -14,6 +14,10 @@ from thresher.agent import ChatCall, Decision
 from thresher.core import Conflict, InvalidInput, NotFound
 from thresher.llm import Message
 
+NOW = {"LANGSMITH_TRACING": "true", "LANGCHAIN_TRACING_V2": "true", "LANGSMITH_API_KEY": "x"}
+ONCE = {"LANGCHAIN_TRACING": "true", "LANGCHAIN_HANDLER": "langchain"}
+"""What turns LangChain's tracing on, by its library of today and by its first one."""
+
 
 async def rows(talk: Talk, statement: bytes) -> list[tuple[object, ...]]:
     """What a statement says in the tenant."""
@@ -223,10 +227,11 @@ async def test_what_cannot_be_answered_begins_no_thread(talk: Talk) -> None:
     assert await rows(talk, b"select count(*) from thread") == [(0,)]
 
 
+@pytest.mark.parametrize("given", [NOW, ONCE], ids=["now", "once"])
 async def test_variables_of_the_environment_send_conversations_to_nobody(
-    talk: Talk, monkeypatch: pytest.MonkeyPatch
+    talk: Talk, monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
 ) -> None:
-    """LangChain's own tracing is switched off, whoever has it on for his other programs."""
+    """LangChain's own tracing, today's or its first one, is switched off, whoever has it on for other programs."""
     reached = list[str]()
 
     async def took(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -235,7 +240,6 @@ async def test_variables_of_the_environment_send_conversations_to_nobody(
 
     server = await asyncio.start_server(took, "127.0.0.1", 0)
     address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    given = {"LANGSMITH_TRACING": "true", "LANGCHAIN_TRACING_V2": "true", "LANGSMITH_API_KEY": "x"}
     for name, value in (given | {"LANGSMITH_ENDPOINT": address, "LANGCHAIN_ENDPOINT": address}).items():
         monkeypatch.setenv(name, value)
 

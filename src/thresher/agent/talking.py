@@ -18,7 +18,6 @@ from fastmcp import Client
 from langchain_core.messages import AnyMessage, SystemMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
-from langsmith.run_helpers import tracing_context  # pyright: ignore[reportUnknownVariableType] - the library leaves it so
 
 from thresher.agent.arguments import keepable, written_arguments
 from thresher.agent.artifacts import Artifacts
@@ -35,6 +34,7 @@ from thresher.agent.prompts import Prompts
 from thresher.agent.settings import AgentSettings, ChatSettings
 from thresher.agent.state import CLASSES, Messages, Searches, State
 from thresher.agent.threads import Threads, ThreadSaver, Turn
+from thresher.agent.tracing import untraced
 from thresher.agent.transcript import answered, closings, open_calls, user_message
 from thresher.agent.waiting import asked, note_decided, waiting_in
 from thresher.core import Caller, Conflict, InvalidInput, Talk, event, shortened, talking_in, traced
@@ -150,7 +150,7 @@ async def _turn(graph: Graph, desk: Desk, turn: Turn | None) -> Report:
         config["configurable"] = {"thread_id": str(turn.thread)}
     entry: Any = await _entry(graph, config, desk) if turn else {"messages": _stateless(desk.call)}
     try:
-        with tracing_context(enabled=False):  # variables of the environment send conversations to nobody
+        with untraced():
             state = cast("dict[str, Any]", await graph.ainvoke(entry, config, context=desk))  # pyright: ignore[reportUnknownMemberType] - the library's
     except GraphRecursionError:
         desk.account.finish = "limit"

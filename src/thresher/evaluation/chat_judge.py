@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
 from thresher.agent import ChatSettings, OpenModel
+from thresher.agent.tracing import untraced
 from thresher.core import Caller, ConfigurationError, InvalidInput, dumps
 from thresher.evaluation.chat_service import Answered
 from thresher.evaluation.metrics import mean
@@ -71,8 +72,7 @@ async def judge_answers(
     """
     grounded, helpful = await asyncio.to_thread(_judges, model)
     verdicts: dict[str, list[bool | None]] = {"grounded": [], "helpful": []}
-    # Else the library sends what it judges to a service of its maker, where an environment variable says so.
-    with import_module("langsmith").tracing_context(enabled=False):
+    with untraced():
         for number, one in enumerate(answers):
             told(number)
             verdicts["helpful"].append(await _verdict(helpful, inputs=one.question, outputs=one.answer))

@@ -1,0 +1,21 @@
+"""Keeps LangChain's tracing off: what is said here is sent to nobody who was not asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Final
+
+_GONE: Final = ("LANGCHAIN_TRACING", "LANGCHAIN_HANDLER")
+"""Variables of LangChain's first tracer: it does not exist any more, and its library ends every run that finds them."""
+
+
+@contextmanager
+def untraced() -> Generator[None]:
+    """Run LangChain's code without a tracer, whatever the environment asks for."""
+    for name in _GONE:
+        os.environ.pop(name, None)  # noqa: TID251 - not a setting of ours: taken away, not read
+    with import_module("langsmith.run_helpers").tracing_context(enabled=False):
+        yield
