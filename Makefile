@@ -6,6 +6,9 @@ ifeq ($(shell id -u),0)
 export THRESHER_ALLOW_ROOT := 1
 endif
 
+# Tests start hundreds of processes: each would compile all modules where bytecode is not kept.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test check lint types contracts bench fuzz vectors lock clean
 
 demo: .venv/.demo

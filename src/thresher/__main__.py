@@ -41,11 +41,15 @@ def _run(given: list[str]) -> int:
         from thresher.daemon import run_hook  # noqa: PLC0415 - see the invariant
 
         return run_hook(given[1:])
+    from thresher.daemon import Importing  # noqa: PLC0415 - see the invariant
+
     if given == ["_daemon"]:
-        from thresher.daemon.server import run_started  # noqa: PLC0415 - see the invariant
+        with Importing():
+            from thresher.daemon.server import run_started  # noqa: PLC0415 - see the invariant
 
         return run_started()
-    from thresher.cli import run  # noqa: PLC0415 - see the invariant
+    with Importing():
+        from thresher.cli import run  # noqa: PLC0415 - see the invariant
 
     return run(given)
 

@@ -28,6 +28,7 @@ from thresher.agent.records import Answer, Intent, IntentType, Reply
 from thresher.agent.sessions import Sessions
 from thresher.agent.settings import AgentSettings, ChatSettings, SettingSource, SettingsView
 from thresher.agent.threads import Point, Points, Thread, ThreadPage, Threads, thread_id
+from thresher.agent.tracing import untraced
 
 __all__ = [
     "AgentSettings",
@@ -69,4 +70,5 @@ __all__ = [
     "Threads",
     "thread_id",
     "training_lines",
+    "untraced",
 ]

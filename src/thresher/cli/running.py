@@ -13,7 +13,7 @@ import typer
 from thresher.cli.output import AsJson, show
 from thresher.cli.rendering import changed
 from thresher.cli.rendering import status as status_table
-from thresher.daemon import DaemonFailure, ask, here, run_bridge, run_hook, stop_daemon
+from thresher.daemon import DaemonFailure, Importing, ask, here, run_bridge, run_hook, stop_daemon
 
 if TYPE_CHECKING:
     from thresher.daemon.server import Ready
@@ -59,7 +59,8 @@ def serve(
     as_json: AsJson = False,
 ) -> None:
     """Serve MCP over HTTP and to local clients, in the foreground."""
-    from thresher.daemon.server import serve_foreground  # noqa: PLC0415 - seconds of imports that `--help` does without
+    with Importing():
+        from thresher.daemon.server import serve_foreground  # noqa: PLC0415 - seconds that `--help` does without
 
     def announce(ready: Ready) -> None:
         sys.stdout.write(_ready_line(ready, as_json) + "\n")

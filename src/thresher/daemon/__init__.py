@@ -15,13 +15,26 @@ if TYPE_CHECKING:
     from thresher.daemon.client import ask, request
     from thresher.daemon.failure import DaemonFailure
     from thresher.daemon.hook import run_hook
+    from thresher.daemon.imports import Importing
     from thresher.daemon.place import Place, here
     from thresher.daemon.stop import stop_daemon
 
-__all__ = ["DaemonFailure", "Place", "ask", "attach", "here", "request", "run_bridge", "run_hook", "stop_daemon"]
+__all__ = [
+    "DaemonFailure",
+    "Importing",
+    "Place",
+    "ask",
+    "attach",
+    "here",
+    "request",
+    "run_bridge",
+    "run_hook",
+    "stop_daemon",
+]
 
 _HOMES = {
     "DaemonFailure": "failure",
+    "Importing": "imports",
     "Place": "place",
     "ask": "client",
     "attach": "attaching",

@@ -14,8 +14,7 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
-from thresher.agent import ChatSettings, OpenModel
-from thresher.agent.tracing import untraced
+from thresher.agent import ChatSettings, OpenModel, untraced
 from thresher.core import Caller, ConfigurationError, InvalidInput, dumps
 from thresher.evaluation.chat_service import Answered
 from thresher.evaluation.metrics import mean

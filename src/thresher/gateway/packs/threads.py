@@ -1,7 +1,9 @@
 """Runs other people's blocking code in threads of their own.
 
 Invariant: the event loop never waits for a thread: when the waiting task is cancelled, the thread is told to stop and
-left behind. Python can stop a thread only between two of its instructions; one that hangs in C keeps its place.
+left behind. Python can stop a thread only between two of its instructions; one that hangs in C keeps its place. None is
+stopped where it may just have taken a lock that the whole process shares, such as that of imports: it would never be
+given back.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import ctypes
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +21,19 @@ from thresher.core import Conflict
 
 R = TypeVar("R")
 
+_LOCKED = frozenset({"<frozen importlib._bootstrap>", __file__})
+"""Files in which no thread is stopped: imports lock themselves everywhere, and this one counts the threads."""
+_LOCKING = frozenset(
+    {
+        *("acquire", "release", "__enter__", "__exit__", "_acquireLock", "_releaseLock"),
+        *("_acquire_restore", "_release_save", "_get_candidate_names", "_gettempdir"),
+    }
+)
+"""Functions, of the standard library and of others, that take a lock or give one back."""
+PAUSE_SECONDS = 0.005
+"""Between two looks at a thread that is where it must not be stopped."""
+AGAIN_SECONDS = 1.0
+"""How long a thread that was told to stop has time to do so."""
 PLACES = 32
 """Threads that one pack may have at once, those included that were told to stop and have not."""
 
@@ -86,6 +102,20 @@ class Threads:
 
 
 def _stop(thread: threading.Thread) -> None:
-    """Raise `SystemExit` inside a thread, at its next instruction."""
-    if thread.ident is not None and thread.is_alive():
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+    """Have a thread ended, without waiting for it."""
+    threading.Thread(target=_end, args=(thread,), name=f"stop {thread.name}", daemon=True).start()
+
+
+def _end(thread: threading.Thread) -> None:
+    """Raise `SystemExit` inside a thread where that does no harm; again where nobody heard it, as in a `__del__`."""
+    while thread.is_alive():
+        thread.join(AGAIN_SECONDS if _told(thread) else PAUSE_SECONDS)
+
+
+def _told(thread: threading.Thread) -> bool:
+    """Tell a thread to stop at its next instruction, if no shared lock is near; returns whether it was told."""
+    frame = sys._current_frames().get(cast("int", thread.ident))  # pyright: ignore[reportPrivateUsage] - documented
+    if frame is None or frame.f_code.co_filename in _LOCKED or frame.f_code.co_name in _LOCKING:
+        return False
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(cast("int", thread.ident)), ctypes.py_object(SystemExit))
+    return True
