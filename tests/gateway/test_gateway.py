@@ -205,6 +205,7 @@ async def test_a_listing_that_cannot_be_read_fails_and_is_never_empty(
     client: Client[Any], services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client must not believe that all tools are gone."""
+    monkeypatch.setattr("thresher.gateway.packs.tools.PATIENCE", 0.1)
     monkeypatch.setattr(services.tools, "_catalogues", None)
 
     with pytest.raises(Exception, match="trace"):
