@@ -13,7 +13,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from fastmcp import Client
 from starlette.types import ASGIApp
 
 from thresher.agent import AgentSettings, Assistant, Conversations, Models, Prompts, Threads
-from thresher.api import Door, Origins, http_api, is_loopback
 from thresher.audit import AuditLog
 from thresher.context import (
     ContextService,
@@ -65,7 +64,7 @@ class App:
 
     Attributes:
         services: What the faces call.
-        asgi: The door to the HTTP faces; their lifespan is already running.
+        open_door: Makes the door to the HTTP faces, once; their lifespan is already running.
         serve_stream: Serves one MCP session over a pair of byte streams, for a caller; None: the owner of this process.
         workers: The processes that do long work.
         components: The tools, prompts, resources and servers of the owner's folder.
@@ -77,7 +76,7 @@ class App:
     """
 
     services: Services
-    asgi: ASGIApp
+    open_door: Callable[[], ASGIApp]
     serve_stream: Callable[[asyncio.StreamReader, asyncio.StreamWriter, Caller | None], Awaitable[None]]
     workers: Supervisor
     components: DropIns
@@ -86,6 +85,11 @@ class App:
     conversations: Conversations
     open_client: Callable[[Caller], AbstractAsyncContextManager[Client[Any]]]
     indexing: asyncio.Task[None]
+
+    @property
+    def asgi(self) -> ASGIApp:
+        """The door to the HTTP faces."""
+        return self.open_door()
 
 
 @asynccontextmanager
@@ -134,9 +138,14 @@ async def open_app(
             work.welcome(caller or services.caller)
             await serve_stream_session(gateway, reader, writer, caller)
 
-        door = _door(services, http, http_api(services, assistant, threads, conversations), work.welcome)
+        @cache
+        def open_door() -> ASGIApp:
+            from thresher.api import http_api  # noqa: PLC0415 - a second that a daemon without the door does without
+
+            return _door(services, http, http_api(services, assistant, threads, conversations), work.welcome)
+
         talking = threads, conversations, open_client
-        yield App(services, door, serve_stream, workers, components, assistant, *talking, indexing)
+        yield App(services, open_door, serve_stream, workers, components, assistant, *talking, indexing)
 
 
 async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
@@ -349,8 +358,10 @@ async def _sweep(services: Services, assistant: Assistant, threads: Threads, ind
         await asyncio.sleep(SWEEP_SECONDS)
 
 
-def _door(services: Services, mcp: ASGIApp, http: ASGIApp, welcome: Callable[[Caller], None]) -> Door:
+def _door(services: Services, mcp: ASGIApp, http: ASGIApp, welcome: Callable[[Caller], None]) -> ASGIApp:
     """What the port is given to; only on a loopback address is anybody served without a key."""
+    from thresher.api import Door, Origins, is_loopback  # noqa: PLC0415 - as above
+
     settings = services.settings
     owner = services.caller if is_loopback(settings.host) else None
     origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)

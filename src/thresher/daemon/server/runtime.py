@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from thresher import __version__
-from thresher.api import is_loopback
 from thresher.app import App, open_app
 from thresher.core import Caller, ConfigurationError, Settings, event
+from thresher.daemon.imports import Importing
 from thresher.daemon.lock import FileLock
 from thresher.daemon.place import Place
 from thresher.daemon.server.control import serve_control
@@ -214,7 +214,9 @@ async def _open_doors(
     async with AsyncExitStack() as stack:
         if door is not None:
             await _check_reach(app, settings.host)
-            await stack.enter_async_context(serving(app.asgi, door))
+            with Importing():
+                asgi = app.asgi
+            await stack.enter_async_context(serving(asgi, door))
         address = await listener.open()
         stack.push_async_callback(listener.close)
         card: dict[str, Any] = {"pid": os.getpid(), "version": __version__, "address": address, "token": identity.token}
@@ -229,6 +231,8 @@ async def _open_doors(
 
 async def _check_reach(app: App, host: str) -> None:
     """Refuse an address that other machines reach for as long as nobody would have to show a key."""
+    from thresher.api import is_loopback  # noqa: PLC0415 - a second of imports that a daemon without the door does without
+
     if not is_loopback(host) and not await app.services.keys.exist():
         raise ConfigurationError(
             f"Thresher does not listen on {host} before there is a key: other machines could use it.",
