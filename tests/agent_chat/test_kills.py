@@ -171,8 +171,6 @@ async def test_the_next_process_goes_on_with_turns_that_were_killed(house: Talk,
 async def between_writes(databases: Databases, talk: Talk, thread: UUID, process: Talker) -> AsyncIterator[None]:
     """Kill the process when what a step wrote is stored, and the checkpoint that has it is not."""
     written = "select count(*) from checkpoint_write where thread_id = %s and channel = 'messages'"
-    name = talk.services.database.address.rpartition("/")[2].partition("?")[0]
-    waiting = f"select 1 from pg_stat_activity where datname = '{name}' and wait_event_type = 'Lock'"
     async with talk.services.database.transaction(talk.caller.tenant) as connection:
 
         async def count() -> int:
@@ -185,7 +183,7 @@ async def between_writes(databases: Databases, talk: Talk, thread: UUID, process
         await connection.exec_driver_sql("select from thread where id = %s for no key update", (thread,))
         yield
         await eventually(more, seconds=20)
-        await eventually(lambda: databases.admin(waiting), seconds=20)
+        await eventually(lambda: databases.any_waits(talk.services.database.address), seconds=20)
         await process.kill()
 
 

@@ -49,11 +49,9 @@ async def kill_in_mid_write(
     databases: Databases, database: Database, tenant: Tenant, thread: object, process: asyncio.subprocess.Process
 ) -> None:
     """Let a statement of the process wait in the database, and kill it there."""
-    name = database.address.rpartition("/")[2].partition("?")[0]
-    waiting = f"select 1 from pg_stat_activity where datname = '{name}' and wait_event_type = 'Lock'"
     async with database.transaction(tenant) as connection:
         await connection.exec_driver_sql("select from thread where id = %s for update", (thread,))
-        await eventually(lambda: databases.admin(waiting))
+        await eventually(lambda: databases.any_waits(database.address))
         process.kill()
         await process.wait()
 

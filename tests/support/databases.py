@@ -36,6 +36,12 @@ class Databases:
         """Its address for `thresher_app`, `thresher_owner` or `thresher_admin`."""
         return self.server.url(role, name)
 
+    async def any_waits(self, address: str) -> bool:
+        """Whether a statement in the database of an address waits for a lock."""
+        name = address.rpartition("/")[2].partition("?")[0]
+        waiting = f"select 1 from pg_stat_activity where datname = '{name}' and wait_event_type = 'Lock'"
+        return bool(await self.admin(waiting))
+
     async def admin(self, statement: str, database: str = "postgres") -> list[tuple[object, ...]]:
         """Run a statement as superuser; returns its rows."""
         url = self.url(database, "thresher_admin")
