@@ -14,13 +14,13 @@ from typing import Final
 
 import psycopg
 
-from thresher.core import Settings, Tenant, ThresherError, event
+from thresher.core import Settings, StoreUnavailable, Tenant, ThresherError, event
 from thresher.jobs import queries
 from thresher.jobs.models import MOST_DEATHS
 from thresher.jobs.process import NICENESS, WorkerProcess
 from thresher.jobs.queries import NOBODY, Ending
 from thresher.jobs.start import DATABASE_LOST, Start
-from thresher.store import Database
+from thresher.store import Database, connect_watched
 
 _logger = logging.getLogger("thresher.jobs")
 
@@ -191,10 +191,8 @@ class Supervisor:
     async def _listen(self) -> None:
         """Look into the queue as soon as the database tells that a job was deferred, by whichever daemon."""
         while True:
-            with suppress(psycopg.Error):
-                async with await psycopg.AsyncConnection.connect(
-                    self._start.url, autocommit=True, connect_timeout=10
-                ) as connection:
+            with suppress(psycopg.Error, StoreUnavailable):
+                async with await connect_watched(self._start.url) as connection:
                     await connection.execute(f"listen {_CHANNEL}")
                     self._wake.set()
                     async for _ in connection.notifies():

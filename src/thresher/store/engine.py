@@ -24,6 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from thresher.core import InvalidInput, StoreUnavailable, Tenant, event
 from thresher.store.checks import check
+from thresher.store.connecting import connect
 from thresher.store.failures import is_repeatable, translated
 
 _logger = logging.getLogger("thresher.store")
@@ -211,22 +212,24 @@ class Database:
 
 
 def _engine(url: str, pool_size: int, pool_timeout: float) -> AsyncEngine:
-    async def connect() -> DriverConnection[Any]:
+    async def creator() -> DriverConnection[Any]:
         # The driver must not begin transactions of its own: `_BEGIN` does. SQLAlchemy's commit and rollback still
         # reach the server, since the driver sends them whenever a transaction is open.
-        connection = await psycopg.AsyncConnection.connect(url, autocommit=True, connect_timeout=10)
-        if (vector := await TypeInfo.fetch(connection, "vector")) is not None:
-            register_vector_info(connection, vector)
-        return connection
+        return await connect(url, _learn_vectors)
 
     return create_async_engine(
         "postgresql+psycopg://",
-        async_creator=connect,
+        async_creator=creator,
         pool_size=pool_size,
         max_overflow=0,
         pool_timeout=pool_timeout,
         hide_parameters=True,  # errors show statements, and parameters may hold secrets
     )
+
+
+async def _learn_vectors(connection: DriverConnection[Any]) -> None:
+    if (vector := await TypeInfo.fetch(connection, "vector")) is not None:
+        register_vector_info(connection, vector)
 
 
 async def _give_back(connection: AsyncConnection, raw: DriverConnection[Any]) -> None:

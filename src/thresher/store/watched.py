@@ -5,12 +5,12 @@ Invariant: the server notices a process that ended at once, and a machine that v
 
 from __future__ import annotations
 
-import asyncio
 from typing import Final
 
 import psycopg
 
 from thresher.core import StoreUnavailable
+from thresher.store.connecting import connect
 
 # A machine that vanished says no goodbye: the server asks for it after half a minute. (Ignored on a local socket.)
 _WATCHED: Final = "set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3"
@@ -26,12 +26,6 @@ async def connect_watched(address: str) -> psycopg.AsyncConnection:
         StoreUnavailable: The database cannot be reached.
     """
     try:
-        connection = await psycopg.AsyncConnection.connect(address, autocommit=True, connect_timeout=10)
-        try:
-            await connection.execute(_WATCHED)
-        except BaseException:
-            await asyncio.shield(connection.close())
-            raise
+        return await connect(address, lambda connection: connection.execute(_WATCHED))
     except psycopg.OperationalError as error:
         raise StoreUnavailable(f"The database cannot be reached: {error}", hint="Retry.") from error
-    return connection

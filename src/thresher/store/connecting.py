@@ -1,0 +1,55 @@
+"""Makes connections of which none is left behind, neither half made nor whole, when whoever asked is cancelled.
+
+Invariant: a connection that nobody took is closed as soon as it is there. Dropped in the middle of signing in, it would
+stay until the garbage collector found it: a place of the server's taken for nothing, and each `DROP DATABASE` of the
+whole server held up until the server loses its patience (`authentication_timeout`, a minute).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from psycopg import AsyncConnection
+
+_SECONDS: Final = 10
+"""For the connection alone; a machine that vanished gives no answer at all."""
+
+
+async def connect(
+    address: str, prepare: Callable[[AsyncConnection[Any]], Awaitable[object]] | None = None
+) -> AsyncConnection[Any]:
+    """Connect, each statement a transaction of its own; whoever asks closes it.
+
+    Args:
+        address: libpq address of the database.
+        prepare: What else has to be done before the connection can be used.
+
+    Raises:
+        psycopg.Error: The database cannot be reached, refuses, or `prepare` failed.
+    """
+    opening = asyncio.ensure_future(_opened(address, prepare))
+    try:
+        return await asyncio.shield(opening)
+    except BaseException:
+        opening.add_done_callback(_let_go)
+        raise
+
+
+async def _opened(
+    address: str, prepare: Callable[[AsyncConnection[Any]], Awaitable[object]] | None
+) -> AsyncConnection[Any]:
+    connection = await AsyncConnection.connect(address, autocommit=True, connect_timeout=_SECONDS)
+    try:
+        if prepare is not None:
+            await prepare(connection)
+    except BaseException:
+        connection.pgconn.finish()
+        raise
+    return connection
+
+
+def _let_go(opening: asyncio.Future[AsyncConnection[Any]]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().pgconn.finish()
