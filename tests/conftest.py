@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import secrets
@@ -18,6 +19,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `thresher` does, before
 from tests.support import Databases
 from tests.support.mariadb import MariaServer, mariadb_server
 from thresher.core import Settings, Tenant
+from thresher.embedding import local
+from thresher.embedding.onnx import TextModel
+from thresher.embedding.registry import ModelFiles
 from thresher.store import Database, EmbeddedServer
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -28,6 +32,29 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Never name a test by bytes: two workers that collect different names (a time stamp, say) run nothing at all."""
     return argname if isinstance(val, bytes) else None
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: the garbage collector, a tenth of a worker's time, need not look at it again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shipped_model_read_once() -> Iterator[None]:
+    """Each product that a test opens would read the model anew: half a second, and 50 MB that FastAPI's caches keep."""
+    read: dict[Path, TextModel] = {}
+
+    def text_model(files: ModelFiles) -> TextModel:
+        if not files.digests:  # a test's own
+            return TextModel(files)
+        if files.model not in read:
+            read[files.model] = TextModel(files)
+        return read[files.model]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local, "TextModel", text_model)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

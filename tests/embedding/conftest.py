@@ -10,10 +10,17 @@ from pydantic import SecretStr
 from tests.embedding.tiny import write_model
 from tests.fakes.embedding_server import EmbeddingServer
 from thresher.core import load_settings
-from thresher.embedding import Encoder, open_encoder
+from thresher.embedding import Encoder, local, open_encoder
 from thresher.embedding.local import LocalEncoder
+from thresher.embedding.onnx import TextModel
 
 KEY = "sk-very-secret-key"
+
+
+@pytest.fixture(autouse=True)
+def _each_encoder_reads_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How a model is read is what is tested here."""
+    monkeypatch.setattr(local, "TextModel", TextModel)
 
 
 @pytest.fixture

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import psycopg
 import pytest
+from psycopg import AsyncConnection, AsyncCursor
 
-from tests.support import Databases
+from tests.support import Databases, eventually
 from thresher.core import Tenant
 from thresher.store import Database
 
@@ -87,16 +89,23 @@ async def test_single_statements_are_served_in_the_order_of_their_asking(databas
     """Over few connections, of many who ask at once and again none waits while others come a third time."""
     name = await databases.create()
     database = await databases.open(name, pool_size=2)
-    tenant, served = await database.tenant("t"), list[int]()
+    tenant, served, all_ask = await database.tenant("t"), list[int](), asyncio.Event()
+
+    async def hold(driver: AsyncConnection[Any]) -> AsyncCursor[Any]:
+        await all_ask.wait()
+        return await driver.execute(b"select 1")
 
     async def ask_thrice() -> None:
         for time in range(3):
             await database.once(tenant, lambda driver: driver.execute(b"select 1"))
             served.append(time)
 
-    await asyncio.gather(*(ask_thrice() for _ in range(2)))  # both connections are made
-    served.clear()
-    await asyncio.gather(*(ask_thrice() for _ in range(100)))
+    held = [asyncio.create_task(database.once(tenant, hold)) for _ in range(2)]
+    await eventually(lambda: database._line.locked())
+    asking = asyncio.gather(*(ask_thrice() for _ in range(100)))
+    await asyncio.sleep(0)  # each has asked now, and waits
+    all_ask.set()
+    await asyncio.gather(*held, asking)
     await database.close()
     await databases.drop(name)
 

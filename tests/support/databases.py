@@ -19,7 +19,7 @@ class Databases:
     async def create(self) -> str:
         """A fresh migrated database; returns its name."""
         name = f"test_{secrets.token_hex(6)}"
-        await self.admin(f"create database {name} template thresher owner thresher_owner")
+        await self.admin(f"create database {name} template thresher owner thresher_owner strategy file_copy")
         # A template hands its tables' rights on, but not its own.
         await self.admin(f"revoke create, temporary on database {name} from public")
         return name

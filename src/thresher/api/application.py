@@ -5,7 +5,7 @@ Invariant: it trusts the scope's caller, so it is served behind the door alone.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from fastapi import FastAPI
 
@@ -19,10 +19,11 @@ from thresher.api.chat import chat_router, models_router
 from thresher.api.context import context_router
 from thresher.api.databases import connections_router, schemas_router, statements_router
 from thresher.api.documents import documents_router, repositories_router
-from thresher.api.errors import MEDIA_TYPE, explain_errors
+from thresher.api.errors import explain_errors
 from thresher.api.health import Watch, health_router
 from thresher.api.intents import intents_router
 from thresher.api.jobs import jobs_router
+from thresher.api.models import Problem
 from thresher.api.prompts import prompts_router
 from thresher.api.settings import registered_models_router, settings_router
 from thresher.api.solutions import relations_router, solution_context_router, value_lists_router, workspaces_router
@@ -32,25 +33,16 @@ from thresher.services import Services
 
 
 class _API(FastAPI):
-    """FastAPI, but its description gives problem documents the media type that they are sent with."""
+    """FastAPI, but its description knows what problem documents look like."""
 
     def openapi(self) -> dict[str, Any]:
         """The OpenAPI document."""
         made = self.openapi_schema is not None
         document = super().openapi()
         if not made:
-            for path in document["paths"].values():
-                for operation in path.values():
-                    _name_problems(operation["responses"])
+            problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+            document["components"]["schemas"] |= {**problem.pop("$defs"), "Problem": problem}
         return document
-
-
-def _name_problems(responses: dict[str, Any]) -> None:
-    for response in responses.values():
-        content = cast("dict[str, Any]", response.get("content", {}))
-        shown = content.get("application/json", {}).get("schema", {})
-        if str(shown.get("$ref", "")).endswith("/Problem"):
-            content[MEDIA_TYPE] = content.pop("application/json")
 
 
 def http_api(services: Services, assistant: Assistant, threads: Threads, conversations: Conversations) -> FastAPI:

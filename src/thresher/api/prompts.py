@@ -7,8 +7,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, Path, Query
 
 from thresher.agent import Prompts
-from thresher.api.asking import BEARER, PROBLEMS, Asking
-from thresher.api.models import Problem
+from thresher.api.asking import BEARER, PROBLEMS, Asking, problem
 from thresher.api.prompt_models import (
     PromptDiffResponse,
     PromptRequest,
@@ -17,9 +16,7 @@ from thresher.api.prompt_models import (
     PromptVersionsResponse,
 )
 
-_CHANGED: Final[dict[int | str, dict[str, Any]]] = {
-    409: {"model": Problem, "description": "Another version is in force by now."}
-}
+_CHANGED: Final[dict[int | str, dict[str, Any]]] = {409: problem("Another version is in force by now.")}
 _Name = Annotated[str, Path(description="The prompt's name.")]
 _Version = Annotated[int | None, Query(description="What is in force unless told; 0 is what is shipped.")]
 

@@ -9,8 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Body, Depends, Path, Query, Response
 
 from thresher.agent import AgentSettings, Models
-from thresher.api.asking import BEARER, PROBLEMS, Asking
-from thresher.api.models import Problem
+from thresher.api.asking import BEARER, PROBLEMS, Asking, problem
 from thresher.api.setting_models import (
     CheckedResponse,
     ModelChange,
@@ -20,7 +19,7 @@ from thresher.api.setting_models import (
     SettingsResponse,
 )
 
-_TAKEN: dict[int | str, dict[str, Any]] = {409: {"model": Problem, "description": "The name is taken."}}
+_TAKEN: dict[int | str, dict[str, Any]] = {409: problem("The name is taken.")}
 _Name = Annotated[str, Path(description="The model's name.")]
 _Thread = Annotated[UUID | None, Query(description="For this thread alone; all of yours unless told.")]
 _Changes = Annotated[
