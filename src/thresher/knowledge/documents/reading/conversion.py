@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from thresher.knowledge.documents.models import Block
-from thresher.knowledge.documents.reading.apart import hypertext
 from thresher.knowledge.documents.reading.encodings import decoded, storable
 from thresher.knowledge.documents.reading.failures import Unreadable
 from thresher.knowledge.documents.reading.headings import plain
@@ -41,6 +40,8 @@ def convert(media: str, data: bytes, *, seconds: int = SECONDS) -> tuple[str, Re
         Unreadable: It is broken, locked, or too large when unpacked.
     """
     if media == "html":
+        from thresher.knowledge.documents.reading.apart import hypertext  # noqa: PLC0415 - a fifth of a second to import
+
         page, note = decoded(data)
         data = page.encode()
         answer = hypertext.convert(data) if len(data) <= _HERE else _apart(media, data, seconds)
