@@ -137,9 +137,25 @@ async def test_whoever_waits_gets_his_connection(databases: Databases, name: str
             assert await (await connection.execute("select 1")).fetchone() == (1,)
 
 
+async def test_a_server_that_falls_silent_is_not_waited_for(
+    databases: Databases, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also after it has let somebody in; its place is free again."""
+    monkeypatch.setattr("thresher.store.connecting.SECONDS", 2)
+    before = await clients(databases)
+    async with Relay(databases.url(name), ANSWERS) as relay:
+        with pytest.raises(StoreUnavailable, match="no answer within 2 s"):
+            await connect_watched(relay.address)
+
+        async def gone() -> bool:
+            return await clients(databases) == before
+
+        await eventually(gone)
+
+
 async def test_an_address_without_a_server_is_told(databases: Databases, name: str) -> None:
-    """The error says what to do."""
+    """The error says what it is."""
     async with Relay(databases.url(name), 1) as relay:
         address = relay.address
-    with pytest.raises(StoreUnavailable):
+    with pytest.raises(StoreUnavailable, match="cannot be reached"):
         await connect_watched(address)

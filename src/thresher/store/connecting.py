@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from psycopg import AsyncConnection
+from psycopg.errors import ConnectionTimeout
 
-_SECONDS: Final = 10
-"""For the connection alone; a machine that vanished gives no answer at all."""
+Preparation: TypeAlias = Callable[[AsyncConnection[Any]], Awaitable[object]]
+
+SECONDS: Final = 10
+"""To sign in, and again for what has to be done then; a machine that vanished gives no answer at all."""
 
 
-async def connect(
-    address: str, prepare: Callable[[AsyncConnection[Any]], Awaitable[object]] | None = None
-) -> AsyncConnection[Any]:
+async def connect(address: str, prepare: Preparation) -> AsyncConnection[Any]:
     """Connect, each statement a transaction of its own; whoever asks closes it.
 
     Args:
@@ -27,7 +28,7 @@ async def connect(
         prepare: What else has to be done before the connection can be used.
 
     Raises:
-        psycopg.Error: The database cannot be reached, refuses, or `prepare` failed.
+        psycopg.Error: The database cannot be reached, refuses, does not answer in time, or `prepare` failed.
     """
     opening = asyncio.ensure_future(_opened(address, prepare))
     try:
@@ -37,15 +38,16 @@ async def connect(
         raise
 
 
-async def _opened(
-    address: str, prepare: Callable[[AsyncConnection[Any]], Awaitable[object]] | None
-) -> AsyncConnection[Any]:
-    connection = await AsyncConnection.connect(address, autocommit=True, connect_timeout=_SECONDS)
+async def _opened(address: str, prepare: Preparation) -> AsyncConnection[Any]:
+    connection = await AsyncConnection.connect(address, autocommit=True, connect_timeout=SECONDS)
+    limit = asyncio.timeout(SECONDS)
     try:
-        if prepare is not None:
+        async with limit:
             await prepare(connection)
-    except BaseException:
+    except BaseException as error:
         connection.pgconn.finish()
+        if isinstance(error, TimeoutError) and limit.expired():
+            raise ConnectionTimeout(f"no answer within {SECONDS} s after signing in") from None
         raise
     return connection
 
