@@ -51,17 +51,41 @@ def test_the_library_brings_no_script_that_no_revision_runs() -> None:
         "insert into jobs.procrastinate_jobs (queue_name, task_name) values ('a', 'b')",
         "update jobs.procrastinate_jobs set args = '{}'",
         "delete from jobs.procrastinate_jobs",
+        "select * from jobs.procrastinate_jobs",
+        "select * from jobs.procrastinate_workers",
         "select * from jobs.procrastinate_events",
+        "select jobs.procrastinate_cancel_job_v1(1, true, true)",
+        "select jobs.procrastinate_defer_jobs_v1(null)",
         "create table jobs.mine (a int)",
     ],
 )
-async def test_the_application_changes_the_queue_by_its_functions_alone(
+async def test_the_application_reaches_the_queue_by_its_functions_alone(
     database: Database, tenant: Tenant, statement: str
 ) -> None:
     """A statement that was let in by mistake is refused."""
     with pytest.raises(ProgrammingError, match="permission denied"):
         async with database.transaction(tenant) as connection:
             await connection.exec_driver_sql(statement)
+
+
+async def test_a_tenants_session_neither_ends_nor_removes_anothers_job(
+    database: Database, tenant: Tenant, other_tenant: Tenant
+) -> None:
+    """Not even one whose place in the queue it knows."""
+    await defer(database, other_tenant)
+    worker = await registered(database)
+    place = await taken(database, worker)
+
+    async with database.transaction(tenant) as connection:
+        await connection.execute(text("select jobs.cancel(:place)"), {"place": place})
+        await connection.execute(text("select jobs.finish(:place)"), {"place": place})
+
+        assert (await connection.execute(text("select count(*) from jobs.to_abort()"))).scalar_one() == 0
+        assert [held[0] for held in await queries.of_worker(connection, worker)] == [place]
+    async with database.transaction(other_tenant) as connection:
+        await queries.finish(connection, place)
+
+        assert await queries.of_worker(connection, worker) == []
 
 
 async def test_functions_of_the_queue_find_their_own_tables_alone(databases: Databases, database: Database) -> None:

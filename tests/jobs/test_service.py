@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import TypeAlias
 
+import psycopg
 import pytest
-from sqlalchemy import text
 
+from tests.support import Databases
 from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Tenant
 from thresher.jobs import Job, Jobs
 from thresher.store import Database
@@ -27,35 +30,42 @@ async def defer(jobs: Jobs, database: Database, tenant: Tenant, subject: int = 1
         return await jobs.defer(connection, tenant, TASK, subject, owner=owner)
 
 
-async def queued(database: Database, tenant: Tenant) -> list[int]:
-    """The tenant's jobs that lie in the queue."""
-    async with database.transaction(tenant) as connection:
-        found = await connection.execute(
-            text("select args->>'job' from jobs.procrastinate_jobs where args->>'tenant' = :tenant order by id"),
-            {"tenant": str(tenant.id)},
+Queued: TypeAlias = Callable[[Tenant], Awaitable[list[int]]]
+
+
+@pytest.fixture
+def queued(databases: Databases, database: Database) -> Queued:
+    """A tenant's jobs that lie in the queue, as the superuser sees it."""
+
+    async def places(tenant: Tenant) -> list[int]:
+        rows = await databases.admin(
+            f"select args->>'job' from jobs.procrastinate_jobs where args->>'tenant' = '{tenant.id}' order by id",
+            str(psycopg.conninfo.conninfo_to_dict(database.address)["dbname"]),
         )
-        return [int(job) for job in found.scalars()]
+        return [int(job) for (job,) in rows]
+
+    return places
 
 
 async def test_a_job_lives_or_dies_with_the_transaction_that_asks_for_it(
-    jobs: Jobs, database: Database, tenant: Tenant
+    jobs: Jobs, queued: Queued, database: Database, tenant: Tenant
 ) -> None:
     """Row and place in the queue alike."""
     with suppress(RuntimeError):
         async with database.transaction(tenant) as connection:
             await jobs.defer(connection, tenant, TASK, 1)
             raise RuntimeError
-    undone = await jobs.list(Caller(tenant)), await queued(database, tenant)
+    undone = await jobs.list(Caller(tenant)), await queued(tenant)
     kept = await defer(jobs, database, tenant)
 
     assert undone == ((), [])
     assert await jobs.find(Caller(tenant), kept.id) == kept
-    assert await queued(database, tenant) == [kept.id]
+    assert await queued(tenant) == [kept.id]
     assert (kept.state, kept.attempts, kept.ended) == ("waiting", 0, False)
 
 
 async def test_asking_twice_for_what_has_not_begun_is_asking_once(
-    jobs: Jobs, database: Database, tenant: Tenant
+    jobs: Jobs, queued: Queued, database: Database, tenant: Tenant
 ) -> None:
     """Also for those who ask at the same time; another row's work is another job."""
     first = await defer(jobs, database, tenant)
@@ -65,23 +75,27 @@ async def test_asking_twice_for_what_has_not_begun_is_asking_once(
 
     assert {job.id for job in others} == {first.id}
     assert other.id != first.id
-    assert await queued(database, tenant) == [first.id, other.id]
+    assert await queued(tenant) == [first.id, other.id]
 
 
-async def test_a_waiting_job_is_cancelled_at_once_and_only_once(jobs: Jobs, database: Database, tenant: Tenant) -> None:
+async def test_a_waiting_job_is_cancelled_at_once_and_only_once(
+    jobs: Jobs, queued: Queued, database: Database, tenant: Tenant
+) -> None:
     """It leaves the queue, and the next one who asks gets a new job."""
     job = await defer(jobs, database, tenant)
 
     cancelled = await jobs.cancel(Caller(tenant), job.id)
 
     assert (cancelled.state, cancelled.cancelled, cancelled.ended) == ("cancelled", True, True)
-    assert await queued(database, tenant) == []
+    assert await queued(tenant) == []
     with pytest.raises(Conflict, match="cancelled"):
         await jobs.cancel(Caller(tenant), job.id)
     assert (await defer(jobs, database, tenant)).id != job.id
 
 
-async def test_the_jobs_of_a_row_are_withdrawn_with_it(jobs: Jobs, database: Database, tenant: Tenant) -> None:
+async def test_the_jobs_of_a_row_are_withdrawn_with_it(
+    jobs: Jobs, queued: Queued, database: Database, tenant: Tenant
+) -> None:
     """In one transaction; those of other rows stay."""
     gone, kept = await defer(jobs, database, tenant), await defer(jobs, database, tenant, subject=2)
 
@@ -89,7 +103,7 @@ async def test_the_jobs_of_a_row_are_withdrawn_with_it(jobs: Jobs, database: Dat
         withdrawn = await jobs.withdraw(connection, tenant, TASK, 1)
 
     assert [job.id for job in withdrawn] == [gone.id]
-    assert await queued(database, tenant) == [kept.id]
+    assert await queued(tenant) == [kept.id]
 
 
 async def test_users_see_their_own_jobs_and_the_tenants(jobs: Jobs, database: Database, tenant: Tenant) -> None:

@@ -1,6 +1,6 @@
 """All SQL of jobs.
 
-Invariant: rows of `job` are reached under their tenant alone; the queue is changed by its functions alone.
+Invariant: rows of `job` are reached under their tenant alone; the queue is read and changed by its functions alone.
 """
 
 from __future__ import annotations
@@ -33,11 +33,7 @@ _ASK = text(f"""
     on conflict (tenant_id, task, subject) where state = 'waiting' and attempts = 0 do update set updated_at = now()
     returning {_COLUMNS}, queue_id""")  # noqa: S608 - columns are ours
 _QUEUE = text("""
-    with queued as (
-      select jobs.procrastinate_defer_jobs_v1(array[row(
-        :task, 'job', 0, :lock, null, jsonb_build_object('tenant', cast(:tenant as int), 'job', cast(:job as bigint)),
-        null)::jobs.procrastinate_job_to_defer_v1]) as ids)
-    update job set queue_id = ids[1] from queued where tenant_id = :tenant and id = :job""")
+    update job set queue_id = jobs.defer(task, subject, id) where tenant_id = :tenant and id = :job""")
 _FIND = text(f"select {_COLUMNS} from job where {_SEEN} and id = :job")  # noqa: S608 - columns are ours
 _LIST = text(f"""
     select {_COLUMNS} from job
@@ -51,7 +47,7 @@ _CANCEL = text(f"""
     where tenant_id = :tenant and (cast(:job as bigint) is null or id = :job) and {_OPEN}
       and (cast(:task as text) is null or task = :task) and (cast(:subject as bigint) is null or subject = :subject)
     returning {_COLUMNS}, queue_id""")  # noqa: S608 - columns are ours
-_UNQUEUE = text("select jobs.procrastinate_cancel_job_v1(:queue, true, true)")
+_UNQUEUE = text("select jobs.cancel(:queue)")
 _BEGIN = text(f"""
     update job
     set state = 'running', attempts = attempts + 1, error = '', hint = '', started_at = coalesce(started_at, now()),
@@ -76,18 +72,11 @@ _DIED = text("""
     update job set deaths = deaths + 1, updated_at = now()
     where tenant_id = :tenant and id = :job and state = 'running'
     returning deaths""")
-_OF_WORKER = text("""
-    select id, (args->>'tenant')::int as tenant, (args->>'job')::bigint as job from jobs.procrastinate_jobs
-    where worker_id = :worker and status = 'doing'""")
-_FINISH = text("select jobs.procrastinate_finish_job_v1(:queue, 'failed', true)")
+_OF_WORKER = text("select place, tenant, job from jobs.held_by(:worker)")
+_FINISH = text("select jobs.finish(:queue)")
 _TAKE_UP = text("select jobs.take_up(:class)")
-_READY = text("""
-    select count(*) from jobs.procrastinate_jobs
-    where status = 'todo' and queue_name = any(:tasks) and (scheduled_at is null or scheduled_at <= now())""")
-_WAITING = text("""
-    select exists (
-      select from jobs.procrastinate_jobs
-      where status = 'todo' and queue_name = any(:tasks) or status = 'doing' and worker_id = :worker)""")
+_READY = text("select jobs.ready(:tasks)")
+_WAITING = text("select jobs.waiting(:tasks, :worker)")
 _NAME = text("select name from known_tenants() where id = :tenant")
 
 
@@ -136,8 +125,7 @@ async def ask(connection: AsyncConnection, tenant: Tenant, owner: str | None, ta
     values = {"tenant": tenant.id, "owner": owner, "task": task, "subject": subject}
     row = (await connection.execute(_ASK, values)).mappings().one()
     if row["queue_id"] is None:
-        lock = f"{tenant.id}:{task.partition('.')[0]}:{subject}"
-        await connection.execute(_QUEUE, {"tenant": tenant.id, "task": task, "job": row["id"], "lock": lock})
+        await connection.execute(_QUEUE, {"tenant": tenant.id, "job": row["id"]})
     return _job(row)
 
 
@@ -205,7 +193,7 @@ async def count_death(connection: AsyncConnection, tenant: Tenant, job: int) -> 
 
 async def of_worker(connection: AsyncConnection, worker: int) -> list[tuple[int, int, int]]:
     """What a worker has in hand, as (place in the queue, tenant, job)."""
-    return [(row.id, row.tenant, row.job) for row in await connection.execute(_OF_WORKER, {"worker": worker})]
+    return [(row.place, row.tenant, row.job) for row in await connection.execute(_OF_WORKER, {"worker": worker})]
 
 
 async def finish(connection: AsyncConnection, queue: int) -> None:

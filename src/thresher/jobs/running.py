@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -49,6 +49,11 @@ class _Statements(JobManager):
         await self._life.hold(worker)
         self._registered(worker)
         return worker
+
+    async def list_jobs_to_abort_async(self, queue: str | None = None) -> Iterable[int]:  # noqa: ARG002 - the library's signature; ids of other queues harm nobody
+        # The library reads its table for this, which the application role may not.
+        found = await self.connector.execute_query_all_async(query="select to_abort as id from jobs.to_abort()")
+        return [row["id"] for row in found]
 
 
 class _Strategy(BaseRetryStrategy):

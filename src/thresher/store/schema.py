@@ -37,8 +37,15 @@ grant execute on function ensure_tenant(text), drop_tenant(), cached_embeddings,
   known_tenants(), prune_audit(),
   purge_conversations(timestamptz), purge_threads(timestamptz) to {role};
 grant usage on schema jobs to {role};
-grant select on jobs.procrastinate_jobs, jobs.procrastinate_workers to {role};
-grant execute on all functions in schema jobs to {role};
+revoke all on all tables in schema jobs from {role};
+revoke all on all functions in schema jobs from {role};
+grant execute on function jobs.defer(text, bigint, bigint), jobs.cancel(bigint), jobs.finish(bigint),
+  jobs.held_by(bigint), jobs.to_abort(), jobs.ready(text[]), jobs.waiting(text[], bigint), jobs.take_up(integer),
+  jobs.procrastinate_register_worker_v1(), jobs.procrastinate_unregister_worker_v1(bigint),
+  jobs.procrastinate_update_heartbeat_v1(bigint), jobs.procrastinate_prune_stalled_workers_v1(double precision),
+  jobs.procrastinate_fetch_job_v2(character varying[], bigint),
+  jobs.procrastinate_finish_job_v1(bigint, jobs.procrastinate_job_status, boolean),
+  jobs.procrastinate_retry_job_v2(bigint, timestamptz, integer, character varying, character varying) to {role};
 """
 
 
