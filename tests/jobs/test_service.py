@@ -42,7 +42,7 @@ def queued(databases: Databases, database: Database) -> Queued:
             f"select args->>'job' from jobs.procrastinate_jobs where args->>'tenant' = '{tenant.id}' order by id",
             str(psycopg.conninfo.conninfo_to_dict(database.address)["dbname"]),
         )
-        return [int(job) for (job,) in rows]
+        return [int(str(job)) for (job,) in rows]
 
     return places
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import stat
 import subprocess
@@ -28,6 +29,7 @@ in_an_open_checkout = pytest.mark.skipif(
     reason="this checkout lies in a folder that other accounts cannot enter",
 )
 
+_QUICK = {"fsync": "off"}
 SELF = server_account(Settings(allow_root=True))
 
 
@@ -58,11 +60,45 @@ def test_root_is_refused_unless_told() -> None:
 
 
 @as_root
-@pytest.mark.parametrize(("name", "problem"), [("no-such-account", "does not exist"), ("root", "is root")])
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("no-such-account", "does not exist"), ("root", "is root"), ("nobody", "other programs run as 'nobody' too")],
+)
 def test_root_needs_an_account_for_the_server(name: str, problem: str) -> None:
-    """It must exist and be another."""
+    """It must exist, be another, and be nobody else's."""
     with pytest.raises(ConfigurationError, match=problem):
         server_account(Settings(allow_root=True, server_user=name))
+
+
+@as_root
+async def test_the_database_of_root_runs_under_an_account_that_only_thresher_uses(open_folder: Path) -> None:
+    """It is made where it is missing; processes and data belong to it."""
+    server = await EmbeddedServer.start(Settings(data_dir=open_folder / "data", allow_root=True), options=_QUICK)
+    running = Path(f"/proc/{server.pid}").stat().st_uid
+    await server.stop()
+
+    assert pwd.getpwuid(running)[:2] == ("thresher-postgres", "x")
+    assert SELF.uid == running == (open_folder / "data" / "postgres").stat().st_uid
+
+
+@as_root
+async def test_a_cluster_of_the_account_that_was_shared_is_handed_over(open_folder: Path) -> None:
+    """What earlier versions left is used as it is; what a link in it leads to keeps its owner."""
+    settings = Settings(data_dir=open_folder / "data", allow_root=True)
+    await (await EmbeddedServer.start(settings, options=_QUICK)).stop()
+    elsewhere = open_folder / "elsewhere"
+    elsewhere.touch()
+    os.chown(elsewhere, 65534, 65534)
+    cluster = open_folder / "data" / "postgres"
+    (cluster / "link").symlink_to(elsewhere)
+    for path in [cluster, *cluster.rglob("*")]:
+        os.chown(path, 65534, 65534, follow_symlinks=False)
+
+    server = await EmbeddedServer.start(settings, options=_QUICK)
+    await server.stop()
+
+    assert {path.lstat().st_uid for path in [cluster, *cluster.rglob("*")]} == {SELF.uid}
+    assert elsewhere.stat().st_uid == 65534
 
 
 @as_root

@@ -41,12 +41,13 @@ from thresher.core.log import Said, configure_logging, current_trace, event, mas
 from thresher.core.naming import checked_name
 from thresher.core.offsets import Lines
 from thresher.core.records import JSON, Arm, Caller, ContextPack, LeftOut, Piece, Rule, Scored, Tenant, Tool, Why
-from thresher.core.settings import Settings, environment, load_settings
+from thresher.core.settings import SERVER_USER, Settings, environment, load_settings
 from thresher.core.talking import Talk, current_talk, talking_in
 from thresher.core.wording import did_you_mean, first_sentence, nearest, shortened
 
 __all__ = [
     "JSON",
+    "SERVER_USER",
     "AccessDenied",
     "Arm",
     "AuditBroken",

@@ -18,6 +18,9 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from thresher.core.errors import ConfigurationError
 
+SERVER_USER = "thresher-postgres"
+"""The account that is made for the embedded server where the daemon is root."""
+
 
 def default_data_dir() -> Path:
     """The per-user data folder; root gets one that the database's unprivileged account can enter."""
@@ -101,7 +104,7 @@ class Settings(BaseSettings):
     """Major version of the embedded server."""
     allow_root: bool = False
     """Root may run the embedded server, under the account `server_user`."""
-    server_user: str = "nobody"
+    server_user: str = SERVER_USER
     secret_key: SecretStr | None = None
     """32 bytes, URL-safe base64; without it a 0600 file in the data folder holds the key."""
 

@@ -1,24 +1,35 @@
 """The operating-system account that the embedded server runs under.
 
-Invariant: PostgreSQL never runs as root, and no folder that is not Thresher's changes its mode for it.
+Invariant: PostgreSQL never runs as root, nor as an account that other programs share, and no folder that is not
+Thresher's changes its mode for it.
 """
 
 from __future__ import annotations
 
+import logging
 import os
+import shutil
 import stat
+import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thresher.core import ConfigurationError, Settings, environment
+from thresher.core import SERVER_USER, ConfigurationError, Settings, environment, event
 
 if sys.platform == "win32":
 
     def _find(account: str | int) -> tuple[str, int, int] | None:
         return None if isinstance(account, str) else (str(account), account, account)
+
+    @contextmanager
+    def _alone() -> Generator[None]:
+        yield
 else:
+    import fcntl
     import pwd
 
     def _find(account: str | int) -> tuple[str, int, int] | None:
@@ -29,7 +40,17 @@ else:
             return None
         return entry.pw_name, entry.pw_uid, entry.pw_gid
 
+    @contextmanager
+    def _alone() -> Generator[None]:
+        """One process of ours at a time; a lock that nobody else takes, on a file that is always there."""
+        with Path("/etc/passwd").open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
+
+_logger = logging.getLogger("thresher.store")
+_SHARED = {"nobody", "nfsnobody", "daemon"}
+"""Accounts that other programs run under as well: each of them could read the data and reach the socket."""
 _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ")
 
 
@@ -72,9 +93,25 @@ class Account:
         if self.switched:
             os.chown(path, self.uid, self.groups[0])
 
+    def take_over(self, folder: Path) -> None:
+        """Hand over a folder, with all that is in it, that an earlier `THRESHER_SERVER_USER` had; no link is followed.
+
+        Call it only while no server runs in it.
+        """
+        if not self.switched or not folder.is_dir() or (before := folder.lstat().st_uid) == self.uid:
+            return
+        for _, folders, files, descriptor in os.fwalk(folder):
+            for name in [*folders, *files]:
+                if os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_uid == before:
+                    os.chown(name, self.uid, self.groups[0], dir_fd=descriptor, follow_symlinks=False)
+        self.give(folder)  # last, so that one that was interrupted is begun again
+        event(_logger, "folder handed over", folder=str(folder), account=self.name)
+
 
 def server_account(settings: Settings) -> Account:
     """The account for the embedded server: the caller's own, or `server_user` for root.
+
+    Thresher's own (the default) is made where it is missing.
 
     Raises:
         ConfigurationError: Root without `THRESHER_ALLOW_ROOT`, or no usable `THRESHER_SERVER_USER`.
@@ -93,6 +130,13 @@ def server_account(settings: Settings) -> Account:
 
 
 def _named_account(name: str) -> Account:
+    if name in _SHARED:
+        raise ConfigurationError(
+            f"THRESHER_SERVER_USER: other programs run as {name!r} too, and would reach the data.",
+            hint=f"Name an account that nothing else uses, or leave the variable out: {SERVER_USER!r} is made then.",
+        )
+    if name == SERVER_USER and _find(name) is None:
+        _make(name)
     found = _find(name)
     if found is None or found[1] == 0:
         problem = "does not exist" if found is None else "is root"
@@ -101,6 +145,21 @@ def _named_account(name: str) -> Account:
         )
     # The child gets no supplementary groups (`options`), so only its own group counts.
     return Account(name, found[1], (found[2],), switched=True)
+
+
+def _make(name: str) -> None:
+    """Add a system account without home, shell or password."""
+    program, reason = shutil.which("useradd", path="/usr/sbin:/sbin:/usr/bin:/bin"), "there is no `useradd` here"
+    options = ["--system", "--user-group", "--no-create-home", "--home-dir", "/", "--shell", "/usr/sbin/nologin"]
+    with _alone():  # of two at once, `useradd` refuses one
+        if program and _find(name) is None:
+            reason = subprocess.run([program, *options, name], capture_output=True, text=True, check=False).stderr
+    if _find(name) is None:
+        raise ConfigurationError(
+            f"As root the database runs under an account of its own, and {name!r} could not be made: {reason.strip()}",
+            hint="Make a system account without rights by hand, and name it with THRESHER_SERVER_USER.",
+        )
+    event(_logger, "account made", account=name)
 
 
 def _user_name(uid: int) -> str:

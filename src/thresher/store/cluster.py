@@ -45,6 +45,11 @@ class Layout:
         return self.root / "run"
 
     @property
+    def work(self) -> Path:
+        """Where `pg_upgrade` writes its scripts while a cluster is moved; the server's account's too."""
+        return self.root / "upgrade"
+
+    @property
     def copies(self) -> Path:
         """Copies of the programs, where the server's account cannot reach the wheel."""
         return self.root / "programs"

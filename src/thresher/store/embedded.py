@@ -100,6 +100,8 @@ class EmbeddedServer:
         make_server_folder(layout, account)
         older, fresh = older_cluster(layout, major), not layout.majors()
         await clear_leftovers(layout.cluster(older or major))
+        for folder in (layout.server, layout.sockets, layout.work):
+            account.take_over(folder)
         binaries = usable_binaries(major, account, layout.copies)
         previous = usable_binaries(older, account, layout.copies) if older else binaries
         passwords = await _passwords(layout, layout.cluster(older or major), previous, account)

@@ -87,7 +87,7 @@ class Upgrade:
 
     def _work(self) -> Path:
         """A folder for the scripts that `pg_upgrade` writes where it stands."""
-        folder = self.layout.root / "upgrade"
+        folder = self.layout.work
         if not folder.exists():
             folder.mkdir(mode=0o700)
             self.account.give(folder)
