@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,13 +30,28 @@ def test_a_long_name_is_cut_and_stays_apart_from_its_neighbours() -> None:
 
 
 def test_the_first_of_two_clashing_tools_keeps_the_plain_name() -> None:
-    """`a` + `b_c` and `a_b` + `c` meet; a newcomer never renames an older tool."""
-    alone = expose([("a", "b_c")])
-    both = expose([("a", "b_c"), ("a_b", "c")])
+    """`a` + `b c` and `a` + `b_c` meet; a newcomer never renames an older tool."""
+    alone = expose([("a", "b c")])
+    both = expose([("a", "b c"), ("a", "b_c")])
 
     assert alone == ["a_b_c"]
     assert both[0] == "a_b_c"
     assert re.fullmatch(r"a_b_c_[0-9a-f]{6}", both[1])
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_no_tool_has_a_name_that_reads_as_another_servers(order: int) -> None:
+    """`goodx` with `bank_pay` is not `pay` of `goodx_bank`, whichever came first, and whether that server has one."""
+    tools = [("goodx", "bank_pay"), ("goodx", "bank_refund"), ("goodx", "rate"), ("goodx_bank", "pay")][::order]
+
+    assert sorted(expose(tools)) == ["goodx.bank_pay", "goodx.bank_refund", "goodx_bank_pay", "goodx_rate"]
+
+
+def test_a_name_that_goes_out_unchanged_does_not_read_as_another_servers_either() -> None:
+    """The server's own name may begin its tools' names."""
+    tools = [("notes", "notes_add"), ("notes", "bank_pay"), ("bank", "close")]
+
+    assert expose(tools, bare=frozenset({"notes"})) == ["notes_add", "notes_bank_pay", "bank_close"]
 
 
 def test_no_tool_takes_a_name_of_the_gateway() -> None:
@@ -66,8 +82,14 @@ def test_names_are_valid_unique_and_always_the_same(tools: list[tuple[str, str]]
 
 @given(pairs, st.tuples(st.text(max_size=9), st.text(min_size=1, max_size=9)))
 def test_a_newcomer_renames_nobody(tools: list[tuple[str, str]], newcomer: tuple[str, str]) -> None:
-    """Names stay what they are when a tool is added at the end."""
-    assert expose([*tools, newcomer])[: len(tools)] == expose(tools)
+    """Names stay what they are when a tool is added at the end, unless they began with the name of its server."""
+    before, prefix = expose(tools), re.sub(r"[^A-Za-z0-9_.-]", "_", newcomer[0].partition(":")[0]) + "_"
+
+    after = expose([*tools, newcomer])
+
+    assert [new for old, new in zip(before, after, strict=False) if not old.startswith(prefix)] == [
+        old for old in before if not old.startswith(prefix)
+    ]
 
 
 def test_near_names_are_found_in_ten_thousand_in_a_moment() -> None:

@@ -98,6 +98,19 @@ def imitates(name: str, summary: str, peers: Peers) -> Iterator[Said]:
             return
 
 
+def poses(server: str, name: str, peers: Peers) -> Iterator[Said]:
+    """A tool whose name, behind its server's, reads as one of another server: `goodx` with `bank_pay`, `goodx_bank`."""
+    full = f"{server}_{name}"
+    for found in re.finditer("_", full):
+        if found.start() > len(server) and full[: found.start()] in peers.servers:
+            yield (
+                "override",
+                "warning",
+                f"Behind its server's name it reads as a tool of server '{full[: found.start()]}'.",
+            )
+            return
+
+
 def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))[:200]
 

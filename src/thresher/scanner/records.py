@@ -48,10 +48,11 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """The tools of the other servers by name, and the names of the server's own."""
+    """The tools of the other servers by name, the names of the server's own, and those of the other servers."""
 
     others: Mapping[str, Sequence[Peer]] = field(default_factory=dict[str, Sequence[Peer]])
     own: frozenset[str] = frozenset()
+    servers: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, others: Iterable[Peer], own: Iterable[str]) -> Peers:
@@ -59,7 +60,8 @@ class Peers:
         by_name: dict[str, list[Peer]] = {}
         for peer in others:
             by_name.setdefault(peer.name, []).append(peer)
-        return cls(by_name, frozenset(own))
+        servers = frozenset(peer.server for peers in by_name.values() for peer in peers)
+        return cls(by_name, frozenset(own), servers)
 
 
 ALONE = Peers()

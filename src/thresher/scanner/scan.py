@@ -13,7 +13,7 @@ from typing import Final
 from thresher.core import Tool, first_sentence
 from thresher.scanner.characters import concealed, folded, visible
 from thresher.scanner.commands import commands, shell
-from thresher.scanner.crossing import crossing, imitates
+from thresher.scanner.crossing import crossing, imitates, poses
 from thresher.scanner.decoding import uncovered
 from thresher.scanner.exfiltration import exfiltration
 from thresher.scanner.instructions import instructions
@@ -44,7 +44,8 @@ def scan(tool: Tool, peers: Peers = ALONE) -> tuple[Finding, ...]:
     for text in texts(tool):
         for finding in _text(text, peers, tool.name):
             found.setdefault((finding.where, finding.why), finding)
-    for said in imitates(tool.name, first_sentence(tool.description or tool.title), peers):
+    summary = first_sentence(tool.description or tool.title)
+    for said in (*imitates(tool.name, summary, peers), *poses(tool.server, tool.name, peers)):
         finding = finding_of(said, "/name", tool.name, 0)
         found.setdefault((finding.where, finding.why), finding)
     return tuple(found.values())

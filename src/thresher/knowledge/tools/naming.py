@@ -1,8 +1,8 @@
-"""Gives each tool the name that clients see, `server_tool`.
+"""Gives each tool the name that clients see, `server_tool`; `server.tool` where that reads as another server's tool.
 
 Invariant: a name has at most 64 characters of `[A-Za-z0-9_.-]` (128 where a server's names go out unchanged), no two
 tools share one, and the same catalogue always gives the same names - a tool that comes later never renames an earlier
-one.
+one, but a server does whose name an earlier tool of another one took for a prefix.
 """
 
 from __future__ import annotations
@@ -40,19 +40,36 @@ def expose(
     Returns:
         One name a tool, in the same order.
     """
+    tools = list(tools)
+    servers = frozenset(_clean(plain_name(server)) for server, _ in tools)
     taken = set(reserved)
     names: list[str] = []
     for server, tool in tools:
+        said = plain_name(server)
         own = server in bare and tool not in taken and _OWN.fullmatch(tool) is not None
-        name = tool if own else _free(plain_name(server), tool, taken)
+        if own and not _poses(tool, len(said) if tool.startswith(f"{said}_") else 0, servers):
+            name = tool
+        else:
+            name = _free(said, tool, taken, servers)
         taken.add(name)
         names.append(name)
     return names
 
 
-def _free(server: str, tool: str, taken: set[str]) -> str:
+def _clean(name: str) -> str:
+    return _FORBIDDEN.sub("_", name)
+
+
+def _poses(name: str, start: int, servers: frozenset[str]) -> bool:
+    """Whether a name begins like the tools of a server whose name is longer than `start` characters."""
+    return any(name[: found.start()] in servers for found in re.finditer("_", name) if found.start() > start)
+
+
+def _free(server: str, tool: str, taken: set[str], servers: frozenset[str]) -> str:
     full = f"{server}_{tool}"
-    plain = _FORBIDDEN.sub("_", full)
+    if _poses(_clean(full), len(server), servers):
+        full = f"{server}.{tool}"
+    plain = _clean(full)
     lossless = full.isascii() and len(plain) <= NAME_LIMIT
     if lossless and plain not in taken:
         return plain
