@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+
+import httpx
 
 from tests.fakes.embedding_server import EmbeddingServer
 from tests.support import eventually
@@ -143,3 +146,38 @@ async def test_a_caller_who_comes_has_his_servers_listed(settings: Settings, ope
         await eventually(names)
 
     assert before == set()
+
+
+async def test_an_encoder_service_that_refuses_connections_costs_a_message_no_waiting_until_it_is_back(
+    settings: Settings, open_folder: Path
+) -> None:
+    """Words answer at once and say so; when the service runs again, meaning does, without a restart."""
+    service = EmbeddingServer()
+    port = httpx.URL(service.url).port or 0
+    given = settings.model_copy(
+        update={"data_dir": open_folder / "away", "port": 0, "encoder_url": service.url, "encoder_model": "fake"}
+    )
+    async with open_app(given) as app:
+        await app.indexing
+        context, tools, caller = app.services.context, app.services.tools, app.services.caller
+        await tools.import_tools(caller, CATALOGUE)
+        service.stop()
+
+        started = time.monotonic()
+        answer = await context.process_prompt(caller, "show me the commit history of this repository")
+        found = await tools.find_tools(caller, message="show me the commit history of this repository")
+        seconds = time.monotonic() - started
+
+        restarted = EmbeddingServer(port)
+        back = await eventually(lambda: _undegraded(app.services))
+        restarted.stop()
+
+    assert seconds < 5
+    assert answer.decision.degraded
+    assert "embedding service" in found.degraded
+    assert back
+
+
+async def _undegraded(services: Services) -> bool:
+    found = await services.tools.find_tools(services.caller, message="show the commit history", threshold=0)
+    return not found.degraded

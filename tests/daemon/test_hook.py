@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -169,7 +170,28 @@ def test_settings_for_a_client_are_printed() -> None:
     done = hook("/nowhere", b"", "--settings", "claude")
 
     inner: Any = json.loads(done.stdout)["hooks"]["UserPromptSubmit"][0]["hooks"][0]
-    assert inner == {"type": "command", "command": "thresher hook", "timeout": 5}
+    command = f"{shlex.quote(sys.executable)} -P -m thresher hook"
+    assert inner == {"type": "command", "command": command, "timeout": 5}
+
+
+def test_the_printed_command_works_without_a_path_and_from_a_folder_with_blanks(
+    state: Listening, tmp_path: Path
+) -> None:
+    """A client's shell has another PATH, and the interpreter may lie anywhere."""
+    home = tmp_path / "an environment"
+    home.symlink_to(sys.prefix)
+    python = home / Path(sys.executable).relative_to(sys.prefix)
+    environment = {"THRESHER_DATA_DIR": state.place.folder, "PATH": ""}
+    asked = [str(python), "-m", "thresher", "hook", "--settings", "claude"]
+    printed: Any = json.loads(subprocess.run(asked, capture_output=True, check=True, env=environment).stdout)
+    command = printed["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"]
+
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], input=json.dumps(EVENT).encode(), capture_output=True, check=False, env=environment
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert RULES in done.stdout.decode()
 
 
 def test_help_is_that_of_every_command() -> None:

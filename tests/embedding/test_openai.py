@@ -5,13 +5,15 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 from pydantic import SecretStr
 
 from tests.embedding.conftest import KEY
 from tests.fakes.embedding_server import DIMENSION, EmbeddingServer, vector
-from thresher.core import EncoderError
+from tests.support.waiting import eventually
+from thresher.core import Breaker, EncoderError, Pauses
 from thresher.embedding.cache import QueryCache
 from thresher.embedding.openai import BATCH_TEXTS, LONGEST_PAUSE, TRIES, OpenAIEncoder
 
@@ -147,9 +149,20 @@ async def test_the_server_may_say_when_to_come_back(
     """Within bounds, and only in seconds."""
     service.script.append(f"429:{header}")
 
-    await connect().embed_queries(["x"])
+    await connect().embed_documents(["x"])
 
     assert pauses == [waited]
+
+
+async def test_a_query_does_not_wait_for_a_far_retry(
+    connect: Open, service: EmbeddingServer, pauses: list[float]
+) -> None:
+    """A person waits for it, and the words can answer alone."""
+    service.script.append("429:9999")
+
+    with pytest.raises(EncoderError, match="HTTP 429"):
+        await connect().embed_queries(["x"])
+    assert pauses == []
 
 
 async def test_a_lasting_failure_ends_after_the_last_try(connect: Open, service: EmbeddingServer) -> None:
@@ -199,12 +212,130 @@ async def test_a_dimension_other_than_the_configured_is_an_error(connect: Open) 
 
 
 async def test_a_slow_service_times_out(connect: Open, service: EmbeddingServer, pauses: list[float]) -> None:
-    """Each try has its own time."""
+    """Each try of a document has its own time; a query has one try."""
     service.mode = "slow"
 
     with pytest.raises(EncoderError, match="no answer in time"):
+        await connect(timeout=0.05).embed_documents(["x"])
+    assert len(pauses) == TRIES - 1
+    with pytest.raises(EncoderError, match="no answer in time"):
         await connect(timeout=0.05).embed_queries(["x"])
     assert len(pauses) == TRIES - 1
+
+
+async def test_a_query_to_a_service_that_is_away_fails_at_once(
+    connect: Open, service: EmbeddingServer, pauses: list[float]
+) -> None:
+    """The first finds out with one try; those after it do not even ask."""
+    service.stop()
+    encoder = connect()
+    with pytest.raises(EncoderError, match="ConnectError"):
+        await encoder.embed_queries(["first"])
+
+    with pytest.raises(EncoderError, match="in the background"):
+        await encoder.embed_queries(["second"])
+    with pytest.raises(EncoderError, match="in the background"):
+        await encoder.warm()
+    assert pauses == []
+
+
+async def test_queries_answered_badly_to_the_last_try_are_not_sent_again(
+    connect: Open, service: EmbeddingServer
+) -> None:
+    """A service that is up and answers 503 costs one message its time, not each."""
+    service.mode = "503"
+    encoder = connect()
+    with pytest.raises(EncoderError, match="HTTP 503"):
+        await encoder.embed_queries(["first"])
+    sent = len(service.requests)
+
+    with pytest.raises(EncoderError, match="in the background"):
+        await encoder.embed_queries(["second"])
+    assert len(service.requests) == sent == TRIES
+
+
+@pytest.mark.parametrize("mode", ["slow", "503", "drop"])
+async def test_a_service_that_comes_back_serves_again_by_itself(
+    connect: Open, service: EmbeddingServer, mode: str
+) -> None:
+    """It is asked in the background, so that no query pays for finding out."""
+    service.mode = mode
+    encoder = connect(timeout=0.5, breaker=Breaker(Pauses(1, 0.01, 0.01)))
+    with pytest.raises(EncoderError):
+        await encoder.embed_queries(["x"])
+
+    service.mode = "good"
+    service.release.set()
+    await eventually(lambda: _embeds(encoder))
+
+    assert (await encoder.embed_queries(["x"])).shape == (1, DIMENSION)
+
+
+async def test_a_service_that_is_started_again_on_its_port_serves_again(
+    connect: Open, service: EmbeddingServer
+) -> None:
+    """The connection was refused in between."""
+    service.stop()
+    encoder = connect(breaker=Breaker(Pauses(1, 0.01, 0.01)))
+    with pytest.raises(EncoderError, match="ConnectError"):
+        await encoder.embed_queries(["x"])
+
+    restarted = EmbeddingServer(httpx.URL(service.url).port or 0)
+    try:
+        await eventually(lambda: _embeds(encoder))
+    finally:
+        restarted.stop()
+
+    assert restarted.requests
+
+
+async def test_a_service_that_comes_back_refusing_says_why(connect: Open, service: EmbeddingServer) -> None:
+    """A wrong key is not a service that is away."""
+    service.mode = "drop"
+    encoder = connect(breaker=Breaker(Pauses(1, 0.01, 0.01)))
+    with pytest.raises(EncoderError):
+        await encoder.embed_queries(["x"])
+
+    service.mode = "401"
+    await eventually(lambda: _refused(encoder))
+
+    with pytest.raises(EncoderError, match="refused: HTTP 401"):
+        await encoder.embed_queries(["x"])
+
+
+async def test_documents_are_tried_once_while_a_service_is_away_and_find_it_back(
+    connect: Open, service: EmbeddingServer, pauses: list[float]
+) -> None:
+    """Nobody waits for them, and what they learn serves the queries."""
+    service.mode = "drop"
+    encoder = connect(breaker=Breaker(Pauses(1, 1000.0, 1000.0)))
+    with pytest.raises(EncoderError):
+        await encoder.embed_queries(["x"])
+    waited = len(pauses)
+    with pytest.raises(EncoderError):
+        await encoder.embed_documents(["y"])
+    assert len(pauses) == waited
+
+    service.mode = "good"
+    await encoder.embed_documents(["y"])
+
+    assert (await encoder.embed_queries(["x"])).shape == (1, DIMENSION)
+
+
+async def _embeds(encoder: OpenAIEncoder) -> bool:
+    try:
+        await encoder.embed_queries(["is it back"])
+    except EncoderError:
+        return False
+    return True
+
+
+async def _refused(encoder: OpenAIEncoder) -> bool:
+    try:
+        await encoder.embed_queries(["is it back"])
+    except EncoderError as error:
+        return "refused" in error.message
+    return False
 
 
 async def test_nobody_listening_is_an_error_with_a_hint(connect: Open, service: EmbeddingServer) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import socket
 import threading
 from collections import deque
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -21,8 +23,20 @@ def vector(text: str, dimension: int = DIMENSION) -> list[float]:
     return np.random.default_rng(seed).normal(size=dimension).astype(np.float32).tolist()
 
 
+class _Server(ThreadingHTTPServer):
+    """Keeps its connections, to end them with itself."""
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self.connections: list[socket.socket] = []
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.connections.append(request)
+        super().process_request(request, client_address)
+
+
 class EmbeddingServer:
-    """The service, on a free port.
+    """The service, on a free port, or again on the one that it had.
 
     Attributes:
         script: Behaviours for the next requests; when it is empty, `mode` rules.
@@ -34,7 +48,7 @@ class EmbeddingServer:
         reached: Set when a slow request is being held.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.script: deque[str] = deque()
         self.mode = "good"
         self.held = ""
@@ -42,17 +56,20 @@ class EmbeddingServer:
         self.authorizations: list[str | None] = []
         self.reached = threading.Event()
         self.release = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = _Server(("127.0.0.1", port), self._handler())
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def stop(self) -> None:
-        """Let go of held requests and end."""
+        """Let go of held requests and end, with every connection."""
         self.release.set()
         self._server.shutdown()
         self._server.server_close()
+        for connection in self._server.connections:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def answer(self, body: dict[str, Any], mode: str) -> tuple[int, bytes]:
         """Status and body for a request."""

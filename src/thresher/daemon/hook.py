@@ -30,18 +30,8 @@ EVENT_LIMIT = 4 * 1024 * 1024
 PASSED, WRONG = 0, 1
 """Exit codes. Both let the prompt through; with 1 the client shows the person the line on standard error."""
 USAGE = "usage: thresher hook [--timeout SECONDS] [--json] < EVENT; or thresher hook --settings claude"
-SETTINGS = {
-    "claude": """\
-{
-  "hooks": {
-    "UserPromptSubmit": [
-      {"hooks": [{"type": "command", "command": "thresher hook", "timeout": 5}]}
-    ]
-  }
-}
-"""
-}
-"""What belongs into a client's settings file, by client."""
+CLIENTS = ("claude",)
+"""Clients whose settings `--settings` knows."""
 _CHUNK = 65_536
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _UNIX, _INTERNET, _STREAM = 1, 2, 1  # AF_UNIX, AF_INET and SOCK_STREAM everywhere
@@ -107,11 +97,22 @@ def _options(arguments: list[str]) -> Options:
             value = rest.pop(0)
         if name == "--timeout" and (seconds := _number(value)):
             options.seconds = seconds
-        elif name == "--settings" and value in SETTINGS:
-            options.settings = SETTINGS[value]
+        elif name == "--settings" and value in CLIENTS:
+            options.settings = _settings()
         else:
             raise _Trouble(USAGE, WRONG)
     return options
+
+
+def _settings() -> str:
+    """What belongs into the client's settings file; its command needs no PATH, and no folder can shadow its module."""
+    import json  # noqa: PLC0415 - see the invariant
+    from shlex import quote  # noqa: PLC0415 - as above
+
+    # In double quotes both shells of Windows take a path as it is, and no path there holds one.
+    python = f'"{sys.executable}"' if sys.platform == "win32" else quote(sys.executable)
+    hook = {"type": "command", "command": f"{python} -P -m thresher hook", "timeout": 5}
+    return json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}}, indent=2, ensure_ascii=False) + "\n"
 
 
 def _number(text: str) -> float:

@@ -1,7 +1,7 @@
 """An encoder behind the OpenAI wire format: POST {base}/embeddings.
 
 Invariant: the key is sent to the configured address and shows nowhere else; an answer is used only when it holds one
-finite vector of the right length for each text.
+finite vector of the right length for each text. A query never waits for a service that is known to be away.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import httpx
 import numpy as np
 from pydantic import SecretStr
 
-from thresher.core import EncoderError, event
+from thresher.core import Breaker, EncoderError, Pauses, event
 from thresher.embedding.cache import QueryCache
 from thresher.embedding.onnx import batches, normalised
 from thresher.embedding.protocol import EncoderModel, Matrix, Windows
@@ -40,7 +40,14 @@ BATCH_TEXTS, BATCH_TOKENS = 128, 32768
 TRIES = 5
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 """Seconds: the pause doubles after each try; a server's Retry-After wins, up to the longest."""
+QUERY_SECONDS = 10.0
+"""How long a query waits for one answer, or for another try: a person waits, and the words can answer alone."""
+_PAUSES = Pauses(failures=1, pause=1.0, longest=30.0)
+"""Between the questions, in the background, whether a service that went away is back."""
 _WORTH_A_RETRY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+_LATE = "no answer in time"
+_AWAY = frozenset({_LATE, httpx.ConnectError.__name__})
+"""Reasons for which a query is not tried again: it would fail, or take as long, once more."""
 _HINT = "Check THRESHER_ENCODER_URL, THRESHER_ENCODER_KEY and THRESHER_ENCODER_MODEL."
 
 
@@ -53,8 +60,10 @@ class OpenAIEncoder:
         key: Sent as a bearer token.
         dimension: Length of a vector; None: the model's known one, else learnt from the first answer.
         cache: Where vectors of queries are remembered.
-        timeout: Seconds for one request.
+        timeout: Seconds for one request; one of a query has `QUERY_SECONDS` at most.
         pause: Waits between tries.
+        breaker: Opens at the first failure; while it is open, queries fail at once and the service is asked in the
+            background whether it is back.
     """
 
     def __init__(
@@ -67,6 +76,7 @@ class OpenAIEncoder:
         cache: QueryCache,
         timeout: float = 30.0,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        breaker: Breaker | None = None,
     ) -> None:
         known_dimension, max_tokens = KNOWN.get(model, (0, OTHER_MAX_TOKENS))
         self._address = url.rstrip("/") + "/embeddings"
@@ -75,7 +85,10 @@ class OpenAIEncoder:
         self._dimension = dimension or known_dimension
         self._max_tokens = max_tokens
         self._cache = cache
+        self._timeout = timeout
         self._pause = pause
+        self._breaker = breaker or Breaker(_PAUSES)
+        self._probing: asyncio.Task[None] | None = None
         headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key is not None else {}
         self._client = httpx.AsyncClient(headers=headers, timeout=timeout)
         self._asking: set[asyncio.Future[Matrix]] = set()
@@ -95,7 +108,8 @@ class OpenAIEncoder:
         """See `Encoder.warm`; asks the service only where the dimension is unknown."""
         self._check()
         if not self._dimension:
-            await self._ask(["dimension"])
+            self._check_reachable()
+            await self._ask(["dimension"], waiting=False)
         return self.model
 
     async def embed_queries(self, texts: Sequence[str], *, prefixed: bool = False) -> Matrix:
@@ -103,7 +117,7 @@ class OpenAIEncoder:
         del prefixed
         vectors = {text: self._cache.get(text) for text in texts}
         missing = [text for text, vector in vectors.items() if vector is None]
-        for text, vector in zip(missing, await self._embed(missing), strict=True):
+        for text, vector in zip(missing, await self._embed(missing, waiting=True), strict=True):
             self._cache.put(text, vector)
             vectors[text] = vector
         return await self._stacked([vectors[text] for text in texts])
@@ -111,7 +125,7 @@ class OpenAIEncoder:
     async def embed_documents(self, texts: Sequence[str]) -> Matrix:
         """See `Encoder.embed_documents`; each different text is sent once."""
         place = {text: index for index, text in enumerate(dict.fromkeys(texts))}
-        vectors = await self._embed(list(place))
+        vectors = await self._embed(list(place), waiting=False)
         return await self._stacked([vectors[place[text]] for text in texts])
 
     async def prepare(self) -> None:
@@ -131,6 +145,8 @@ class OpenAIEncoder:
         self._closed = True
         for task in self._asking:
             task.cancel()
+        if self._probing is not None:
+            self._probing.cancel()
         await self._client.aclose()
 
     async def _stacked(self, rows: Sequence[Matrix | None]) -> Matrix:
@@ -140,24 +156,32 @@ class OpenAIEncoder:
             result[index] = row
         return result
 
-    async def _embed(self, texts: Sequence[str]) -> list[Matrix]:
+    async def _embed(self, texts: Sequence[str], *, waiting: bool) -> list[Matrix]:
         self._check()
+        if waiting and texts:
+            self._check_reachable()
         sent = [self._readable(text) for text in texts]
         vectors: dict[int, Matrix] = {}
         for group in batches([min(len(text), 4 * self._max_tokens) for text in sent], BATCH_TOKENS):
             for start in range(0, len(group), BATCH_TEXTS):
                 part = group[start : start + BATCH_TEXTS]
-                vectors |= dict(zip(part, await self._ask([sent[index] for index in part]), strict=True))
+                rows = await self._ask([sent[index] for index in part], waiting=waiting)
+                vectors |= dict(zip(part, rows, strict=True))
         return [vectors[index] for index in range(len(texts))]
 
     def _readable(self, text: str) -> str:
         """What the service accepts: not empty, not longer than the model reads."""
         return next(iter(self.windows(text[: self._max_tokens * 32], most=1)), "") or " "
 
-    async def _ask(self, texts: Sequence[str]) -> Matrix:
-        """Send one batch; ends with EncoderError when `close` is called meanwhile."""
+    async def _ask(self, texts: Sequence[str], *, waiting: bool) -> Matrix:
+        """Send one batch; ends with EncoderError when `close` is called meanwhile.
+
+        Args:
+            texts: The batch.
+            waiting: Whether a person waits for it.
+        """
         self._check()
-        task = asyncio.ensure_future(self._ask_retrying(texts))
+        task = asyncio.ensure_future(self._ask_retrying(texts, waiting=waiting))
         self._asking.add(task)
         try:
             return await task
@@ -168,33 +192,71 @@ class OpenAIEncoder:
         finally:
             self._asking.discard(task)
 
-    async def _ask_retrying(self, texts: Sequence[str]) -> Matrix:
-        body: dict[str, Any] = {"model": self._name, "input": list(texts)}
-        if self._asked_dimension is not None:
-            body["dimensions"] = self._asked_dimension
-        pause, why = FIRST_PAUSE, ""
-        for attempt in range(1, TRIES + 1):
-            answer, why, wait = await self._try(body)
+    async def _ask_retrying(self, texts: Sequence[str], *, waiting: bool) -> Matrix:
+        seconds = min(self._timeout, QUERY_SECONDS) if waiting else self._timeout
+        tries = 1 if self._breaker.failures else TRIES
+        pause, why, attempt = FIRST_PAUSE, "", 1
+        for attempt in range(1, tries + 1):
+            answer, why, wait = await self._try(texts, seconds)
             if answer is not None:
+                self._breaker.succeeded()
                 return self._vectors(answer, len(texts))
             event(logger, "encoder_retry", level=logging.WARNING, attempt=attempt, why=why)
-            if attempt < TRIES:
-                await self._pause(min(LONGEST_PAUSE, pause if wait is None else wait))
-                pause *= 2
-        raise EncoderError(f"The embedding service did not answer after {TRIES} tries: {why}.", hint=_HINT)
+            wait = min(LONGEST_PAUSE, pause if wait is None else wait)
+            if attempt == tries or (waiting and (why in _AWAY or wait >= QUERY_SECONDS)):
+                break
+            await self._pause(wait)
+            pause *= 2
+        if not self._breaker.failures:
+            self._breaker.failed(why)
+        self._probe()
+        tried = f" after {attempt} tries" if attempt > 1 else ""
+        raise EncoderError(f"The embedding service did not answer{tried}: {why}.", hint=_HINT)
 
-    async def _try(self, body: dict[str, Any]) -> tuple[httpx.Response | None, str, float | None]:
+    def _check_reachable(self) -> None:
+        """Raise EncoderError while the breaker is open."""
+        if self._breaker.failures:
+            self._probe()
+            raise EncoderError(
+                f"The embedding service did not answer ({self._breaker.reason}) and is asked in the background whether"
+                " it is back.",
+                hint=_HINT,
+            )
+
+    def _probe(self) -> None:
+        """Have the service asked in the background until it answers."""
+        if not self._closed and (self._probing is None or self._probing.done()):
+            self._probing = asyncio.create_task(self._ask_until_it_answers())
+
+    async def _ask_until_it_answers(self) -> None:
+        while self._breaker.failures:
+            await asyncio.sleep(self._breaker.remaining)
+            try:
+                answer, why, _ = await self._try(["dimension"], min(self._timeout, QUERY_SECONDS))
+            except EncoderError:  # it refuses, which costs nobody time: whoever asks shall be told why
+                self._breaker.succeeded()
+                return
+            if answer is None:
+                self._breaker.failed(why)
+            else:
+                self._breaker.succeeded()
+                event(logger, "encoder_back")
+
+    async def _try(self, texts: Sequence[str], seconds: float) -> tuple[httpx.Response | None, str, float | None]:
         """One request: the good answer, or why there is none and how long the server wants us to wait.
 
         Raises:
             EncoderError: The service refused; another try would be refused too.
         """
+        body: dict[str, Any] = {"model": self._name, "input": list(texts)}
+        if self._asked_dimension is not None:
+            body["dimensions"] = self._asked_dimension
         try:
-            answer = await self._client.post(self._address, json=body)
+            answer = await self._client.post(self._address, json=body, timeout=seconds)
         except (httpx.InvalidURL, httpx.UnsupportedProtocol):
             raise EncoderError("The address of the embedding service cannot be used.", hint=_HINT) from None
         except httpx.TimeoutException:
-            return None, "no answer in time", None
+            return None, _LATE, None
         except (httpx.TransportError, httpx.DecodingError) as error:
             return None, type(error).__name__, None
         if answer.is_success:
