@@ -86,8 +86,8 @@ def test_a_hostile_text_costs_little() -> None:
     """Long runs of what patterns look for are read in no time."""
     texts = ["a_" * 50_000, "GET " * 50_000, "has " * 50_000, "`" * 100_000, "aA" * 50_000, "what do " * 20_000]
 
-    started = time.perf_counter()
+    started = time.thread_time()
     for text in texts:
         read_cues(text)
 
-    assert time.perf_counter() - started < 2
+    assert time.thread_time() - started < 2

@@ -99,7 +99,7 @@ async def say(talk: Talk, text: str = "", thread: UUID | None = None, **more: An
                 raise
             return None
 
-    return await eventually(told, seconds=10)
+    return await eventually(told)
 
 
 def assert_whole(bodies: list[Body]) -> None:

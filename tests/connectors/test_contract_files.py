@@ -41,7 +41,7 @@ def _runner(connect: Callable[[], Any]) -> Callable[..., Awaitable[None]]:
 
 def _writing(file: Path) -> duckdb.DuckDBPyConnection:
     """One process opens a file in one way at a time, and a session may just be closing in the background."""
-    until = time.monotonic() + 5
+    until = time.monotonic() + 30
     while True:
         try:
             return duckdb.connect(str(file))

@@ -108,7 +108,7 @@ async def test_a_statement_is_stopped_on_the_server(subject: Subject) -> None:
         "select count(*) from information_schema.processlist where id <> connection_id() "
         "and (info like '%sleep(61)%' or info like '%seq_1_to_100000%')"
     )
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while await subject.admin(running) != [(0,)]:
             await asyncio.sleep(0.02)
 

@@ -30,7 +30,7 @@ async def pool_of(engine: Engine, **options: Any) -> AsyncIterator[PooledConnect
 
 async def settled(condition: Callable[[], bool]) -> None:
     """Wait for what happens in the background."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0.005)
 

@@ -344,9 +344,9 @@ def test_a_killed_bridge_leaves_the_others_alone(state: Listening) -> None:
 
 async def test_nobody_present_for_a_while_means_leave(tmp_path: Path) -> None:
     """A client or a job stops the clock."""
-    async with listening(tmp_path, idle_seconds=0.05) as state:
+    async with listening(tmp_path, idle_seconds=1.0) as state:
         with state.presence.entered("job"), pytest.raises(TimeoutError):
-            await asyncio.wait_for(state.stopped.wait(), 0.2)
+            await asyncio.wait_for(state.stopped.wait(), 1.5)
 
         await asyncio.wait_for(state.stopped.wait(), 10)
 

@@ -113,14 +113,11 @@ def test_a_wrong_command_line_lets_the_prompt_through(state: Listening, options:
 
 
 def test_a_daemon_that_thinks_too_long_is_not_waited_for(state: Listening) -> None:
-    """The prompt goes on, and the daemon drops the work."""
-    begun = time.monotonic()
-
+    """The prompt goes on, and the daemon, which would think until it is told to stop, drops the work."""
     done = hook(state.place.folder, EVENT | {"prompt": "hang"}, "--timeout", "0.3")
 
     assert (done.returncode, done.stdout) == (0, b"")
     assert b"no answer in time" in done.stderr
-    assert time.monotonic() - begun < 5
     assert state.cancelled.wait(10)
 
 

@@ -204,9 +204,9 @@ async def test_a_call_pays_next_to_nothing(services: Services) -> None:
 
     taken: list[float] = []
     for _ in range(10):
-        started = time.perf_counter()
+        started = time.thread_time()
         for _ in range(100):
             assert await guard.look(services.caller, packs, "box_open_box", resolved) is None
-        taken.append((time.perf_counter() - started) / 100)
+        taken.append((time.thread_time() - started) / 100)
 
     assert min(taken) < 0.000_1

@@ -95,12 +95,12 @@ def test_a_newcomer_renames_nobody(tools: list[tuple[str, str]], newcomer: tuple
 def test_near_names_are_found_in_ten_thousand_in_a_moment() -> None:
     """A mistyped name costs milliseconds, not a walk through all spellings."""
     known = [f"server{number % 70}_tool_number_{number}" for number in range(10_000)] + ["git_git_log"]
-    started = time.perf_counter()
+    started = time.thread_time()
 
     near = nearest("git_gitlog", known)
 
     assert near[0] == "git_git_log"
-    assert time.perf_counter() - started < 1.0
+    assert time.thread_time() - started < 1.0
 
 
 def test_nothing_near_is_said_as_such() -> None:

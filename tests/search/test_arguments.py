@@ -122,10 +122,10 @@ def test_a_huge_schema_is_packed_small() -> None:
 )
 def test_a_huge_message_is_looked_through_in_no_time(text: str) -> None:
     """Both ends are read, and no pattern wanders."""
-    started = time.perf_counter()
+    started = time.thread_time()
     found = supplied(text, ())
 
-    assert time.perf_counter() - started < 0.5
+    assert time.thread_time() - started < 0.5
     assert found.numbers <= READ
 
 

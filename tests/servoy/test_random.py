@@ -62,6 +62,22 @@ def test_what_is_written_is_read_and_written_again(value: Value, dialect: Dialec
     assert document.rendered() == data
 
 
+BLANKS = st.text(" \t\n", max_size=8).filter(lambda blanks: bool(blanks.strip("\n")))
+
+
+@RANDOM
+@given(st.sampled_from(DIALECTS), st.sampled_from(["{}", "[]"]), BLANKS, st.sampled_from(["\n", "\r\n"]))
+def test_blanks_between_brackets_of_nothing_come_back(dialect: Dialect, of: str, blanks: str, newline: str) -> None:
+    """Whatever a person's editor left there; a change of another line leaves them alone."""
+    inner: Value = {"d": "NOTHING", "e": 1}
+    text = new_document({"a": 1, "b": "NOTHING", "c": inner}, dialect).decode()
+    data = text.replace('"NOTHING"', of[0] + blanks + of[1]).replace("\n", newline).encode()
+    document = read_document(data)
+
+    assert document.rendered() == data
+    assert with_changes(document, {("a",): 2}) == data.replace(b":1", b":2", 1)
+
+
 @RANDOM
 @given(TEXTS)
 def test_texts_survive_their_quotation_marks(text: str) -> None:

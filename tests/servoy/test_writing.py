@@ -153,6 +153,9 @@ def test_numbers_that_no_file_can_hold_are_refused(number: float) -> None:
         "items:[\n\n]",
         "{}",
         "[]\n",
+        "a:{ \n   \n },\nb:[ ]",
+        "usergroups:{\n\n},\nusers:[\n{}\n]",
+        '{\n    "a":{ \n   \n },\n    "b":1\n}',
         '"a":1,\n"b":2',
     ],
     ids=[
@@ -168,6 +171,9 @@ def test_numbers_that_no_file_can_hold_are_refused(number: float) -> None:
         "older list",
         "nothing",
         "no members",
+        "blanks between brackets of nothing",
+        "a user of nothing",
+        "a line of blanks between braces of nothing",
         "quoted without braces",
     ],
 )

@@ -18,7 +18,7 @@ from thresher.core import Settings, UpstreamError, UpstreamRefused, UpstreamTime
 from thresher.upstream import Limits, ServerConfig, Upstreams
 
 Start = Callable[..., HttpServer]
-LIMITS = Limits(leases=2, lease_wait=0.3, lease_idle=0.05, tending=0.05, ping_after=60.0)
+LIMITS = Limits(leases=2, lease_wait=2.0, lease_idle=0.05, tending=0.05, ping_after=60.0)
 
 
 def text(outcome: Any) -> str:
@@ -217,11 +217,11 @@ async def test_the_clock_of_a_call_stands_still_while_its_user_thinks(upstreams:
     ann = Client("ann", ELICITATION)
     ann.hold = asyncio.Event()
     config = stdio_server()
-    call = asyncio.create_task(upstreams.call_tool(config, "ask", {}, peer=ann, timeout=0.3))
+    call = asyncio.create_task(upstreams.call_tool(config, "ask", {}, peer=ann, timeout=2.0))
     await eventually(lambda: ann.questions)
 
     with pytest.raises(UpstreamTimeout):
-        await upstreams.call_tool(config, "sleep", {"seconds": 60}, peer=ann, timeout=0.5)
+        await upstreams.call_tool(config, "sleep", {"seconds": 60}, peer=ann, timeout=2.5)
     ann.hold.set()
 
     assert "ann" in text(await call)

@@ -216,11 +216,12 @@ def _feeds(text: str, root: Node, kind: type, default: int) -> int:
     if ("[" if kind is list else "{") not in text:
         return default
     counts: Counter[int] = Counter()
+    users = root.members.get("users") if "usergroups" in root.members else None  # an empty one stands on one line
     waiting = [root]
     while waiting:
         node = waiting.pop()
         if _has_lines(text, node):
-            waiting.extend(node.elements)
+            waiting.extend(one for one in node.elements if one.value or users is None or node is not users[1])
             waiting.extend(member for _, member in node.members.values())
         if not node.value and isinstance(node.value, kind):
             counts[text.count("\n", node.start, node.end)] += 1

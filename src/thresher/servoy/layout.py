@@ -34,6 +34,34 @@ class Number(float):
         return Number, (self.text,)
 
 
+class EmptyObject(dict[str, Value]):
+    """An object of nothing that keeps the blanks between its braces.
+
+    Args:
+        blanks: With line feeds alone between lines.
+    """
+
+    __slots__ = ("blanks",)
+
+    def __init__(self, blanks: str = "") -> None:
+        super().__init__()
+        self.blanks = blanks
+
+
+class EmptyList(list[Value]):
+    """A list of nothing that keeps the blanks between its brackets.
+
+    Args:
+        blanks: With line feeds alone between lines.
+    """
+
+    __slots__ = ("blanks",)
+
+    def __init__(self, blanks: str = "") -> None:
+        super().__init__()
+        self.blanks = blanks
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """How a file's values are written.

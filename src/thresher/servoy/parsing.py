@@ -11,7 +11,7 @@ from typing import Final, NoReturn, TypeAlias
 
 from thresher.core import BrokenFile, Lines
 from thresher.servoy.escapes import UnknownEscape, unquoted
-from thresher.servoy.layout import Number, Value
+from thresher.servoy.layout import EmptyList, EmptyObject, Number, Value
 from thresher.servoy.writing import BARE_KEY
 
 DEEPEST: Final = 200
@@ -109,7 +109,8 @@ class Parser:
         """Pairs up to the brace, or up to the end of the text where the outermost braces are left out."""
         text, members, value = self._text, dict[str, tuple[int, Node]](), dict[str, Value]()
         if close and text[at : at + 1] == close:
-            return Node(begin, at + 1, value, members, _NO_ELEMENTS)
+            blanks = self._blanks(begin, at)
+            return Node(begin, at + 1, EmptyObject(blanks) if blanks else value, members, _NO_ELEMENTS)
         while True:
             name, behind = self._key(at)
             if name in members:
@@ -128,7 +129,8 @@ class Parser:
     def _elements(self, begin: int, at: int) -> Node:
         text, elements = self._text, list[Node]()
         if text[at : at + 1] == "]":
-            return Node(begin, at + 1, [], _NO_MEMBERS, elements)
+            blanks = self._blanks(begin, at)
+            return Node(begin, at + 1, EmptyList(blanks) if blanks else [], _NO_MEMBERS, elements)
         while True:
             node = self._value(at)
             elements.append(node)
@@ -184,6 +186,11 @@ class Parser:
     def _skip(self, at: int) -> int:
         found = _SPACE.match(self._text, at)
         return found.end() if found else at
+
+    def _blanks(self, begin: int, end: int) -> str:
+        """What stands between brackets of nothing, where it is more than line feeds."""
+        between = self._text[begin + 1 : end].replace("\r\n", "\n")
+        return between if between.strip("\n") else ""
 
     def _near(self, at: int) -> str:
         if at >= self._size:

@@ -12,7 +12,7 @@ from typing import Final
 
 from thresher.core import InvalidInput
 from thresher.servoy.escapes import quoted
-from thresher.servoy.layout import CLASSIC, Layout, Number, Value
+from thresher.servoy.layout import CLASSIC, EmptyList, EmptyObject, Layout, Number, Value
 from thresher.servoy.records import RELATION_ITEM_TYPE
 
 _BARE: Final = r"""[^\x00-\x1f"'{}\[\]:,;=#/\\]"""
@@ -53,13 +53,17 @@ def text_of(value: Value, layout: Layout, base: str, *, inline: bool = False, ou
     if isinstance(value, dict):
         return _object(value, layout, base, inline=inline, outermost=outermost)
     if isinstance(value, list):
+        if not value:
+            kept = value.blanks if isinstance(value, EmptyList) else ""
+            return _nothing("[]", 0 if inline else layout.list_feeds, base, "" if inline else kept)
         return _list([(one, one_line(one, layout)) for one in value], layout, base, inline=inline)
     return scalar(value)
 
 
 def _object(value: Mapping[str, Value], layout: Layout, base: str, *, inline: bool, outermost: bool) -> str:
     if not value:
-        return _nothing("{}", 0 if inline else layout.object_feeds, base)
+        kept = value.blanks if isinstance(value, EmptyObject) else ""
+        return _nothing("{}", 0 if inline else layout.object_feeds, base, "" if inline else kept)
     pairs = _pairs(value, layout, base + layout.indent, inline=inline, outermost=outermost)
     if inline:
         return "{" + ",".join(pairs) + "}"
@@ -90,8 +94,10 @@ def _list(value: Sequence[tuple[Value, bool]], layout: Layout, base: str, *, inl
     return "[" + lead + ("," + lead).join(parts) + "\n" + base + "]"
 
 
-def _nothing(brackets: str, feeds: int, base: str) -> str:
-    """A container of nothing."""
+def _nothing(brackets: str, feeds: int, base: str, kept: str = "") -> str:
+    """A container of nothing, with the blanks that it kept or by the rule."""
+    if kept:
+        return brackets[0] + kept + brackets[1]
     return brackets if not feeds else brackets[0] + "\n" * feeds + base + brackets[1]
 
 

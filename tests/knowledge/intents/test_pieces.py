@@ -126,9 +126,9 @@ def test_a_message_without_words_asks_for_nothing_much(message: str) -> None:
 )
 def test_a_huge_message_is_cut_in_little_time(message: str) -> None:
     """Work grows with the length of a message, not faster."""
-    started = time.perf_counter()
+    started = time.thread_time()
 
     pieces = pieces_of(message, history=[message])
 
     assert len(pieces.texts) <= MAX_TEXTS
-    assert time.perf_counter() - started < 3.0
+    assert time.thread_time() - started < 3.0
