@@ -116,12 +116,32 @@ async def test_what_is_no_good_key_is_refused_even_where_none_is_needed(keyless:
     assert_problem(mcp, 401, "access_denied")
 
 
-async def test_what_a_proxy_passes_on_needs_a_key(keyless: Served) -> None:
-    """It comes by a loopback connection, but not from this machine."""
-    for header in ("x-forwarded-for", "forwarded", "x-real-ip", "via"):
-        answer = await keyless.find(**{header: "203.0.113.9"})
+@pytest.mark.parametrize(
+    "header",
+    [
+        "X-Forwarded-For",
+        "X-Forwarded-Host",
+        "X-Forwarded-Proto",
+        "X-Forwarded-Port",
+        "X-Forwarded-Server",
+        "X-Forwarded-Prefix",
+        "X-Forwarded-Client-Cert",
+        "Forwarded",
+        "Via",
+        "CF-Connecting-IP",
+        "True-Client-IP",
+        "X-Real-IP",
+        "X-Client-IP",
+    ],
+)
+async def test_what_a_proxy_passes_on_needs_a_key(keyless: Served, header: str) -> None:
+    """It comes by a loopback connection, but not from this machine; a header without a value tells as much."""
+    for value in ("203.0.113.9", ""):
+        find = await keyless.find(**{header: value})
+        mcp = await keyless.web.post("/mcp", json={}, headers=MCP_HEADERS | {header: value})
 
-        assert_problem(answer, 401, "access_denied")
+        assert_problem(find, 401, "access_denied")
+        assert_problem(mcp, 401, "access_denied")
 
 
 async def test_on_an_open_address_everybody_needs_a_key(own_settings: Settings) -> None:
