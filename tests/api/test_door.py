@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
+import sys
 from typing import Any
 
 import pytest
 
 from tests.api.serving import MCP_HEADERS, Served, assert_problem, on_port, served
 from tests.support.product import CATALOGUE
-from thresher.api import Door, Origins
+from thresher.api import Door, Origins, Peer
 from thresher.core import Caller, Settings
 
 PATHS = ["/mcp", "/mcp/", "/v1/tools/find", "/v1/openapi.json", "/healthz", "/readyz", "/", "/nowhere"]
@@ -116,12 +119,86 @@ async def test_what_is_no_good_key_is_refused_even_where_none_is_needed(keyless:
     assert_problem(mcp, 401, "access_denied")
 
 
-async def test_what_a_proxy_passes_on_needs_a_key(keyless: Served) -> None:
-    """It comes by a loopback connection, but not from this machine."""
-    for header in ("x-forwarded-for", "forwarded", "x-real-ip", "via"):
-        answer = await keyless.find(**{header: "203.0.113.9"})
+ASK_AS = """
+import encodings.idna, http.client, os, sys
+port, user = int(sys.argv[1]), int(sys.argv[2])
+if user != os.geteuid():
+    os.setgroups([])
+    os.setgid(user)
+    os.setuid(user)
+connection = http.client.HTTPConnection("127.0.0.1", port)
+for _ in range(2):
+    connection.request("POST", "/v1/tools/find", '{"queries": ["x"]}', {"content-type": "application/json"})
+    answer = connection.getresponse()
+    answer.read()
+    print(answer.status)
+"""
+"""Asks twice over one connection, as a user of this machine."""
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads the kernel's tables of Linux")
+as_root = pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs root")
 
-        assert_problem(answer, 401, "access_denied")
+
+async def ask_as(user: int, product: Served) -> list[str]:
+    """The statuses that a process of another user gets."""
+    port = str(product.web.base_url.port)
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", ASK_AS, port, str(user), stdout=pipe)
+    return (await process.communicate())[0].decode().split()
+
+
+@as_root
+async def test_another_user_of_this_machine_needs_a_key(keyless: Served) -> None:
+    """Loopback reaches everybody who has an account here; the owner alone is served without a key."""
+    stranger = await ask_as(65534, keyless)
+    owner = await ask_as(os.geteuid(), keyless)
+
+    assert stranger == ["401", "401"]
+    assert owner == ["200", "200"]
+
+
+@on_linux
+@pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
+async def test_a_closed_socket_is_nobodys(family: socket.AddressFamily, host: str) -> None:
+    """The kernel shows it as root's, which a daemon of root must not take for its own."""
+    with socket.create_server((host, 0), family=family) as door, socket.socket(family) as client:
+        client.connect(door.getsockname()[:2])
+        ours, theirs = door.accept()
+        with ours:
+            ends = theirs[:2], ours.getsockname()[:2]
+            opened = await Peer(*ends).is_own_user()
+            client.close()
+            closed = await Peer(*ends).is_own_user()
+
+    assert opened
+    assert not closed
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "X-Forwarded-For",
+        "X-Forwarded-Host",
+        "X-Forwarded-Proto",
+        "X-Forwarded-Port",
+        "X-Forwarded-Server",
+        "X-Forwarded-Prefix",
+        "X-Forwarded-Client-Cert",
+        "Forwarded",
+        "Via",
+        "CF-Connecting-IP",
+        "True-Client-IP",
+        "X-Real-IP",
+        "X-Client-IP",
+    ],
+)
+async def test_what_a_proxy_passes_on_needs_a_key(keyless: Served, header: str) -> None:
+    """It comes by a loopback connection, but not from this machine; a header without a value tells as much."""
+    for value in ("203.0.113.9", ""):
+        find = await keyless.find(**{header: value})
+        mcp = await keyless.web.post("/mcp", json={}, headers=MCP_HEADERS | {header: value})
+
+        assert_problem(find, 401, "access_denied")
+        assert_problem(mcp, 401, "access_denied")
 
 
 async def test_on_an_open_address_everybody_needs_a_key(own_settings: Settings) -> None:

@@ -10,5 +10,6 @@ Uses: agent, audit, context, core, embedding, jobs, knowledge, llm, openapi, pac
 from thresher.api.application import http_api
 from thresher.api.door import CALLER, KEY, Door
 from thresher.api.origins import Origins, is_loopback
+from thresher.api.peers import PEER, Peer
 
-__all__ = ["CALLER", "KEY", "Door", "Origins", "http_api", "is_loopback"]
+__all__ = ["CALLER", "KEY", "PEER", "Door", "Origins", "Peer", "http_api", "is_loopback"]

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thresher.api.errors import problem, refused, unforeseen
 from thresher.api.origins import Given, Origins, read, was_forwarded
+from thresher.api.peers import PEER
 from thresher.core import AccessDenied, Caller, ThresherError, event
 from thresher.store import Keys
 
@@ -43,7 +44,7 @@ class Door:
         http: Serves every other path.
         keys: Who may come in.
         origins: Which Host and Origin headers are taken.
-        owner: For whom a request without a key is served while no key was ever made; None: for nobody.
+        owner: For whom a request of our own user without a key is served while no key was ever made; None: for nobody.
         welcome: Told of each request's caller; must not block.
     """
 
@@ -88,7 +89,7 @@ class Door:
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = read(scope)
         text = _key(given)
-        caller = await self._caller(given, text)
+        caller = await self._caller(given, text, scope)
         self._welcome(caller)
         face = self._mcp if scope["path"] in ("/mcp", "/mcp/") else self._http
         named = {CALLER: caller} | ({KEY: _fingerprint(text)} if text else {})
@@ -109,13 +110,15 @@ class Door:
             return problem(403, "foreign_origin", "Web pages of this origin may not use Thresher.", hint, path=path)
         return None
 
-    async def _caller(self, given: Given, text: str) -> Caller:
+    async def _caller(self, given: Given, text: str, scope: Scope) -> Caller:
         if text:
             if (caller := await self._keys.holder(text)) is None:
                 raise _REVOKED
             return caller
         if self._owner is None or was_forwarded(given) or await self._keys.exist():
             raise AccessDenied("A key is needed here.", hint=_WAY_IN)
+        if (peer := scope.get("state", {}).get(PEER)) is None or not await peer.is_own_user():
+            raise AccessDenied("Another user of this machine needs a key here.", hint=_WAY_IN)
         return self._owner
 
 

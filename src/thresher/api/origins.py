@@ -19,8 +19,19 @@ from urllib.parse import urlsplit
 from starlette.types import Scope
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?")
-_FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")
-_READ = frozenset({b"host", b"origin", b"authorization", *_FORWARDED})
+_READ = frozenset({b"host", b"origin", b"authorization"})
+_FORWARDED = frozenset(
+    {
+        b"forwarded",
+        b"via",
+        b"cf-connecting-ip",
+        b"true-client-ip",
+        b"x-real-ip",
+        b"x-client-ip",
+    }
+)
+_FORWARDED_PREFIX = b"x-forwarded"
+"""How a whole family begins: `-For`, `-Host`, `-Proto`, `-Port`, `-Server`, `-Prefix`, whatever comes next."""
 
 Given: TypeAlias = Mapping[bytes, Sequence[str]]
 """The headers that decide who comes in, by name."""
@@ -30,7 +41,7 @@ def read(scope: Scope) -> Given:
     """The headers of a request that decide who comes in."""
     given: dict[bytes, list[str]] = {}
     for name, value in scope["headers"]:
-        if name in _READ:
+        if name in _READ or _is_of_proxy(name):
             given.setdefault(name, []).append(value.decode("latin-1"))
     return given
 
@@ -87,7 +98,11 @@ def is_loopback(name: str) -> bool:
 
 def was_forwarded(given: Given) -> bool:
     """Whether a proxy says that it passed the request on: then it comes from elsewhere, whatever its address."""
-    return any(name in given for name in _FORWARDED)
+    return any(_is_of_proxy(name) for name in given)
+
+
+def _is_of_proxy(header: bytes) -> bool:
+    return header in _FORWARDED or header.startswith(_FORWARDED_PREFIX)
 
 
 @lru_cache(maxsize=256)

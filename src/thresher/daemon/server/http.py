@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from thresher.core import ConfigurationError, Conflict
 
@@ -99,6 +100,19 @@ class _Server(uvicorn.Server):
         yield
 
 
+class _Connection(AutoHTTPProtocol):
+    """uvicorn's protocol, with whose process is at the other end among what every request of the connection gets."""
+
+    def connection_made(self, transport: Any) -> None:
+        """Note both ends."""
+        from thresher.api import PEER, Peer  # noqa: PLC0415 - a second of imports that a daemon without the door does without
+
+        super().connection_made(transport)
+        theirs, ours = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+        if theirs and ours:
+            self.app_state: dict[str, Any] = {**self.app_state, PEER: Peer(theirs[:2], ours[:2])}
+
+
 @asynccontextmanager
 async def serving(application: ASGIApp, door: socket.socket) -> AsyncGenerator[None]:
     """Serve an application for as long as the block lasts; its lifespan is the caller's business.
@@ -109,6 +123,7 @@ async def serving(application: ASGIApp, door: socket.socket) -> AsyncGenerator[N
     """
     config = uvicorn.Config(
         cast("Any", application),  # uvicorn spells the same type out with its own names
+        http=cast("Any", _Connection),
         lifespan="off",
         log_config=None,
         access_log=False,
