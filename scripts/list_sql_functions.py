@@ -38,6 +38,8 @@ REFUSED: dict[str, dict[str, str]] = {
         "holds the session": "sleep_ms pg_sleep",
         "ends the query": "error assert_true",
         "reads the environment": "getenv",
+        "tells where the server is in its network": "inet_client_addr inet_client_port inet_server_addr"
+        " inet_server_port",
         "shows secrets or what others ask": "duckdb_secrets which_secret duckdb_secret_types"
         " duckdb_secret_type_parameters duckdb_logs duckdb_logs_parsed duckdb_log_contexts"
         " duckdb_prepared_statements duckdb_variables duckdb_external_file_cache duckdb_external_resources"

@@ -58,6 +58,15 @@ def test_a_credential_in_an_address_is_refused_and_not_repeated(text: str) -> No
     assert "word" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "host", ["0177.0.0.1", "0x7f.1", "2130706433", "127.1", "127.0.0.1.", "[::1", "host:99999", "host:x", "⒈com"]
+)
+def test_a_host_that_is_written_oddly_is_refused(host: str) -> None:
+    """What resolvers read each in their own way, and what is no host at all."""
+    with pytest.raises(InvalidInput, match="address"):
+        checked_address(f"http://{host}/openapi.json")
+
+
 def test_an_address_is_kept_in_one_form() -> None:
     """Without the part that no server sees."""
     assert checked_address("HTTPS://A.Example/Api.json?format=yaml#top") == "https://a.example/Api.json?format=yaml"
@@ -269,6 +278,17 @@ async def test_what_was_judged_is_what_is_connected_to(web: Site, monkeypatch: p
                 "::ffff:10.0.0.1",
                 "64:ff9b::a00:1",
                 "2002:a00:1::",
+            )
+        ),
+        *(
+            (one, False)
+            for one in (
+                "192.0.0.192",
+                "192.0.0.9",
+                "168.63.129.16",
+                "192.88.99.1",
+                "::ffff:168.63.129.16",
+                "64:ff9b::a83f:8110",
             )
         ),
         *((one, False) for one in ("224.0.0.1", "ff02::1", "255.255.255.255", "192.0.2.1")),

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any, Final
 
 import httpx
@@ -32,6 +32,15 @@ _WORLD: Final = IPv6Network("2000::/3")
 """All of IPv6 that was ever given out to the internet at large (RFC 4291); what lies beside it stays at home."""
 _TRANSLATED: Final = IPv6Network("64:ff9b::/96")
 """Addresses that a gateway translates to IPv4 (RFC 6052)."""
+_DENIED: Final = tuple(
+    IPv4Network(network)
+    for network in (
+        "192.0.0.0/24",  # protocol assignments, 192.0.0.192 of Oracle's cloud among them (RFC 6890)
+        "192.88.99.0/24",  # relays that were taken out of service (RFC 7526)
+        "168.63.129.16/32",  # the host of Azure's machines, for its agents
+    )
+)
+"""What counts as public by its number, and is answered by the machine's own network or cloud."""
 _MOVED: Final = frozenset({301, 302, 303, 307, 308})
 
 
@@ -141,6 +150,8 @@ def is_public(text: str) -> bool:
     """Whether an address is one of the internet at large, however it is written."""
     address = ip_address(text.partition("%")[0])
     inner = _inner(address)
+    if any(address in network for network in _DENIED):
+        return False
     if isinstance(address, IPv6Address) and address not in _WORLD and inner is None:
         return False
     return address.is_global and not address.is_multicast and (inner is None or is_public(str(inner)))

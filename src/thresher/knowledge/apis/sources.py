@@ -12,9 +12,12 @@ import os
 import re
 import stat
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+
+import httpx
 
 from thresher.core import Caller, InvalidInput, NotAllowed, NotFound, Settings
 from thresher.openapi import LIMITS
@@ -25,6 +28,8 @@ _SECRET: Final = re.compile(
 )
 _ODD: Final = re.compile(r"[\\%]|(?:^|/)\.\.(?:[^/]*)(?:/|$)")
 """What some servers take for a step up: two dots with something behind them, a backslash, or escaped twice."""
+_NUMBER: Final = re.compile(r"\d+|0x[0-9a-f]*", re.I)
+"""What makes a host a number, where it stands behind the last dot (WHATWG URL, "ends in a number")."""
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -98,8 +103,9 @@ def checked_address(text: str, *, kept: bool = True) -> str:
     """
     try:
         parts = urlsplit(text)
-        sound = parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
+        sound = parts.scheme.lower() in ("http", "https") and _is_host(parts.hostname or "") and parts.port != 0
+        httpx.URL(text)  # which asks more of a host's name
+    except (ValueError, httpx.InvalidURL):
         sound, parts = False, urlsplit("")
     if not sound:
         raise InvalidInput("The address is none.", hint="Write https://host/path, or the path of a file.")
@@ -111,6 +117,13 @@ def checked_address(text: str, *, kept: bool = True) -> str:
             hint="Download the description and add the file, or publish it where no sign-in is needed.",
         )
     return urlunsplit((parts.scheme.lower(), parts.netloc.lower(), parts.path or "/", parts.query, ""))
+
+
+def _is_host(name: str) -> bool:
+    """Whether a host is named, or given by its number as everybody writes it: not `0177.0.0.1`, `0x7f.1`, `127.1`."""
+    if ":" in name or _NUMBER.fullmatch(name.rstrip(".").rpartition(".")[2]):
+        ip_address(name.partition("%")[0])
+    return bool(name)
 
 
 async def read_file(location: str) -> bytes:
