@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thresher.api.errors import problem, refused, unforeseen
 from thresher.api.origins import Given, Origins, read, was_forwarded
-from thresher.api.peers import PEER
+from thresher.api.peers import PEER, Peer
 from thresher.core import AccessDenied, Caller, ThresherError, event
 from thresher.store import Keys
 
@@ -117,9 +117,17 @@ class Door:
             return caller
         if self._owner is None or was_forwarded(given) or await self._keys.exist():
             raise AccessDenied("A key is needed here.", hint=_WAY_IN)
-        if (peer := scope.get("state", {}).get(PEER)) is None or not await peer.is_own_user():
+        if (peer := _peer(scope)) is None or not await peer.is_own_user():
             raise AccessDenied("Another user of this machine needs a key here.", hint=_WAY_IN)
         return self._owner
+
+
+def _peer(scope: Scope) -> Peer | None:
+    """The other end: what our server keeps for the connection, or, of another server, what it says of this request."""
+    if (kept := scope.get("state", {}).get(PEER)) is not None:
+        return kept
+    client, server = scope.get("client"), scope.get("server")
+    return Peer(client, server) if client and server and server[1] is not None else None
 
 
 _REVOKED = AccessDenied("Nobody knows this key, or it was revoked.", hint=_WAY_IN)

@@ -47,10 +47,10 @@ class Peer:
         return self._own
 
     def _look(self) -> bool:
-        theirs, ours = _end(self._theirs), _end(self._ours)
-        if not theirs[0].is_loopback:
-            return False
         try:
+            theirs, ours = _end(self._theirs), _end(self._ours)
+            if not theirs[0].is_loopback:
+                return False
             rows = chain.from_iterable(table.read_text("ascii").splitlines()[1:] for table in _TABLES if table.exists())
             return _user(rows, theirs, ours) == os.geteuid()
         except (OSError, ValueError, IndexError):
