@@ -113,7 +113,7 @@ async def test_a_literal_keeps_its_blanks(service: SolutionService, clerk: Calle
     assert made.relation.items[0].primary == "LITERAL:a "
 
 
-@pytest.mark.parametrize("primary", ["scopes.a b\nc", "globals.", "scopes.x", "scopes.a.b.c"])
+@pytest.mark.parametrize("primary", ["scopes.a b\nc", "globals.", "scopes.x", "scopes.a.b..c", "scopes.a.b."])
 async def test_what_is_no_variable_is_refused(service: SolutionService, clerk: Caller, primary: str) -> None:
     """It would be found by nobody, at run time."""
     pair = RelationItem(primary, "full_name")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -535,3 +536,80 @@ async def test_one_that_stands_elsewhere_is_found_there(
         await service.open_relation(clerk, RelationWish(name="audits"))
     said = await service.open_relation(clerk, RelationWish(name="audits", solution="backoffice"))
     assert said.project == "backoffice"
+
+
+ENUMERATION = (
+    '/**\n * @enum\n * @properties={typeid:35,uuid:"5B0E0B52-7C0B-4B8C-9F7B-0C1D2E3F4A5B",variableType:-4}\n */\n'
+    "var kind = {a: 1, b: 2};\n"
+)
+
+
+@pytest.mark.parametrize("primary", ["scopes.lists.kind.a", "scopes.lists.kind"])
+async def test_an_item_may_be_a_member_of_an_enumeration(
+    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder, primary: str
+) -> None:
+    """Made, given again as it is, and changed to another."""
+    plain.write("shop_data/lists.js", ENUMERATION)
+    wish = replace(BOOKS, name="kinds", items=(RelationItem(primary, "publisher_id"),))
+
+    made = await service.open_relation(clerk, wish)
+    again = await service.open_relation(clerk, wish)
+    other = (RelationItem("scopes.lists.kind.b", "publisher_id"),)
+    changed = await service.update_relation(clerk, "kinds", RelationChanges(items=other))
+
+    assert on_disk(made.place.file).items[0].primary == "scopes.lists.kind.b"
+    assert (again.change.action, again.relation) == ("unchanged", made.relation)
+    assert changed.relation.items[0].uuid == made.relation.items[0].uuid
+    assert [note for note in made.notes if "kind" in note] == []
+
+
+async def test_an_unknown_scope_is_refused_with_the_nearest(
+    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
+) -> None:
+    """As an unknown column is; what a relation says already may stay."""
+    plain.write("shop_data/lists.js", ENUMERATION)
+    wish = replace(BOOKS, name="kinds", items=(RelationItem("scopes.list.kind.a", "publisher_id"),))
+
+    with pytest.raises(InvalidInput, match="no scope 'list'") as refused:
+        await service.open_relation(clerk, wish)
+    made = await service.open_relation(clerk, replace(wish, items=(RelationItem("scopes.lists.kind.a", "name"),)))
+    (plain.root / "shop_data" / "lists.js").unlink()
+    kept = await service.update_relation(clerk, "kinds", RelationChanges(items=made.relation.items, comment="old"))
+
+    assert "scopes.lists" in refused.value.hint
+    assert kept.relation.comment == "old"
+
+
+async def test_a_scope_that_a_missing_module_may_have_is_noted(service: SolutionService, clerk: Caller) -> None:
+    """The workspace lacks the module `reports`, which `backoffice` uses."""
+    wish = replace(BOOKS, name="kinds", items=(RelationItem("scopes.charts.kind", "publisher_id"),))
+
+    made = await service.open_relation(clerk, replace(wish, solution="backoffice", confirm=True))
+
+    assert any("'charts' was not checked" in note and "'reports'" in note for note in made.notes)
+
+
+FORM_SCRIPT = (
+    '/**\n * @properties={typeid:24,uuid:"0E4A1B66-3F0C-4D51-8A77-1B2C3D4E5F60"}\n */\nfunction to_publisher() {}\n'
+)
+
+
+async def test_a_name_is_not_that_of_a_method_of_a_form_on_the_table(
+    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
+) -> None:
+    """In the form's script it would mean the method; forms that extend one on the table count, others do not."""
+    base = plain.form("shop_screens", "base", [], dataSource="db:/shop/books")
+    parent = str(read_document(base.read_bytes()).get("uuid"))
+    plain.form("shop_screens", "book", [], extendsID=parent)
+    plain.write("shop_screens/forms/book.js", FORM_SCRIPT)
+    plain.form("shop_screens", "shelf", [], dataSource="db:/shop/shelves")
+    plain.write("shop_screens/forms/shelf.js", FORM_SCRIPT.replace("to_publisher", "of_shelf"))
+
+    for name in ("to_publisher", "TITLE"):
+        with pytest.raises(Conflict, match=r"form 'book'|column 'title'"):
+            await service.open_relation(clerk, replace(BOOKS, name=name))
+    made = await service.open_relation(clerk, replace(BOOKS, name="of_shelf"))
+    with pytest.raises(Conflict, match="form 'book' on shop/books has a method"):
+        await service.rename_relation(clerk, "of_shelf", "to_publisher")
+
+    assert made.relation.name == "of_shelf"

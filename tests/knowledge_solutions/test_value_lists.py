@@ -297,7 +297,15 @@ async def test_lists_say_what_values_there_are(service: SolutionService, clerk: 
     words = {one.name: one.summary for one in listing.objects}
     assert words["rooms"] == "custom values (Hall, Cellar, Attic)"
     assert words["customers"] == "full_name of shop/customers, stored as customer_id"
-    assert words["books_in_print"] == "title of relation authors_to_books$in_print, stored as book_id"
+    fallback = made_uuid("shop_data", "list", "rooms")
+    told = "title of relation authors_to_books$in_print, stored as book_id"
+    assert words["books_in_print"] == f"{told}; fallback rooms ({fallback})"
+    assert words["years"] == f"values of the method scopes.globals.years ({made_uuid('bookshop', 'globals', 'years')})"
+    facts = {one.name: one.facts for one in listing.objects}
+    assert (facts["books_in_print"]["fallback_name"], facts["years"]["method_name"]) == (
+        "rooms",
+        "scopes.globals.years",
+    )
     assert words["years"].startswith("values of the method ")
     assert (listing.kind, listing.total, listing.workspace, listing.active) == ("value list", 5, "shop", "shop_data")
 
@@ -324,3 +332,14 @@ async def test_lists_do_not_stand_in_for_each_other_in_a_circle(
     assert any("in a circle: b1 -> a1 -> t7 -> a1" in note for note in noted.notes)
     assert any("in a circle: t7 -> a1 -> t7" in note for note in again.notes)
     assert again.change.action == "updated"
+
+
+async def test_an_answer_names_what_it_holds_by_uuid(service: SolutionService, clerk: Caller) -> None:
+    """The method, and the list that stands in; a refusal, too."""
+    years = await service.open_value_list(clerk, ValueListWish(name="years", solution="bookshop"))
+    books = await service.open_value_list(clerk, ValueListWish(name="books_in_print"))
+    with pytest.raises(Conflict, match=r"fallback is 'rooms \(.*\)', not 'stars \("):
+        await service.open_value_list(clerk, ValueListWish(name="books_in_print", fallback="stars"))
+
+    assert (years.method_name, years.fallback_name) == ("scopes.globals.years", "")
+    assert (books.method_name, books.fallback_name) == ("", "rooms")

@@ -114,7 +114,7 @@ RELATIONS = (
         items=[
             _pair("customer_id", "customer_id"),
             _pair("LITERAL:2024-01-01", "ordered_at", operator=">="),
-            _pair("scopes.filters.clerk", "clerk_id", remove_when_null=True),
+            _pair("scopes.globals.clerk", "clerk_id", remove_when_null=True),
         ],
         join_type="inner",
         allow_creation=True,

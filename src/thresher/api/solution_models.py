@@ -345,6 +345,8 @@ class OpenedValueListResponse(_Record):
     place: LocationResponse
     change: ChangeResponse
     notes: list[str]
+    method_name: str = Field(description="`scopes.NAME.method` of `method`; empty where it is not known.")
+    fallback_name: str = Field(description="Name of the value list in `fallback`; the same.")
 
 
 class DeletedResponse(_Record):

@@ -108,6 +108,9 @@ def relation(answer: Row) -> RenderableType:
 def value_list(answer: Row) -> RenderableType:
     """A value list as it now is, and what was written."""
     one = answer["value_list"]
+    one = one | {
+        held: f"{answer[f'{held}_name']} ({one[held]})" for held in ("method", "fallback") if answer[f"{held}_name"]
+    }
     values = [Text(_seen(f"  {_value(value)}")) for value in one["custom_values"][:_VALUES]]
     more = len(one["custom_values"]) - _VALUES
     values += [Text(f"  and {more:,} more", "dim")] if more > 0 else []

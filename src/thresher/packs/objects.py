@@ -48,7 +48,8 @@ def relation_text(answer: RelationAnswer) -> str:
 
 def value_list_text(answer: ValueListAnswer) -> str:
     """The value list, where it stands, and what was written."""
-    lines = [told(_value_list(answer.value_list)), told(_place(answer.place, answer.project))]
+    names = {"method_name": answer.method_name, "fallback_name": answer.fallback_name}
+    lines = [told(_value_list(answer.value_list) | _given(names)), told(_place(answer.place, answer.project))]
     return _changed(f"value list{_titled(answer.value_list.name)}", lines, answer.change, answer.notes)
 
 

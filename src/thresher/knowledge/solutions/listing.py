@@ -19,7 +19,7 @@ from thresher.knowledge.solutions.checks import is_column
 from thresher.knowledge.solutions.desk import Desk
 from thresher.knowledge.solutions.models import ListedObject, Listing, ObjectKind, Scope
 from thresher.knowledge.solutions.relations import items_text
-from thresher.knowledge.solutions.value_list_draft import summary
+from thresher.knowledge.solutions.value_list_draft import names_of, summary, titled
 from thresher.knowledge.solutions.workspace import Stored
 from thresher.servoy import Relation, ValueList
 
@@ -39,13 +39,14 @@ def listed(desk: Desk, kind: ObjectKind, scope: Scope, *, cursor: str, limit: in
     ordered = sorted(stored, key=_key)
     rest = [one for one in ordered if _key(one) > after]
     page = rest[:limit]
+    names = names_of(desk, (one.record for one in page if isinstance(one.record, ValueList)))
     more = _cursor(_key(page[-1]), question) if len(rest) > limit else ""
     return Listing(
         kind,
         scope,
         desk.name,
         desk.active or "",
-        tuple(_listed(one) for one in page),
+        tuple(_listed(one, names) for one in page),
         len(ordered),
         more,
         tuple(broken[:_BROKEN_SHOWN]),
@@ -65,11 +66,17 @@ def facts_of(record: Relation | ValueList) -> Mapping[str, Any]:
     return {name: value for name, value in asdict(record).items() if value not in ("", None, ())}
 
 
-def _listed(one: Stored) -> ListedObject:
-    record = one.record
-    words = relation_summary(record) if isinstance(record, Relation) else summary(record)
+def _listed(one: Stored, names: Mapping[str, str]) -> ListedObject:
+    record, facts = one.record, dict(facts_of(one.record))
+    if isinstance(record, Relation):
+        words = relation_summary(record)
+    else:
+        held = {"method_name": record.method, "fallback_name": record.fallback}
+        facts |= {said: names[uuid.upper()] for said, uuid in held.items() if uuid.upper() in names}
+        words = summary(record, names)
+        words += f"; fallback {titled(record.fallback, names)}" if record.fallback else ""
     marked = f"{words}; deprecated: {record.deprecated}" if record.deprecated else words
-    return ListedObject(record.name, one.project, one.path, marked, facts_of(record))
+    return ListedObject(record.name, one.project, one.path, marked, facts)
 
 
 def _key(one: Stored) -> tuple[str, str]:

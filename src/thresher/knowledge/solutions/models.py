@@ -198,13 +198,20 @@ class RelationAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ValueListAnswer:
-    """A value list as it now is; attributes as of `RelationAnswer`."""
+    """A value list as it now is; attributes as of `RelationAnswer`.
+
+    Attributes:
+        method_name: Of the global method, `scopes.name.method`; empty where there is none, or it is not known.
+        fallback_name: The same of the value list that stands in.
+    """
 
     value_list: ValueList
     project: str
     place: Location
     change: Change
     notes: tuple[str, ...] = ()
+    method_name: str = ""
+    fallback_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

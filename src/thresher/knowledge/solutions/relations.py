@@ -23,9 +23,11 @@ _OFFERED: Final = tuple(one for one in get_args(Operator) if one != "not in")
 """`not in` can be read from files; no editor offers it for relations."""
 _CASELESS: Final = ("=", "!=", "like", "not like")
 _MOST_ITEMS: Final = 50
+_SCOPES_SHOWN: Final = 20
 _SAID: Final = 300
 """Characters of a value that an error says: comments are as long as somebody wrote them."""
-_VARIABLE: Final = re.compile(r"(?:scopes\.[\w$]+|globals)\.[\w$]+")
+_VARIABLE: Final = re.compile(r"(?:scopes\.(?P<scope>[\w$]+)|globals)\.[\w$]+(?:\.[\w$]+)*")
+"""A variable, or a member of an enumeration: `scopes.lists.kind.a`."""
 _SOURCES: Final = ("primary_datasource", "foreign_datasource")
 
 
@@ -72,7 +74,7 @@ class Relations:
         project = desk.target(wish.solution)
         name = self._editing.free_name(desk, project, name)
         relation, notes = Draft(desk, project, Relation(name, "", "")).with_changes(wish)
-        _check_apart(desk, relation)
+        check_apart(desk, relation)
         desk.agreed_there(project, f"the relation '{name}'", confirm=wish.confirm)
         return self._editing.created(desk, project, relation, notes)
 
@@ -81,9 +83,18 @@ class Relations:
         if not said(changes):
             raise InvalidInput("Nothing is said that shall be changed.", hint="Say a property, such as join_type.")
         stored = desk.found("relation", name, asked.solution)
-        relation, notes = Draft(desk, stored.project, relation_of(stored)).with_changes(changes)
+        before = relation_of(stored)
+        relation, notes = Draft(desk, stored.project, before).with_changes(changes)
+        if relation.primary_datasource != before.primary_datasource:
+            check_apart(desk, relation)
         desk.agreed("relation", [stored], "changed", asked.solution, confirm=asked.confirm)
         return self._editing.changed(desk, stored, relation, notes)
+
+    def rename(self, desk: Desk, name: str, new_name: str, asked: Asked) -> Edited:
+        """Give a relation another name, and rewrite what surely means it."""
+        stored = desk.found("relation", name, asked.solution)
+        check_apart(desk, replace(relation_of(stored), name=new_name.strip()))
+        return self._editing.renamed(desk, name, new_name, asked)
 
 
 class Draft:
@@ -123,7 +134,7 @@ class Draft:
             items = told.get("items", self._relation.items)
             told["items"] = self._items(items, primary, foreign)
             notes += [types_note(primary, foreign, one) for one in told["items"]]
-            notes += self._unknown_variables(told["items"])
+            notes += self._check_variables(told["items"])
         if "initial_sort" in told or moved:
             told["initial_sort"] = self._sort(told.get("initial_sort", self._relation.initial_sort), foreign)
         return replace(self._relation, **told), tuple(dict.fromkeys(note for note in notes if note))
@@ -148,17 +159,39 @@ class Draft:
             raise InvalidInput("A pair of columns is said twice.", hint="Say each pair once.")
         return checked
 
-    def _unknown_variables(self, items: Sequence[RelationItem]) -> list[str]:
-        """What to say of variables that no reachable solution has: a script may still make them."""
+    def _check_variables(self, items: Sequence[RelationItem]) -> list[str]:
+        """What to say of variables that no reachable solution has: a script may still make them.
+
+        Raises:
+            InvalidInput: A new item names a scope that is not there; the hint offers near ones.
+        """
         named = [one.primary for one in items if not is_column(one.primary) and not one.primary.startswith(LITERAL)]
         if not named:
             return []
-        variables = self._desk.workspace.variables(self._desk.reach(self._project))
-        known = [name for _, name, _ in variables]
+        family = self._desk.family(self._project)
+        held = {one.primary for one in self._relation.items}
+        notes = [self._check_scope(one, family) for one in named if one not in held]
+        known = [name for _, name, _ in self._desk.workspace.variables(family)]
         unknown = [one for one in named if _scoped(one) not in known]
-        return [
+        return notes + [
             f"No variable '{one}' was found. {did_you_mean(nearest(_scoped(one), known))}".strip() for one in unknown
         ]
+
+    def _check_scope(self, variable: str, family: Sequence[str]) -> str:
+        """A note where a scope is not there but may be in a module that the workspace lacks; else empty."""
+        scope = _scoped(variable).split(".")[1]
+        scopes = self._desk.workspace.scopes(family)
+        if scope in scopes:
+            return ""
+        projects = {one.name: one for one in self._desk.workspace.projects()}
+        reach = self._desk.reach(self._project)
+        if missing := [module for one in reach for module in projects[one].missing]:
+            return f"The scope '{scope}' was not checked: the module '{missing[0]}' is not in the workspace."
+        near = did_you_mean(tuple(f"scopes.{one}" for one in nearest(scope, scopes)))
+        raise InvalidInput(
+            f"There is no scope '{scope[:80]}' for '{variable[:80]}'.",
+            hint=f"{near} There are: {', '.join(scopes[:_SCOPES_SHOWN])}.".strip(),
+        )
 
     def _sort(self, text: str, foreign: Source) -> str:
         if not text.strip():
@@ -281,13 +314,28 @@ def _guessed(name: str, tables: Tables) -> str:
     return f"Is it from {' or '.join(primary[:3])} to {' or '.join(foreign[:3])}?"
 
 
-def _check_apart(desk: Desk, relation: Relation) -> None:
-    """Refuse a name that a record of the primary table already has for a column: it could no longer be reached."""
-    source = desk.tables().source(relation.primary_datasource, "primary_datasource")
+def check_apart(desk: Desk, relation: Relation) -> None:
+    """Refuse a name that a record of the primary table, or a form that shows it, already has for something else.
+
+    Raises:
+        Conflict: A column or calculation of the table, or a method or variable of such a form, has it.
+    """
+    try:
+        source = desk.tables().source(relation.primary_datasource, "primary_datasource")
+    except InvalidInput:  # of a relation that is there already, its table need not be
+        return
     columns = [one.name for one in source.table.columns] if source.table is not None else []
+    columns += desk.workspace.calculations(source.source.server, source.source.table)
     if taken := [one for one in columns if one.casefold() == relation.name.casefold()]:
         raise Conflict(
             f"{source.said} has a column '{taken[0]}': a relation of this name could not be told from it.",
+            hint="Choose another name.",
+        )
+    if forms := desk.workspace.forms_declaring(source.text, relation.name):
+        more = f" and {len(forms) - 1} more" if len(forms) > 1 else ""
+        raise Conflict(
+            f"The form '{forms[0]}'{more} on {source.said} has a method or variable '{relation.name}': in its script, "
+            "the name would mean that and not the relation.",
             hint="Choose another name.",
         )
 
@@ -312,7 +360,10 @@ def _item(item: RelationItem, primary: Source, foreign: Source) -> RelationItem:
     if left.startswith(LITERAL):
         left = item.primary.lstrip()  # blanks at the end are part of the value
     elif left.startswith(SCOPES) and not _VARIABLE.fullmatch(left):
-        raise InvalidInput(f"{left[:80]!r} is no variable.", hint="Write scopes.NAME.variable or globals.variable.")
+        raise InvalidInput(
+            f"{left[:80]!r} is no variable.",
+            hint="Write scopes.NAME.variable or globals.variable, of an enumeration with its member behind it.",
+        )
     elif not (left.isprintable() and right.isprintable()):
         raise InvalidInput(f"{left[:80]!r} or {right[:80]!r} is no name of a column.", hint="Say the name alone.")
     if item.operator not in _OFFERED:
@@ -330,8 +381,9 @@ def _item(item: RelationItem, primary: Source, foreign: Source) -> RelationItem:
 
 
 def _scoped(variable: str) -> str:
-    """A variable by its full name: `globals.x` is `scopes.globals.x`."""
-    return f"scopes.{variable}" if variable.startswith("globals.") else variable
+    """A variable by its full name, without a member of an enumeration: `globals.x` is `scopes.globals.x`."""
+    full = f"scopes.{variable}" if variable.startswith("globals.") else variable
+    return ".".join(full.split(".")[:3])
 
 
 def _plain(relation: Relation) -> dict[str, Any]:

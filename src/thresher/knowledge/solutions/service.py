@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from thresher.core import Caller, Settings
 from thresher.knowledge.solutions.contexts import Contexts
+from thresher.knowledge.solutions.desk import Desk
 from thresher.knowledge.solutions.editing import Asked, Edited, Editing
 from thresher.knowledge.solutions.listing import listed
 from thresher.knowledge.solutions.models import (
@@ -27,7 +28,7 @@ from thresher.knowledge.solutions.models import (
 )
 from thresher.knowledge.solutions.relations import Relations, relation_of
 from thresher.knowledge.solutions.storage import Storage
-from thresher.knowledge.solutions.value_list_draft import value_list_of
+from thresher.knowledge.solutions.value_list_draft import names_of, value_list_of
 from thresher.knowledge.solutions.value_lists import ValueLists
 from thresher.knowledge.solutions.wishes import RelationChanges, RelationWish, ValueListChanges, ValueListWish
 from thresher.knowledge.solutions.workspaces import OnSchema, Workspaces
@@ -200,7 +201,7 @@ class SolutionService:
         """
         desk = await self._contexts.desk(caller)
         asked = Asked(solution, confirm, force)
-        return _relation(await asyncio.to_thread(self._relation_files.renamed, desk, name, new_name, asked))
+        return _relation(await asyncio.to_thread(self._relations.rename, desk, name, new_name, asked))
 
     async def delete_relations(
         self,
@@ -251,7 +252,7 @@ class SolutionService:
             As `open_relation` does.
         """
         desk = await self._contexts.desk(caller)
-        return _value_list(await asyncio.to_thread(self._value_lists.open, desk, wish))
+        return await _value_list(desk, await asyncio.to_thread(self._value_lists.open, desk, wish))
 
     async def update_value_list(
         self, caller: Caller, name: str, changes: ValueListChanges, *, solution: str = "", confirm: bool = False
@@ -259,7 +260,7 @@ class SolutionService:
         """Change properties of a value list; arguments and errors as of `update_relation`."""
         desk = await self._contexts.desk(caller)
         asked = Asked(solution, confirm)
-        return _value_list(await asyncio.to_thread(self._value_lists.update, desk, name, changes, asked))
+        return await _value_list(desk, await asyncio.to_thread(self._value_lists.update, desk, name, changes, asked))
 
     async def rename_value_list(
         self,
@@ -274,7 +275,8 @@ class SolutionService:
         """Give a value list another name; arguments and errors as of `rename_relation`."""
         desk = await self._contexts.desk(caller)
         asked = Asked(solution, confirm, force)
-        return _value_list(await asyncio.to_thread(self._value_list_files.renamed, desk, name, new_name, asked))
+        done = await asyncio.to_thread(self._value_list_files.renamed, desk, name, new_name, asked)
+        return await _value_list(desk, done)
 
     async def delete_value_lists(
         self,
@@ -337,5 +339,15 @@ def _relation(done: Edited) -> RelationAnswer:
     return RelationAnswer(relation_of(done.stored), done.stored.project, done.place, done.change, notes=done.notes)
 
 
-def _value_list(done: Edited) -> ValueListAnswer:
-    return ValueListAnswer(value_list_of(done.stored), done.stored.project, done.place, done.change, done.notes)
+async def _value_list(desk: Desk, done: Edited) -> ValueListAnswer:
+    record = value_list_of(done.stored)
+    names = await asyncio.to_thread(names_of, desk, (record,))
+    return ValueListAnswer(
+        record,
+        done.stored.project,
+        done.place,
+        done.change,
+        done.notes,
+        method_name=names.get(record.method.upper(), ""),
+        fallback_name=names.get(record.fallback.upper(), ""),
+    )

@@ -187,6 +187,21 @@ class ServoyWorkspace:
         """Global variables: project, qualified name (`scopes.NAME.variable`), UUID."""
         return self._declared(projects, VARIABLE_TYPE)
 
+    def scopes(self, projects: Sequence[str]) -> Sequence[str]:
+        """Names of the scopes that scripts of some projects are in, `globals` always among them."""
+        scripts = (found.stem for project in projects for found in self._files.listed(project, ".js")[0])
+        return tuple(sorted({"globals", *scripts}))
+
+    def forms_declaring(self, datasource: str, name: str) -> Sequence[str]:
+        """Forms on a data source, over all projects, whose script has a method or variable of a name."""
+        return tuple(
+            script.stem
+            for project in self._project_names()
+            for script in self._files.listed(f"{project}/forms", ".js")[0]
+            if self._declares(script, name)
+            and self._datasource(f"{script.path.removesuffix('.js')}.frm").casefold() == datasource.casefold()
+        )
+
     def calculations(self, server: str, table: str) -> Sequence[str]:
         """Names of a table's calculations, over all projects; the server of an in-memory table is empty."""
         path = f"datasources/{server or 'mem'}/{table}_calculations.js"
@@ -320,6 +335,34 @@ class ServoyWorkspace:
             hint = did_you_mean(nearest(server, paths)) or f"There is of: {', '.join(sorted(paths)) or 'none'}."
             raise NotFound(f"{self._root} holds no column information of a server '{server}'.", hint=hint)
         return paths[server]
+
+    def _declares(self, script: Found, name: str) -> bool:
+        """Whether a script, which is not kept in memory, declares a method or variable."""
+        try:
+            data = self._files.read(script.path)
+        except BrokenFile:
+            return False
+        return name.encode() in data and any(one.name == name for one in declared(data.decode(errors="replace")))
+
+    def _datasource(self, path: str) -> str:
+        """The data source of a form, its own or that of the form which it extends; empty where it has none."""
+        seen = set[str]()
+        while path and path not in seen:
+            seen.add(path)
+            found = self._files.found(path)
+            document = next((one for _, _, one in self._documents.all([found] if found else [], [])), None)
+            if document is None:
+                return ""
+            if own := document.get("dataSource", default=""):
+                return str(own)
+            path = self._form_of(str(document.get("extendsID", default="")))
+        return ""
+
+    def _form_of(self, uuid: str) -> str:
+        """The path of a form; empty where no solution has it."""
+        forms = [one for project in self._project_names() for one in self._files.listed(f"{project}/forms", ".frm")[0]]
+        documents = self._documents.all(forms if uuid else [], [])
+        return next((found.path for found, _, one in documents if str(one.get("uuid")).upper() == uuid.upper()), "")
 
     def _script(self, found: Found) -> list[Declared]:
         try:

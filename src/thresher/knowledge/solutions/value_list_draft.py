@@ -6,7 +6,7 @@ Invariant: only reads; a list has at most three columns, each said once, in the 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
@@ -299,14 +299,37 @@ def value_list_of(stored: Stored) -> ValueList:
     return stored.record
 
 
-def summary(one: ValueList) -> str:
-    """In words, what values a list has."""
+def names_of(desk: Desk, lists: Iterable[ValueList]) -> dict[str, str]:
+    """Names of the methods and fallback lists that some lists hold by UUID, by that UUID in upper case."""
+    lists = tuple(lists)
+    names: dict[str, str] = {}
+    if any(one.method for one in lists):
+        names |= {uuid.upper(): name for _, name, uuid in desk.workspace.methods(desk.projects)}
+    if any(one.fallback for one in lists):
+        stored, _ = desk.workspace.objects("value list", desk.projects)
+        names |= {one.record.uuid.upper(): one.record.name for one in stored if one.record.uuid}
+    return names
+
+
+def titled(uuid: str, names: Mapping[str, str]) -> str:
+    """A UUID with the name of what it stands for, where that is known."""
+    name = names.get(uuid.upper(), "")
+    return f"{name} ({uuid})" if name else uuid
+
+
+def summary(one: ValueList, names: Mapping[str, str]) -> str:
+    """In words, what values a list has.
+
+    Args:
+        one: The list.
+        names: As of `names_of`.
+    """
     if one.kind == "custom":
         values = [value.display for value in one.custom_values[:5]]
         more = f" and {len(one.custom_values) - 5} more" if len(one.custom_values) > 5 else ""
         return f"custom values ({', '.join(values)}{more})"
     if one.kind == "global method":
-        return f"values of the method {one.method}"
+        return f"values of the method {titled(one.method, names)}"
     shown = ", ".join(one.columns[place] for place in one.display)
     stored = ", ".join(one.columns[place] for place in one.returns)
     where = one.datasource.removeprefix("db:/") if one.kind == "table" else f"relation {one.relation}"

@@ -5,6 +5,7 @@ Invariant: as of relations; a list has the properties of its kind, and none of a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Final
 
@@ -12,7 +13,7 @@ from thresher.core import Conflict, InvalidInput, shortened
 from thresher.knowledge.solutions.desk import Desk
 from thresher.knowledge.solutions.editing import Asked, Edited, Editing
 from thresher.knowledge.solutions.relations import standing
-from thresher.knowledge.solutions.value_list_draft import ValueListDraft, summary, value_list_of
+from thresher.knowledge.solutions.value_list_draft import ValueListDraft, names_of, summary, titled, value_list_of
 from thresher.knowledge.solutions.wishes import ValueListChanges, ValueListWish, said
 from thresher.servoy import ValueList
 
@@ -44,7 +45,7 @@ class ValueLists:
             return None
         value_list = value_list_of(stored)
         expected, notes = ValueListDraft(desk, stored.project, value_list).with_changes(wish)
-        if differing := differences(value_list, expected):
+        if differing := differences(value_list, expected, names_of(desk, (value_list, expected))):
             raise Conflict(
                 f"There is a value list '{name}' in '{stored.project}', and it differs: {'; '.join(differing)}.",
                 hint="update_value_list changes it; another name makes another value list.",
@@ -81,13 +82,13 @@ class ValueLists:
         return self._editing.changed(desk, stored, value_list, notes)
 
 
-def differences(value_list: ValueList, expected: ValueList) -> list[str]:
-    """What is different in two value lists, in words."""
+def differences(value_list: ValueList, expected: ValueList, names: Mapping[str, str]) -> list[str]:
+    """What is different in two value lists, in words; `names` as of `names_of`."""
     if _origin(value_list) != _origin(expected):
-        return [f"it is {_from(value_list)}, not {_from(expected)}"]
+        return [f"it is {_from(value_list, names)}, not {_from(expected, names)}"]
     origin = {"name", "kind", "custom_values", "datasource", "relation", "method", "columns", "display", "returns"}
     return [
-        f"{one.name} is {_said(before)}, not {_said(after)}"
+        f"{one.name} is {_said(before, names)}, not {_said(after, names)}"
         for one in fields(ValueList)
         if one.name not in origin
         and (before := getattr(value_list, one.name)) != (after := getattr(expected, one.name))
@@ -101,16 +102,16 @@ def _origin(one: ValueList) -> tuple[object, ...]:
     return one.kind, one.custom_values, one.datasource, one.relation, one.method, shown, stored
 
 
-def _from(one: ValueList) -> str:
+def _from(one: ValueList, names: Mapping[str, str]) -> str:
     """In words, what the values come from; of custom ones what is stored, too."""
     if one.kind != "custom":
-        return summary(one)
+        return summary(one, names)
     lines = [value.display if value.real is None else f"{value.display}|{value.real}" for value in one.custom_values]
     more = f" and {len(lines) - _LINES} more" if len(lines) > _LINES else ""
     return f"custom values ({shortened(', '.join(lines[:_LINES]), _SAID)}{more})"
 
 
-def _said(value: object) -> str:
+def _said(value: object, names: Mapping[str, str]) -> str:
     if value is None:
         return "not said"
-    return str(value).lower() if isinstance(value, bool) else f"'{shortened(str(value), _SAID)}'"
+    return str(value).lower() if isinstance(value, bool) else f"'{shortened(titled(str(value), names), _SAID)}'"

@@ -100,6 +100,14 @@ class Workspace(Protocol):
         """Global variables: project, qualified name (`scopes.NAME.variable`), UUID."""
         ...
 
+    def scopes(self, projects: Sequence[str]) -> Sequence[str]:
+        """Names of the scopes that scripts of some projects are in, `globals` always among them."""
+        ...
+
+    def forms_declaring(self, datasource: str, name: str) -> Sequence[str]:
+        """Forms on a data source, over all projects, whose script has a method or variable of a name."""
+        ...
+
     def calculations(self, server: str, table: str) -> Sequence[str]:
         """Names of a table's calculations, over all projects; the server of an in-memory table is empty."""
         ...
