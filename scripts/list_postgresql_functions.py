@@ -57,7 +57,8 @@ HARMFUL = {
     "shows what others run": """pg_stat_get_activity pg_stat_get_backend_activity pg_prepared_statement pg_cursor
         pg_stat_get_wal_receiver""",
     "shows settings, which may hold keys": "pg_show_all_settings pg_config",
-    "tells where the server is in its network": "inet_client_addr inet_client_port inet_server_addr inet_server_port",
+    "tells where the server is in its network": """inet_client_addr inet_client_port inet_server_addr inet_server_port
+        pg_stat_get_backend_client_addr pg_stat_get_backend_client_port""",
     "tells where the server keeps its files": """pg_relation_filenode pg_relation_filepath pg_tablespace_location
         pg_filenode_relation""",
     "checks code, and is no function to call": """fmgr_c_validator fmgr_internal_validator fmgr_sql_validator

@@ -40,6 +40,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "reads the environment": "getenv",
         "tells where the server is in its network": "inet_client_addr inet_client_port inet_server_addr"
         " inet_server_port",
+        "tells where files are kept": "duckdb_databases",
         "shows secrets or what others ask": "duckdb_secrets which_secret duckdb_secret_types"
         " duckdb_secret_type_parameters duckdb_logs duckdb_logs_parsed duckdb_log_contexts"
         " duckdb_prepared_statements duckdb_variables duckdb_external_file_cache duckdb_external_resources"
@@ -62,18 +63,21 @@ REFUSED: dict[str, dict[str, str]] = {
         "reads files": "load_file des_encrypt des_decrypt binlog_gtid_pos",
         "changes a sequence or shows the session's": "nextval setval lastval last_insert_id",
         "calls the system's library": "encrypt",
+        "tells from which machine the session comes": "user session_user system_user",
         "is of no use to a reader": "decode_histogram name_const old_password password wsrep_last_seen_gtid"
         " wsrep_last_written_gtid",
     },
     "oracle": {
         "takes SQL as text": "xmlquery xmltable dbms_xmlgen xmltype cursor",
         "reaches out": "httpuritype dburitype xdburitype uritype bfilename",
+        "tells from which machine the session comes": "userenv",
         "runs a model or code": "prediction feature_value cluster_id ora_dm_build",
     },
     "mssql": {
         "reaches out or reads files": "openrowset openquery opendatasource openxml",
         "shows settings, rights or what others run": "serverproperty sessionproperty loginproperty context_info"
         " session_context fn_my_permissions has_perms_by_name original_login",
+        "tells from which machine the session comes": "host_name",
         "keys and certificates": "encryptbykey decryptbykey encryptbypassphrase decryptbypassphrase encryptbycert"
         " decryptbycert signbycert pwdencrypt pwdcompare",
     },

@@ -18,6 +18,7 @@ from thresher.connectors.connector import ConnectorOptions
 from thresher.connectors.mysql import MySQLEngine, MySQLSession, open_mysql
 from thresher.connectors.mysql_catalog import writable_rights
 from thresher.core import InvalidInput, QueryFailed, QueryTimeout, StatementRefused
+from thresher.sqlguard import judge
 
 WRITES = (
     "delete from order_line",
@@ -126,6 +127,17 @@ async def test_what_looks_at_too_many_rows_is_refused(subject: Subject) -> None:
             await connector.run("select count(*) from seq_1_to_1000 a, seq_1_to_1000 b", TAG, Caps())
 
     assert caught.value.rule == "cost"
+
+
+async def test_sequences_are_known_to_the_guard(subject: Subject) -> None:
+    """They are read like tables, and named as such in no list of functions."""
+    await subject.admin("create sequence customer_seq")
+    async with connector_of(subject.url) as connector:
+        knowledge = await connector.knowledge()
+
+    assert "customer_seq" in knowledge.sequences
+    assert judge("SELECT * FROM customer_seq", "mariadb", knowledge).rule == "relation"
+    assert judge("SELECT * FROM customer", "mariadb", knowledge).allowed
 
 
 async def test_texts_are_read_as_the_guard_reads_them(subject: Subject, mariadb: MariaServer) -> None:

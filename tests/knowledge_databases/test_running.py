@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from thresher.core import (
 )
 from thresher.embedding import Encoder
 from thresher.knowledge.databases import Asker, DatabaseService
+from thresher.knowledge.databases.sessions import Turns
 from thresher.services import Services
 from thresher.store import Database
 
@@ -109,6 +111,42 @@ async def test_many_statements_at_once_are_all_noted(services: Services, caller:
     assert [answer.rows for answer in answers] == [((n,),) for n in range(20)]
     assert len({answer.audit_id for answer in answers}) == 20
     assert (await services.audit.verify(caller.tenant)).sound
+
+
+async def test_one_caller_leaves_sessions_to_the_others(services: Services, caller: Caller, shop: Path) -> None:
+    """However many statements one has running at once, another's is answered, and the rest wait for their turn."""
+    service = services.databases
+    await service.add_connection(caller, "shop", url(shop))
+    running = [asyncio.create_task(service.query(caller, "shop", ENDLESS)) for _ in range(4)]
+    deadline = time.monotonic() + 20
+    while len((await services.audit.entries(caller)).entries) < len(running):
+        assert time.monotonic() < deadline
+
+    async with asyncio.timeout(10):
+        answer = await service.query(replace(caller, user="bob"), "shop", "select 1")
+    ended = [task.done() for task in running]
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+
+    assert answer.rows == ((1,),)
+    assert ended == [False] * 4
+    assert (await service.query(caller, "shop", "select 2")).rows == ((2,),)
+
+
+async def test_a_statement_waits_for_its_turn_for_a_while(caller: Caller) -> None:
+    """Then the error says how many are running, and what to do."""
+    turns = Turns(1, wait_seconds=0.01)
+    async with turns.taken(caller):
+        with pytest.raises(DatabaseUnavailable, match="1 of your statements") as refused:
+            async with turns.taken(caller):
+                pass
+        async with turns.taken(replace(caller, user="bob")):
+            pass
+    async with turns.taken(caller):
+        pass
+
+    assert "THRESHER_QUERIES_AT_ONCE" in refused.value.hint
 
 
 async def test_a_plan_is_made_without_running(service: DatabaseService, caller: Caller, shop: Path) -> None:

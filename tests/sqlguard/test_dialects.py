@@ -202,3 +202,71 @@ def test_a_limit_of_sizes_is_the_callers() -> None:
     verdict = judge("SELECT repeat('x', 100)", "mysql", limits=Limits(literal_count=99))
 
     assert verdict.rule == "cost"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "gathering"),
+    [
+        ("mysql", "group_concat({})"),
+        ("mysql", "json_arrayagg({})"),
+        ("mariadb", "json_objectagg(a, {})"),
+        ("sqlite", "group_concat({})"),
+        ("sqlite", "json_group_array({})"),
+        ("duckdb", "list({})"),
+        ("duckdb", "string_agg({}, ',')"),
+        ("duckdb", "listagg({}, ',')"),
+        ("oracle", "listagg({}) WITHIN GROUP (ORDER BY a)"),
+        ("oracle", "json_arrayagg({})"),
+        ("mssql", "string_agg({}, ',')"),
+    ],
+)
+def test_an_aggregate_gathers_no_large_values(dialect: Dialect, gathering: str) -> None:
+    """A value that is small alone is made for each row, and all of them are kept."""
+    sized = {"sqlite": "printf('%{}d', a)", "mssql": "replicate('x', {})", "oracle": "lpad(a, {})"}
+    few, many = (gathering.format(sized.get(dialect, "lpad(a, {}, ' ')").format(size)) for size in (20, 2_000))
+
+    assert judge(f"SELECT {few} FROM t", dialect).allowed
+    assert judge(f"SELECT {many} FROM t", dialect).rule == "cost"
+
+
+@pytest.mark.parametrize("sql", ["SELECT * FROM Item_Seq", "SELECT minimum_value FROM `shop`.`item_seq`, t"])
+def test_a_sequence_is_not_read_as_a_table(sql: str) -> None:
+    """MariaDB would show where it stands."""
+    knowledge = Knowledge(sequences=frozenset({"item_seq", "shop.item_seq"}))
+
+    assert judge(sql, "mariadb", knowledge).rule == "relation"
+    assert judge(sql.replace("eq", "et"), "mariadb", knowledge).allowed
+
+
+@pytest.mark.parametrize(
+    ("table", "rule"),
+    [
+        ("seq_1_to_1000000", None),
+        ("seq_1_to_1000000000_step_1000", None),
+        ("seq_1_to_1000000000", "cost"),
+        ("`SEQ_1000000000_to_1`", "cost"),
+    ],
+)
+def test_rows_made_of_nothing_are_counted(table: str, rule: str | None) -> None:
+    """Tables of MariaDB's sequence engine exist as soon as they are named."""
+    assert judge(f"SELECT seq FROM {table}", "mariadb").rule == rule
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql"),
+    [
+        ("postgresql", "SELECT pg_stat_get_backend_client_addr(1)"),
+        ("postgresql", "SELECT client_addr FROM pg_stat_replication"),
+        ("duckdb", "SELECT path FROM duckdb_databases()"),
+        ("duckdb", "FROM duckdb_databases"),
+        ("duckdb", "SUMMARIZE duckdb_databases"),
+        ("duckdb", "SELECT file FROM pragma_database_list"),
+        ("mysql", "SELECT user()"),
+        ("mariadb", "SELECT session_user()"),
+        ("mssql", "SELECT host_name()"),
+        ("oracle", "SELECT userenv('TERMINAL') FROM dual"),
+    ],
+)
+def test_no_path_and_no_address_is_told(dialect: Dialect, sql: str) -> None:
+    """Neither where the server and its files are, nor where we are."""
+    assert judge(sql, dialect).rule in {"function", "relation"}

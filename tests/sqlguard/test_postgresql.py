@@ -34,6 +34,10 @@ READS: Final = """
     SELECT column_name FROM information_schema.columns WHERE table_name = 't'
     SELECT 1 OPERATOR(pg_catalog.+) 2, U&"b\\0061r" FROM t
     SELECT lpad(id::text, 8, '0'), repeat('-', 80), repeat('#', (n * 40 / 7)::int), format('%-20s|', name) FROM t
+    SELECT string_agg(lpad(id::text, 10, '0'), ', '), array_agg(repeat('*', stars)) FROM t WHERE year = 2024 LIMIT 9999
+    SELECT string_agg(format('%s: %s', a, b), ', '), json_agg(g) FROM t, generate_series(1, 1000000) g
+    SELECT to_char(d, 'YYYY'), array_agg(d) FROM generate_series('2020-01-01'::date, now(), '1 day') d GROUP BY 1
+    SELECT string_agg(repeat('-', 1000), '')
     SELECT * FROM t WHERE id = 5000000000
     SELECT '/*+ text */', "/*+" FROM t -- /*+ comment
     TABLE t
@@ -102,6 +106,18 @@ REFUSED: Final = [
 ]  # fmt: skip
 
 COSTLY: Final = [
+    "SELECT string_agg(repeat('x', 10000), '') FROM generate_series(1, 1000000)",
+    "SELECT string_agg(repeat('x', 150) || repeat('y', 150), '') FROM t",
+    "SELECT ARRAY(SELECT repeat('x', 5000) FROM t)",
+    "SELECT json_arrayagg(rpad(a, 5000)) FROM t",
+    "SELECT (SELECT jsonb_agg(repeat('x', 201)) FROM t)",
+    "SELECT string_agg(repeat('x', n), '') FROM (VALUES (1000000)) v(n), generate_series(1, 10000)",
+    "SELECT string_agg(repeat('x', 100), '') FROM (VALUES (1000000000)) v(n), generate_series(1, v.n)",
+    "SELECT xmlagg(xmlelement(name a, repeat('x', 100))) FROM generate_series(1, 20000)",
+    f"SELECT string_agg('{'x' * 5000}', '') FROM generate_series(1, 10000)",
+    "SELECT array_agg(1) FROM generate_series(1, 10000) a, generate_series(1, 10000) b",
+    "WITH a AS (SELECT string_agg(repeat('x', 100), '') s FROM generate_series(1, 9999))"
+    " SELECT string_agg(s, '') FROM a, generate_series(1, 9999)",
     "SELECT repeat('x', 100000000)",
     "SELECT repeat('x', 10000 * 10000)",
     "SELECT repeat('x', (10 ^ 9)::int)",

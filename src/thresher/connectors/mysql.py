@@ -105,7 +105,9 @@ class MySQLSession:
             version = str(self._rows("select version()")[0][0])
             dialect: Dialect = "mariadb" if self._address.dialect == "mariadb" else "mysql"
             functions = known_functions(dialect, self._rows, self._options)
-        return Knowledge(functions, _numbers(version), {"sql_mode": SQL_MODE})
+            names = self._rows(catalog.SEQUENCES) if dialect == "mariadb" else []
+        sequences = frozenset(str(name) for row in names for name in row if name)
+        return Knowledge(functions, _numbers(version), {"sql_mode": SQL_MODE}, sequences)
 
     def run(self, sql: str, tag: Tag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
         """See `Session`."""

@@ -61,6 +61,11 @@ select count(*), coalesce(sum(crc32(concat_ws('|', t.table_schema, t.table_name,
 from information_schema.columns t where {_HERE}
 """  # noqa: S608 - of fixed texts
 
+SEQUENCES: Final = """
+select concat(t.table_schema, '.', t.table_name), case when t.table_schema = database() then t.table_name end
+from information_schema.tables t where t.table_type = 'SEQUENCE'
+"""
+
 SESSION: Final = """
 select connection_id() as id, current_user() as user, database() as `database`, version() as version,
        @@session.sql_mode as sql_mode, @@session.time_zone as time_zone, @@session.lock_wait_timeout as lock_seconds,

@@ -202,6 +202,8 @@ class Settings(BaseSettings):
     """Folders below which callers with a key may add workspaces of solutions; the machine's user may add any."""
     query_seconds: float = Field(default=30.0, gt=0, le=3600)
     """How long a statement may run on a team's database before it is cancelled there."""
+    queries_at_once: int = Field(default=2, ge=1, le=64)
+    """How many statements of one caller run at once on a team's databases; a further one waits for its turn."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
 

@@ -21,7 +21,7 @@ from thresher.sqlguard.grammars import words
 from thresher.sqlguard.lists import listed
 from thresher.sqlguard.records import Dialect, Functions, Knowledge, Limits, Rule, Verdict
 from thresher.sqlguard.refusals import Refused
-from thresher.sqlguard.sizes import FORMATS, VALUE, bound, widths
+from thresher.sqlguard.sizes import FORMATS, GATHERED, VALUE, bound, gathered, is_gathering, widths
 
 Node: TypeAlias = Mapping[str, Any]
 
@@ -78,7 +78,11 @@ _SHOWN: Final = {"", "tables", "databases", "schemas", "__show_tables_expanded"}
 _SIZED: Final = frozenset({"repeat", "lpad", "rpad", "range", "generate_series", "printf", "format",
                            "list_resize", "array_resize", "bitstring"})  # fmt: skip
 _MULTIPLYING: Final = frozenset({"replace", "regexp_replace", "translate", "string_agg", "list_transform"})
-_BELOW: Final = {"duckdb_logs", "duckdb_secrets", "pg_settings", "pg_prepared_statements"}
+_BELOW: Final = {
+    **dict.fromkeys(("duckdb_logs", "duckdb_secrets", "pg_settings"), "shows settings, or what others ask"),
+    "pg_prepared_statements": "shows settings, or what others ask",
+    **dict.fromkeys(("duckdb_databases", "pragma_database_list"), "shows where files are kept"),
+}
 _BY_NAME: Final = frozenset({"histogram", "histogram_values", "pragma_show", "pragma_table_info"})
 """Functions in FROM that read the relation which their first argument names."""
 _FILE: Final = re.compile(r"[/\\*?\[\]:|]|\.\w+\s*\Z|\A\s*[.~]")
@@ -169,7 +173,9 @@ class _Reading:
         queries: The names of the queries in WITH.
         rows: Calls in FROM, which give row after row.
         reads: Whether there is a relation or a call in FROM.
+        gathers: Whether an aggregate keeps the values of those rows in one.
         total: Characters or rows that its calls make by their numbers.
+        made: The characters and elements among them.
     """
 
     sql: str
@@ -180,7 +186,9 @@ class _Reading:
     queries: set[str] = field(default_factory=set[str])
     rows: set[int] = field(default_factory=set[int])
     reads: bool = False
+    gathers: bool = False
     total: float = 0.0
+    made: float = 0.0
 
     def verdict(self) -> Verdict:
         """The verdict of the statement.
@@ -197,6 +205,8 @@ class _Reading:
         nodes = list(_nodes(statements[0]))
         self.rows = {id(node["function"]) for node in nodes if node.get("type") == "TABLE_FUNCTION"}
         self.reads = any(node.get("type") in ("BASE_TABLE", "TABLE_FUNCTION") for node in nodes)
+        names = [str(node.get("function_name", "")).lower() for node in nodes]
+        self.gathers = self.reads and any(map(is_gathering, names))
         for node in nodes:
             self._check(node)
         query: Node = statements[0]["node"]
@@ -275,6 +285,9 @@ class _Reading:
         if math.prod(own) > largest or self.total > self.limits.literal_count:
             reason = f"More than {largest:,} characters or rows are made of nothing."
             raise self._refused("cost", reason, node)
+        self.made += own[0] if scalar else 0.0
+        if self.gathers and max(self.made, math.prod(own) if scalar else 0.0) > GATHERED:
+            raise self._refused("cost", gathered(str(node["function_name"])), node)
 
     def _check_table(self, node: Node) -> None:
         """Refuses files in a table's clothes, and what shows secrets or what others ask."""
@@ -295,7 +308,7 @@ class _Reading:
                 reason = f"{part[:60]} may be a file, or an address."
                 raise self._refused("file", reason, node, text=part)
         if parts and parts[-1].lower() in _BELOW:
-            raise self._refused("relation", f"{parts[-1]} shows settings, or what others ask.", node, text=parts[-1])
+            raise self._refused("relation", f"{parts[-1]} {_BELOW[parts[-1].lower()]}.", node, text=parts[-1])
         self.tables[".".join(parts)] = None
 
     def _bracketed(self, node: Node) -> bool:

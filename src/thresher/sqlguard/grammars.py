@@ -12,7 +12,7 @@ from typing import Final, cast
 
 from thresher.sqlguard.records import Functions, Limits, Rule
 from thresher.sqlguard.refusals import Refused
-from thresher.sqlguard.sizes import check_sizes
+from thresher.sqlguard.sizes import check_sizes, is_gathering
 from thresher.sqlguard.tokens import Lexicon, Token
 
 _WRITE_HINT: Final = "Only statements that read may run here."
@@ -217,7 +217,9 @@ def check_calls(tokens: Sequence[Token], grammar: Grammar, functions: Functions,
         elif plain in _MULTIPLYING:
             multiplying.append((index, closing[index]))
     if sized:
-        check_sizes(tokens, sized, multiplying, limits)
+        reads = any(token.said == "FROM" for token in tokens)
+        gathering = reads and any(is_gathering(name.rpartition(".")[2]) for name in called)
+        check_sizes(tokens, sized, multiplying, limits, gathering=gathering)
     return tuple(called)
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections.abc import Sequence
 from typing import Final
 
 from thresher.sqlguard.grammars import BEGINNINGS, Grammar, check_pairs, refusals, words
 from thresher.sqlguard.reading import Text, explained, known_functions, read_query, texts
-from thresher.sqlguard.records import Dialect, Functions, Knowledge, Limits, Verdict
+from thresher.sqlguard.records import Dialect, Knowledge, Limits, Verdict
 from thresher.sqlguard.refusals import Refused
 from thresher.sqlguard.tokens import Lexicon, Token, lexicon, read_tokens
+from thresher.sqlguard.trees import fold
 
 _ESCAPED: Final = r"'(?:[^'\\]|''|\\.)*+'"
 _DOUBLE_ESCAPED: Final = r'"(?:[^"\\]|""|\\.)*+"'
@@ -58,6 +60,8 @@ _INFORMATION: Final = words(
     " st_units_of_measure geometry_columns spatial_ref_sys applicable_roles enabled_roles schema_privileges"
     " table_privileges column_privileges"
 )
+_SERIES: Final = re.compile(r"seq_(\d+)_to_(\d+)(?:_step_(\d+))?")
+"""Tables of MariaDB's sequence engine, which exist as soon as they are named."""
 _SYSTEMS: Final = words("mysql performance_schema sys")
 _HELP: Final = words("help_topic help_keyword help_category help_relation time_zone time_zone_name")
 
@@ -145,7 +149,7 @@ def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Ve
         Refused: What it broke.
     """
     text = _cut(sql, knowledge.options.get("sql_mode"))
-    query = functools.partial(_read_query, functions=known_functions(dialect, knowledge), limits=limits)
+    query = functools.partial(_read_query, dialect=dialect, knowledge=knowledge, limits=limits)
     start = text.tokens[0].said
     if start == "SHOW":
         return _read_show(text)
@@ -190,7 +194,7 @@ def _alike(tokens: Sequence[Token], sql: str, other: Lexicon) -> bool:
     return [token[2:] for token in cut] == [token[2:] for token in tokens]
 
 
-def _read_query(text: Text, functions: Functions, limits: Limits) -> Verdict:
+def _read_query(text: Text, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Verdict:
     """A query; the words that two engines read differently are checked here.
 
     Raises:
@@ -201,7 +205,29 @@ def _read_query(text: Text, functions: Functions, limits: Limits) -> Verdict:
             rule = "locks" if second.text in {"UPDATE", "SHARE"} else "clause"
             raise Refused(rule, f"FOR {second.text} is not for reading.", hint="Leave it out.", offset=first.start)
     check_pairs(text.tokens, {("VALUE", "FOR"): "A sequence is moved."})
-    return read_query(text, GRAMMAR, functions, limits)
+    verdict = read_query(text, GRAMMAR, known_functions(dialect, knowledge), limits)
+    sequences = {fold(name) for name in knowledge.sequences}
+    for table in map(fold, verdict.tables):
+        _check_sequence(table, sequences, limits)
+    return verdict
+
+
+def _check_sequence(table: str, sequences: set[str], limits: Limits) -> None:
+    """Refuses a sequence, which MariaDB reads like a table, and its tables that make rows of nothing.
+
+    Raises:
+        Refused: `relation`, or `cost` where `seq_1_to_1000000000` makes too many rows.
+    """
+    if table in sequences:
+        hint = "Ask for the largest value in the column that the sequence numbers."
+        raise Refused("relation", f"{table[:60]} is a sequence, not a table.", hint=hint)
+    series = _SERIES.fullmatch(table.rpartition(".")[2])
+    if series is None:
+        return
+    first, last, step = (int(part or 1) for part in series.groups())
+    if abs(last - first) > limits.literal_count * max(step, 1):
+        reason = f"{table[:60]} would make more than {limits.literal_count:,} rows."
+        raise Refused("cost", reason, hint="Ask for fewer rows.")
 
 
 def _plan_words(text: Text) -> int:

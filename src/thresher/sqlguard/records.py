@@ -128,8 +128,11 @@ class Knowledge:
         functions: From the catalog; None: the list that ships for the dialect.
         version: Of the engine, as numbers; empty: unknown, and the strictest reading counts.
         options: What the session will be set to that changes how text is read, such as MySQL's `sql_mode`.
+        sequences: Sequences that the engine would read like tables: `schema.name`, and `name` of those in the session's
+            own schema.
     """
 
     functions: Functions | None = None
     version: tuple[int, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict[str, str])
+    sequences: frozenset[str] = frozenset()

@@ -22,6 +22,13 @@ _FACTORS: Final = frozenset({"*", "/", "//", "multiply", "divide"})
 VALUE: Final = 10_000
 """The longest value that a call may make for each row of a relation."""
 
+GATHERED: Final = 200
+"""The longest value that a statement with a gathering aggregate may make: a million rows of it are 200 MB."""
+_GATHERING: Final = frozenset(
+    {"group_concat", "wm_concat", "list", "collect", "histogram", "json_group_array", "json_group_object",
+     "jsonb_group_array", "jsonb_group_object", "variant_group_array"}
+)  # fmt: skip
+
 FORMATS: Final = frozenset({"printf", "format", "sformat"})
 """Functions whose first argument says how wide their answer is."""
 
@@ -30,7 +37,19 @@ _INNER: Final = re.compile(r"\{[^{}]*\{")
 _WIDTH: Final = re.compile(r"%[-+ 0#,!]*(\*|\d+)?(?:\.(\*|\d+))?")
 
 
-def check_sizes(tokens: Sequence[Token], calls: Calls, multiplying: Calls, limits: Limits) -> None:
+def is_gathering(name: str) -> bool:
+    """Whether a function, lower case, is an aggregate that keeps the values of all rows in one: `string_agg`."""
+    return name.endswith("agg") or name in _GATHERING
+
+
+def gathered(name: str) -> str:
+    """Why a value is too large for a statement that gathers values of many rows into one."""
+    return f"{name} makes values of more than {GATHERED} characters, and the statement gathers those of many rows."
+
+
+def check_sizes(
+    tokens: Sequence[Token], calls: Calls, multiplying: Calls, limits: Limits, *, gathering: bool = False
+) -> None:
     """Refuses calls that make more than the limit, alone, together, or one out of another.
 
     Args:
@@ -38,6 +57,7 @@ def check_sizes(tokens: Sequence[Token], calls: Calls, multiplying: Calls, limit
         calls: Opening and closing parenthesis of each call that makes as much as its numbers say, in order.
         multiplying: The same of calls whose result may be as long as the product of their arguments.
         limits: What counts as too much.
+        gathering: Whether an aggregate keeps the values of many rows in one.
 
     Raises:
         Refused: Too large.
@@ -50,6 +70,9 @@ def check_sizes(tokens: Sequence[Token], calls: Calls, multiplying: Calls, limit
     if sum(chains) > limits.literal_count or max(products, default=0.0) > limits.literal_count:
         reason = f"More than {limits.literal_count:,} characters or rows are made of nothing."
         raise Refused("cost", reason, hint=_HINT, offset=tokens[calls[0][0] - 1].start)
+    if gathering and sum(chains) > GATHERED:
+        largest = tokens[calls[chains.index(max(chains))][0] - 1]
+        raise Refused("cost", gathered(largest.text.lower()), hint=_HINT, offset=largest.start)
 
 
 def _check_format(tokens: Sequence[Token], call: tuple[int, int]) -> None:

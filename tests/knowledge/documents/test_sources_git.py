@@ -131,35 +131,6 @@ def test_patterns_choose_files_of_a_commit(tmp_path: Path, cache: Path) -> None:
     assert set(skipped.values()) == {"excluded"}
 
 
-def test_a_worktree_is_not_followed_to_where_its_commits_are(tmp_path: Path, cache: Path) -> None:
-    """A `.git` file could lead anywhere."""
-    commit(bare(tmp_path / "secret" / ".git"), HANDBOOK)
-    (tmp_path / "open").mkdir()
-    (tmp_path / "open" / ".git").write_text(f"gitdir: {tmp_path / 'secret' / '.git'}\n")
-
-    with pytest.raises(InvalidInput, match="kept elsewhere"):
-        open_source(Origin("git", str(tmp_path / "open"), "main"), cache)
-
-
-@pytest.mark.parametrize("way", ["alternates", "objects", "pack"])
-def test_objects_are_not_borrowed(tmp_path: Path, cache: Path, way: str) -> None:
-    """Neither alternates nor links give out another repository's objects."""
-    first = commit(bare(tmp_path / "secret.git"), HANDBOOK)
-    thief = tmp_path / "thief.git"
-    bare(thief)
-    objects = tmp_path / "secret.git" / "objects"
-    if way == "alternates":
-        (thief / "objects" / "info" / "alternates").write_text(f"{objects}\n")
-    elif way == "objects":
-        (thief / "objects" / first[:2]).symlink_to(objects / first[:2])
-    else:
-        (thief / "objects" / "pack").rmdir()
-        (thief / "objects" / "pack").symlink_to(objects / "pack")
-
-    with pytest.raises(InvalidInput, match=r"borrows|lead out"):
-        open_source(Origin("git", str(thief), first), cache)
-
-
 def test_a_repository_is_fetched_and_read(remote: tuple[str, Path], cache: Path) -> None:
     """Over HTTP, the tip of the default branch."""
     _, files, skipped = listed(origin_of(remote[0]), cache)

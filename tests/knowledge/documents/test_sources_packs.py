@@ -13,8 +13,7 @@ from dulwich.objects import Blob
 from dulwich.repo import Repo
 
 from tests.knowledge.documents.gits import bare
-from thresher.core import InvalidInput
-from thresher.knowledge.documents.sources.packs import check, size_of
+from thresher.knowledge.documents.sources.apart.packs import TooLarge, check, size_at
 
 
 def entry(kind: int, size: int, content: bytes, base: bytes = b"") -> bytes:
@@ -62,7 +61,7 @@ def test_a_sound_pack_passes() -> None:
 )
 def test_what_unfolds_to_too_much_is_refused(bad: bytes) -> None:
     """By what it announces, before anything is unpacked."""
-    with pytest.raises(InvalidInput, match="too large"):
+    with pytest.raises(TooLarge):
         check(pack(entry(3, 1, b"a"), bad))
 
 
@@ -82,17 +81,17 @@ def test_what_is_no_pack_is_damaged() -> None:
 
 
 def test_a_packed_object_is_measured(tmp_path: Path) -> None:
-    """Whole objects and deltas alike; what lies by itself is bounded when it is read."""
+    """Whole objects and deltas alike, before they are unpacked."""
     with bare(tmp_path / "a.git") as repo:
         text = random.Random(1).randbytes(50_000)
         blobs = [Blob.from_string(text + bytes([number]) * number) for number in range(10)]
         repo.object_store.add_objects([(blob, None) for blob in blobs])
-        loose = Blob.from_string(b"by itself")
-        repo.object_store.add_object(loose)
-
     with Repo(str(tmp_path / "a.git")) as repo:
-        sizes = [size_of(repo.object_store, blob.id.decode()) for blob in blobs]
+        index = repo.object_store.packs[0].index
+        offsets = [index.object_offset(blob.id) for blob in blobs]
+    [path] = (tmp_path / "a.git" / "objects" / "pack").glob("*.pack")
 
-        assert sizes == [len(blob.data) for blob in blobs]
-        assert size_of(repo.object_store, loose.id.decode()) == 0
-        assert size_of(repo.object_store, "0" * 40) == 0
+    with path.open("rb") as file:
+        sizes = [size_at(file, offset, 20) for offset in offsets]
+
+    assert sizes == [len(blob.data) for blob in blobs]

@@ -31,7 +31,7 @@ from thresher.core import (
 from thresher.knowledge.databases.models import Asker, Connection, QueryAnswer
 from thresher.knowledge.databases.paging import cursor_of, place_of
 from thresher.knowledge.databases.queries import Held
-from thresher.knowledge.databases.sessions import Sessions
+from thresher.knowledge.databases.sessions import Sessions, Turns
 from thresher.knowledge.databases.shelf import Shelf
 from thresher.knowledge.databases.suggestions import suggest
 from thresher.sqlguard import Knowledge, Verdict, judge
@@ -81,7 +81,7 @@ class Runner:
         sessions: With the databases.
         shelf: Knows their schemas, for suggestions.
         audit: Notes every statement.
-        settings: How long a statement may take.
+        settings: How long a statement may take, and how many of a caller run at once.
     """
 
     def __init__(self, sessions: Sessions, shelf: Shelf, audit: AuditLog, settings: Settings) -> None:
@@ -89,6 +89,7 @@ class Runner:
         self._shelf = shelf
         self._audit = audit
         self._seconds = settings.query_seconds
+        self._turns = Turns(settings.queries_at_once)
 
     async def query(self, statement: Statement, max_rows: int, cursor: str | None) -> QueryAnswer:
         """See `DatabaseService.query`."""
@@ -153,7 +154,12 @@ class Runner:
                 await self._end(statement, audit_id, Ended("error", 0, 0.0, str(lost)))
                 raise lost or DatabaseUnavailable("The database cannot be reached.", hint="Test the connection.")
             tag = Tag(statement.who.client, statement.who.thread, audit_id)
-            return await self._sent(statement, verdict, audit_id, send(connector, tag))
+            answer = self._in_turn(statement.caller, send, connector, tag)
+            return await self._sent(statement, verdict, audit_id, answer)
+
+    async def _in_turn(self, caller: Caller, send: Send, connector: Connector, tag: Tag) -> Rows:
+        async with self._turns.taken(caller):
+            return await send(connector, tag)
 
     async def _decided(self, statement: Statement, verdict: Verdict) -> int:
         """Note the decision; where the caller goes in this moment, that his statement did not run."""

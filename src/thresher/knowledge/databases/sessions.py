@@ -11,9 +11,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
+from weakref import WeakValueDictionary
 
 from thresher.connectors import Connector, ConnectorOptions, open_connector
-from thresher.core import DatabaseUnavailable, Tenant
+from thresher.core import Caller, DatabaseUnavailable, Tenant
 from thresher.knowledge.databases.queries import Held
 from thresher.store import SecretBox
 
@@ -143,3 +144,41 @@ class Sessions:
                 oldest = time.monotonic() - self._idle_seconds
                 for one in [one for one in self._open.values() if not one.users and one.used < oldest]:
                     await self._retire(one)
+
+
+class Turns:
+    """Bounds how many statements each caller has running at once, over all connections.
+
+    A server's memory is shared: a caller may neither fill it with parallel statements nor take all sessions of a
+    connection from the others.
+
+    Args:
+        most: Statements of one caller at once.
+        wait_seconds: How long a further one waits.
+    """
+
+    def __init__(self, most: int, *, wait_seconds: float = _WAIT_SECONDS) -> None:
+        self._most = most
+        self._wait_seconds = wait_seconds
+        self._rooms: WeakValueDictionary[tuple[int, str], asyncio.Semaphore] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def taken(self, caller: Caller) -> AsyncGenerator[None]:
+        """Hold one of the caller's turns for as long as the block lasts.
+
+        Raises:
+            DatabaseUnavailable: None became free in time.
+        """
+        room = self._rooms.setdefault((caller.tenant.id, caller.user or ""), asyncio.Semaphore(self._most))
+        try:
+            async with asyncio.timeout(self._wait_seconds):
+                await room.acquire()
+        except TimeoutError:
+            raise DatabaseUnavailable(
+                f"{self._most} of your statements are running already.",
+                hint="Wait until one has ended, or have THRESHER_QUERIES_AT_ONCE raised.",
+            ) from None
+        try:
+            yield
+        finally:
+            room.release()

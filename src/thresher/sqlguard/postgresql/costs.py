@@ -15,6 +15,7 @@ from typing import Final
 from thresher.sqlguard.postgresql.bounds import bound, value
 from thresher.sqlguard.postgresql.grammar import Body, nodes_of, split, text_of
 from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.sizes import GATHERED, gathered
 
 TEXTS: Final = frozenset({"repeat", "lpad", "rpad", "array_fill", "format"})
 """Functions whose result is as long as a number says."""
@@ -36,11 +37,13 @@ class Sizes:
         calls: Name, body and place (bytes) of the calls that make as much as a number says.
         numbers: Nodes that are or make numbers, with their places.
         has_rows: Whether it reads from anything: what it makes it then makes for each row.
+        gathers: Whether an aggregate, or `ARRAY(SELECT ...)`, keeps the values of all rows in one.
     """
 
     calls: list[tuple[str, Body, int]] = field(default_factory=list[tuple[str, Body, int]])
     numbers: list[tuple[str, Body, int]] = field(default_factory=list[tuple[str, Body, int]])
     has_rows: bool = False
+    gathers: bool = False
 
     def check(self, most: int, characters: Callable[[int], int]) -> None:
         """Refuses a statement that makes more than the limit.
@@ -65,6 +68,34 @@ class Sizes:
                 raise Refused("cost", reason, hint=_HINT, offset=characters(at))
         if is_open:
             self._check_numbers(most, characters)
+        if self.gathers and self.has_rows:
+            self._check_gathered(most, characters)
+
+    def _check_gathered(self, most: int, characters: Callable[[int], int]) -> None:
+        """Refuses values that are small alone, and too large for an aggregate that keeps those of many rows.
+
+        How many rows a table has is unknown; a series says it by its ends, else by the largest number in the statement.
+        """
+        largest = max((bound({kind: body}) or 0.0 for kind, body, _ in self.numbers), default=0.0)
+        literal = max((_length({kind: body}) for kind, body, _ in self.numbers), default=0.0)
+        value = literal if literal > GATHERED else 0.0
+        made = 0.0
+        for name, body, at in self.calls:
+            if name in ROWS:
+                continue
+            size = _made(name, body)
+            made += size or 0.0
+            value = max(value, made, largest if size is None else 0.0)
+            if made > GATHERED or value > most // A_ROW:
+                raise Refused("cost", gathered(name), hint=_HINT, offset=characters(at))
+        series = [_rows(body) for name, body, _ in self.calls if name in ROWS]
+        rows = math.prod(max(1.0, count) for count in series)
+        if value and not all(series):
+            rows *= max(1.0, largest)
+        if rows * max(1.0, value) > most:
+            at = next((at for name, _, at in self.calls if name in ROWS), 0)
+            reason = f"Rows that are made of nothing hold more than {most:,} characters, gathered into one value."
+            raise Refused("cost", reason, hint=_HINT, offset=characters(at))
 
     def _check_numbers(self, most: int, characters: Callable[[int], int]) -> None:
         for kind, body, at in self.numbers:

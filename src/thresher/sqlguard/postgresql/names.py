@@ -71,6 +71,7 @@ def shipped() -> Shipped:
 
 SECRETS: Final = "It shows passwords or their hashes."
 OTHERS: Final = "It shows what others run."
+ADDRESSES: Final = "It shows addresses of the server's network."
 FILES: Final = "It shows files of the server."
 RAW: Final = "It shows values of columns that this role may not read."
 SETTINGS_OF_OTHERS: Final = "It shows settings, which may hold keys."
@@ -95,6 +96,7 @@ RELATIONS: Final[Mapping[str, str]] = {
     "pg_statistic": RAW,
     "pg_statistic_ext_data": RAW,
     "pg_stat_activity": OTHERS,
+    "pg_stat_replication": ADDRESSES,
     "pg_stat_statements": OTHERS,
     "pg_prepared_statements": OTHERS,
     "pg_cursors": OTHERS,

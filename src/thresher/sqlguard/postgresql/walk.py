@@ -17,6 +17,7 @@ from thresher.sqlguard.postgresql.names import CATALOG, WORDS, refused_relation
 from thresher.sqlguard.postgresql.nodes import KINDS, LEAVES, NODES, PLAIN, is_writing
 from thresher.sqlguard.records import Functions, Limits, Rule
 from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.sizes import is_gathering
 
 _SAMPLES: Final = frozenset({"bernoulli", "system"})
 _BETWEEN: Final = frozenset({"AEXPR_BETWEEN", "AEXPR_NOT_BETWEEN", "AEXPR_BETWEEN_SYM", "AEXPR_NOT_BETWEEN_SYM"})
@@ -115,10 +116,15 @@ class Walk:
         self._note(self.functions, ".".join(parts).lower(), at)
         if name in TEXTS or name in ROWS:
             self._sizes.calls.append((name, body, at))
-        elif is_growing_call(name):
+        self._sizes.gathers = self._sizes.gathers or is_gathering(name)
+        if is_growing_call(name):
             self._sizes.numbers.append(("FuncCall", body, at))
         if name in ASKED:
             self._names.require_setting(body, at)
+
+    def look_at_json(self, _body: Body, _at: int, _scope: Scope) -> None:
+        """JSON_ARRAYAGG and JSON_OBJECTAGG are words of the grammar, and keep the values of all rows in one."""
+        self._sizes.gathers = True
 
     def look_at_columns(self, body: Body, at: int, _scope: Scope) -> None:
         """`a.b` may be the function `b` of `a`: of a row of a table, or of the value that a function in FROM gives."""
@@ -178,7 +184,8 @@ class Walk:
         self._names.require_operator(_strings(body.get("useOp", ())), at)
 
     def look_at_subquery(self, body: Body, at: int, _scope: Scope) -> None:
-        """`x operator ANY (SELECT ...)`; `x IN (SELECT ...)` calls `=`."""
+        """`x operator ANY (SELECT ...)`; `x IN (SELECT ...)` calls `=`; `ARRAY(SELECT ...)` keeps all rows."""
+        self._sizes.gathers = self._sizes.gathers or body.get("subLinkType") == "ARRAY_SUBLINK"
         if body.get("subLinkType") == "ANY_SUBLINK" and "operName" not in body:
             self._names.require_own(at, "=")
         self._names.require_operator(_strings(body.get("operName", ())), at)
@@ -227,6 +234,8 @@ _LOOKS: Final[dict[str, Callable[[Walk, Body, int, Scope], None]]] = {
     "ColumnRef": Walk.look_at_columns,
     "FuncCall": Walk.look_at_call,
     "JoinExpr": Walk.look_at_join,
+    "JsonArrayAgg": Walk.look_at_json,
+    "JsonObjectAgg": Walk.look_at_json,
     "RangeFunction": Walk.look_at_source,
     "RangeTableSample": Walk.look_at_sample,
     "RangeVar": Walk.look_at_relation,

@@ -12,6 +12,7 @@ from thresher.knowledge.documents.models import Origin
 from thresher.knowledge.documents.sources.folder import FolderSource
 from thresher.knowledge.documents.sources.git import GitSource
 from thresher.knowledge.documents.sources.local import opened
+from thresher.knowledge.documents.sources.objects import ObjectReader
 from thresher.knowledge.documents.sources.origins import is_remote, may_index, origin_of
 from thresher.knowledge.documents.sources.records import Limits, Source
 from thresher.knowledge.documents.sources.remote import fetched
@@ -43,15 +44,21 @@ def open_source(origin: Origin, cache: Path, *, limits: Limits | None = None, ap
     if origin.kind != "git":
         return FolderSource(origin, cache, limits, apart)
     remote = is_remote(origin.location)
-    repo, commit = fetched(origin, cache, limits) if remote else opened(origin)
+    objects, commit = _reader(origin, cache, limits) if remote else opened(origin, limits)
     try:
-        return GitSource(repo, commit, origin, cache, limits, partial=remote)
+        return GitSource(objects, commit, origin, cache, limits, partial=remote)
     except KeyError:
-        repo.close()
+        objects.close()
         raise NotFound(
             f"{origin.location} lacks parts of {origin.ref or 'its default branch'}.",
             hint="Fetch it whole: `git fetch`.",
         ) from None
     except BaseException:
-        repo.close()
+        objects.close()
         raise
+
+
+def _reader(origin: Origin, cache: Path, limits: Limits) -> tuple[ObjectReader, str]:
+    """The copy of a repository elsewhere, and the commit that an origin names."""
+    copy, commit = fetched(origin, cache, limits)
+    return ObjectReader(copy.resolve(), origin.location, limits.seconds), commit

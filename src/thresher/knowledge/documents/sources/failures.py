@@ -20,6 +20,8 @@ BREAKS: Final = (
     ValueError, KeyError, IndexError,
 )  # fmt: skip
 """What the talk with a server ends in when it goes wrong; those at the end when the server talks nonsense."""
+_SPEAKING: Final = (OSError, HTTPError, GitProtocolError, HTTPUnauthorized, HTTPProxyUnauthorized)
+"""Errors whose text is the system's, the network's or the server's."""
 _SHOWN: Final = 300
 _SIGN_IN: Final = (
     "Use an ssh address with your key, or let git store the credentials (`git config --global credential.helper "
@@ -84,5 +86,7 @@ def _words(error: BaseException, said: str) -> str:
         error = error.__cause__
     if isinstance(error, MaxRetryError) and error.reason is not None:
         error = error.reason
+    if not said and not isinstance(error, _SPEAKING):
+        return "its answer is not what git's protocol allows"  # a parser's error may quote a file of this machine
     text = said or str(error).rpartition("): ")[2]
     return shortened(mask_text(" ".join(text.split())), _SHOWN).rstrip(".")

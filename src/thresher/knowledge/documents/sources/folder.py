@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from thresher.core import NotFound
+from thresher.core import InvalidInput, NotFound
 from thresher.knowledge.documents.models import Origin, SourceFile
+from thresher.knowledge.documents.sources.apart.places import Place
 from thresher.knowledge.documents.sources.listing import Listing, Unfit
 from thresher.knowledge.documents.sources.measuring import digest_of
 from thresher.knowledge.documents.sources.memory import Memory, key_of
-from thresher.knowledge.documents.sources.places import Place
 from thresher.knowledge.documents.sources.records import Limits
 from thresher.knowledge.documents.sources.selecting import Selection
 from thresher.knowledge.documents.sources.walking import Listed, Walk
@@ -35,7 +35,7 @@ class FolderSource(Listing):
     def __init__(self, origin: Origin, cache: Path, limits: Limits, apart: tuple[Path, ...] = ()) -> None:
         super().__init__(limits)
         path = Path(origin.location)
-        self._place = Place(path if origin.kind == "folder" else path.parent)
+        self._place = _place_at(path if origin.kind == "folder" else path.parent)
         try:
             self._list(origin, Memory(cache / "files.json", limits.scope), apart)
         except BaseException:
@@ -80,3 +80,15 @@ class FolderSource(Listing):
         if len(data) != file.size:
             raise Unfit("It changes while it is read.")
         return data
+
+
+def _place_at(root: Path) -> Place:
+    try:
+        return Place(root)
+    except FileNotFoundError:
+        raise NotFound(f"There is no folder {str(root)!r}.", hint="Check the path, or remove the repository.") from None
+    except OSError as error:
+        raise InvalidInput(
+            f"The folder {str(root)!r} cannot be read: {error.strerror or error}.",
+            hint="Give the real path of a folder, without links, that this account may read.",
+        ) from None

@@ -5,18 +5,16 @@ Invariant: what is listed and given out is what the commit holds, whatever happe
 
 from __future__ import annotations
 
-import zlib
 from pathlib import Path
 
-from dulwich.errors import ApplyDeltaError, ObjectFormatException
-from dulwich.objects import Blob, ObjectID
-from dulwich.repo import Repo
+from dulwich.objects import Blob
 
+from thresher.core import InvalidInput
 from thresher.knowledge.documents.models import Origin, SourceFile
 from thresher.knowledge.documents.sources.listing import Listing, Unfit
 from thresher.knowledge.documents.sources.measuring import too_large
 from thresher.knowledge.documents.sources.memory import Memory
-from thresher.knowledge.documents.sources.packs import size_of
+from thresher.knowledge.documents.sources.objects import ObjectReader, Oversized
 from thresher.knowledge.documents.sources.records import Limits
 from thresher.knowledge.documents.sources.selecting import Selection
 from thresher.knowledge.documents.sources.trees import TreeWalk, commit_of
@@ -26,7 +24,7 @@ class GitSource(Listing):
     """The files of a commit that are worth indexing.
 
     Args:
-        repo: Holds the commit; closed with the source.
+        objects: Hold the commit; closed with the source.
         commit: Id of the commit, or of a tag that leads to it; empty where the repository has none yet.
         origin: Its patterns count.
         cache: Folder for what is remembered between runs.
@@ -39,10 +37,10 @@ class GitSource(Listing):
     """
 
     def __init__(
-        self, repo: Repo, commit: str, origin: Origin, cache: Path, limits: Limits, *, partial: bool = False
+        self, objects: ObjectReader, commit: str, origin: Origin, cache: Path, limits: Limits, *, partial: bool = False
     ) -> None:
         super().__init__(limits)
-        self._repo = repo
+        self._objects = objects
         self._partial = partial
         self._version = ""
         if commit:
@@ -54,13 +52,13 @@ class GitSource(Listing):
         return self._version
 
     def close(self) -> None:
-        """Let go of the repository."""
-        self._repo.close()
+        """End the process that reads the repository."""
+        self._objects.close()
 
     def _list(self, name: str, origin: Origin, memory: Memory) -> None:
-        commit = commit_of(self._repo.object_store, name)
+        commit = commit_of(self._objects, name)
         self._version = commit.id.decode()
-        walk = TreeWalk(self._repo.object_store, Selection(origin.include, origin.exclude), self._limits)
+        walk = TreeWalk(self._objects, Selection(origin.include, origin.exclude), self._limits)
         for tracked in walk.files(commit):
             if self._passes(tracked.path, 0):
                 self._take(SourceFile(tracked.path, tracked.blob, 0), memory, f"{tracked.blob} {tracked.path}")
@@ -68,17 +66,23 @@ class GitSource(Listing):
         memory.save()
 
     def _bytes(self, file: SourceFile) -> bytes:
-        if (size := size_of(self._repo.object_store, file.blob)) > self._limits.document_bytes:
-            raise Unfit(too_large(file.path, size, self._limits).detail, "too large")
         try:
-            kind, data = self._repo.object_store.get_raw(ObjectID(file.blob.encode()))
+            kind, data = self._objects.read(file.blob, self._limits.document_bytes)
+        except Oversized as error:
+            raise self._oversized(file.path, error.size) from None
         except KeyError:
             if self._partial:
-                allowed = self._limits.document_bytes >> 20
-                raise Unfit(f"It has more than THRESHER_DOCUMENT_MB allows, {allowed} MiB.", "too large") from None
+                raise self._oversized(file.path, 0) from None
             raise Unfit("This clone does not hold it.") from None
-        except (ValueError, AssertionError, zlib.error, ObjectFormatException, ApplyDeltaError) as error:
-            raise Unfit("Git's copy of it is damaged.") from error
+        except InvalidInput:
+            raise Unfit("Git's copy of it is damaged.") from None
         if kind != Blob.type_num:
             raise Unfit("It is no file.")
         return data
+
+    def _oversized(self, path: str, size: int) -> Unfit:
+        """The reason of a file that has more bytes than are read; 0 where their number is unknown."""
+        if size:
+            return Unfit(too_large(path, size, self._limits).detail, "too large")
+        allowed = self._limits.document_bytes >> 20
+        return Unfit(f"It has more than THRESHER_DOCUMENT_MB allows, {allowed} MiB.", "too large")

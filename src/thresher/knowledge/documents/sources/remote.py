@@ -23,9 +23,9 @@ from dulwich.repo import Repo
 
 from thresher.core import InvalidInput, ThresherError
 from thresher.knowledge.documents.models import Origin
+from thresher.knowledge.documents.sources.apart.packs import TooLarge, check
 from thresher.knowledge.documents.sources.deadlines import Deadline
 from thresher.knowledge.documents.sources.failures import BREAKS, failure_of
-from thresher.knowledge.documents.sources.packs import check
 from thresher.knowledge.documents.sources.records import Limits
 from thresher.knowledge.documents.sources.references import HEADS, TAGS, is_commit, target, unknown
 from thresher.knowledge.documents.sources.transports import client_of
@@ -66,8 +66,8 @@ class _Asked:
         return [ObjectID(self.found.encode())] if self.found and self.found != self.kept else []
 
 
-def fetched(origin: Origin, cache: Path, limits: Limits) -> tuple[Repo, str]:
-    """A bare copy that holds the commit which an origin names, and the commit's id.
+def fetched(origin: Origin, cache: Path, limits: Limits) -> tuple[Path, str]:
+    """The folder of a bare copy that holds the commit which an origin names, and the commit's id.
 
     Args:
         origin: Its location is an address.
@@ -75,7 +75,7 @@ def fetched(origin: Origin, cache: Path, limits: Limits) -> tuple[Repo, str]:
         limits: How many bytes, and how long.
 
     Returns:
-        The copy, to be closed, and an id; empty where the repository is.
+        The copy, and an id; empty where the repository is.
 
     Raises:
         NotFound: There is no such repository, branch, tag or commit.
@@ -85,16 +85,16 @@ def fetched(origin: Origin, cache: Path, limits: Limits) -> tuple[Repo, str]:
     """
     place = cache / "git"
     try:
-        return _brought_up(origin, place, limits)
+        return place, _brought_up(origin, place, limits)
     except _DAMAGE:
         shutil.rmtree(place, ignore_errors=True)
     try:
-        return _brought_up(origin, place, limits)
+        return place, _brought_up(origin, place, limits)
     except _DAMAGE as error:
         raise failure_of(error, origin.location) from error
 
 
-def _brought_up(origin: Origin, place: Path, limits: Limits) -> tuple[Repo, str]:
+def _brought_up(origin: Origin, place: Path, limits: Limits) -> str:
     repo = _opened(place)
     try:
         asked = _Asked(origin.ref, kept=repo.refs.as_dict().get(_NAMED, b"").decode())
@@ -117,10 +117,9 @@ def _brought_up(origin: Origin, place: Path, limits: Limits) -> tuple[Repo, str]
         if asked.found:
             repo.refs[_KEPT] = commit_of(repo.object_store, asked.found).id
             repo.refs[_NAMED] = ObjectID(asked.found.encode())
-    except BaseException:
+    finally:
         repo.close()
-        raise
-    return repo, asked.found or ""
+    return asked.found or ""
 
 
 def _opened(place: Path) -> Repo:
@@ -162,10 +161,20 @@ def _fetch(repo: Repo, origin: Origin, asked: _Asked, limits: Limits, deadline: 
             if talk:
                 talk.close()
         if pack.tell():
-            check(pack)
+            _check(pack)
             pack.seek(0)
             repo.object_store.add_thin_pack(pack.read, None)
     repo.update_shallow(result.new_shallow, result.new_unshallow)
+
+
+def _check(pack: IO[bytes]) -> None:
+    try:
+        check(pack)
+    except TooLarge as error:
+        raise InvalidInput(
+            f"The repository holds a file of {error.args[0] >> 20:,} MiB, which is too large to be fetched.",
+            hint="Clone it, and index folders of the clone.",
+        ) from None
 
 
 def _bounded(pack: IO[bytes], limits: Limits, deadline: Deadline) -> Callable[[bytes], int]:

@@ -10,10 +10,9 @@ import stat
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
-from dulwich.object_store import BaseObjectStore
-from dulwich.objects import S_ISGITLINK, Commit, ObjectID, Tag, Tree
+from dulwich.objects import S_ISGITLINK, Commit, ObjectID, ShaFile, Tag, Tree
 
 from thresher.core import InvalidInput, NotFound
 from thresher.knowledge.documents.models import Skipped
@@ -24,6 +23,18 @@ from thresher.knowledge.documents.sources.selecting import Selection
 _ENTRIES: Final = 1_000_000
 _LONGEST_CHAIN: Final = 10
 """Tags of tags of tags."""
+
+
+class Objects(Protocol):
+    """Objects by id."""
+
+    def __getitem__(self, name: ObjectID, /) -> ShaFile:
+        """An object.
+
+        Raises:
+            KeyError: It is not there.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +50,7 @@ class Tracked:
     blob: str
 
 
-def commit_of(store: BaseObjectStore, name: str) -> Commit:
+def commit_of(store: Objects, name: str) -> Commit:
     """The commit under an id, or the one that a tag leads to.
 
     Raises:
@@ -65,7 +76,7 @@ class TreeWalk:
         limits: How long it may take.
     """
 
-    def __init__(self, store: BaseObjectStore, selection: Selection, limits: Limits) -> None:
+    def __init__(self, store: Objects, selection: Selection, limits: Limits) -> None:
         self._store = store
         self._selection = selection
         self._until = time.monotonic() + limits.seconds

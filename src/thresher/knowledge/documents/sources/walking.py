@@ -14,8 +14,8 @@ from typing import Final
 
 from thresher.core import InvalidInput
 from thresher.knowledge.documents.models import Skipped
+from thresher.knowledge.documents.sources.apart.places import Entry, Place
 from thresher.knowledge.documents.sources.naming import PASSED_OVER, odd, path_of
-from thresher.knowledge.documents.sources.places import Entry, Place
 from thresher.knowledge.documents.sources.records import Limits
 from thresher.knowledge.documents.sources.selecting import Rules, Selection, rules_of
 

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final, Literal
 
-from thresher.core import InvalidInput, NotFound
-
 EntryKind = Literal["folder", "file", "link", "other"]
 
 _STEPWISE: Final = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
@@ -49,26 +47,14 @@ class Place:
         root: Absolute, without links.
 
     Raises:
-        NotFound: There is no such folder.
-        InvalidInput: It is no folder, a link leads to it, or it may not be read.
+        OSError: There is no such folder, it is not a folder, a link leads to it, or it may not be read.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._descriptor = -1
-        try:
-            self._descriptor = _descend(os.open(root.anchor, _STEP), root.parts[1:]) if _STEPWISE else -1
-            if not _STEPWISE and not self._checked(()).is_dir():
-                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        except FileNotFoundError:
-            raise NotFound(
-                f"There is no folder {str(root)!r}.", hint="Check the path, or remove the repository."
-            ) from None
-        except OSError as error:
-            raise InvalidInput(
-                f"The folder {str(root)!r} cannot be read: {error.strerror or error}.",
-                hint="Give the real path of a folder, without links, that this account may read.",
-            ) from None
+        self._descriptor = _descend(os.open(root.anchor, _STEP), root.parts[1:]) if _STEPWISE else -1
+        if not _STEPWISE and not self._checked(()).is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -97,14 +83,13 @@ class Place:
         """Open a regular file.
 
         Raises:
-            OSError: It cannot be opened, or a link lies on the way.
-            InvalidInput: It is no regular file.
+            OSError: It cannot be opened, is not a regular file, or a link lies on the way.
         """
         with self._folder(steps[:-1], _STEP) as folder:
             descriptor = os.open(steps[-1], _FILE, dir_fd=folder) if isinstance(folder, int) else self._plain(steps)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise InvalidInput("It is no regular file.")
+                raise OSError(errno.EINVAL, "It is no regular file")
             with os.fdopen(descriptor, "rb", closefd=False) as stream:
                 yield stream
         finally:

@@ -11,11 +11,6 @@ import mmap
 import zlib
 from typing import IO, Final
 
-from dulwich.object_store import DiskObjectStore
-from dulwich.objects import ObjectID
-
-from thresher.core import InvalidInput
-
 LARGEST: Final = 256 << 20
 """Bytes of an object that is unpacked at all: it and its base lie in memory for that."""
 _BY_OFFSET: Final = 6
@@ -28,27 +23,27 @@ _FIRST: Final = 12
 """Bytes before the first entry: `PACK`, version and count."""
 
 
-def size_of(store: DiskObjectStore, name: str) -> int:
-    """Bytes of an object that lies in a pack; 0 where it does not, or cannot be told.
+class TooLarge(ValueError):
+    """A pack holds an object too large to be unpacked; its bytes are the argument."""
+
+
+def size_at(file: IO[bytes], offset: int, id_bytes: int) -> int:
+    """Bytes of an object in a pack; 0 where its entry is damaged.
 
     Args:
-        store: Of a repository of this machine.
-        name: Id of the object.
+        file: The pack.
+        offset: Of the object's entry.
+        id_bytes: Of an object's name, in which a delta may name its base.
     """
-    for pack in store.packs:
-        try:
-            offset = pack.index.object_offset(ObjectID(name.encode()))
-            with open(pack.data.path, "rb") as file:  # noqa: PTH123 - dulwich gives it as a text
-                file.seek(offset)
-                kind, size, begin = _header(head := file.read(_HEAD), 0, len(name) // 2)
-            return (
-                _result(zlib.decompressobj().decompress(head[begin:], _START))
-                if kind in (_BY_OFFSET, _BY_NAME)
-                else size
-            )
-        except (KeyError, OSError, IndexError, zlib.error):
-            continue
-    return 0
+    file.seek(offset)
+    head = file.read(_HEAD)
+    try:
+        kind, size, begin = _header(head, 0, id_bytes)
+        if kind not in (_BY_OFFSET, _BY_NAME):
+            return size
+        return _result(zlib.decompressobj().decompress(head[begin:], _START))
+    except (IndexError, zlib.error):
+        return 0
 
 
 def check(file: IO[bytes], id_bytes: int = 20) -> None:
@@ -59,7 +54,7 @@ def check(file: IO[bytes], id_bytes: int = 20) -> None:
         id_bytes: Of an object's name, in which a delta may name its base.
 
     Raises:
-        InvalidInput: It has one.
+        TooLarge: It has one.
         ValueError: It is no pack.
     """
     file.flush()
@@ -134,7 +129,4 @@ def _result(delta: bytes) -> int:
 
 def _allow(size: int) -> None:
     if size > LARGEST:
-        raise InvalidInput(
-            f"The repository holds a file of {size >> 20:,} MiB, which is too large to be fetched.",
-            hint="Clone it, and index folders of the clone.",
-        )
+        raise TooLarge(size)

@@ -1,0 +1,86 @@
+"""Answers requests for names and objects of one git repository.
+
+    python -I .../sources/apart FOLDER SECONDS
+
+The first line at standard output holds the names, or why the repository is refused. Each line at standard input then
+asks for an object (`{"object": ID, "most": BYTES}`) or for ids (`{"prefix": DIGITS}`). Each answer is a line of JSON;
+the bytes of an object follow it.
+
+Invariant: an answer holds names, ids, numbers and bytes of objects; no error text of a library, which could quote a
+file. Ends when standard input does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+_MEMORY: Final = 2 << 30
+"""Bytes of memory of its own; packs are mapped and do not count. The largest object and its base need a quarter."""
+
+_FILES: Final = 20_000
+"""Open files: two for each pack, where the system allows as many."""
+
+
+def main(folder: str, seconds: int) -> None:
+    """Serve a repository until standard input ends."""
+    _limit(seconds)
+    logging.disable(logging.CRITICAL)  # a library's warning may quote a file
+    repository: Any = importlib.import_module("repository")
+    try:
+        place = importlib.import_module("places").Place(Path(folder))
+        opened = repository.Repository(place, importlib.import_module("packs").size_at)
+        _answer({"refs": opened.refs})
+    except repository.Refused as error:
+        return _answer({"refused": error.reason})
+    except FileNotFoundError:
+        return _answer({"refused": "missing"})
+    except Exception:  # noqa: BLE001 - a damaged file makes the library raise anything
+        return _answer({"refused": "damaged"})
+    for line in sys.stdin.buffer:
+        _serve(opened, json.loads(line), repository.Oversized)
+    return None
+
+
+def _serve(opened: Any, request: dict[str, Any], oversized: type[Exception]) -> None:
+    if "prefix" in request:
+        return _answer({"ids": opened.matching(request["prefix"])})
+    try:
+        kind, data = opened.read(request["object"], request["most"])
+    except KeyError:
+        return _answer({"failed": "missing"})
+    except MemoryError:
+        return _answer({"failed": "large", "size": 0})
+    except oversized as error:
+        return _answer({"failed": "large", "size": error.args[0]})
+    except Exception:  # noqa: BLE001 - a damaged file makes the library raise anything
+        return _answer({"failed": "damaged"})
+    return _answer({"kind": kind, "size": len(data)}, data)
+
+
+def _answer(head: dict[str, Any], data: bytes = b"") -> None:
+    sys.stdout.buffer.write(json.dumps(head).encode() + b"\n")
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def _limit(seconds: int) -> None:
+    """Bound memory, processor time and written files, where the system can."""
+    try:
+        resource = importlib.import_module("resource")
+    except ImportError:
+        return
+    limits = (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_DATA, _MEMORY), (resource.RLIMIT_FSIZE, 0)
+    for kind, most in (*limits, (resource.RLIMIT_NOFILE, _FILES)):
+        hard = resource.getrlimit(kind)[1]
+        with contextlib.suppress(ValueError, OSError):  # macOS bounds no memory
+            resource.setrlimit(kind, (most if hard < 0 else min(most, hard), hard))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
