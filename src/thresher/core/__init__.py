@@ -37,6 +37,7 @@ from thresher.core.errors import (
     UpstreamRefused,
     UpstreamTimeout,
 )
+from thresher.core.foreign_text import border_of, named, one_line, visible, visible_json
 from thresher.core.log import Said, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
 from thresher.core.naming import checked_name
 from thresher.core.offsets import Lines
@@ -94,6 +95,7 @@ __all__ = [
     "acting_caller",
     "acting_for",
     "acting_or",
+    "border_of",
     "checked_name",
     "configure_logging",
     "current_talk",
@@ -106,10 +108,14 @@ __all__ = [
     "load_settings",
     "mask",
     "mask_text",
+    "named",
     "nearest",
     "new_trace",
+    "one_line",
     "plain",
     "shortened",
     "talking_in",
     "traced",
+    "visible",
+    "visible_json",
 ]
