@@ -86,7 +86,7 @@ def _tables(connection: str, tables: Sequence[TableBrief], total: int, room: int
     taken: list[str] = []
     for table in tables:
         name = f"{table.schema}.{table.name}" if several and table.schema else table.name
-        path = named(f"db:/{connection}/{name}")
+        path = named(f"db:/{connection}/{name}", VALUE_CHARACTERS)
         if sum(len(one) + 2 for one in taken) + len(path) + 18 > room:
             break
         taken.append(path)

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from thresher.core.foreign_text import one_line
+from thresher.foreign import one_line
 
 LONGEST: Final = 4_000
 """Characters of a message and of a hint."""
