@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.context.borders import border_of
+from thresher.core import border_of
 from thresher.context.records import Facts, Note, Offer, Prompt
 from thresher.context.rendering import prompt_data, prompt_text
 from thresher.core import Rule, Scored, Tool, Why

@@ -61,7 +61,7 @@ async def test_the_situation_gives_project_user_and_files() -> None:
     assert values == {
         "PROJECT_NAME": "shop",
         "USER_NAME": "ana",
-        "RECENT_FILES": "src/a.py, b c.sql",
+        "RECENT_FILES": 'src/a.py, "b c.sql"',
         "DATABASE_SERVERS": None,
     }
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli.held import decided, held_list
-from thresher.cli.output import AsJson, show
+from thresher.cli.output import AsJson, confirm, show
 from thresher.cli.rendering import changed
 from thresher.daemon import DaemonFailure, ask
 
@@ -149,4 +149,4 @@ def _confirm(verb: str, tools: list[Held], *, as_json: bool) -> None:
             f"Nobody can be asked here: give --yes, or NAME@DIGEST as `tools held` shows ({verb})."
         )
     show(tools, as_json, held_list)
-    typer.confirm(f"{verb.capitalize()} {len(tools)} as shown?", abort=True)
+    confirm(f"{verb.capitalize()} {len(tools)} as shown?")

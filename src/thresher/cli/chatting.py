@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import typer
 
-from thresher.cli.output import AsJson, show
+from thresher.cli.output import AsJson, note, show
 from thresher.cli.telling import Telling
 from thresher.cli.thread_views import citations, noted, waiting
 from thresher.daemon import DaemonFailure, ask
@@ -89,7 +89,7 @@ class _Talk:
             self._begun = self._begun or telling.begun
             telling.end(waits=waits)
         for line in (*citations(report), *map(noted, report["notes"])):
-            sys.stderr.write(f"{line}\n")
+            note(str(line))
         return report
 
     def _is_attended(self) -> bool:
@@ -103,7 +103,7 @@ class _Talk:
         except (KeyboardInterrupt, typer.Abort, DaemonFailure) as error:
             refused = isinstance(error, DaemonFailure)
             if not self._as_json and (self._begun or (self._named and not refused)):
-                sys.stderr.write("\n" if sys.stderr.isatty() and not refused else "")  # after ^C, or a question
+                note("", end="\n" if sys.stderr.isatty() and not refused else "")  # after ^C, or a question
                 self._point_on()
             raise
 
@@ -124,7 +124,7 @@ class _Talk:
 
     def _point_on(self) -> None:
         deciding = " --approve ID, or --decline ID" if self._last.get("approvals") else ""
-        sys.stderr.write(f"(go on with: --thread {self._thread}{deciding})\n")
+        note(f"(go on with: --thread {self._thread}{deciding})")
 
 
 def _lines(as_json: bool) -> Iterator[str]:
@@ -132,8 +132,7 @@ def _lines(as_json: bool) -> Iterator[str]:
     attended = sys.stdin.isatty() and not as_json
     while True:
         if attended:
-            sys.stderr.write("> ")
-            sys.stderr.flush()
+            note("> ", end="")
         if not (line := sys.stdin.readline()):
             return
         if line.strip():
@@ -165,9 +164,9 @@ def _edited() -> dict[str, Any] | None:
         try:
             arguments = json.loads(line)
         except ValueError as error:
-            sys.stderr.write(f"That is no JSON: {error}.\n")
+            note(f"That is no JSON: {error}.")
             continue
         if isinstance(arguments, dict):
             return cast("dict[str, Any]", arguments)
-        sys.stderr.write("Arguments are an object: {...}.\n")
+        note("Arguments are an object: {...}.")
     return None

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from thresher.core import Caller, InvalidInput, event, shortened
+from thresher.core import Caller, InvalidInput, event, named, one_line, shortened
 
 logger = logging.getLogger("thresher.context")
 
@@ -141,18 +141,12 @@ class Variables:
         except Exception as error:  # noqa: BLE001 - a pack's own code may fail in any way, and must not stop the rules
             event(logger, "variable without value", level=logging.WARNING, variable=name, error=type(error).__name__)
             return None
-        return one_line(value) if value else None
-
-
-def one_line(value: str) -> str:
-    """A value as it may stand in a text: on one line, without control characters, bounded."""
-    printable = "".join(mark if mark.isprintable() else " " for mark in value[: VALUE_CHARACTERS * 4])
-    return shortened(" ".join(printable.split()), VALUE_CHARACTERS)
+        return one_line(value, VALUE_CHARACTERS) if value else None
 
 
 def joined(values: Iterable[str]) -> str:
     """Several values as one."""
-    return ", ".join(value for text in values if (value := one_line(text)))
+    return ", ".join(value for text in values if (value := named(text.strip())))
 
 
 async def _project(situation: Situation) -> str | None:

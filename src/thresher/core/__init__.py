@@ -1,8 +1,8 @@
 """Settings, errors, records, JSON and logging: the ground that every package stands on.
 
-Invariant: imports nothing of ours.
+Invariant: imports nothing of ours but `foreign`, which is lighter still, and offers its functions again.
 
-Uses: nothing.
+Uses: foreign.
 """
 
 from thresher.core.breaker import Breaker, Pauses
@@ -44,6 +44,7 @@ from thresher.core.records import JSON, Arm, Caller, ContextPack, LeftOut, Piece
 from thresher.core.settings import SERVER_USER, Settings, environment, load_settings
 from thresher.core.talking import Talk, current_talk, talking_in
 from thresher.core.wording import did_you_mean, first_sentence, nearest, shortened
+from thresher.foreign import border_of, named, one_line, visible, visible_json
 
 __all__ = [
     "JSON",
@@ -94,6 +95,7 @@ __all__ = [
     "acting_caller",
     "acting_for",
     "acting_or",
+    "border_of",
     "checked_name",
     "configure_logging",
     "current_talk",
@@ -106,10 +108,14 @@ __all__ = [
     "load_settings",
     "mask",
     "mask_text",
+    "named",
     "nearest",
     "new_trace",
+    "one_line",
     "plain",
     "shortened",
     "talking_in",
     "traced",
+    "visible",
+    "visible_json",
 ]

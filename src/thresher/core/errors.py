@@ -33,7 +33,12 @@ Every error carries a message (what happened), a hint (what to do about it) and 
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
+
+from thresher.foreign import one_line
+
+LONGEST: Final = 4_000
+"""Characters of a message and of a hint."""
 
 
 class ThresherError(Exception):
@@ -42,15 +47,17 @@ class ThresherError(Exception):
     Args:
         message: What happened, in one sentence, without secrets.
         hint: What the reader can do about it; empty when nothing can be done.
+
+    Both may quote names and errors of others: they become one line without control characters, for every face.
     """
 
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = one_line(message, LONGEST)
+        self.hint = one_line(hint, LONGEST)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
