@@ -129,7 +129,9 @@ async def open_app(
         threads = Threads(services.database)
         stack.push_async_callback(threads.close)
         told = services.prompts, services.models, services.chat_settings
-        conversations = Conversations(open_client, services.database, threads, *told, assistant)
+        conversations = Conversations(
+            open_client, services.database, threads, *told, assistant, services.tools.consents
+        )
         work.begin(_sweep(services, assistant, threads, indexing))
 
         async def serve_stream(
@@ -213,7 +215,7 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
         solutions=solutions,
         prompts=Prompts(database),
         models=models,
-        chat_settings=AgentSettings(database, models.names),
+        chat_settings=AgentSettings(database, models.names, settings.approval_floor),
     )
 
 

@@ -87,7 +87,7 @@ async def opened(
             solutions=solutions,
             prompts=Prompts(database),
             models=models,
-            chat_settings=AgentSettings(database, models.names),
+            chat_settings=AgentSettings(database, models.names, settings.approval_floor),
         )
     finally:
         await models.close()

@@ -25,6 +25,7 @@ from thresher.agent.prompts import Prompts
 from thresher.agent.settings import AgentSettings
 from thresher.agent.threads import Threads
 from thresher.core import Caller
+from thresher.knowledge.tools import Consents
 from thresher.store import Database
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Conversations:
         models: Which there are.
         settings: What holds for whom.
         assistant: Answers where there is no model.
+        consents: What callers have agreed to.
     """
 
     def __init__(
@@ -75,8 +77,9 @@ class Conversations:
         models: Models,
         settings: AgentSettings,
         assistant: Assistant,
+        consents: Consents,
     ) -> None:
-        self._given = (database, threads, prompts, models, settings, assistant, open_client)
+        self._given = (database, threads, prompts, models, settings, assistant, consents, open_client)
         self._threads = threads
         self._engine: asyncio.Task[Engine] | None = None
 

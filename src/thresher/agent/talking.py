@@ -39,6 +39,7 @@ from thresher.agent.transcript import answered, closings, open_calls, user_messa
 from thresher.agent.waiting import asked, note_decided, waiting_in
 from thresher.core import Caller, Conflict, InvalidInput, Talk, event, shortened, talking_in, traced
 from thresher.embedding import printable
+from thresher.knowledge.tools import Consents
 from thresher.llm import Message
 from thresher.store import Database
 
@@ -64,6 +65,7 @@ class Base:
     models: Models
     settings: AgentSettings
     assistant: Assistant
+    consents: Consents
     open_client: Opener
 
 
@@ -92,6 +94,7 @@ async def _run(base: Base, caller: Caller, call: ChatCall, tell: Callable[[Event
             talk = await _conversation(base, caller, call, turn, settings, model)
             stack.enter_context(talking_in(talk))
             acting = replace(caller, client=f"chat:{call.thread or uuid4()}")
+            client = await stack.enter_async_context(base.open_client(acting))
             desk = Desk(
                 caller=caller,
                 call=call,
@@ -99,14 +102,22 @@ async def _run(base: Base, caller: Caller, call: ChatCall, tell: Callable[[Event
                 prompts=await base.prompts.all(caller),
                 model=model,
                 assist=partial(_assist, base.assistant, caller),
-                offers=Offers(await stack.enter_async_context(base.open_client(acting)), settings),
+                offers=Offers(client, settings, base.consents, caller),
                 artifacts=Artifacts(base.database, caller, turn),
                 tell=tell,
                 thread=call.thread,
                 trace=trace,
             )
+            _say_what_was_raised(desk)
             saver = ThreadSaver(base.database, caller, turn, CLASSES) if turn else None
             tell(await _turn(keeping(GRAPH, saver) if saver else GRAPH, desk, turn))
+
+
+def _say_what_was_raised(desk: Desk) -> None:
+    """Note that a request asked for less approval than the floor allows."""
+    asked, holds = desk.call.settings.get("approval"), desk.settings.approval
+    if asked is not None and str(asked).strip() != holds:
+        desk.account.note(f"approval is '{holds}' and not '{asked}': the owner of this installation allows no less.")
 
 
 async def _assist(assistant: Assistant, caller: Caller, question: str) -> tuple[str, tuple[str, ...]]:
@@ -190,7 +201,7 @@ async def _entry(graph: Graph, config: Any, desk: Desk) -> Any:
     call = desk.call
     before = await graph.aget_state(config)
     messages: Sequence[AnyMessage] = before.values.get("messages", [])
-    waiting = {one.id: one.tool for one in await waiting_in(graph, before)}
+    waiting = {one.id: one for one in await waiting_in(graph, before)}
     if call.decisions:
         resumed = _resumed(waiting, call)
         await note_decided(graph, before)
@@ -198,16 +209,17 @@ async def _entry(graph: Graph, config: Any, desk: Desk) -> Any:
     if results := _results(call.messages):
         return {"messages": [*_fitting(results, messages, waiting), *_rest(results, messages)]}
     if waiting:
-        desk.account.note(f"What waited for approval was declined by going on: {', '.join(waiting.values())}.")
+        names = ", ".join(one.tool for one in waiting.values())
+        desk.account.note(f"What waited for approval was declined by going on: {names}.")
     return {"messages": [*closings(messages, dict.fromkeys(waiting, WENT_ON)), user_message(_last_words(call))]}
 
 
-def _resumed(waiting: Mapping[str, str], call: ChatCall) -> dict[str, Any]:
+def _resumed(waiting: Mapping[str, Approval], call: ChatCall) -> dict[str, Any]:
     """What a person has decided, for each call that waits.
 
     Raises:
         Conflict: Nothing waits.
-        InvalidInput: A decision is about nothing that waits, or one is missing.
+        InvalidInput: A decision is about nothing that waits, or one is missing, or a yes cannot be remembered.
     """
     if not waiting:
         raise Conflict("Nothing waits for approval in this thread.", hint="It was decided before, or went on.")
@@ -218,12 +230,18 @@ def _resumed(waiting: Mapping[str, str], call: ChatCall) -> dict[str, Any]:
         )
     if missing := waiting.keys() - given.keys():
         raise InvalidInput(f"The call '{min(missing)}' is not decided.", hint="Decide about all that wait at once.")
-    return {name: {"tool": waiting[name], **_decision(one)} for name, one in given.items()}
+    if once := [one.id for one in call.decisions if one.remember and not waiting[one.id].definition]:
+        raise InvalidInput(
+            f"A yes to the call '{once[0]}' cannot be remembered.",
+            hint="Leave out `remember`: it is for tools that claim to only read, of servers that are not trusted.",
+        )
+    return {name: _decision(waiting[name], one) for name, one in given.items()}
 
 
-def _decision(one: Decision) -> dict[str, Any]:
+def _decision(asked: Approval, one: Decision) -> dict[str, Any]:
     arguments = dict(one.arguments) if one.arguments is not None else None
-    return {"approved": one.approved, "arguments": arguments, "reason": one.reason[:2_000]}
+    told = {"approved": one.approved, "arguments": arguments, "reason": one.reason[:2_000], "remember": one.remember}
+    return {"tool": asked.tool, "definition": asked.definition, **told}
 
 
 def _results(messages: Sequence[Message]) -> list[Message]:
@@ -232,7 +250,7 @@ def _results(messages: Sequence[Message]) -> list[Message]:
     return list(messages[last + 1 :])
 
 
-def _fitting(results: Sequence[Message], messages: Sequence[AnyMessage], waiting: Mapping[str, str]) -> Messages:
+def _fitting(results: Sequence[Message], messages: Sequence[AnyMessage], waiting: Mapping[str, Approval]) -> Messages:
     """Those answers, if they answer what is open; a call that waits for a person is answered by nobody else.
 
     Raises:

@@ -35,12 +35,17 @@ def chat(
     thread: Annotated[str | None, typer.Option("--thread", help="Go on with this conversation.")] = None,
     model: Annotated[str | None, typer.Option(help="A registered model, for now.")] = None,
     approve: Annotated[Ids, typer.Option(metavar="ID", help="Let a call that waits be made.")] = None,
+    remember: Annotated[
+        bool, typer.Option("--remember", help="With --approve: ask no more about this tool as it is defined now.")
+    ] = False,
     decline: Annotated[Ids, typer.Option(metavar="ID", help="Do not let it.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Talk with the model: one message, or line by line; what it says comes as it is said."""
-    decisions = _decided(approve, True) + _decided(decline, False)
+    decisions = _decided(approve, approved=True, remember=remember) + _decided(decline, approved=False)
     _check(decisions, thread)
+    if remember and not approve:
+        raise typer.BadParameter("it says what becomes of a call: name one with --approve", param_hint="--remember")
     talk = _Talk(thread, model, as_json)
     with talk.pointing_on():
         if decisions:
@@ -139,15 +144,19 @@ def _lines(as_json: bool) -> Iterator[str]:
             yield line.strip()
 
 
-def _decided(ids: Ids, approved: bool) -> list[dict[str, Any]]:
-    return [{"id": one, "approved": approved} for one in ids or ()]
+def _decided(ids: Ids, *, approved: bool, remember: bool = False) -> list[dict[str, Any]]:
+    return [{"id": one, "approved": approved} | ({"remember": True} if remember else {}) for one in ids or ()]
 
 
 def _decision(approval: Mapping[str, Any]) -> dict[str, Any]:
-    """Ask a person about a call: yes, no, or yes with other arguments."""
+    """Ask a person about a call: yes, no, yes with other arguments, or always where that can be remembered."""
     show(approval, False, waiting)
+    always = "[a]lways this tool, " if approval["definition"] else ""
+    question = f"Make this call? [y]es, {always}[n]o, [e]dit its arguments"
     while True:
-        said = typer.prompt("Make this call? [y]es, [n]o, [e]dit its arguments", default="n", err=True).strip().lower()
+        said = typer.prompt(question, default="n", err=True).strip().lower()
+        if said.startswith("a") and always:
+            return {"id": approval["id"], "approved": True, "remember": True}
         if said.startswith("y"):
             return {"id": approval["id"], "approved": True}
         if not said.startswith("e"):

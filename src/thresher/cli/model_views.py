@@ -56,7 +56,17 @@ def settings_table(view: Row) -> RenderableType:
     return table
 
 
-_FROM = {"default": "default", "owner": "your choice", "thread": "the thread's"}
+_FROM = {
+    "default": "default",
+    "owner": "your choice",
+    "thread": "the thread's",
+    "floor": "the floor that the owner of this installation has set",
+}
+
+
+def floor_line(answer: Row) -> RenderableType:
+    """The floor of a tenant."""
+    return Text(f"Conversations of tenant {answer['tenant']}: approval is at least '{answer['floor']}'.")
 
 
 def _value(value: Any) -> str:

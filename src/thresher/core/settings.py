@@ -155,6 +155,8 @@ class Settings(BaseSettings):
     auto_approve: Literal["none", "clean", "all"] = "none"
     """Which changed tools are taken over without a person: none, those without any finding of the scanner, or all,
     dangerous ones included. A server can be trusted by itself."""
+    approval_floor: Literal["none", "destructive", "writes", "all"] = "none"
+    """The least strict `approval` that conversations may have; `thresher settings floor` sets that of one tenant."""
     packs: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_paths), AfterValidator(_absolute)] = ()
     """Folders of packs, packs or rule files, beside those that are found by themselves; used without being approved."""
     admin_tools: bool = False

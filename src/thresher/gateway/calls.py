@@ -45,6 +45,11 @@ logger = logging.getLogger("thresher.gateway")
 
 RULES_FIRST = "rules first"
 """How a call ends that was answered with the rules of its pack; it was not run."""
+_WRITES = {
+    False: "may change something",
+    True: "may change something: its server claims otherwise, and nobody has marked it as trusted",
+}
+"""Why a tool is not for `call_tool`, by whether its server claims that it is."""
 
 
 class Calls:
@@ -159,7 +164,7 @@ class _Call:
         resolved = await self._services.tools.resolve(current_caller(self._services), self._name)
         self._tool_id = resolved.id
         if reading is not None and resolved.read_only != reading:
-            does = "only reads" if resolved.read_only else "may change something"
+            does = "only reads" if resolved.read_only else _WRITES[resolved.claims]
             other = "call_tool" if resolved.read_only else "call_tool_write"
             raise InvalidInput(f"'{self._name}' {does}.", hint=f"Run it with {other}, same arguments.")
         return resolved

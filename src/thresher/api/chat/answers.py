@@ -97,6 +97,11 @@ class ApprovalResponse(_Record):
     tool: str
     arguments: dict[str, Any] = Field(description="With what it would be called; a person may change them.")
     why: str
+    definition: str = Field(
+        "",
+        description="Digest of the tool's definition, where a decision may say `remember`: its server says that it "
+        "only reads, and is not trusted. Else empty.",
+    )
 
 
 class ApprovalsResponse(BaseModel):

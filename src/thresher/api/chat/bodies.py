@@ -130,6 +130,9 @@ class ApprovalBody(BaseModel):
     approved: bool
     arguments: dict[str, Any] | None = Field(None, description="In place of the model's.")
     reason: str = Field("", max_length=2000, description="Told to the model, where it was declined.")
+    remember: bool = Field(
+        False, description="Call this tool without asking from now on, while its definition stays what it is."
+    )
 
 
 class OwnBody(BaseModel):

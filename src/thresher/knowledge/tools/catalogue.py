@@ -12,9 +12,9 @@ import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from thresher.core import Caller, HeldBack, NotFound, StoreUnavailable, did_you_mean, nearest
+from thresher.core import JSON, Caller, HeldBack, NotFound, StoreUnavailable, did_you_mean, nearest
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.facets import facets_of
 from thresher.knowledge.tools.models import LOCAL, META_TOOLS, Resolved
@@ -174,6 +174,22 @@ def snapshot(
 def is_offered(server: ServerRow, offered: frozenset[str]) -> bool:
     """Whether a stored server is more than a memory: any but a local one that this process does not offer now."""
     return server.config.get("transport") != LOCAL or server.name in offered
+
+
+def is_trusted(server: ServerRow) -> bool:
+    """Whether what a server claims about its tools is relied on: a person said so, or its code runs in this process."""
+    return server.trusted or server.config.get("transport") == LOCAL
+
+
+def relied_on(server: ServerRow, annotations: JSON) -> JSON:
+    """The annotations of a server's tool that may be relied on: of an untrusted one, none that asks for less care."""
+    if is_trusted(server):
+        return annotations
+    return {name: value for name, value in annotations.items() if name not in _SOOTHES or value is not _SOOTHES[name]}
+
+
+_SOOTHES: Final = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+"""What makes a client ask a person less often, by the words of MCP."""
 
 
 def _held_back(tool: NamedTool) -> HeldBack:
