@@ -15,14 +15,14 @@ from dataclasses import replace
 from typing import Any
 
 from thresher.context.composing import Answer, compose
-from thresher.context.cursors import Cursors
+from thresher.context.cursors import Cursors, pack_of, rules_cursor, stale
 from thresher.context.offers import ToolOffers
 from thresher.context.questions import DEFAULT_BUDGET, ask, checked_budget, checked_cursor
 from thresher.context.readiness import Readiness
 from thresher.context.records import Asked, Facts, Note, Prompt, Rulebook
 from thresher.context.rendering import intents_data, prompt_text
 from thresher.context.rulebooks import Rulebooks
-from thresher.context.sources import RULES, Gathered, Inquiry, RuleSource, Source, ToolSource
+from thresher.context.sources import RULES, TOOLS, Gathered, Inquiry, RuleSource, Source, ToolSource, rule_piece
 from thresher.context.variables import Situation, Variables
 from thresher.core import Caller, ContextPack, NotFound, event, traced
 from thresher.knowledge.intents import Decision, IntentService, Pack
@@ -68,7 +68,8 @@ class ContextService:
     ) -> Prompt:
         """The rules that a prompt needs, with the tools of their packs; or nothing, where no rules fit.
 
-        Rules are given each time, in full: clients shorten what was said before, and nobody tells us when.
+        Rules are given each time, since clients shorten what was said before, and nobody tells us when: in the pack's
+        short form where it has one, with the cursor by which `get_context` gives the whole.
 
         Args:
             caller: Who asks.
@@ -122,7 +123,8 @@ class ContextService:
             history: The last turns, oldest first.
             queries: Short action phrases that the calling model wrote for it, one a task.
             files: Files that matter, as the client names them.
-            cursor: Of a former answer to the same question: fetches what that left out.
+            cursor: Of a former answer to the same question: fetches what that left out; or of a short form: fetches the
+                rules in full.
             delivers: Whether the answer reaches the model; else its rules do not count as given.
 
         Raises:
@@ -135,9 +137,12 @@ class ContextService:
         with traced() as trace:
             decision = await self._route(caller, asked)
             routed = time.perf_counter()
-            packs, missing = await self._packs(caller, decision)
-            inquiry = Inquiry(caller, asked, decision, packs)
-            gathered = await asyncio.gather(*(source.gather(inquiry) for source in self._sources))
+            if pack_of(cursor):
+                missing, gathered, cursor = (), await self._in_full(caller, asked, cursor), ""
+            else:
+                packs, missing = await self._packs(caller, decision)
+                inquiry = Inquiry(caller, asked, decision, packs)
+                gathered = await asyncio.gather(*(source.gather(inquiry) for source in self._sources))
             timings = _timings(decision, started, routed, time.perf_counter())
             notes = [*_notes(decision), *missing, *(note for part in gathered for note in part.notes)]
             pack = self._composed(asked, decision, gathered, notes, timings, cursor, budget, trace)
@@ -145,9 +150,25 @@ class ContextService:
             self._note(caller, "get_context", given, timings)
         return pack
 
-    async def rules_of(self, caller: Caller, packs: Sequence[Pack]) -> Rulebook:
-        """The rules of some packs, variables filled; `rulebook_text` writes them. Whoever gives them notes it."""
-        return await self._rulebooks.of(caller, packs, (), most=PROMPT_TOKENS)
+    async def _in_full(self, caller: Caller, asked: Asked, cursor: str) -> list[Gathered]:
+        """The rules of the pack that a cursor names, whole, and nothing of any other kind."""
+        try:
+            pack = await self._intents.pack(caller, pack_of(cursor))
+        except NotFound:
+            raise stale() from None
+        if cursor != rules_cursor(pack.name, pack.digest) or await self.readiness.unready(caller, [pack]):
+            raise stale()
+        book = await self._rulebooks.of(caller, [pack], asked.files, in_full=True)
+        pieces = tuple(rule_piece(rule, 1.0, "cursor") for rule in book.rules)
+        others = (Gathered((), present=source.kind == TOOLS) for source in self._sources[1:])
+        return [Gathered(pieces, book.notes), *others]
+
+    async def rules_of(self, caller: Caller, packs: Sequence[Pack], *, in_full: bool = False) -> Rulebook:
+        """The rules of some packs, variables filled; `rulebook_text` writes them.
+
+        The caller notes that they were given.
+        """
+        return await self._rulebooks.of(caller, packs, (), most=PROMPT_TOKENS, in_full=in_full)
 
     def _composed(
         self,
