@@ -247,8 +247,8 @@ async def test_rules_for_tools_that_nobody_can_call_are_not_given(
     pack = await context.get_context(caller, SHOW, budget=4000)
 
     assert (prompt.text, prompt.rules, prompt.tools) == ("PASS_THROUGH", (), ())
-    assert [score.intent for score in prompt.decision.matched] == ["history"]
-    told = "history fits, and is not given, since no server of its is connected: git"
+    assert prompt.decision.matched == ()
+    told = "history fits, and is not given: none of its servers is connected: git"
     assert told in prompt_data(prompt)["notes"]
     assert told in pack.data["notes"]
     assert [piece.name for piece in pack.pieces if piece.kind == "rules"] == []

@@ -88,11 +88,9 @@ class ContextService:
         started = time.perf_counter()
         with traced() as trace:
             with self._reading_ahead(caller, asked) as ahead:
-                decision = await self._route(caller, asked)
+                decision, packs, missing = await self._decide(caller, asked)
                 routed = time.perf_counter()
-                answer = Prompt(asked.message, decision, notes=tuple(_notes(decision)), trace_id=trace)
-                packs, notes = await self._packs(caller, decision)
-                answer = replace(answer, notes=(*answer.notes, *notes))
+                answer = Prompt(asked.message, decision, notes=(*_notes(decision), *missing), trace_id=trace)
                 if packs:
                     answer = await self._enriched(caller, asked, packs, answer, ahead)
             ended = time.perf_counter()
@@ -135,12 +133,11 @@ class ContextService:
         cursor = checked_cursor(cursor)
         started = time.perf_counter()
         with traced() as trace:
-            decision = await self._route(caller, asked)
+            decision, packs, missing = await self._decide(caller, asked)
             routed = time.perf_counter()
             if pack_of(cursor):
-                missing, gathered, cursor = (), await self._in_full(caller, asked, cursor), ""
+                gathered, cursor = await self._in_full(caller, asked, cursor), ""
             else:
-                packs, missing = await self._packs(caller, decision)
                 inquiry = Inquiry(caller, asked, decision, packs)
                 gathered = await asyncio.gather(*(source.gather(inquiry) for source in self._sources))
             timings = _timings(decision, started, routed, time.perf_counter())
@@ -202,27 +199,33 @@ class ContextService:
             trace_id=trace,
         )
 
-    async def _route(self, caller: Caller, asked: Asked) -> Decision:
-        """Which rules the message needs, of those that are of use now: of others not even a name is given."""
-        decision = await self._intents.route(
-            caller, asked.message, history=asked.history, queries=asked.queries, files=asked.files
-        )
-        packs = await self._intents.packs(caller)
-        unready = await self.readiness.unready(caller, packs.active)
-        return _without(decision, unready) if unready else decision
+    async def within_reach(self, caller: Caller, packs: Sequence[Pack]) -> tuple[Pack, ...]:
+        """Those of the packs that need no server, or have one that is connected."""
+        return (await self._offers.within_reach(caller, packs))[0]
 
-    async def _packs(self, caller: Caller, decision: Decision) -> tuple[tuple[Pack, ...], tuple[Note, ...]]:
-        """The packs of a decision whose rules are of use, best first, and what is said of the others.
+    async def _decide(self, caller: Caller, asked: Asked) -> tuple[Decision, tuple[Pack, ...], tuple[Note, ...]]:
+        """Which rules the message needs, of those that are of use now, and a note on each that fits and is not.
 
-        One that was taken away just now is passed over.
+        The packs come best first; one that was taken away just now is passed over.
         """
+        decision = await self._route(caller, asked)
         packs: list[Pack] = []
         for score in decision.matched:
             try:
                 packs.append(await self._intents.pack(caller, score.intent))
             except NotFound:
                 event(logger, "pack gone", level=logging.WARNING, pack=score.intent)
-        return await self._offers.within_reach(caller, packs)
+        reached, missing = await self._offers.within_reach(caller, packs)
+        return _without(decision, {pack.name for pack in packs if pack not in reached}), reached, missing
+
+    async def _route(self, caller: Caller, asked: Asked) -> Decision:
+        """What the router says, without the packs that are of no use now: not even their names are given."""
+        decision = await self._intents.route(
+            caller, asked.message, history=asked.history, queries=asked.queries, files=asked.files
+        )
+        packs = await self._intents.packs(caller)
+        unready = await self.readiness.unready(caller, packs.active)
+        return _without(decision, unready)
 
     @contextmanager
     def _reading_ahead(self, caller: Caller, asked: Asked) -> Generator[Ahead | None]:
@@ -260,6 +263,8 @@ class ContextService:
 
 def _without(decision: Decision, names: Collection[str]) -> Decision:
     """A decision in which some intents have no part."""
+    if not names:
+        return decision
     scores = tuple(score for score in decision.scores if score.intent not in names)
     asked = any(score.intent in names and score.score >= score.threshold / 2 for score in decision.scores)
     return replace(decision, scores=scores, clarify="" if asked else decision.clarify)
