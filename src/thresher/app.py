@@ -231,7 +231,7 @@ def _name_things(
     """Let rules name what the kinds hold."""
     name_datasources(variables, databases)
     name_providers(variables, apis)
-    name_solution(variables, solutions)
+    name_solution(variables, solutions, databases)
 
 
 def _previous(settings: Settings) -> Encoder | None:

@@ -64,7 +64,7 @@ async def opened(
     name_datasources(context.variables, databases)
     name_providers(context.variables, apis)
     solutions = SolutionService(database, Storage(settings.data_dir), settings, databases.provide)
-    name_solution(context.variables, solutions)
+    name_solution(context.variables, solutions, databases)
     models = Models(database, secrets, settings)
     try:
         yield Services(

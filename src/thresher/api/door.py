@@ -10,6 +10,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Collection
 from contextlib import nullcontext
+from dataclasses import replace
 
 import anyio
 from fastapi.responses import JSONResponse
@@ -19,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from thresher.api.errors import problem, refused, unforeseen
 from thresher.api.origins import Given, Origins, read, was_forwarded
 from thresher.api.peers import PEER, Peer
-from thresher.core import AccessDenied, Caller, ThresherError, event
+from thresher.core import FINGERPRINT, AccessDenied, Caller, ThresherError, event
 from thresher.store import Keys
 
 logger = logging.getLogger("thresher.api")
@@ -92,7 +93,9 @@ class Door:
         caller = await self._caller(given, text, scope)
         self._welcome(caller)
         face = self._mcp if scope["path"] in ("/mcp", "/mcp/") else self._http
-        named = {CALLER: caller} | ({KEY: _fingerprint(text)} if text else {})
+        key = _fingerprint(text) if text else ""
+        client = _client(key, scope)
+        named = {CALLER: replace(caller, client=client)} | ({KEY: key} if key else {})
         with anyio.CancelScope() as work, self._keys.watched(text, work.cancel) if text else nullcontext():
             await face({**scope, **named}, receive, send)
         if work.cancelled_caught:
@@ -162,6 +165,12 @@ def _key(given: Given) -> str:
 def _address(scope: Scope) -> str:
     client = scope.get("client")
     return str(client[0]) if client else ""
+
+
+def _client(key: str, scope: Scope) -> str:
+    """What tells a client from others that ask without a session; see `Caller.client`."""
+    agents = (value.decode("latin-1") for name, value in scope["headers"] if name == b"user-agent")
+    return FINGERPRINT + _fingerprint("\n".join((key, _address(scope), *agents)))
 
 
 def _fingerprint(text: str) -> str:

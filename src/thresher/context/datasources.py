@@ -27,7 +27,7 @@ _Tables: TypeAlias = tuple[str, Sequence[TableBrief], int]
 
 
 def name_datasources(variables: Variables, databases: DatabaseService) -> None:
-    """Give `DATABASE_SERVERS` and `AVAILABLE_DATASOURCES` values, for the rules of all packs.
+    """Give `DATABASE_CONNECTIONS` and `AVAILABLE_DATASOURCES` values, for the rules of all packs.
 
     Args:
         variables: Where they are registered.
@@ -35,7 +35,7 @@ def name_datasources(variables: Variables, databases: DatabaseService) -> None:
     """
     asked: set[asyncio.Task[_Tables | None]] = set()
 
-    async def servers(situation: Situation) -> str | None:
+    async def all_connections(situation: Situation) -> str | None:
         return servers_line(await databases.list_connections(situation.caller))
 
     async def sources(situation: Situation) -> str | None:
@@ -51,7 +51,7 @@ def name_datasources(variables: Variables, databases: DatabaseService) -> None:
         found = [task.result() if task.done() else (one.name, (), one.tables) for one, task in pairs]
         return sources_line([one for one in found if one is not None])
 
-    variables.register("DATABASE_SERVERS", servers)
+    variables.register("DATABASE_CONNECTIONS", all_connections)
     variables.register("AVAILABLE_DATASOURCES", sources)
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from thresher.context.listing import Listing
 from thresher.context.records import Facts, Note, Offer, Prompt, Rulebook
-from thresher.context.variables import UNKNOWN
 from thresher.core import LeftOut, Piece, Rule, border_of, one_line, shortened
 from thresher.knowledge.intents import PASS_THROUGH, Decision
 from thresher.knowledge.tools import found_line, why_text
@@ -40,7 +39,7 @@ def prompt_text(prompt: Prompt) -> str:
         f" {_legend(mark)}",
         *_notes_text(mark, prompt.notes),
         *_rules_text(mark, prompt.rules),
-        *(f"{mark} context", *facts),
+        *((f"{mark} context", *facts) if facts else ()),
     ]
     if tools:
         lines += [f"{mark} {tools_heading()}", *tools]
@@ -70,8 +69,11 @@ def _rules_text(mark: str, rules: Sequence[Rule]) -> list[str]:
 
 
 def rule_heading(rule: Rule) -> str:
-    """What stands above the rules of a pack."""
-    return f"rules of {one_line(rule.intent)} ({one_line(rule.source)})"
+    """What stands above the rules of a pack: of a short form also the way to the whole."""
+    heading = f"rules of {one_line(rule.intent)} ({one_line(rule.source)})"
+    if rule.whole is None:
+        return heading
+    return f"{heading}, in short; in full ({rule.whole.tokens} tokens): get_context with cursor {rule.cursor}"
 
 
 def tools_heading() -> str:
@@ -86,12 +88,10 @@ def _notes_text(mark: str, notes: Sequence[Note]) -> list[str]:
 
 
 def facts_text(facts: Facts) -> list[str]:
-    """The lines of the context block."""
-    return [
-        f"project: {one_line(facts.project or UNKNOWN)}",
-        f"solution: {one_line(facts.solution or UNKNOWN)}",
-        f"servers: {', '.join(map(one_line, facts.servers)) or 'none'}",
-    ]
+    """The lines of the context block; what is not known has none."""
+    servers = ", ".join(map(one_line, facts.servers))
+    known = {"project": facts.project, "solution": facts.solution, "servers": servers}
+    return [f"{name}: {one_line(value)}" for name, value in known.items() if value]
 
 
 def prompt_data(prompt: Prompt) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def prompt_data(prompt: Prompt) -> dict[str, Any]:
     facts = prompt.facts
     data["intents"] = intents_data(decision)
     data["rules"] = [rule_data(rule) for rule in prompt.rules]
-    data["context"] = facts_data(facts)
+    data["context"] = _facts_data(facts)
     data["request"] = shortened(prompt.request, REQUEST_CHARACTERS)
     data["tools"] = [offer_data(offer) for offer in prompt.tools]
     if prompt.without_value:
@@ -119,13 +119,9 @@ def prompt_data(prompt: Prompt) -> dict[str, Any]:
     return {**data, "timings": dict(prompt.timings)}
 
 
-def facts_data(facts: Facts) -> dict[str, Any]:
-    """The context block."""
-    return {
-        "project": facts.project or UNKNOWN,
-        "solution": facts.solution or UNKNOWN,
-        "servers": list(facts.servers),
-    }
+def _facts_data(facts: Facts) -> dict[str, Any]:
+    known = {"project": facts.project, "solution": facts.solution}
+    return {**{name: value for name, value in known.items() if value}, "servers": list(facts.servers)}
 
 
 def intents_data(decision: Decision) -> list[dict[str, Any]]:
@@ -152,8 +148,11 @@ def reason(decision: Decision, intent: str) -> str:
 
 
 def rule_data(rule: Rule) -> dict[str, Any]:
-    """The rules of a pack."""
-    return {"pack": rule.intent, "source": rule.source, "text": rule.text}
+    """The rules of a pack; of a short form also what the whole costs, and the cursor that fetches it."""
+    data: dict[str, Any] = {"pack": rule.intent, "source": rule.source, "text": rule.text}
+    if rule.whole is None:
+        return data
+    return {**data, "in_full": {"tokens": rule.whole.tokens, "cursor": rule.cursor}}
 
 
 def offer_data(offer: Offer) -> dict[str, Any]:

@@ -40,13 +40,27 @@ from thresher.core.errors import (
 from thresher.core.log import Said, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
 from thresher.core.naming import checked_name
 from thresher.core.offsets import Lines
-from thresher.core.records import JSON, Arm, Caller, ContextPack, LeftOut, Piece, Rule, Scored, Tenant, Tool, Why
+from thresher.core.records import (
+    FINGERPRINT,
+    JSON,
+    Arm,
+    Caller,
+    ContextPack,
+    LeftOut,
+    Piece,
+    Rule,
+    Scored,
+    Tenant,
+    Tool,
+    Why,
+)
 from thresher.core.settings import SERVER_USER, Settings, environment, load_settings
 from thresher.core.talking import Talk, current_talk, talking_in
 from thresher.core.wording import did_you_mean, first_sentence, nearest, shortened
 from thresher.foreign import border_of, named, one_line, visible, visible_json
 
 __all__ = [
+    "FINGERPRINT",
     "JSON",
     "SERVER_USER",
     "AccessDenied",

@@ -8,6 +8,9 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 T = TypeVar("T")
 
+FINGERPRINT = "client:"
+"""How `Caller.client` begins where requests come one by one, without a session."""
+
 JSON: TypeAlias = Mapping[str, Any]
 """A decoded JSON object. Values come from other people's servers: treat them as data."""
 
@@ -32,8 +35,9 @@ class Caller:
     Attributes:
         tenant: Whose rows it may see.
         user: The user inside the tenant; None where users are not told apart.
-        client: The connection it asks over, such as an MCP session; empty where there is none. It is no identity: two
-            connections of one user see the same.
+        client: The connection it asks over, such as an MCP session. For requests without a session: `FINGERPRINT` and
+            a hash of what tells the client from others (its key, its address, the names it gives itself). Empty where
+            neither is known. It is no identity: two connections of one user see the same.
         project: Absolute path of the folder that the client works in, as a client on this machine told it; empty where
             none did. It is no identity either.
         keyed: Whether a key names the caller. What belongs to the machine's user and not to a tenant, such as the packs
@@ -126,12 +130,16 @@ class Rule:
         text: The rules, variables filled; other people's text, which a model is meant to follow.
         source: Where the pack was found: `built-in`, `entry point`, `configured`, `user` or `project`.
         tokens: What the text costs a model (o200k).
+        whole: The rules in full, where `text` is the pack's short form; else None.
+        cursor: Has `get_context` give the rules in full; empty where `text` is all there is.
     """
 
     intent: str
     text: str
     source: str
     tokens: int = 0
+    whole: Rule | None = None
+    cursor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +156,7 @@ class Piece:
         why: The reason for it, in a few words.
         tokens: What it costs a model about (o200k), in the dearer of its two forms.
         content: What of it must stay the same for a cursor to hold; the text unless told, which may tell a score too.
+        whole: The same thing in full, where this is its short form: taken in its place where the budget allows.
     """
 
     kind: str
@@ -159,6 +168,7 @@ class Piece:
     why: str = ""
     tokens: int = 0
     content: str = ""
+    whole: Piece | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import base64
 import binascii
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from mcp import MCPError
@@ -154,6 +154,7 @@ class Lists:
         """
         packs = await self._packs.ready(caller, wait=wait)
         used, tools = self._packs.in_use(caller, packs), self._services.tools
+        used = replace(used, active=await self._services.context.within_reach(caller, used.active))
         names = tuple(pack.name for pack in used.active)
         return Stand(await tools.version(caller), used, packs.digest, tools.offered(caller), names)
 

@@ -95,7 +95,7 @@ async def filled_pack(
     request = given.pop(_REQUEST.name, "")
     if given:
         raise InvalidInput(f"The prompt '{pack.name}' has no argument '{min(given)}'.", hint="It takes request.")
-    text = await rules_text(services, caller, [pack], request)
+    text = await rules_text(services, caller, [pack], request, in_full=True)
     services.intents.mark_given(caller, [pack.name])
     return _said(text, pack.description)
 

@@ -84,7 +84,7 @@ def build_gateway(services: Services, *, expose: Expose = "meta") -> FastMCP[Any
     low_level.add_request_handler(
         "tools/call", CallToolRequestParams, Calls(services, asking, packs, RulesFirst(services))
     )
-    server.add_extension(SkillsExtension(services, skills))
+    server.add_extension(SkillsExtension(services, skills, lists))
     _serve_lists(low_level, lists)
     _serve_reading(low_level, reading)
     _serve_subscriptions(low_level, subscriptions)
