@@ -86,6 +86,7 @@ class ContextService:
         asked = ask(prompt, history, queries, files, named="prompt")
         started = time.perf_counter()
         with traced() as trace:
+            await self._offers.ready(caller)
             with self._reading_ahead(caller, asked) as ahead:
                 decision = await self._route(caller, asked)
                 routed = time.perf_counter()
@@ -133,6 +134,7 @@ class ContextService:
         cursor = checked_cursor(cursor)
         started = time.perf_counter()
         with traced() as trace:
+            await self._offers.ready(caller)
             decision = await self._route(caller, asked)
             routed = time.perf_counter()
             packs, missing = await self._packs(caller, decision)

@@ -40,7 +40,20 @@ from thresher.core.errors import (
 from thresher.core.log import Said, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
 from thresher.core.naming import checked_name
 from thresher.core.offsets import Lines
-from thresher.core.records import JSON, Arm, Caller, ContextPack, LeftOut, Piece, Rule, Scored, Tenant, Tool, Why
+from thresher.core.records import (
+    JSON,
+    Arm,
+    Caller,
+    ContextPack,
+    Expose,
+    LeftOut,
+    Piece,
+    Rule,
+    Scored,
+    Tenant,
+    Tool,
+    Why,
+)
 from thresher.core.settings import SERVER_USER, Settings, environment, load_settings
 from thresher.core.talking import Talk, current_talk, talking_in
 from thresher.core.wording import did_you_mean, first_sentence, nearest, shortened
@@ -60,6 +73,7 @@ __all__ = [
     "DaemonError",
     "DatabaseUnavailable",
     "EncoderError",
+    "Expose",
     "HeldBack",
     "InvalidInput",
     "LeftOut",
