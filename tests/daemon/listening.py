@@ -35,12 +35,13 @@ class Listening:
     cancelled: threading.Event = field(default_factory=threading.Event)
     projects: list[str] = field(default_factory=list[str])
     folders: list[str] = field(default_factory=list[str])
+    exposed: list[str | None] = field(default_factory=list[str | None])
 
 
 RULES = "# Rules\n\nSay “hello” first."
 
 
-async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, _: Client) -> None:
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Send every chunk back until the client has said all."""
     while chunk := await reader.read(65536):
         writer.write(chunk)
@@ -93,10 +94,14 @@ async def listening(
 
     presence = Presence(idle_seconds, leave)
     token = secrets.token_hex(8)
-    sessions: dict[str, Any] = {"mcp": echo}
+    sessions: dict[str, Any] = {}
     keys = Keys(cast("Any", None))  # no client of these tests shows a key, so no database is asked
     listener = Listener(place, Identity(token, started_by, version), presence, sessions, keys, leave)
     state = Listening(place, listener, presence, stopped, asyncio.get_running_loop(), asked_to_leave)
+
+    async def protocol(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
+        state.exposed.append(client.expose)
+        await echo(reader, writer)
 
     async def control(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
         state.projects.append(client.project)
@@ -111,6 +116,7 @@ async def listening(
     async def hook(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, _: Client) -> None:
         await serve_hook(rules, reader, writer)
 
+    sessions["mcp"] = protocol
     sessions["control"] = control
     sessions["hook"] = hook
     address = await listener.open(unix=unix)

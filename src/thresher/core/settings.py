@@ -154,8 +154,8 @@ class Settings(BaseSettings):
     """`on`: clients see what `expose` says. `shadow`: they see all tools, and what would have been chosen is recorded.
     `off`: they see all tools, and nothing is chosen."""
     expose: Expose = "meta"
-    """What `tools/list` shows beside the core tools. `meta`: the six meta-tools. `own`: also the tools that packs in use
-    mark for it. `all`: also every tool of every server. A client can ask for another one: `thresher stdio --expose`."""
+    """What `tools/list` shows beside the core tools. `meta`: the six meta-tools. `own`: also the tools of packs that
+    mark them for it. `all`: also every tool of every server. A client's own wish wins: `thresher stdio --expose`."""
     auto_approve: Literal["none", "clean", "all"] = "none"
     """Which changed tools are taken over without a person: none, those without any finding of the scanner, or all,
     dangerous ones included. A server can be trusted by itself."""

@@ -2,9 +2,9 @@
 
 Invariant: pure. A value that says something is never changed or dropped.
 
-- Null, an empty text and an empty list stand for an argument that is left out: clients in strict mode have to send every
-  argument. Where a schema allows null and the client leaves out other arguments, an empty text or list is a value,
-  for null would have said "left out".
+- Null, an empty text and an empty list stand for an argument that is left out: clients in strict mode have to send
+  every argument. Where a schema allows null and the client leaves out others, an empty text or list is a value, for
+  null would have said "left out".
 - `query`, `question`, `prompt` and `message` stand for whichever of them the tool takes.
 - A text stands for a list of one.
 """
