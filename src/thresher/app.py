@@ -34,7 +34,7 @@ from thresher.context import (
 )
 from thresher.core import Caller, InvalidInput, Settings, Tenant, ThresherError, environment, event
 from thresher.embedding import Encoder, open_cross_encoder, open_encoder
-from thresher.gateway import Expose, build_gateway, http_app, open_inside, serve_stream_session
+from thresher.gateway import build_gateway, http_app, open_inside, serve_stream_session
 from thresher.jobs import Jobs, Supervisor
 from thresher.knowledge.apis import TASK as SYNC_TASK
 from thresher.knowledge.apis import ApiService
@@ -93,22 +93,19 @@ class App:
 
 
 @asynccontextmanager
-async def open_app(
-    settings: Settings, *, servers: Sequence[ServerConfig] = (), expose: Expose = "meta"
-) -> AsyncGenerator[App]:
+async def open_app(settings: Settings, *, servers: Sequence[ServerConfig] = ()) -> AsyncGenerator[App]:
     """Open everything, and list the servers in the background.
 
     Args:
         settings: The settings.
         servers: Servers to add to the catalogue, such as those of `--config`.
-        expose: What `tools/list` shows: `meta`-tools and core tools, or `all` tools too.
 
     Raises:
         ThresherError: The database or a key cannot be opened.
     """
     async with AsyncExitStack() as stack:
         services = await _open_services(settings, stack)
-        gateway = build_gateway(services, expose=expose)
+        gateway = build_gateway(services)
         http = http_app(gateway)
         await stack.enter_async_context(http.router.lifespan_context(http))
         work = _Work(services)

@@ -35,7 +35,7 @@ from thresher.knowledge.tools import ToolService
 from thresher.search import SearchIndex
 from thresher.services import Services
 from thresher.store import Database, Keys, SecretBox
-from thresher.upstream import ServerConfig, Upstreams
+from thresher.upstream import Changed, ServerConfig, Upstreams
 
 LISTED = Path(__file__).parent.parent / "fakes" / "listed_server.py"
 
@@ -51,7 +51,10 @@ async def opened(
     async def address(config: ServerConfig, name: str) -> str:
         return await databases.connector_url(Caller(tenant, config.owner or None), name)
 
-    upstreams = Upstreams(settings, addresses=address)
+    def changed(config: ServerConfig, what: Changed) -> None:
+        tools.server_changed(config, what)
+
+    upstreams = Upstreams(settings, changed=changed, addresses=address)
     tools = ToolService(database, index, upstreams, secrets, settings)
     caller = Caller(tenant)
     intents = IntentService(database, encoder, secrets, settings, sources or Sources(), caller)

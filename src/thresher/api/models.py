@@ -18,7 +18,7 @@ class _Request(BaseModel):
 
 
 class FindRequest(_Request):
-    """What `find_tools` takes: `queries` or `message`, one of the two."""
+    """What `find_tools` takes: `queries` or `message`; with both, the message is context."""
 
     queries: list[str] | str | None = Field(None, description="Short action phrases, one for each step of the task.")
     message: str | None = Field(None, description="The user's own words, which may hold several tasks.")

@@ -33,6 +33,10 @@ class ToolOffers:
     def __init__(self, tools: ToolService) -> None:
         self._tools = tools
 
+    async def ready(self, caller: Caller) -> None:
+        """Have the caller's packs say what they offer, and whether they are of use, before any is chosen."""
+        await self._tools.ready(caller)
+
     def read_ahead(self, caller: Caller, asked: Asked) -> Ahead | None:
         """Begin to read what the search for tools needs, while the packs are being chosen; to be closed."""
         return self._tools.read_ahead(caller, **_searched(asked))

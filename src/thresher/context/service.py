@@ -87,6 +87,7 @@ class ContextService:
         asked = ask(prompt, history, queries, files, named="prompt")
         started = time.perf_counter()
         with traced() as trace:
+            await self._offers.ready(caller)
             with self._reading_ahead(caller, asked) as ahead:
                 decision, packs, missing = await self._decide(caller, asked)
                 routed = time.perf_counter()
@@ -133,6 +134,7 @@ class ContextService:
         cursor = checked_cursor(cursor)
         started = time.perf_counter()
         with traced() as trace:
+            await self._offers.ready(caller)
             decision, packs, missing = await self._decide(caller, asked)
             routed = time.perf_counter()
             if pack_of(cursor):

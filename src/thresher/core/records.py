@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 T = TypeVar("T")
 
@@ -13,6 +13,9 @@ FINGERPRINT = "client:"
 
 JSON: TypeAlias = Mapping[str, Any]
 """A decoded JSON object. Values come from other people's servers: treat them as data."""
+
+Expose: TypeAlias = Literal["meta", "own", "all"]
+"""What `tools/list` shows: the meta-tools and core tools; also the tools of packs; also every tool of every server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class Caller:
             none did. It is no identity either.
         keyed: Whether a key names the caller. What belongs to the machine's user and not to a tenant, such as the packs
             of the home folder, is for callers without one.
+        expose: What `tools/list` shows to the client; None: what the setting says. It is no identity.
     """
 
     tenant: Tenant
@@ -49,6 +53,7 @@ class Caller:
     client: str = field(default="", compare=False)
     project: str = field(default="", compare=False)
     keyed: bool = False
+    expose: Expose | None = field(default=None, compare=False)
 
     @property
     def place(self) -> tuple[int, str | None, str, bool]:

@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from thresher.core.errors import ConfigurationError
+from thresher.core.records import Expose
 
 SERVER_USER = "thresher-postgres"
 """The account that is made for the embedded server where the daemon is root."""
@@ -150,8 +151,11 @@ class Settings(BaseSettings):
     upstream_connect_seconds: float = Field(default=30.0, gt=0)
     upstream_call_seconds: float = Field(default=120.0, gt=0)
     selection: Literal["on", "shadow", "off"] = "on"
-    """`on`: clients see the meta-tools and core tools. `shadow`: they see all tools, and what would have been chosen is
-    recorded. `off`: they see all tools, and nothing is chosen."""
+    """`on`: clients see what `expose` says. `shadow`: they see all tools, and what would have been chosen is recorded.
+    `off`: they see all tools, and nothing is chosen."""
+    expose: Expose = "meta"
+    """What `tools/list` shows beside the core tools. `meta`: the six meta-tools. `own`: also the tools of packs that
+    mark them for it. `all`: also every tool of every server. A client's own wish wins: `thresher stdio --expose`."""
     auto_approve: Literal["none", "clean", "all"] = "none"
     """Which changed tools are taken over without a person: none, those without any finding of the scanner, or all,
     dangerous ones included. A server can be trusted by itself."""

@@ -5,11 +5,22 @@ Invariant: pure; every token counts, since a model reads each answer - but what 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from thresher.core import border_of, one_line
-from thresher.knowledge.tools import Descriptions, FindResult, FoundTool, compact, found_line, why_text
+from thresher.knowledge.tools import (
+    WANTED,
+    Descriptions,
+    FindResult,
+    FoundTool,
+    compact,
+    found_line,
+    plain_name,
+    why_text,
+)
+
+_SERVERS = 12
 
 
 def find_text(result: FindResult, readers: Collection[str]) -> str:
@@ -64,6 +75,14 @@ def find_content(result: FindResult, readers: Collection[str]) -> dict[str, Any]
     if result.held_back:
         content["held_back"] = list(result.held_back)
     return content
+
+
+def taught(overview: Mapping[str, int], trace: str) -> tuple[str, dict[str, Any]]:
+    """The answer to a search for nothing: how to search, and what there is; as text, and as structured content."""
+    servers = ", ".join(map(plain_name, sorted(overview, key=lambda name: (-overview[name], name))[:_SERVERS]))
+    there = f" There are {sum(overview.values())} tools{f' ({servers})' if servers else ''}."
+    content = {"tools": [], "searched": 0, "abstained": False, "degraded": WANTED, "trace_id": trace}
+    return f"Nothing was searched. {WANTED}{there}", content
 
 
 def _tool(tool: FoundTool, *, several: bool, write: bool) -> dict[str, Any]:

@@ -16,24 +16,23 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from thresher import __version__
 from thresher.app import App, open_app
-from thresher.core import Caller, ConfigurationError, Settings, event
+from thresher.core import ConfigurationError, Settings, event
 from thresher.daemon.imports import Importing
 from thresher.daemon.lock import FileLock
 from thresher.daemon.place import Place
 from thresher.daemon.server.control import serve_control
 from thresher.daemon.server.hooking import rules_for, serve_hook
 from thresher.daemon.server.http import address_of, bind, serving
-from thresher.daemon.server.listener import Identity, Listener
+from thresher.daemon.server.listener import Client, Identity, Listener
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.verbs import Facts, build_verbs
-from thresher.gateway import Expose
 from thresher.upstream import ServerConfig
 
 logger = logging.getLogger("thresher.daemon")
@@ -56,13 +55,11 @@ class Options:
         started_by: `client` or `person`; only the former leaves by itself.
         http: Whether to open the HTTP door.
         servers: Servers to add to the catalogue.
-        expose: `meta` (meta-tools and core tools) or `all`.
     """
 
     started_by: Literal["client", "person"]
     http: bool = False
     servers: Sequence[ServerConfig] = ()
-    expose: Expose = "meta"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +169,7 @@ async def _live(
     try:
         with life.signals():
             async with AsyncExitStack() as stack:
-                app = await stack.enter_async_context(
-                    open_app(settings, servers=options.servers, expose=options.expose)
-                )
+                app = await stack.enter_async_context(open_app(settings, servers=options.servers))
                 ready = await stack.enter_async_context(_open_doors(app, settings, options, place, door, life))
                 announce(ready)
                 event(logger, "daemon ready", pid=ready.pid, version=__version__, url=ready.url)
@@ -194,20 +189,14 @@ async def _open_doors(
     url = address_of(door) if door is not None else ""
     facts = Facts(place.folder, url, options.started_by, time.monotonic())
 
-    async def protocol(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, project: str
-    ) -> None:
-        await app.serve_stream(reader, writer, replace(caller or app.services.caller, project=project))
+    async def protocol(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
+        await app.serve_stream(reader, writer, client.acting(app.services.caller))
 
-    async def control(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, project: str
-    ) -> None:
-        await serve_control(build_verbs(app, presence, facts, caller, project), reader, writer)
+    async def control(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
+        await serve_control(build_verbs(app, presence, facts, client.caller, client.project), reader, writer)
 
-    async def hook(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, _project: str
-    ) -> None:
-        await serve_hook(rules_for(app, caller or app.services.caller), reader, writer)
+    async def hook(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
+        await serve_hook(rules_for(app, client.caller or app.services.caller), reader, writer)
 
     sessions = {"mcp": protocol, "control": control, "hook": hook}
     listener = Listener(place, identity, presence, sessions, app.services.keys, life.end)

@@ -27,6 +27,7 @@ from thresher.knowledge.tools.models import (
     ServerInfo,
 )
 from thresher.knowledge.tools.naming import plain_name
+from thresher.knowledge.tools.question import WANTED
 from thresher.knowledge.tools.refreshing import total_of
 from thresher.knowledge.tools.retention import Purged, purge_logs
 from thresher.knowledge.tools.service import ToolService
@@ -37,6 +38,7 @@ __all__ = [
     "LIMIT_CAP",
     "META_TOOLS",
     "SCHEME",
+    "WANTED",
     "Claim",
     "Component",
     "Components",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -213,7 +213,11 @@ class _Held:
 
 
 class Catalogues:
-    """Holds the snapshots in use, the least recently used one leaving first."""
+    """Holds the snapshots in use, the least recently used one leaving first.
+
+    Attributes:
+        followers: Called whenever this process has changed a catalogue.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -221,6 +225,7 @@ class Catalogues:
         self._locks: defaultdict[_Key, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._changes: defaultdict[int, int] = defaultdict(int)
         self._offered: dict[tuple[int, str | None, str, bool], frozenset[str]] = {}
+        self.followers: list[Callable[[], None]] = []
 
     def offer(self, caller: Caller, names: frozenset[str]) -> None:
         """Show a caller, in the project that it works in, these local servers and no others."""
@@ -252,6 +257,8 @@ class Catalogues:
         for key, held in self._held.items():
             if key[0] == tenant_id:
                 held.checked = _NEVER
+        for told in tuple(self.followers):
+            told()
 
     def confirm(self, caller: Caller, catalogue: Catalogue, version: int) -> bool:
         """Whether a version just read is the snapshot's; if so it counts as checked now.

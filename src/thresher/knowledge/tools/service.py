@@ -6,8 +6,9 @@ walk over the catalogue.
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from thresher.core import Caller, InvalidInput, NotFound, Settings, Tool, UpstreamError
@@ -18,7 +19,7 @@ from thresher.knowledge.tools.changes import Changes
 from thresher.knowledge.tools.consents import Consents
 from thresher.knowledge.tools.finder import Finder
 from thresher.knowledge.tools.indexer import Indexer
-from thresher.knowledge.tools.local import LocalServers
+from thresher.knowledge.tools.local import LocalServers, Source
 from thresher.knowledge.tools.log import ToolLog
 from thresher.knowledge.tools.models import (
     LOCAL,
@@ -93,7 +94,8 @@ class ToolService:
         Args:
             caller: Who asks.
             queries: Short action phrases, one for each step; or
-            message: the user's words, which may hold several tasks. Exactly one of the two.
+            message: the user's words, which may hold several tasks. With both, the queries are searched, and the
+                message lends them context.
             history: The last turns, oldest first; used only when the message alone is too short to search.
             servers: Only tools of these servers.
             limit: At most so many tools, core tools included; 8 unless told, never above 10.
@@ -107,9 +109,11 @@ class ToolService:
             NotFound: A server of the filter does not exist.
         """
         question = ask(queries, message, history, self._settings.find_limit if limit is None else limit, threshold)
-        return await self._finder.find(
+        missing = await self.ready(caller, searching=True)
+        found = await self._finder.find(
             caller, question, servers, core=include_core_tools, unchosen=include_unchosen, ahead=ahead
         )
+        return replace(found, degraded="; ".join(filter(None, (found.degraded, missing)))) if missing else found
 
     def read_ahead(
         self,
@@ -127,6 +131,42 @@ class ToolService:
             InvalidInput: An argument is out of bounds.
         """
         return self._finder.read_ahead(caller, ask(queries, message, history, self._settings.find_limit, None))
+
+    def take_local(self, source: Source) -> Callable[[], None]:
+        """Have a source offer the servers inside this process before any face gives an answer about tools.
+
+        Returns:
+            Removes the source.
+        """
+        self._local.sources.append(source)
+        return lambda: self._local.sources.remove(source)
+
+    async def ready(self, caller: Caller, *, searching: bool = False) -> str:
+        """Wait, for a bounded time, until the tools of the caller's local servers can be called.
+
+        Args:
+            caller: The tenant, user and project whose servers are meant.
+            searching: Whether to wait until a search can find them, too.
+
+        Returns:
+            What is still missing, in words; empty if nothing is.
+        """
+        return await self._local.ready(caller, searching=searching)
+
+    def without_local(self) -> ToolService:
+        """The same service without the servers inside this process, to measure a pool of tools by itself."""
+        other = copy.copy(self)
+        other._local = LocalServers(self._database, self._indexer, self._catalogues)
+        return other
+
+    def follow(self, told: Callable[[], None]) -> Callable[[], None]:
+        """Have a function called whenever this process has changed a catalogue.
+
+        Returns:
+            Ends that.
+        """
+        self._catalogues.followers.append(told)
+        return lambda: self._catalogues.followers.remove(told)
 
     def server_changed(self, config: ServerConfig, changed: Changed) -> None:
         """Take a server's announcement that its lists changed: it is listed again soon, and nothing else is touched."""
@@ -175,6 +215,7 @@ class ToolService:
         wanted = list(dict.fromkeys([names] if isinstance(names, str) else names))
         if not 0 < len(wanted) <= MAX_NAMES:
             raise InvalidInput(f"names must hold 1 to {MAX_NAMES} tool names.", hint="find_tools returns names.")
+        await self.ready(caller)
         catalogue = await self._catalogues.current(caller)
         known = [tool for name in wanted if (tool := catalogue.find(name)) is not None]
         unknown = {name: catalogue.near(name) for name in wanted if catalogue.find(name) is None}
@@ -191,6 +232,7 @@ class ToolService:
             HeldBack: The tool waits for approval.
             UpstreamError: The tool belongs to a catalogue without a live server.
         """
+        await self.ready(caller)
         catalogue = await self._catalogues.current(caller)
         found = catalogue.known(name, enabled=True)
         if (resolved := catalogue.resolved.get(found.row.id)) is not None:
@@ -240,6 +282,7 @@ class ToolService:
 
     async def list_tools(self, caller: Caller, server: str | None = None) -> tuple[Definition, ...]:
         """Every tool, disabled ones included, by name: names, switches and cost, with bare definitions."""
+        await self.ready(caller)
         catalogue = await self._catalogues.current(caller)
         scope = None if server is None else {catalogue.server(server).id}
         named = sorted(catalogue.tools, key=lambda tool: tool.name)
@@ -271,6 +314,7 @@ class ToolService:
             HeldBack: It waits for approval.
             NotAllowed: Its server is the tenant's, and the caller one of its users.
         """
+        await self.ready(caller)
         catalogue = await self._catalogues.current(caller)
         found = catalogue.known(name)
         server = own(caller, catalogue.servers[found.row.server])
