@@ -7,6 +7,7 @@ a list of tool definitions, or the name of a server in LiveMCPBench whose tools 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sqlite3
@@ -36,7 +37,8 @@ async def install(services: Services, installation: Path, folder: Path) -> None:
         installation: The JSON file: `repositories`, `databases`, `apis`, `servers`.
         folder: Where files that are made of the data are put.
     """
-    about, root = json.loads(installation.read_text(encoding="utf-8")), data.folder().parent
+    text = await asyncio.to_thread(installation.read_text, encoding="utf-8")
+    about, root = json.loads(text), data.folder().parent
     caller = services.caller
     for one in about.get("repositories", ()):
         source = _repository(one, root, folder)
