@@ -55,7 +55,7 @@ class Entry:
         calls: Of the assistant: what it asked for.
         internal: Whether models are never shown it, such as a search of documents.
         passages: What a search placed before the model, as it stood then: `number`, `repository`, `path`, `lines`,
-            `heading`, `text`.
+            `heading`, `text`, `used` (false where the grader took it for not relevant: no model saw it).
         report: Of an answer: the object `thresher` that it ended with.
     """
 

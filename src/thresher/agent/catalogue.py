@@ -28,8 +28,8 @@ CHANGE: Final = "call_tool_write"
 TOOLS: Final = 10
 """Tools that are looked at: our own, which answer the other kinds, are among them and left out."""
 SHOWN_TOOLS: Final = 5
-CERTAIN: Final = 0.3
-"""The least probability at which a tool is called."""
+CERTAIN, CERTAIN_WITHOUT = 0.15, 0.4
+"""The least probability at which a tool is called: one whose arguments the question gives, and one that takes none."""
 _DESCRIPTION: Final = 1_200
 _RESULT: Final = 6_000
 _OWN: Final = frozenset(
@@ -112,7 +112,8 @@ async def use_best(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings:
     best, *others = found.results
     filled = filled_for(best, inquiry)
     best = best | {"call": _call_of(best, filled)} | given({"missing": list(filled.missing)})
-    if filled.missing or best.get("write") or RUN not in box or float(best.get("relevance") or 0.0) < CERTAIN:
+    sure = float(best.get("relevance") or 0.0) >= (CERTAIN if filled.arguments else CERTAIN_WITHOUT)
+    if filled.missing or best.get("write") or RUN not in box or not sure:
         return replace(found, results=(best, *others))
     outcome = await box.call(Call(RUN, best["call"]["arguments"]))
     if outcome.problem:

@@ -40,6 +40,8 @@ class Placed:
         text: Verbatim.
         tokens: Of the text.
         artifact: Where it is kept for people; empty in a call without a thread.
+        used: Whether it is before the model; else the grader took it for not relevant, its number is 0, and people
+            alone see it.
     """
 
     number: int
@@ -50,6 +52,7 @@ class Placed:
     text: str
     tokens: int
     artifact: str = ""
+    used: bool = True
 
     @property
     def place(self) -> tuple[str, str, tuple[int, int]]:

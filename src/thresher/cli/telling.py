@@ -15,6 +15,9 @@ from thresher.cli.thread_views import seen
 _WAITS: Final = "(Waits for your approval: "
 """How an answer ends for clients that show nothing but words; here each call that waits is shown in full."""
 
+_UNSHOWN: Final = ("called", "usage")
+"""Steps that are of use to programs alone."""
+
 
 class Telling:
     """What a person sees of one answer.
@@ -37,7 +40,7 @@ class Telling:
         self.begun = True
         if text := event.get("delta"):
             self._say(text)
-        elif (step := event.get("step")) and sys.stderr.isatty():
+        elif (step := event.get("step")) and step not in _UNSHOWN and sys.stderr.isatty():
             sys.stderr.write(f"\x1b[2m[{seen(' '.join((step, event.get('detail', ''))).strip())}]\x1b[0m\n")
 
     def _say(self, text: str) -> None:

@@ -106,7 +106,8 @@ def deleted(answer: Row) -> RenderableType:
 def _place(passage: Row) -> str:
     first, last = passage["lines"]
     heading = " > ".join(passage["heading"])
-    return seen(f"[{passage['number']}] {passage['repository']} {passage['path']}:{first}-{last} {heading}".rstrip())
+    number = passage["number"] if passage.get("used", True) else "not used"
+    return seen(f"[{number}] {passage['repository']} {passage['path']}:{first}-{last} {heading}".rstrip())
 
 
 def seen(text: str) -> str:

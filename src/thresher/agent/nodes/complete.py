@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import asdict
 from typing import Final
 from uuid import uuid4
 
@@ -12,7 +13,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.runtime import Runtime
 
 from thresher.agent.desk import Desk
-from thresher.agent.events import Delta, Finish
+from thresher.agent.events import Delta, Finish, Step
 from thresher.agent.messages import ids_of, tool_calls
 from thresher.agent.prompting import functions_of, prompt_of
 from thresher.agent.state import MARK, Messages, Searches, State, Update
@@ -91,6 +92,8 @@ async def _streamed(desk: Desk, messages: Messages, functions: Sequence[Function
             calls += chunk.calls
             usage, finish, name = chunk.usage or usage, chunk.finish or finish, chunk.model or name
     desk.account.spent(usage)
+    if usage is not None:
+        desk.tell(Step("usage", data={"calls": desk.account.calls, **asdict(desk.account.usage)}))
     desk.account.model = name or desk.account.model
     desk.account.finish = _FINISHES.get(finish, "stop")
     return Completion("".join(parts), finish, tuple(calls))  # pyright: ignore[reportArgumentType] - as the model said

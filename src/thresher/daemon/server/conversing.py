@@ -82,7 +82,7 @@ class _Conversing:
                     case Delta():
                         tell({"delta": event.text})
                     case Step():
-                        tell({"step": event.name, "detail": event.detail})
+                        tell({"step": event.name, "detail": event.detail, "data": plain(event.data)})
                     case Report():
                         report = event
         return plain(report)
