@@ -78,8 +78,8 @@ class EntryResponse(_Record):
     calls: list[CallResponse] = Field(description="Of the assistant: what it asked for.")
     internal: bool = Field(description="Whether models are never shown it, such as a search of documents.")
     passages: list[dict[str, Any]] = Field(
-        description="What a search found, as it stood then: number, repository, path, lines, text; used: whether it was "
-        "placed before the model, or left out as not relevant."
+        description="What a search found, as it stood then: number, repository, path, lines, text; `used`: whether it "
+        "was placed before the model, or left out as not relevant."
     )
     report: dict[str, Any] = Field(description="Of an answer: the object `thresher` that it ended with.")
 
