@@ -82,12 +82,14 @@ class EntryResponse(_Record):
         "was placed before the model, or left out as not relevant."
     )
     report: dict[str, Any] = Field(description="Of an answer: the object `thresher` that it ended with.")
+    cut: bool = Field(description="Of an answer: whether it was broken off, or is still being said.")
 
 
 class HistoryResponse(BaseModel):
     """What was said in a thread, oldest first."""
 
     thread: UUID
+    instruction: str = Field(description="The thread's, from the last system messages; empty without.")
     messages: list[EntryResponse]
 
 
