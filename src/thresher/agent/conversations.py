@@ -53,6 +53,10 @@ class _Entries(Protocol):
         """See `Conversations.pending`."""
         ...
 
+    async def instruction(self, base: Base, caller: Caller, thread: UUID) -> str:
+        """See `Conversations.instruction`."""
+        ...
+
 
 class Conversations:
     """Conversations of all callers. One per process.
@@ -124,6 +128,15 @@ class Conversations:
         """
         engine = await self._loaded()
         return await engine.entries.pending(engine.base, caller, thread)
+
+    async def instruction(self, caller: Caller, thread: UUID) -> str:
+        """The instruction that a thread's client gave it by its last system messages; empty without one.
+
+        Raises:
+            NotFound: The caller has no such thread.
+        """
+        engine = await self._loaded()
+        return await engine.entries.instruction(engine.base, caller, thread)
 
     async def clear(self, caller: Caller, thread: UUID) -> None:
         """Remove a thread and all that is kept of it.

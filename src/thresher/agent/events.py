@@ -26,10 +26,17 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is being done, for whoever watches: `rephrase`, `search`, `grade`, `tool`, `retry`."""
+    """What is being done, while it is done.
+
+    Attributes:
+        name: `rephrase`, `search`, `found`, `grade`, `graded`, `tool`, `called`, `tables`, `retry`, `usage`.
+        detail: In a few words.
+        data: The same for programs: questions, repositories, tables, counts, tokens.
+    """
 
     name: str
     detail: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,9 @@ from thresher.cli.output import dim_note, put
 _WAITS: Final = "(Waits for your approval: "
 """How an answer ends for clients that show nothing but words; here each call that waits is shown in full."""
 
+_UNSHOWN: Final = ("called", "usage")
+"""Steps that are of use to programs alone."""
+
 
 class Telling:
     """What a person sees of one answer.
@@ -36,7 +39,7 @@ class Telling:
         self.begun = True
         if text := event.get("delta"):
             self._say(text)
-        elif (step := event.get("step")) and sys.stderr.isatty():
+        elif (step := event.get("step")) and step not in _UNSHOWN and sys.stderr.isatty():
             dim_note(" ".join((step, event.get("detail", ""))).strip())
 
     def _say(self, text: str) -> None:

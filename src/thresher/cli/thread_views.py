@@ -51,6 +51,8 @@ def thread_card(thread: Row) -> RenderableType:
 def thread_page(thread: Row) -> RenderableType:
     """A thread with its messages, what waits, and its states."""
     said = [_entry(entry) for entry in thread["messages"]]
+    if thread.get("instruction"):
+        said.insert(0, Text(seen(f"instruction: {thread['instruction']}"), "dim"))
     states = [_state(state, thread["messages"]) for state in thread["states"]]
     return Group(thread_card(thread), *said, *(waiting(one) for one in thread["approvals"]), *states)
 
@@ -74,7 +76,8 @@ def _entry(entry: Row) -> RenderableType:
     speaker, style = _SPEAKERS[entry["kind"]]
     tool = f" {entry['tool']}" if entry["tool"] else ""
     when = f"  {_moment(entry['at'])}" if entry["at"] else ""
-    head = Text.assemble("\n", (f"{speaker}{tool}", style), (when, "dim"))
+    cut = "  (cut off)" if entry.get("cut") else ""
+    head = Text.assemble("\n", (f"{speaker}{tool}", style), (when + cut, "dim"))
     lines = [head] + ([Text(entry["text"])] if entry["text"] else [])
     lines += [Text(f"-> {call['name']}({call['arguments']})", "dim") for call in entry["calls"]]
     lines += [Text(_place(passage), "dim") for passage in entry["passages"]]
@@ -106,7 +109,8 @@ def deleted(answer: Row) -> RenderableType:
 def _place(passage: Row) -> str:
     first, last = passage["lines"]
     heading = " > ".join(passage["heading"])
-    return f"[{passage['number']}] {passage['repository']} {passage['path']}:{first}-{last} {heading}".rstrip()
+    number = passage["number"] if passage.get("used", True) else "not used"
+    return f"[{number}] {passage['repository']} {passage['path']}:{first}-{last} {heading}".rstrip()
 
 
 def _moment(text: str) -> str:

@@ -17,7 +17,9 @@
     |   `-- AuditBroken       the audit log was tampered with: nothing is added to it
     |-- EncoderError          the embedding model cannot answer
     |-- ModelError            the chat model cannot answer
-    |   `-- ModelTimeout      it did not answer in time
+    |   |-- ModelTimeout      it did not answer in time
+    |   |-- ModelBusy         its service takes no more requests for now (worth a retry)
+    |   `-- ModelUnavailable  its service cannot be reached, or is left alone for a while (worth a retry)
     |-- SourceUnavailable     a source of documents cannot be reached (worth a retry)
     |-- DatabaseUnavailable   the database of a connection cannot be reached (worth a retry)
     |-- StatementRefused      the guard does not let a statement run
@@ -184,6 +186,18 @@ class ModelTimeout(ModelError):
     """The chat model did not answer in the time that its caller allows."""
 
     code = "model_timeout"
+
+
+class ModelBusy(ModelError):
+    """The chat model's service takes no more requests for now; a retry may help."""
+
+    code = "model_busy"
+
+
+class ModelUnavailable(ModelError):
+    """The chat model's service cannot be reached, or is left alone after failures; a retry may help."""
+
+    code = "model_unavailable"
 
 
 class SourceUnavailable(ThresherError):

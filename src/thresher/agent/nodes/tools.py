@@ -156,8 +156,10 @@ async def _agreed(desk: Desk, tool: Tool, decision: Mapping[str, Any]) -> str:
 async def _called(
     desk: Desk, state: State, call: ToolCall, tool: Tool, arguments: Mapping[str, Any], changed: str
 ) -> ToolMessage:
-    desk.tell(Step("tool", tool.name))
+    desk.tell(Step("tool", tool.name, {"tool": tool.name, "id": call["id"]}))
     outcome = await desk.offers.call(tool.name, arguments, desk.settings.tool_seconds)
+    ended = {"tool": tool.name, "id": call["id"], "failed": outcome.failed, "ms": outcome.ms}
+    desk.tell(Step("called", tool.name, ended))
     if outcome.rules:
         text = f"Not run yet. Read these rules, then make the call again so that it fits them.\n\n{outcome.text}"
         return answered(call, text, rules=True)
@@ -213,6 +215,8 @@ async def _chosen(desk: Desk, state: State, arguments: Mapping[str, Any], outcom
     chosen = await select_tables(desk, asked, dict.fromkeys(names, ""))
     if not chosen:
         return outcome
+    searched = {"connection": arguments.get("connection"), "tables": list(chosen[:_TABLES]), "of": len(names)}
+    desk.tell(Step("tables", ", ".join(chosen[:_TABLES]), searched))
     room = max(200, desk.settings.result_tokens // min(len(chosen), _TABLES))
     given = {"connection": arguments.get("connection"), "budget": room}
     parts = await asyncio.gather(

@@ -152,7 +152,8 @@ class ChatBody(_Given):
     """
 
     messages: list[MessageBody] = Field(
-        description="The conversation. With a thread the last message of the user is taken, the rest is known."
+        description="The conversation. With a thread the last message of the user is taken; system messages are its "
+        "instruction from then on, and earlier ones begin it where it is empty."
     )
     model: str | None = Field(None, max_length=200, description="`thresher`, or a registered model.")
     stream: bool | None = None
