@@ -37,6 +37,7 @@ from thresher.core.errors import (
     UpstreamRefused,
     UpstreamTimeout,
 )
+from thresher.core.keyless import is_loopback, why_keys
 from thresher.core.log import Said, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
 from thresher.core.naming import checked_name
 from thresher.core.offsets import Lines
@@ -103,6 +104,7 @@ __all__ = [
     "environment",
     "event",
     "first_sentence",
+    "is_loopback",
     "load_settings",
     "mask",
     "mask_text",
@@ -112,4 +114,5 @@ __all__ = [
     "shortened",
     "talking_in",
     "traced",
+    "why_keys",
 ]
