@@ -32,7 +32,7 @@ from thresher.context import (
     name_providers,
     name_solution,
 )
-from thresher.core import Caller, InvalidInput, Settings, Tenant, ThresherError, environment, event
+from thresher.core import Caller, InvalidInput, Settings, Tenant, ThresherError, environment, event, why_keys
 from thresher.embedding import Encoder, open_cross_encoder, open_encoder
 from thresher.gateway import build_gateway, http_app, open_inside, serve_stream_session
 from thresher.jobs import Jobs, Supervisor
@@ -358,11 +358,11 @@ async def _sweep(services: Services, assistant: Assistant, threads: Threads, ind
 
 
 def _door(services: Services, mcp: ASGIApp, http: ASGIApp, welcome: Callable[[Caller], None]) -> ASGIApp:
-    """What the port is given to; only on a loopback address is anybody served without a key."""
-    from thresher.api import Door, Origins, is_loopback  # noqa: PLC0415 - as above
+    """What the port is given to."""
+    from thresher.api import Door, Origins  # noqa: PLC0415 - as above
 
     settings = services.settings
-    owner = services.caller if is_loopback(settings.host) else None
+    owner = None if why_keys(settings) else services.caller
     origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)
     return Door(mcp, http, services.keys, origins, owner, welcome)
 

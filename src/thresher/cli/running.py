@@ -79,8 +79,8 @@ def serve(
 
 def _ready_line(ready: Ready, as_json: bool) -> str:
     if as_json:
-        return json.dumps({"pid": ready.pid, "url": ready.url, "socket": ready.socket})
-    return f"Thresher serves MCP at {ready.url} and to `thresher stdio`. Ctrl-C ends it."
+        return json.dumps({"pid": ready.pid, "url": ready.url, "socket": ready.socket, "access": ready.access})
+    return f"Thresher serves MCP at {ready.url} and to `thresher stdio`. Ctrl-C ends it.\n{ready.access}"
 
 
 def stdio(expose: Expose = None, as_json: AsJson = False) -> None:

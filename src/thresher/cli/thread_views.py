@@ -52,7 +52,7 @@ def thread_page(thread: Row) -> RenderableType:
     """A thread with its messages, what waits, and its states."""
     said = [_entry(entry) for entry in thread["messages"]]
     if thread.get("instruction"):
-        said.insert(0, Text(seen(f"instruction: {thread['instruction']}"), "dim"))
+        said.insert(0, Text(f"instruction: {thread['instruction']}", "dim"))
     states = [_state(state, thread["messages"]) for state in thread["states"]]
     return Group(thread_card(thread), *said, *(waiting(one) for one in thread["approvals"]), *states)
 

@@ -39,6 +39,7 @@ from thresher.core.errors import (
     UpstreamRefused,
     UpstreamTimeout,
 )
+from thresher.core.keyless import is_loopback, why_keys
 from thresher.core.log import Said, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
 from thresher.core.naming import checked_name
 from thresher.core.offsets import Lines
@@ -125,6 +126,7 @@ __all__ = [
     "environment",
     "event",
     "first_sentence",
+    "is_loopback",
     "load_settings",
     "mask",
     "mask_text",
@@ -138,4 +140,5 @@ __all__ = [
     "traced",
     "visible",
     "visible_json",
+    "why_keys",
 ]

@@ -139,6 +139,9 @@ class Settings(BaseSettings):
     """A client's setting: the folder that it works in, where that is not its working directory."""
     host: str = "127.0.0.1"
     port: int = Field(default=8642, ge=0, le=65535)
+    keyless: Literal["auto", "on", "off"] = "auto"
+    """Whether processes of the daemon's own user on this machine are served over HTTP without a key. `auto`: not in a
+    container, nor with an external database. Never on an address that other machines reach."""
     allowed_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_hosts)] = ()
     """Names, besides loopback and the address itself, under which clients reach the HTTP door."""
     allowed_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_origins)] = ()

@@ -24,7 +24,7 @@ from thresher.core import AccessDenied, Caller, Expose, ThresherError, dumps, ev
 from thresher.daemon.place import Place, has_unix_sockets
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.project import find_project
-from thresher.store import Keys
+from thresher.store import Keys, without_placeholder
 
 logger = logging.getLogger("thresher.daemon")
 
@@ -148,7 +148,7 @@ class Listener:
 
     async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         greeting = _decode(await asyncio.wait_for(reader.readline(), HANDSHAKE_SECONDS))
-        mode, key = str(greeting.get("mode", "")), str(greeting.get("key") or "")
+        mode, key = str(greeting.get("mode", "")), without_placeholder(str(greeting.get("key") or "").strip())
         refusal = self._refusal(greeting, mode)
         caller = None
         if refusal is None and key and mode in self._sessions:
@@ -178,7 +178,7 @@ class Listener:
         caller = await self._keys.holder(key)
         if caller is None:
             raise AccessDenied(
-                "Nobody knows the key in THRESHER_KEY, or it was revoked.",
+                "The key in THRESHER_KEY is unknown or revoked.",
                 hint="Ask for a new one (thresher keys add NAME), or unset THRESHER_KEY to act as yourself.",
             )
         return caller

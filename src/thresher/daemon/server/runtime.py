@@ -23,13 +23,13 @@ from typing import Any, Literal, cast
 
 from thresher import __version__
 from thresher.app import App, open_app
-from thresher.core import ConfigurationError, Settings, event
+from thresher.core import ConfigurationError, Settings, event, is_loopback
 from thresher.daemon.imports import Importing
 from thresher.daemon.lock import FileLock
 from thresher.daemon.place import Place
 from thresher.daemon.server.control import serve_control
 from thresher.daemon.server.hooking import rules_for, serve_hook
-from thresher.daemon.server.http import address_of, bind, serving
+from thresher.daemon.server.http import access_of, address_of, bind, check_keyless, serving
 from thresher.daemon.server.listener import Client, Identity, Listener
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.verbs import Facts, build_verbs
@@ -70,11 +70,13 @@ class Ready:
         pid: The daemon's process.
         socket: Its local address.
         url: The MCP address over HTTP; empty without the HTTP door.
+        access: Whom HTTP serves without a key, in a sentence.
     """
 
     pid: int
     socket: str
     url: str
+    access: str
 
 
 def place_of(settings: Settings) -> Place:
@@ -97,6 +99,8 @@ def run_daemon(settings: Settings, options: Options, announce: Callable[[Ready],
         Taken: Another daemon holds the data folder.
         ThresherError: It cannot start; or DaemonFailure, for the data folder.
     """
+    if options.http:
+        check_keyless(settings)
     place = place_of(settings)
     place.prepare()
     door = bind(settings.host, settings.port) if options.http else None
@@ -172,7 +176,7 @@ async def _live(
                 app = await stack.enter_async_context(open_app(settings, servers=options.servers))
                 ready = await stack.enter_async_context(_open_doors(app, settings, options, place, door, life))
                 announce(ready)
-                event(logger, "daemon ready", pid=ready.pid, version=__version__, url=ready.url)
+                event(logger, "daemon ready", pid=ready.pid, version=__version__, url=ready.url, access=ready.access)
                 await life.over()
                 event(logger, "daemon ending", pid=ready.pid)
     except asyncio.CancelledError:
@@ -187,7 +191,8 @@ async def _open_doors(
     identity = Identity(secrets.token_urlsafe(32), options.started_by)
     presence = Presence(settings.idle_exit_seconds if options.started_by == "client" else 0.0, lambda: listener.leave())
     url = address_of(door) if door is not None else ""
-    facts = Facts(place.folder, url, options.started_by, time.monotonic())
+    access = access_of(settings)
+    facts = Facts(place.folder, url, access, options.started_by, time.monotonic())
 
     async def protocol(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
         await app.serve_stream(reader, writer, client.acting(app.services.caller))
@@ -215,16 +220,14 @@ async def _open_doors(
         presence.begin()
         for staying in (_stay_for(presence, app.indexing), presence.follow("job", app.workers.busy, app.workers.idle)):
             stack.callback(asyncio.create_task(staying).cancel)
-        yield Ready(os.getpid(), address, url)
+        yield Ready(os.getpid(), address, url, access)
 
 
 async def _check_reach(app: App, host: str) -> None:
-    """Refuse an address that other machines reach for as long as nobody would have to show a key."""
-    from thresher.api import is_loopback  # noqa: PLC0415 - a second of imports that a daemon without the door does without
-
+    """Refuse an address that other machines reach where nobody has a key yet."""
     if not is_loopback(host) and not await app.services.keys.exist():
         raise ConfigurationError(
-            f"Thresher does not listen on {host} before there is a key: other machines could use it.",
+            f"Thresher does not listen on {host} before there is a key: every request from there needs one.",
             hint="Make one first: thresher keys add NAME. Or stay on 127.0.0.1.",
         )
 

@@ -54,12 +54,14 @@ class Facts:
     Attributes:
         data_dir: The data folder.
         url: The MCP address over HTTP; empty without the HTTP door.
+        access: Whom HTTP serves without a key, in a sentence.
         started_by: `client` or `person`.
         since: When it was ready, on the monotonic clock.
     """
 
     data_dir: str
     url: str
+    access: str
     started_by: str
     since: float
 
@@ -204,7 +206,8 @@ class _Verbs:
         tools = await self._tools.list_tools(self._caller)
         return plain(
             {"pid": os.getpid(), "version": __version__, "data_dir": self._facts.data_dir, "url": self._facts.url}
-            | {"started_by": self._facts.started_by, "tenant": self._caller.tenant.name, "user": self._caller.user}
+            | {"access": self._facts.access, "started_by": self._facts.started_by}
+            | {"tenant": self._caller.tenant.name, "user": self._caller.user}
             | {"clients": {"mcp": self._presence.count("mcp"), "control": self._presence.count("control")}}
             | {
                 "uptime_seconds": round(time.monotonic() - self._facts.since, 1),
@@ -225,7 +228,8 @@ class _Verbs:
         known = await self._services.database.tenants()
         tenant = known.get(name) or await self._services.database.tenant(name)
         text, info = await self._keys.add(tenant, arguments["name"], arguments.get("user"))
-        return {"key": text, "tenant": tenant.name, "new_tenant": name not in known} | plain(info)
+        said = {"key": text, "tenant": tenant.name, "new_tenant": name not in known, "access": self._facts.access}
+        return said | plain(info)
 
     async def list_keys(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         tenant = await self.owned_tenant(arguments)
