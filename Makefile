@@ -47,9 +47,9 @@ vectors: .venv/.dev
 
 # The lock files: every distribution of every platform by its SHA-256, no index named.
 lock: .venv/.dev
-	$(BIN)/uv pip compile pyproject.toml --group demo --universal --python-version 3.11 \
+	$(BIN)/uv pip compile pyproject.toml --extra demo --group build --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-annotate --quiet -o requirements.lock
-	$(BIN)/uv pip compile pyproject.toml --group demo --group dev --universal --python-version 3.11 \
+	$(BIN)/uv pip compile pyproject.toml --extra demo --group build --group dev --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-annotate --quiet -c requirements.lock -o requirements-dev.lock
 
 .venv/bin/python:

@@ -36,7 +36,8 @@ INITIALIZE = {
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """The environment of a command that works in a data folder."""
-    return {**os.environ, "THRESHER_DATA_DIR": str(folder), **more}
+    own = {"THRESHER_DATA_DIR": str(folder), "THRESHER_KEYLESS": "on"}  # also in a container
+    return {**os.environ, **own, **more}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,9 @@ _ONE_THREAD: Final = ("OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Matrices here are small. Threads of the linear algebra that wait for each other beside the encoder's made fitting the
 router eighteen times as dear on two busy cores, and search twice; the libraries read these when they are imported."""
 
+_BRIDGES: Final = ([], *(["--expose", much] for much in ("meta", "own", "all")))
+"""What may follow `stdio` where a client starts it; anything else is read by the command line."""
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command.
@@ -33,10 +36,10 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(given: list[str]) -> int:
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")  # noqa: TID251 - written for libraries, not read
-    if given == ["stdio"]:
+    if given[:1] == ["stdio"] and given[1:] in _BRIDGES:
         from thresher.daemon import run_bridge  # noqa: PLC0415 - see the invariant
 
-        return run_bridge()
+        return run_bridge(expose="".join(given[2:]))
     if given[:1] == ["hook"] and not {"-h", "--help"}.intersection(given):
         from thresher.daemon import run_hook  # noqa: PLC0415 - see the invariant
 

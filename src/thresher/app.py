@@ -32,9 +32,9 @@ from thresher.context import (
     name_providers,
     name_solution,
 )
-from thresher.core import Caller, InvalidInput, Settings, Tenant, ThresherError, environment, event
+from thresher.core import Caller, InvalidInput, Settings, Tenant, ThresherError, environment, event, why_keys
 from thresher.embedding import Encoder, open_cross_encoder, open_encoder
-from thresher.gateway import Expose, build_gateway, http_app, open_inside, serve_stream_session
+from thresher.gateway import build_gateway, http_app, open_inside, serve_stream_session
 from thresher.jobs import Jobs, Supervisor
 from thresher.knowledge.apis import TASK as SYNC_TASK
 from thresher.knowledge.apis import ApiService
@@ -93,22 +93,19 @@ class App:
 
 
 @asynccontextmanager
-async def open_app(
-    settings: Settings, *, servers: Sequence[ServerConfig] = (), expose: Expose = "meta"
-) -> AsyncGenerator[App]:
+async def open_app(settings: Settings, *, servers: Sequence[ServerConfig] = ()) -> AsyncGenerator[App]:
     """Open everything, and list the servers in the background.
 
     Args:
         settings: The settings.
         servers: Servers to add to the catalogue, such as those of `--config`.
-        expose: What `tools/list` shows: `meta`-tools and core tools, or `all` tools too.
 
     Raises:
         ThresherError: The database or a key cannot be opened.
     """
     async with AsyncExitStack() as stack:
         services = await _open_services(settings, stack)
-        gateway = build_gateway(services, expose=expose)
+        gateway = build_gateway(services)
         http = http_app(gateway)
         await stack.enter_async_context(http.router.lifespan_context(http))
         work = _Work(services)
@@ -129,7 +126,9 @@ async def open_app(
         threads = Threads(services.database)
         stack.push_async_callback(threads.close)
         told = services.prompts, services.models, services.chat_settings
-        conversations = Conversations(open_client, services.database, threads, *told, assistant)
+        conversations = Conversations(
+            open_client, services.database, threads, *told, assistant, services.tools.consents
+        )
         work.begin(_sweep(services, assistant, threads, indexing))
 
         async def serve_stream(
@@ -213,7 +212,7 @@ async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
         solutions=solutions,
         prompts=Prompts(database),
         models=models,
-        chat_settings=AgentSettings(database, models.names),
+        chat_settings=AgentSettings(database, models.names, settings.approval_floor),
     )
 
 
@@ -229,7 +228,7 @@ def _name_things(
     """Let rules name what the kinds hold."""
     name_datasources(variables, databases)
     name_providers(variables, apis)
-    name_solution(variables, solutions)
+    name_solution(variables, solutions, databases)
 
 
 def _previous(settings: Settings) -> Encoder | None:
@@ -359,11 +358,11 @@ async def _sweep(services: Services, assistant: Assistant, threads: Threads, ind
 
 
 def _door(services: Services, mcp: ASGIApp, http: ASGIApp, welcome: Callable[[Caller], None]) -> ASGIApp:
-    """What the port is given to; only on a loopback address is anybody served without a key."""
-    from thresher.api import Door, Origins, is_loopback  # noqa: PLC0415 - as above
+    """What the port is given to."""
+    from thresher.api import Door, Origins  # noqa: PLC0415 - as above
 
     settings = services.settings
-    owner = services.caller if is_loopback(settings.host) else None
+    owner = None if why_keys(settings) else services.caller
     origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)
     return Door(mcp, http, services.keys, origins, owner, welcome)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.conftest import add_shop, add_tracker
+from tests.support.product import ListedServer, listed
 from tests.support.tracker import FORGED
 from thresher.agent import Assistant, intents
 from thresher.agent.records import Call
@@ -16,6 +17,7 @@ from thresher.agent.toolbox import Toolbox
 from thresher.core import Caller, InvalidInput, NotFound, Tenant
 from thresher.embedding import Encoder
 from thresher.gateway import build_gateway, open_inside
+from thresher.knowledge.documents import origin_of
 from thresher.services import Services
 
 NAMES = ("orders", "customers", "totals")
@@ -97,7 +99,8 @@ async def test_a_conversation_goes_on(assistant: Assistant, services: Services, 
     end = await assistant.ask(caller, "more", session_id=found.session_id)
 
     best = found.response.results[0]
-    assert (found.intent.type, found.intent.tools[0]) == ("search", "search_api_docs")
+    assert found.intent.type == "search"
+    assert "search_api_docs" in found.intent.tools
     assert (best["kind"], best["method"], best["path"]) == ("endpoint", "POST", "/issues/{key}/watchers")
     assert best["next"] == {"tool": "get_api_endpoint", "arguments": {"endpoint_id": best["id"]}}
     assert found.response.filters_applied["providers"] == ["tracker"]
@@ -219,3 +222,97 @@ async def test_an_answer_is_for_its_caller_alone(
     assert theirs.response.results == ()
     with pytest.raises(NotFound):
         await assistant.ask(stranger, "and the one to delete it?", session_id=mine.session_id)
+
+
+CLOCK = listed(
+    "current_time",
+    "Get the current time in a timezone.",
+    {"timezone": {"type": "string", "description": "IANA timezone name"}},
+    annotations={"readOnlyHint": True},
+)
+CLOCK["inputSchema"]["required"] = ["timezone"]
+ALARM = listed("set_alarm", "Set an alarm clock to a time of day.", {"time": {"type": "string"}})
+ALARM["inputSchema"]["required"] = ["time"]
+
+
+async def test_a_tool_that_only_reads_is_called_with_what_the_question_says(
+    assistant: Assistant, services: Services, caller: Caller, tmp_path: Path
+) -> None:
+    """Also where the next question names nothing but another place."""
+    server = ListedServer.at(tmp_path, "clock", CLOCK, ALARM)
+    await services.tools.add_server(caller, server.config)
+    await services.tools.refresh(caller, "clock")
+
+    tokyo = await assistant.ask(caller, "what time is it in Tokyo?")
+    lisbon = await assistant.ask(caller, "and in Lisbon?", session_id=tokyo.session_id)
+
+    first, second = tokyo.response.results[:2]
+    assert (first["kind"], first["server"], first["arguments"]) == ("tool_result", "clock", {"timezone": "Asia/Tokyo"})
+    assert json.loads(first["text"]) == {"timezone": "Asia/Tokyo"}
+    assert second["call"]["tool"] == "call_tool"
+    assert lisbon.response.results[0]["arguments"] == {"timezone": "Europe/Lisbon"}
+    assert "call_tool" in tokyo.intent.tools
+
+
+async def test_a_tool_that_may_change_something_is_named_and_not_called(
+    assistant: Assistant, services: Services, caller: Caller, tmp_path: Path
+) -> None:
+    """With the call that would be made, and what the question does not say."""
+    server = ListedServer.at(tmp_path, "clock", CLOCK, ALARM)
+    await services.tools.add_server(caller, server.config)
+    await services.tools.refresh(caller, "clock")
+
+    ready = await assistant.ask(caller, "set an alarm clock to 7:30 am")
+    short = await assistant.ask(caller, "set an alarm clock")
+
+    called = {"tool": "call_tool_write", "arguments": {"name": "clock_set_alarm", "arguments": {"time": "07:30"}}}
+    assert (ready.response.results[0]["kind"], ready.response.results[0]["call"]) == ("tool", called)
+    assert not {"call_tool", "call_tool_write"} & set(ready.intent.tools)
+    assert short.response.results[0]["missing"] == ["time"]
+    assert "the question does not say: `time`" in short.response.text
+
+
+async def test_rows_are_counted_where_the_question_asks_for_nothing_else(
+    assistant: Assistant, services: Services, caller: Caller, tmp_path: Path
+) -> None:
+    """By one statement through the guard; a count with a condition shows the tables."""
+    await add_shop(services, tmp_path)
+
+    counted = await assistant.ask(caller, "how many orders are in shop?")
+    some = await assistant.ask(caller, "and how many of them are above 100?", session_id=counted.session_id)
+
+    rows = counted.response.results[0]
+    assert (rows["kind"], rows["sql"], rows["rows"]) == ("rows", 'SELECT count(*) FROM "orders"', [[0]])
+    assert "**0** rows in `orders` of `shop`" in counted.response.text
+    assert some.response.results[0]["kind"] == "schema"
+    assert "sql_query" not in some.intent.tools
+
+
+async def test_the_operations_of_an_api_are_listed_tag_by_tag(
+    assistant: Assistant, services: Services, caller: Caller, tmp_path: Path
+) -> None:
+    """Each with its method and path, not the tags alone."""
+    await add_tracker(services, tmp_path)
+
+    answer = await assistant.ask(caller, "list tracker apis")
+
+    kinds = {item["kind"] for item in answer.response.results}
+    groups = [item["group"] for item in answer.response.results]
+    assert kinds == {"endpoint"}
+    assert groups == sorted(groups, key=groups.index)
+    assert {"Issues", "Users"} <= set(groups)
+    assert "**Issues**\n\n1. `GET /issues`" in answer.response.text
+
+
+async def test_an_api_that_is_named_goes_before_documents(
+    assistant: Assistant, services: Services, caller: Caller, tmp_path: Path
+) -> None:
+    """Although a document says the very words."""
+    await add_tracker(services, tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("# Watchers\n\nTo add a watcher to an issue is a matter of courtesy.\n", encoding="utf-8")
+    await services.documents.index_here(caller, "etiquette", origin_of(str(page)))
+
+    answer = await assistant.ask(caller, "add a watcher to an issue in tracker")
+
+    assert answer.response.results[0]["kind"] == "endpoint"

@@ -32,7 +32,7 @@ def test_what_is_left_out_is_taken_over(query: str, understood: str) -> None:
     asked = resolve(query, TURNS)
 
     assert asked.text == understood
-    assert asked.providers == ("jira",)
+    assert asked.sources == ("jira",)
     assert asked.notes == (f"understood as: {understood}",)
 
 
@@ -75,7 +75,7 @@ def test_a_question_that_stands_alone_is_left_alone(query: str) -> None:
     """Whatever was asked before."""
     asked = resolve(query, TURNS)
 
-    assert (asked.text, asked.subject, asked.providers, asked.more) == (query, None, (), None)
+    assert (asked.text, asked.subject, asked.sources, asked.more) == (query, None, (), None)
 
 
 @pytest.mark.parametrize("query", ["more", "show me more", "next page", "and the rest?", "More, please"])
@@ -90,14 +90,14 @@ def test_the_same_elsewhere_leaves_the_old_place_out() -> None:
     asked = resolve("same in Datadog", TURNS)
 
     assert asked.text == "add watcher ticket Datadog"
-    assert asked.providers == ()
+    assert asked.sources == ()
 
 
 def test_an_own_object_keeps_the_place_alone() -> None:
     """The words stand as they are, and are looked for where the last ones were found."""
     asked = resolve("and the one to list projects?", TURNS)
 
-    assert (asked.text, asked.providers) == ("and the one to list projects?", ("jira",))
+    assert (asked.text, asked.sources) == ("and the one to list projects?", ("jira",))
 
 
 @pytest.mark.parametrize("query", ["the ninth one", "number 0", "#99", "number 6"])

@@ -233,7 +233,7 @@ async def conversing(services: Services) -> AsyncGenerator[tuple[Conversations, 
         assistant = Assistant(opener, services.intents, database, services.encoder)
         threads = Threads(database)
         told = services.prompts, services.models, services.chat_settings
-        yield Conversations(opener, database, threads, *told, assistant), threads
+        yield Conversations(opener, database, threads, *told, assistant, services.tools.consents), threads
         await threads.close()
         await assistant.close()
 

@@ -45,7 +45,7 @@ def test_a_value_stands_between_borders() -> None:
     """One mark for all values of a text, with the variable's name."""
     text = fill_text("Q {{QUESTION}} P {{ PASSAGES }}", {"QUESTION": "who?", "PASSAGES": "1: she"})
 
-    marks = re.findall(r"=[0-9a-f]{8}=", text)
+    marks = re.findall(r"\[[0-9a-f]{6}\]", text)
     mark = marks[0]
     assert set(marks) == {mark}
     assert text == (

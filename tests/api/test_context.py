@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastmcp import Client
+from fastmcp.client.transports import StreamableHttpTransport
+from mcp_types import Implementation
 from pydantic import SecretStr
 
 from tests.api.serving import Served, assert_problem, served
 from tests.knowledge_intents.packs import write_pack
 from tests.support import Databases
-from tests.support.product import CATALOGUE
+from tests.support.product import CATALOGUE, ListedServer, listed
 from thresher.core import Settings, dumps
 from thresher.embedding import count_tokens
+from thresher.gateway import RULES_META
 
 LOG = ("show the git log", "what was committed last week", "list the last commits", "who did this", "git history")
 SHOW = "show the git log of last week"
@@ -26,6 +30,7 @@ async def product(databases: Databases, open_folder: Path) -> AsyncIterator[Serv
     """The product with one pack more and a catalogue, shared by all tests of this module."""
     folder, name = open_folder / secrets.token_hex(4), await databases.create()
     write_pack(folder / "shelf", "history", LOG, rules="Never rewrite history.\n" * 200, metadata=["servers: git"])
+    write_pack(folder / "shelf", "box", ("open the box", "close the box"), metadata=["servers: box"])
     settings = Settings(
         data_dir=folder,
         allow_root=True,
@@ -99,3 +104,19 @@ async def test_bad_bodies_are_problems(product: Served, path: str, body: dict[st
     answer = await product.web.post(f"/v1/{path}", json=body)
 
     assert said in dumps(assert_problem(answer, 422, "invalid_input"))
+
+
+async def test_rules_come_first_once_for_each_client_without_sessions(product: Served, tmp_path: Path) -> None:
+    """Clients of one key are told apart by what they call themselves."""
+    services = product.app.services
+    _, shown = await product.key(services.caller.tenant.name)
+    await services.tools.add_server(services.caller, ListedServer.at(tmp_path, "box", listed("open_box")).config)
+    await services.tools.refresh(services.caller, "box")
+    held: list[bool] = []
+    for name in ("one", "one", "two", "two"):
+        transport = StreamableHttpTransport(str(product.web.base_url.join("/mcp")), headers=shown)
+        async with Client(transport, client_info=Implementation(name=name, version="1")) as client:
+            answer = await client.call_tool_mcp("call_tool_write", {"name": "box_open_box", "arguments": {}})
+            held.append(RULES_META in (answer.meta or {}))
+
+    assert held == [True, False, True, False]

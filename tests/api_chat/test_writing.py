@@ -41,11 +41,8 @@ def test_a_stream_begins_with_who_speaks_and_ends_with_why() -> None:
     first, *said, last, done = streamed(Delta("Hello "), Step("search", "2 repositories"), Delta("Ada."), REPORT)
 
     assert first["choices"] == [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}]
-    assert [one if isinstance(one, str) else one["choices"][0]["delta"]["content"] for one in said] == [
-        "Hello ",
-        ": search 2 repositories",
-        "Ada.",
-    ]
+    assert [one["choices"][0]["delta"] for one in said] == [{"content": "Hello "}, {}, {"content": "Ada."}]
+    assert said[1]["thresher"] == {"step": {"name": "search", "detail": "2 repositories"}}
     assert last["choices"] == [{"index": 0, "delta": {}, "finish_reason": "stop"}]
     assert (last["thresher"]["model"], last["thresher"]["trace_id"], last["thresher"]["finish"]) == (
         "qwen3",
@@ -76,11 +73,13 @@ def test_a_text_cannot_break_its_frame(text: str) -> None:
     assert only["choices"][0]["delta"]["content"] == text.encode("utf-8", "replace").decode()
 
 
-def test_a_step_cannot_break_its_line() -> None:
-    """Its detail may be other people's words."""
-    (only,) = frames(Writer(asked()).write([Step("tool", "x\n\ndata: {}\r\n")]))
+def test_a_step_is_data_and_cannot_break_its_line() -> None:
+    """Its detail may be other people's words; programs read its counts and names beside it."""
+    (only,) = frames(Writer(asked()).write([Step("tool", "x\n\ndata: {}\r\n", {"passages": 2, "of": ["\n\n"]})]))
 
-    assert only == ": tool x data: {}"
+    step = {"name": "tool", "detail": "x\n\ndata: {}\r\n", "passages": 2, "of": ["\n\n"]}
+    assert only["thresher"] == {"step": step}
+    assert only["choices"] == [{"index": 0, "delta": {}, "finish_reason": None}]
 
 
 def test_usage_comes_in_a_chunk_of_its_own_where_it_was_asked_for() -> None:

@@ -56,7 +56,7 @@ async def test_the_log_is_shown_checked_pruned_and_begun_anew(
     assert "No statements." in empty.out
     assert (whole.code, whole.json["sound"], whole.json["head"]) == (0, True, "0:")
     assert "ok 1 rows, 12 ms" in shown.out
-    assert r"select 1 from [red]a[/red] \x1b[2J" in shown.out
+    assert "select 1 from [red]a[/red] <U+001B>[2J" in shown.out
     assert "refused writes" in shown.out
     assert [one["attempt"]["connection"] for one in refused.json["entries"]] == ["other"]
     assert "More: --cursor 3" in paged.out

@@ -30,7 +30,7 @@ def test_a_prompt_gets_rules_or_passes_through(command: Command) -> None:
     assert [rules["pack"] for rules in programs.json["rules"]] == ["tools"]
     assert (nothing.out, nothing.err) == ("PASS_THROUGH\n", "")
     assert useless.out == "PASS_THROUGH\n"
-    assert useless.err == "(git fits, and is not given, since no server of its is connected: git)\n"
+    assert useless.err == "(git fits, and is not given: none of its servers is connected: git)\n"
 
 
 def test_a_context_keeps_its_budget(command: Command) -> None:

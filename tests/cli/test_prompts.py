@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from tests.cli.conftest import Command
 from thresher.agent.prompts import SHIPPED
+from thresher.cli.output import show
 from thresher.cli.prompt_views import prompt_card
 
 OWN = "Answer like a pirate.\nBe brief."
@@ -93,11 +93,10 @@ def test_what_cannot_be_ends_with_a_code_and_a_hint(command: Command, file: Path
     assert "none.md cannot be read" in missing.err
 
 
-def test_a_terminal_shows_whose_words_they_are() -> None:
+def test_a_terminal_shows_whose_words_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     """And writes out what it would obey."""
     prompt = {"name": "basic", "version": 3, "shipped": False, "description": "First words.", "text": "Be \x1b[31mred."}
-    console = Console(width=80, file=io.StringIO(), force_terminal=False)
-    with console.capture() as capture:
-        console.print(prompt_card(prompt))
 
-    assert capture.get() == "basic  version 3 (your own words)\nFirst words.\nBe <U+001B>[31mred.\n"
+    show(prompt, as_json=False, render=prompt_card)
+
+    assert capsys.readouterr().out == "basic  version 3 (your own words)\nFirst words.\nBe <U+001B>[31mred.\n"

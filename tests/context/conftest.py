@@ -38,7 +38,7 @@ def shelf(tmp_path: Path) -> Path:
         folder,
         "mail",
         MAIL,
-        rules="Sign as {{USER_NAME}} of {{PROJECT_NAME}} ({{ACTIVE_SOLUTION}}, {{TICKET}}).",
+        rules="Sign as {{USER_NAME}} of {{PROJECT_NAME}}.\nSolution: {{ACTIVE_SOLUTION}}\nName the ticket: {{TICKET}}",
         metadata=["tools: mail_send_email mail_gone", "servers: pigeons", "variables: 'true'"],
     )
     write_pack(folder, "notes", NEWS, rules="Fill in {{USER_NAME}} by hand.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -153,3 +154,30 @@ def test_where_nothing_fits_the_message_the_answer_says_so() -> None:
 
     assert (answer.pieces, answer.left_out, answer.next) == ((), (), "")
     assert "nothing fits this message" in answer.text
+
+
+def test_a_short_form_comes_first_and_the_whole_where_the_budget_allows() -> None:
+    """Everything else comes before the whole; what is taken whole counts as given in short."""
+    whole = piece("rules", "git", words(300))
+    short = replace(piece("rules", "git", words(50), 0.9), whole=whole)
+    tool = piece("tools", "log", words(40))
+
+    small, middle, large = (composed([short, tool], budget) for budget in (250, 330, 1_200))
+
+    assert small.pieces == middle.pieces == (short, tool)
+    assert large.pieces == (whole, tool)
+    assert [answer.left_out for answer in (small, middle, large)] == [(), (), ()]
+    assert large.spent <= 1_200
+
+
+def test_a_short_form_is_given_before_none() -> None:
+    """Where a tool and the whole would not fit together, and the short form does."""
+    short = replace(piece("rules", "git", words(60), 0.9), whole=piece("rules", "git", words(900)))
+    others = [piece("tools", f"tool{number}", words(100)) for number in range(4)]
+
+    answer = composed([short, *others], 500)
+    rest = composed([short, *others], 2_000, cursor=answer.next)
+
+    assert short in answer.pieces
+    assert answer.left_out
+    assert {one.kind for one in rest.pieces} == {"tools"}

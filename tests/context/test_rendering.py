@@ -7,10 +7,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.context.borders import border_of
 from thresher.context.records import Facts, Note, Offer, Prompt
 from thresher.context.rendering import prompt_data, prompt_text
-from thresher.core import Rule, Scored, Tool, Why
+from thresher.core import Rule, Scored, Tool, Why, border_of
 from thresher.knowledge.intents.models import Decision, IntentScore
 from thresher.knowledge.tools import FoundTool
 
@@ -65,7 +64,6 @@ def test_each_part_stands_under_its_heading() -> None:
         "Ask first.",
         f"{mark} context",
         "project: shop",
-        "solution: UNKNOWN",
         "servers: git",
         f"{mark} tools (run - with call_tool, ! with call_tool_write; full schema: describe_tools)",
         "- git_log(repo_path: string) - Show the commit history. [0.81: log]",
@@ -122,5 +120,5 @@ def test_the_data_say_what_the_text_says() -> None:
 
     assert data["intents"] == [{"name": "git", "score": 0.93, "threshold": 0.4, "why": "like: show the log"}]
     assert data["rules"] == [{"pack": "git", "source": "built-in", "text": "Never force-push."}]
-    assert data["context"] == {"project": "shop", "solution": "UNKNOWN", "servers": ["git"]}
+    assert data["context"] == {"project": "shop", "servers": ["git"]}
     assert (data["request"], data["tools"][0]["name"], data["pass_through"]) == ("show the log", "git_log", False)

@@ -50,15 +50,14 @@ async def test_the_tools_are_those_that_find_tools_gives_for_the_servers_of_the_
 
 
 async def test_variables_are_filled_where_the_pack_asks_for_it(context: ContextService, caller: Caller) -> None:
-    """Known ones get values or UNKNOWN, unknown ones stay, both are listed."""
+    """Lines whose variable has no value are left out, unknown variables stay, and both are listed."""
     ana = replace(caller, user="ana", project="/projects/shop")
 
     prompt = await context.process_prompt(ana, SEND)
 
-    assert prompt.rules[0].text.strip() == "Sign as ana of shop (UNKNOWN, {{TICKET}})."
+    assert prompt.rules[0].text.strip() == "Sign as ana of shop.\nName the ticket: {{TICKET}}"
     assert prompt.without_value == ("ACTIVE_SOLUTION",)
     assert prompt.unknown == {"mail": ("TICKET",)}
-    assert Note("without value (UNKNOWN): ACTIVE_SOLUTION") in prompt.notes
     assert "unknown variables in the rules of mail: TICKET" in prompt.text
     assert prompt_data(prompt)["unknown_variables"] == {"mail": ["TICKET"]}
 
@@ -248,8 +247,8 @@ async def test_rules_for_tools_that_nobody_can_call_are_not_given(
     pack = await context.get_context(caller, SHOW, budget=4000)
 
     assert (prompt.text, prompt.rules, prompt.tools) == ("PASS_THROUGH", (), ())
-    assert [score.intent for score in prompt.decision.matched] == ["history"]
-    told = "history fits, and is not given, since no server of its is connected: git"
+    assert prompt.decision.matched == ()
+    told = "history fits, and is not given: none of its servers is connected: git"
     assert told in prompt_data(prompt)["notes"]
     assert told in pack.data["notes"]
     assert [piece.name for piece in pack.pieces if piece.kind == "rules"] == []
@@ -263,3 +262,40 @@ async def test_rules_go_with_the_tools_that_a_pack_names_though_its_server_is_aw
 
     assert [rule.intent for rule in prompt.rules] == ["mail"]
     assert any("pigeons" in str(note) for note in prompt.notes)
+
+
+LONG = (
+    "# Log\n\n## Goal\n\nAnswer.\n\n## Examples\n\n"
+    + "- Show it.\n" * 400
+    + "\n## Important rules\n\n1. Rewrite nothing.\n"
+)
+
+
+async def test_long_rules_are_given_in_short_with_the_way_to_the_whole(
+    context: ContextService, services: Services, caller: Caller, shelf: Path
+) -> None:
+    """As the author wrote the short form, else from the sections that matter; the cursor fetches the whole."""
+    lines = "show the git log", "list commits", "git history"
+    write_pack(shelf, "history", lines, rules=LONG)
+    await services.intents.reload(caller)
+    await services.intents.prepare(caller)
+    made = await context.process_prompt(caller, SHOW)
+    write_pack(shelf, "history", lines, rules=LONG, metadata=["servers: git", "short: Rewrite nothing, ever."])
+    await services.intents.reload(caller)
+    await services.intents.prepare(caller)
+
+    written = await context.process_prompt(caller, SHOW)
+    small, large = [await context.get_context(caller, SHOW, budget=budget) for budget in (600, 4_000)]
+    whole = await context.get_context(caller, SHOW, budget=4_000, cursor=written.rules[0].cursor)
+
+    assert made.rules[0].text == "## Goal\n\nAnswer.\n\n## Important rules\n\n1. Rewrite nothing.\n"
+    assert written.rules[0].text == "Rewrite nothing, ever."
+    assert f"get_context with cursor {written.rules[0].cursor}" in written.text
+    assert prompt_data(written)["rules"][0]["in_full"]["cursor"] == written.rules[0].cursor
+    assert small.pieces[0].text == "Rewrite nothing, ever."
+    assert large.pieces[0].text.strip() == LONG.strip()
+    assert [piece.text.strip() for piece in whole.pieces] == [LONG.strip()]
+    with pytest.raises(InvalidInput, match="have changed"):
+        await context.get_context(caller, SHOW, cursor="rules.history.0123456789")
+    with pytest.raises(InvalidInput, match="have changed"):
+        await context.get_context(caller, SHOW, cursor="rules.nobody.0123456789")

@@ -24,12 +24,24 @@ def test_values_take_the_places_of_their_names() -> None:
     assert (result.without_value, result.unknown) == ((), ())
 
 
-def test_a_known_variable_without_a_value_becomes_unknown_and_is_listed() -> None:
-    """The model sees that nobody knows."""
-    result = filled("Solution: {{ACTIVE_SOLUTION}}", {"ACTIVE_SOLUTION": None})
+def test_a_line_whose_variable_has_no_value_is_left_out_and_the_variable_listed() -> None:
+    """A model reads what is known; nothing is said of the rest."""
+    text = "- Project: {{PROJECT_NAME}}\n- Solution: {{ACTIVE_SOLUTION}}\nAsk first.\n"
+    result = filled(text, {"PROJECT_NAME": "shop", "ACTIVE_SOLUTION": None})
 
-    assert result.text == "Solution: UNKNOWN"
+    assert result.text == "- Project: shop\nAsk first.\n"
     assert result.without_value == ("ACTIVE_SOLUTION",)
+
+
+def test_a_heading_of_which_nothing_is_left_goes_with_its_lines() -> None:
+    """One that still has something to say stays, and so does one whose subsections have."""
+    text = (
+        "# Top\n\n## Here\n\n- {{USER_NAME}}\n\n## Rules\n\n- {{USER_NAME}}\n- Ask.\n\n"
+        "## Parts\n\n{{USER_NAME}}\n\n### One\n\nYes.\n\n## Last\n\n{{USER_NAME}}"
+    )
+    result = filled(text, {"USER_NAME": None})
+
+    assert result.text == "# Top\n\n## Rules\n\n- Ask.\n\n## Parts\n\n\n### One\n\nYes.\n"
 
 
 def test_a_name_that_nobody_knows_is_reported_and_stays() -> None:
@@ -61,7 +73,7 @@ async def test_the_situation_gives_project_user_and_files() -> None:
     assert values == {
         "PROJECT_NAME": "shop",
         "USER_NAME": "ana",
-        "RECENT_FILES": "src/a.py, b c.sql",
+        "RECENT_FILES": 'src/a.py, "b c.sql"',
         "DATABASE_SERVERS": None,
     }
 

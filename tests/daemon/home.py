@@ -105,7 +105,8 @@ class Home:
     def __init__(self, folder: Path, **settings: str) -> None:
         self.folder = folder
         self.place = Place(str(folder))
-        self.environment = {**os.environ, "THRESHER_DATA_DIR": str(folder), "THRESHER_ALLOW_ROOT": "1", **settings}
+        own = {"THRESHER_DATA_DIR": str(folder), "THRESHER_ALLOW_ROOT": "1", "THRESHER_KEYLESS": "on"}
+        self.environment = {**os.environ, **own, **settings}
         self.clients: list[Client] = []
 
     def start(self, *arguments: str, command: tuple[str, ...] = THRESHER) -> subprocess.Popen[bytes]:

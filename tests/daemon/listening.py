@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from thresher import __version__
-from thresher.core import Caller, Conflict
+from thresher.core import Conflict
 from thresher.daemon.lock import FileLock
 from thresher.daemon.place import Place
 from thresher.daemon.server.control import Progress, serve_control
 from thresher.daemon.server.hooking import serve_hook
-from thresher.daemon.server.listener import Identity, Listener
+from thresher.daemon.server.listener import Client, Identity, Listener
 from thresher.daemon.server.presence import Presence
 from thresher.store import Keys
 
@@ -35,12 +35,13 @@ class Listening:
     cancelled: threading.Event = field(default_factory=threading.Event)
     projects: list[str] = field(default_factory=list[str])
     folders: list[str] = field(default_factory=list[str])
+    exposed: list[str | None] = field(default_factory=list[str | None])
 
 
 RULES = "# Rules\n\nSay “hello” first."
 
 
-async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, project: str) -> None:
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Send every chunk back until the client has said all."""
     while chunk := await reader.read(65536):
         writer.write(chunk)
@@ -93,15 +94,17 @@ async def listening(
 
     presence = Presence(idle_seconds, leave)
     token = secrets.token_hex(8)
-    sessions: dict[str, Any] = {"mcp": echo}
+    sessions: dict[str, Any] = {}
     keys = Keys(cast("Any", None))  # no client of these tests shows a key, so no database is asked
     listener = Listener(place, Identity(token, started_by, version), presence, sessions, keys, leave)
     state = Listening(place, listener, presence, stopped, asyncio.get_running_loop(), asked_to_leave)
 
-    async def control(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, project: str
-    ) -> None:
-        state.projects.append(project)
+    async def protocol(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
+        state.exposed.append(client.expose)
+        await echo(reader, writer)
+
+    async def control(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
+        state.projects.append(client.project)
         await serve_control(verbs(state), reader, writer)
 
     async def rules(prompt: str, folder: str) -> str:
@@ -110,13 +113,10 @@ async def listening(
             await verbs(state)[prompt]({}, lambda _progress: None)
         return prompt if prompt.startswith("echo") else RULES if "greet" in prompt else ""
 
-    async def hook(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, project: str
-    ) -> None:
+    async def hook(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, _: Client) -> None:
         await serve_hook(rules, reader, writer)
 
-    sessions["control"] = control
-    sessions["hook"] = hook
+    sessions |= {"mcp": protocol, "control": control, "hook": hook}
     address = await listener.open(unix=unix)
     place.write({"pid": 0, "version": version, "address": address, "token": token})
     presence.begin()

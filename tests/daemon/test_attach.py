@@ -44,14 +44,14 @@ def raw(place: Place) -> socket.socket:
     return link
 
 
-def bridge(place: Place) -> subprocess.Popen[bytes]:
+def bridge(place: Place, *options: str, **variables: str) -> subprocess.Popen[bytes]:
     """`thresher stdio` as a client starts it."""
     return subprocess.Popen(
-        [sys.executable, "-m", "thresher", "stdio"],
+        [sys.executable, "-m", "thresher", "stdio", *options],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "THRESHER_DATA_DIR": place.folder},
+        env={**os.environ, "THRESHER_DATA_DIR": place.folder, **variables},
     )
 
 
@@ -293,6 +293,31 @@ def test_the_bridge_passes_everything_on_and_ends_with_its_input(state: Listenin
 
     assert (child.returncode, err) == (0, b"")
     assert out == payload
+
+
+def test_a_client_says_what_its_list_shows(state: Listening) -> None:
+    """By an option, which wins, or by a variable; without either the daemon's setting decides."""
+    for options, variables in (
+        (["--expose", "own"], {}),
+        (["--expose=all"], {}),
+        ([], {"THRESHER_EXPOSE": "all"}),
+        (["--expose", "meta"], {"THRESHER_EXPOSE": "all"}),
+        ([], {}),
+    ):
+        child = bridge(state.place, *options, **variables)
+        out, err = child.communicate(b"x\n", timeout=60)
+        assert (child.returncode, out, err) == (0, b"x\n", b"")
+
+    assert state.exposed == ["own", "all", "all", "meta", None]
+
+
+def test_what_a_list_cannot_show_is_refused(state: Listening) -> None:
+    """In one line that names the variable."""
+    child = bridge(state.place, THRESHER_EXPOSE="some")
+    _, err = child.communicate(b"", timeout=30)
+
+    assert child.returncode == 5
+    assert b"'some' is not a valid value of expose. Use meta, own, all, or unset THRESHER_EXPOSE." in err
 
 
 def test_the_bridge_says_when_the_daemon_ends(tmp_path: Path) -> None:

@@ -7,13 +7,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from fastmcp import Client
 
-from thresher.core import ThresherError
+from thresher.core import Settings, ThresherError
 from thresher.demo.catalogue import read_catalogue
 from thresher.demo.clients import clients, own_command
 from thresher.demo.messages import MESSAGES, local_calls
 from thresher.demo.servers import choose_servers, prepare_folder
-from thresher.upstream import parse_servers
+from thresher.demo.stand_ins import git_server, time_server
+from thresher.upstream import Upstreams, parse_servers
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,11 +49,47 @@ def test_without_git_the_git_server_is_left_out(tmp_path: Path) -> None:
     assert cast.left_out[0].reason == "git is not on the PATH"
 
 
-def test_a_missing_package_is_named(tmp_path: Path) -> None:
-    """The hint installs it."""
-    cast = choose_servers(tmp_path, has_module=lambda name: name != "mcp_server_time", which=lambda name: name)
+def test_without_the_reference_servers_their_stand_ins_take_part(tmp_path: Path) -> None:
+    """Time and git are always there; for what has no stand-in the hint installs the package."""
+    cast = choose_servers(tmp_path, has_module=lambda _: False, which=lambda name: name)
 
-    assert cast.left_out[0].hint == "pip install mcp-server-time"
+    assert [server.name for server in cast.servers] == ["time", "git", "filesystem", "memory"]
+    assert [absent.hint for absent in cast.left_out] == ["pip install mcp-server-fetch"]
+
+
+async def test_a_stand_in_offers_what_the_reference_server_offers(tmp_path: Path) -> None:
+    """Each of its tools is there under the same name, and takes no other parameters."""
+    prepare_folder(tmp_path / "demo")
+    upstreams = Upstreams(Settings())
+    listed: list[dict[str, set[str]]] = []
+    for installed in (True, False):
+        cast = choose_servers(tmp_path / "demo", has_module=lambda _, there=installed: there, which=lambda name: name)
+        tools = [tool for config in cast.servers[:2] for tool in (await upstreams.list_tools(config)).tools]
+        listed.append({tool.name: set(tool.input_schema["properties"]) for tool in tools})
+        for config in cast.servers[:2]:
+            await upstreams.disconnect(config.tenant, config.name)
+    reference, own = listed
+
+    assert own
+    assert own.keys() <= reference.keys()
+    assert all(parameters <= reference[name] for name, parameters in own.items())
+
+
+async def test_the_calls_of_the_demo_succeed_with_the_stand_ins(tmp_path: Path) -> None:
+    """A conversion, and the history of the demo's repository; no other folder is read."""
+    prepare_folder(tmp_path / "demo")
+    repository = tmp_path / "demo" / "repository"
+    servers = {"time": time_server(), "git": git_server(repository)}
+    said: list[str] = []
+    for one in local_calls(repository):
+        async with Client(servers[one.server]) as client:
+            said.append(str((await client.call_tool(one.tool, dict(one.arguments))).data))
+    async with Client(servers["git"]) as client:
+        other = await client.call_tool("git_log", {"repo_path": str(tmp_path)}, raise_on_error=False)
+
+    assert "Asia/Tokyo" in said[0]
+    assert "Bring in the harvest (3 of 3)" in said[1]
+    assert other.is_error
 
 
 def test_the_folder_holds_a_repository_with_three_commits(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def data(result: Any) -> list[Any]:
 
 async def test_without_an_api_nothing_tells_of_apis(services: Services) -> None:
     """No tool, and none that could be called by name."""
-    async with Client(build_gateway(services)) as client:
+    async with Client(build_gateway(services, expose="own")) as client:
         listed = await names(client)
         called = await call(client, "search_api_docs", query="add a watcher")
 
@@ -92,7 +92,7 @@ async def test_without_an_api_nothing_tells_of_apis(services: Services) -> None:
 async def test_an_operation_is_found_and_read(services: Services, tracker: Path, mode: str) -> None:
     """On the very first call of a session; no description closes its block, and the record is whole."""
     await add(services, tracker)
-    async with Client(build_gateway(services), mode=mode) as client:
+    async with Client(build_gateway(services, expose="own"), mode=mode) as client:
         listed = await client.list_tools()
         found = await call(client, "search_api_docs", query="add a watcher to an issue", limit=3)
         best = found.structured_content["endpoints"][0]
@@ -119,7 +119,7 @@ async def test_what_does_not_fit_is_an_error_that_helps(services: Services, trac
     """With the nearest name, or what must be given; however long or strange it is, never a failure inside."""
     await add(services, tracker)
     odd = ["zero \0 byte", "half \ud800", "x" * 20_000]
-    async with Client(build_gateway(services)) as client:
+    async with Client(build_gateway(services, expose="own")) as client:
         unnamed = await call(client, "get_api_endpoint")
         unknown = await call(client, "get_api_endpoint", operation_id="createIsue")
         provider = await call(client, "search_api_docs", query="x", providers=["traker"])
@@ -142,7 +142,7 @@ async def test_what_does_not_fit_is_an_error_that_helps(services: Services, trac
 async def test_providers_tags_and_use_are_told(services: Services, tracker: Path) -> None:
     """An empty query with a provider browses; a tag leads to its operations; use is what was asked, and no more."""
     await add(services, tracker)
-    async with Client(build_gateway(services)) as client:
+    async with Client(build_gateway(services, expose="own")) as client:
         before = await call(client, "analyze_api_usage")
         found = await call(client, "search_api_docs", query="add a watcher to an issue")
         await call(client, "get_api_endpoint", endpoint_id=found.structured_content["endpoints"][0]["id"])
@@ -167,7 +167,7 @@ async def test_providers_tags_and_use_are_told(services: Services, tracker: Path
 async def test_a_description_is_judged_and_mended(services: Services, tracker: Path) -> None:
     """Findings with their lines, in both formats; a patch in the form that was asked for."""
     await add(services, tracker)
-    async with Client(build_gateway(services)) as client:
+    async with Client(build_gateway(services, expose="own")) as client:
         plain = await call(client, "suggest_api_improvements", provider="tracker", format="json", limit=5)
         page = await call(client, "suggest_api_improvements", provider="tracker", feedback_type="clarity")
         patch = await call(client, "suggest_api_improvements", provider="tracker", patch="diff")
@@ -187,7 +187,7 @@ async def test_rules_name_the_apis(services: Services, tracker: Path) -> None:
     """Where a message asks for an operation."""
     await add(services, tracker)
     await services.intents.prepare(services.caller)
-    async with Client(build_gateway(services)) as client:
+    async with Client(build_gateway(services, expose="own")) as client:
         prompt = await call(client, "process_prompt", prompt="which endpoint of the tracker API creates an issue")
 
     assert "search_api_docs" in text(prompt)
@@ -199,7 +199,11 @@ async def test_each_caller_has_his_own_apis(services: Services, tracker: Path) -
     """One API, two callers: one sees the tools and the operations, the other none of it."""
     ann = Caller(services.caller.tenant, "ann")
     await add(services, tracker, ann)
-    async with served(services) as url, connect(url, "auto", "ann") as hers, connect(url, "auto", "bob") as his:
+    async with (
+        served(services, expose="own") as url,
+        connect(url, "auto", "ann") as hers,
+        connect(url, "auto", "bob") as his,
+    ):
         listed = await names(hers), await names(his)
         answers = [await call(client, "search_api_docs", query="list issues") for client in (hers, his)]
 
@@ -213,7 +217,10 @@ async def test_apis_are_managed_over_mcp_only_where_that_was_allowed(
     """Then even without an API, so that a client can add the first one; a disabled one is absent at once."""
     admin = settings.model_copy(update={"admin_tools": True, "rules_first": "off"})
     sources = Sources(built_in=BUILT_IN)
-    async with opened(database, tenant, admin, encoder, sources) as services, Client(build_gateway(services)) as client:
+    async with (
+        opened(database, tenant, admin, encoder, sources) as services,
+        Client(build_gateway(services, expose="own")) as client,
+    ):
         listed = await names(client)
         empty = await call(client, "list_api_providers")
         wrong = await call(client, "add_api", name="tracker", sources=[str(tracker.with_name("absent.yaml"))])

@@ -24,7 +24,7 @@ from thresher.services import Services
 from thresher.store import Database
 
 READING = {
-    "query_database_schema", "get_table_columns", "sql_query", "sql_explain", "sql_table_info", "sql_list_tables",
+    "query_database_schema", "get_table_columns", "sql_query", "sql_explain", "sql_list_tables",
     "sql_connection_list", "sql_connection_test", "sql_session_info", "sql_activity_log",
 }  # fmt: skip
 WRITING = {"add_connection", "remove_connection"}
@@ -93,7 +93,7 @@ def data(result: Any) -> list[Any]:
 
 async def test_without_a_connection_nothing_tells_of_databases(services: Services, mode: str) -> None:
     """No tool, and none that could be called by name."""
-    async with Client(build_gateway(services), mode=mode) as client:
+    async with Client(build_gateway(services, expose="own"), mode=mode) as client:
         listed = await names(client)
         called = await call(client, "sql_query", connection="shop", sql="SELECT 1")
 
@@ -105,7 +105,7 @@ async def test_rows_are_data_and_the_record_is_exact(services: Services, shop: P
     """On the very first call of a session; no cell closes the block or hides a character."""
     await add(services, shop)
     sql = "SELECT id, note FROM orders ORDER BY id"
-    async with Client(build_gateway(services), mode=mode) as client:
+    async with Client(build_gateway(services, expose="own"), mode=mode) as client:
         listed = await client.list_tools()
         first = await call(client, "sql_query", connection="shop", sql=sql, max_rows=1)
         cursor = first.structured_content["cursor"]
@@ -127,7 +127,7 @@ async def test_rows_are_data_and_the_record_is_exact(services: Services, shop: P
 async def test_a_refused_statement_names_rule_and_place(services: Services, shop: Path, mode: str) -> None:
     """And the log has it, with what was allowed; the client is named there."""
     await add(services, shop)
-    async with Client(build_gateway(services), mode=mode) as client:
+    async with Client(build_gateway(services, expose="own"), mode=mode) as client:
         await call(client, "sql_query", connection="shop", sql="SELECT 1")
         refused = await call(client, "sql_query", connection="shop", sql="SELECT 1\n; DELETE FROM orders")
         wrong = await call(client, "sql_query", connection="shop", sql="SELECT custmer_id FROM orders")
@@ -154,7 +154,7 @@ async def test_a_refused_statement_names_rule_and_place(services: Services, shop
 async def test_schema_tables_and_columns_in_their_tools(services: Services, shop: Path) -> None:
     """In one call, within the budget; by table; by name; both names of one tool say the same."""
     await add(services, shop)
-    async with Client(build_gateway(services)) as client:
+    async with Client(build_gateway(services, expose="own")) as client:
         whole = await call(client, "query_database_schema", connection="shop", budget=1000)
         one = await call(client, "query_database_schema", connection="shop", table="orders")
         columns = await call(client, "get_table_columns", connection="shop", table="customers")
@@ -176,7 +176,7 @@ async def test_schema_tables_and_columns_in_their_tools(services: Services, shop
 async def test_connections_are_listed_and_tested(services: Services, shop: Path) -> None:
     """What a server says of our session too; never an address in full."""
     await add(services, shop)
-    async with Client(build_gateway(services)) as client:
+    async with Client(build_gateway(services, expose="own")) as client:
         listed = await call(client, "sql_connection_list")
         tested = await call(client, "sql_connection_test", connection="shop")
         session = await call(client, "sql_session_info", connection="shop")
@@ -193,7 +193,7 @@ async def test_rules_name_the_databases(services: Services, shop: Path) -> None:
     """Those of the pack, and the variables of any other."""
     await add(services, shop)
     await services.intents.prepare(services.caller)
-    async with Client(build_gateway(services)) as client:
+    async with Client(build_gateway(services, expose="own")) as client:
         prompt = await call(client, "process_prompt", prompt="how many orders did we ship last month")
         tools = await call(client, "process_prompt", prompt="which MCP servers are connected right now")
 
@@ -206,7 +206,11 @@ async def test_each_caller_has_his_own_connections(services: Services, shop: Pat
     """One connection, two callers: one sees the tools and the rows, the other none of it."""
     ann = Caller(services.caller.tenant, "ann")
     await add(services, shop, ann)
-    async with served(services) as url, connect(url, "auto", "ann") as hers, connect(url, "auto", "bob") as his:
+    async with (
+        served(services, expose="own") as url,
+        connect(url, "auto", "ann") as hers,
+        connect(url, "auto", "bob") as his,
+    ):
         listed = await names(hers), await names(his)
         answers = [
             await call(client, "sql_query", connection="shop", sql="SELECT count(*) FROM orders")
@@ -223,7 +227,10 @@ async def test_connections_are_managed_over_mcp_only_where_that_was_allowed(
     """Then even without a connection, so that a client can make the first one."""
     admin = settings.model_copy(update={"admin_tools": True, "rules_first": "off"})
     sources = Sources(built_in=BUILT_IN)
-    async with opened(database, tenant, admin, encoder, sources) as services, Client(build_gateway(services)) as client:
+    async with (
+        opened(database, tenant, admin, encoder, sources) as services,
+        Client(build_gateway(services, expose="own")) as client,
+    ):
         listed = await names(client)
         wrong = await call(client, "add_connection", name="shop", url="access:///shop.mdb")
         kept = await call(client, "add_connection", name="shop", url=f"sqlite:///{shop}", description="Sales")

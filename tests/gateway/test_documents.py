@@ -101,7 +101,7 @@ async def names(client: Client[Any]) -> set[str]:
 async def test_without_a_repository_nothing_tells_of_documents(services: Services, mode: str) -> None:
     """Not one token more than without the pack."""
     await services.intents.prepare(services.caller)
-    async with Client(build_gateway(services), mode=mode) as client:
+    async with Client(build_gateway(services, expose="own"), mode=mode) as client:
         listed = await names(client)
         prompts = {prompt.name for prompt in await client.list_prompts()} - set(services.prompts.shipped)
         prompt = await call(client, "process_prompt", prompt="what does the handbook say about parental leave")
@@ -117,7 +117,7 @@ async def test_without_a_repository_nothing_tells_of_documents(services: Service
 async def test_an_answer_is_the_content_and_the_record(services: Services, handbook: Path, mode: str) -> None:
     """On the very first call of a session; the text costs what the record says, and never more than the budget."""
     await index(services, handbook)
-    async with Client(build_gateway(services), mode=mode) as client:
+    async with Client(build_gateway(services, expose="own"), mode=mode) as client:
         listed = await names(client)
         whole = await call(client, "retrieve_document", query="leave of parents", repository="handbook")
         part = await call(
@@ -139,7 +139,7 @@ async def test_a_cursor_brings_what_was_left_out(services: Services, handbook: P
     """Nothing that was given comes again."""
     await index(services, handbook)
     asked = {"query": "how much may a night in a hotel cost", "repository": "handbook", "budget": 120}
-    async with Client(build_gateway(services)) as client:
+    async with Client(build_gateway(services, expose="own")) as client:
         first = await call(client, "retrieve_document", **asked)
         cursor = first.structured_content["cursor"]
         second = await call(client, "retrieve_document", **asked, cursor=cursor)
@@ -155,7 +155,7 @@ async def test_a_cursor_brings_what_was_left_out(services: Services, handbook: P
 async def test_passages_and_pages_say_where_they_lie(services: Services, handbook: Path, mode: str) -> None:
     """The repository may be left out of a search; a page and the line about it cost no more than the budget."""
     await index(services, handbook)
-    async with Client(build_gateway(services), mode=mode) as client:
+    async with Client(build_gateway(services, expose="own"), mode=mode) as client:
         found = await call(
             client, "search_documents", query="from which day of an illness is a certificate needed", limit=1
         )
@@ -177,7 +177,7 @@ async def test_a_search_chooses_the_repository_and_says_why(services: Services, 
     await index(services, handbook)
     (tmp_path / "garden.md").write_text("# Garden\n\nRoses are cut in March, above an outward bud, and never late.\n")
     await services.documents.index_here(services.caller, "garden", origin_of(str(tmp_path / "garden.md")))
-    async with Client(build_gateway(services)) as client:
+    async with Client(build_gateway(services, expose="own")) as client:
         found = await call(client, "search_documents", query="when are roses cut")
         listed = await call(client, "list_repositories")
 
@@ -200,7 +200,7 @@ async def test_wrong_names_are_answered_with_near_ones(services: Services, handb
         "Illness": ("read_document", {"repository": "handbook", "path": "leave.md", "section": "Ilness"}),
         "semantic": ("search_documents", {"query": "leave", "search_type": "magic"}),
     }
-    async with Client(build_gateway(services)) as client:
+    async with Client(build_gateway(services, expose="own")) as client:
         answers = {right: await call(client, name, **given) for right, (name, given) in wrong.items()}
 
     assert all(answer.is_error for answer in answers.values())
@@ -212,7 +212,7 @@ async def test_rules_name_the_repositories_and_offer_the_tools(services: Service
     await index(services, handbook)
     await services.documents.set_guide(services.caller, "handbook", "# Handbook\n\nHow we work here.\n")
     await services.intents.prepare(services.caller)
-    async with Client(build_gateway(services)) as client:
+    async with Client(build_gateway(services, expose="own")) as client:
         prompt = await call(client, "process_prompt", prompt="what does the handbook say about parental leave")
         found = await call(client, "find_tools", queries=["search the documentation"])
 
@@ -228,7 +228,7 @@ async def test_sessions_hear_of_the_first_repository_and_of_the_last(services: S
         if getattr(message, "method", "") == "notifications/tools/list_changed":
             told.put_nowait(None)
 
-    async with Client(build_gateway(services), mode="legacy", message_handler=heard) as client:
+    async with Client(build_gateway(services, expose="own"), mode="legacy", message_handler=heard) as client:
         before = await names(client)
         await index(services, handbook)
         await asyncio.wait_for(told.get(), 20)
@@ -244,7 +244,11 @@ async def test_a_user_s_repository_is_nobody_else_s_business(services: Services,
     """Others see neither it nor the tools."""
     ann = replace(services.caller, user="ann")
     await index(services, handbook, ann)
-    async with served(services) as url, connect(url, "auto", "ann") as hers, connect(url, "auto", "bob") as his:
+    async with (
+        served(services, expose="own") as url,
+        connect(url, "auto", "ann") as hers,
+        connect(url, "auto", "bob") as his,
+    ):
         listed = await names(hers), await names(his)
         answers = [
             await call(client, "retrieve_document", query="parents", repository="handbook") for client in (hers, his)
@@ -260,7 +264,10 @@ async def test_documents_are_managed_over_mcp_only_where_that_was_allowed(
     """Then even without a repository, so that a client can index the first one."""
     admin = settings.model_copy(update={"admin_tools": True, "rules_first": "off"})
     sources = Sources(built_in=BUILT_IN)
-    async with opened(database, tenant, admin, encoder, sources) as services, Client(build_gateway(services)) as client:
+    async with (
+        opened(database, tenant, admin, encoder, sources) as services,
+        Client(build_gateway(services, expose="own")) as client,
+    ):
         listed = await names(client)
         relative = await call(client, "index_documents", name="handbook", source="handbook")
         begun = await call(client, "index_documents", name="handbook", source=str(handbook), include=["*.md"])

@@ -38,7 +38,7 @@ async def box(services: Services, tmp_path: Path) -> ListedServer:
         listed("fail_box", "Always fails."),
     )
     await services.tools.import_tools(services.caller, CATALOGUE)
-    await services.tools.add_server(services.caller, server.config)
+    await services.tools.add_server(services.caller, server.config, trusted=True)
     await services.tools.refresh(services.caller, "box")
     return server
 

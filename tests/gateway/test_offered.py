@@ -49,7 +49,7 @@ async def test_prompts_are_prefixed_and_filled_in(client: Client[Any]) -> None:
     listed = await client.list_prompts()
     filled = await client.get_prompt("talk_greet", {"name": "Ann"})
 
-    assert [prompt.name for prompt in listed][:2] == ["talk_greet", "basic"]
+    assert [prompt.name for prompt in listed] == ["talk_greet"]
     assert filled.messages[0].content.text == "Hello Ann"  # type: ignore[union-attr]
 
 
@@ -97,7 +97,7 @@ async def test_without_a_prefix_everything_goes_out_as_it_is(services: Services,
 
     assert {"pay", "talk", "rich", "git_git_log"} <= set(tools)
     assert resources == ["memo://b", "memo://a"]
-    assert prompts == ["greet", *services.prompts.shipped]
+    assert prompts == ["greet"]
     assert read[0].uri == "memo://z"
     assert answer.content[1].uri == "memo://a"  # type: ignore[union-attr]
 

@@ -103,7 +103,7 @@ async def names(client: Client[Any]) -> set[str]:
 async def test_a_pack_that_is_of_no_use_leaves_no_trace(services: Services, stock: Path, mode: str) -> None:
     """No rules, no note, no tool in a list or a search, no prompt, no resource."""
     await services.intents.prepare(services.caller)
-    async with Client(build_gateway(services), mode=mode) as client:
+    async with Client(build_gateway(services, expose="own"), mode=mode) as client:
         listed = await names(client)
         prompts = [prompt.name for prompt in await client.list_prompts()]
         resources = await client.list_resources()
@@ -112,7 +112,7 @@ async def test_a_pack_that_is_of_no_use_leaves_no_trace(services: Services, stoc
         called = await call(client, "look_up", thing="nails")
 
     assert listed == set()
-    assert prompts == [*services.prompts.shipped]
+    assert prompts == []
     assert resources == []
     assert text(prompt) == "PASS_THROUGH"
     assert "notes" not in prompt.structured_content
@@ -123,7 +123,7 @@ async def test_a_pack_that_is_of_no_use_leaves_no_trace(services: Services, stoc
 async def test_a_pack_that_is_of_use_is_listed_found_and_called(services: Services, stock: Path, mode: str) -> None:
     """Under the plain names of its tools; only those that it names stand in the list."""
     stock.write_text("nails")
-    async with Client(build_gateway(services), mode=mode) as client:
+    async with Client(build_gateway(services, expose="own"), mode=mode) as client:
         listed = await names(client)
         prompts = [prompt.name for prompt in await client.list_prompts()]
         directly = await call(client, "look_up", thing="nails")
@@ -132,7 +132,7 @@ async def test_a_pack_that_is_of_use_is_listed_found_and_called(services: Servic
 
     tenant = services.caller.tenant.name
     assert listed == {"look_up"}
-    assert prompts == ["store", *services.prompts.shipped]
+    assert prompts == ["store"]
     assert text(directly) == f"nails for {tenant}"
     assert "look_up(thing: string)" in text(found)
     assert f"Our goods: {tenant}: nails." in text(prompt)
@@ -146,7 +146,7 @@ async def test_lists_follow_what_a_pack_is_of_use_for(services: Services, stock:
         if getattr(message, "method", "") == "notifications/tools/list_changed":
             told.set()
 
-    async with Client(build_gateway(services), mode="legacy", message_handler=heard) as client:
+    async with Client(build_gateway(services, expose="own"), mode="legacy", message_handler=heard) as client:
         before = await names(client)
         stock.write_text("nails")
         await asyncio.wait_for(told.wait(), 20)
@@ -184,7 +184,7 @@ async def test_tools_for_administration_need_the_setting(
 async def test_a_condition_that_fails_makes_a_pack_unusable_and_stops_nothing(services: Services, stock: Path) -> None:
     """Every request is answered as if the pack were not there."""
     stock.mkdir()
-    async with Client(build_gateway(services)) as client:
+    async with Client(build_gateway(services, expose="own")) as client:
         listed = await names(client)
         prompt = await call(client, "process_prompt", prompt="store the product")
 
@@ -219,7 +219,7 @@ async def test_a_prompt_without_a_session_brings_the_tools_of_a_pack_that_has_co
     services: Services, stock: Path
 ) -> None:
     """A hook and the command line have no session; what they find out is heeded all the same."""
-    async with Client(build_gateway(services)) as client:
+    async with Client(build_gateway(services, expose="own")) as client:
         await client.list_tools()
         before = await services.tools.server_names(services.caller)
         stock.write_text("nails")

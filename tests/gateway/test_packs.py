@@ -72,7 +72,7 @@ def test_a_pack_with_tools_stands_under_its_own_name_in_the_instructions() -> No
     """Not under the one that tells its server from others in the catalogue."""
     text = instructions({"git": 12, "ship:pack:02b3a5fd": 2})
 
-    assert "14 tools of other servers (git, ship)." in text
+    assert "14 tools (git, ship)." in text
 
 
 async def test_a_tool_that_says_nothing_counts_as_writing(services: Services, folder: Path) -> None:
@@ -483,7 +483,7 @@ async def test_the_rules_are_prompts_and_resources(services: Services, folder: P
         with pytest.raises(McpError, match="has no argument 'other'"):
             await client.get_prompt("ship", {"other": "x"})
 
-    assert [prompt.name for prompt in prompts] == ["ship", *services.prompts.shipped]
+    assert [prompt.name for prompt in prompts] == ["ship"]
     assert [argument.required for argument in prompts[0].arguments or ()] == [False]
     assert RULES in bare.messages[0].content.text  # type: ignore[union-attr]
     assert "ship the anvil" in filled.messages[0].content.text  # type: ignore[union-attr]

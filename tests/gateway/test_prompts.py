@@ -49,22 +49,12 @@ def said(result: Any) -> str:
     return message.content.text
 
 
-async def test_the_agents_prompts_are_listed_with_their_variables(services: Services, mode: str) -> None:
-    """Six names as everywhere; each variable is an argument that must be there."""
+async def test_the_agents_prompts_are_not_listed(services: Services, mode: str) -> None:
+    """They are parts of its own turns, and no use to a person who picks a prompt in a client's menu."""
     async with Client(build_gateway(services), mode=mode) as client:
-        listed = {prompt.name: prompt for prompt in await client.list_prompts()}
+        listed = await client.list_prompts()
 
-    arguments = {name: [(one.name, one.required) for one in prompt.arguments or ()] for name, prompt in listed.items()}
-    assert arguments == {
-        "basic": [],
-        "tools": [],
-        "context": [("context", True)],
-        "table_selection": [("question", True), ("tables", True)],
-        "grade": [("question", True), ("passages", True)],
-        "rephrase": [("history", True), ("question", True)],
-    }
-    assert listed["grade"].title == "Relevance of passages"
-    assert listed["grade"].description
+    assert listed == []
 
 
 async def test_a_prompt_is_given_filled(services: Services, mode: str) -> None:
@@ -119,7 +109,7 @@ async def test_prompts_of_servers_keep_their_names(services: Services, tmp_path:
         argument = {"name": "question", "value": "w"}
         completed = await client.complete(PromptReference(type="ref/prompt", name="grade-prompt"), argument)
 
-    assert names == ["grade", "basic", "tools", "context", "table_selection", "grade-prompt", "rephrase"]
+    assert names == ["grade"]
     assert theirs == "Grade the pupils."
     assert "begin QUESTION\nx\n" in ours
     assert completed.values == []
@@ -138,6 +128,6 @@ async def test_a_pack_makes_way_for_the_agents_prompts(
         rules = said(await client.get_prompt("context-rules"))
         ours = said(await client.get_prompt("context", {"context": "1: x"}))
 
-    assert names == ["context-rules", "basic", "tools", "context", "table_selection", "grade", "rephrase"]
+    assert names == ["context-rules"]
     assert "Ship on Mondays" in rules
     assert "begin CONTEXT\n1: x\n" in ours

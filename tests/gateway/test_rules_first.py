@@ -179,19 +179,20 @@ async def test_a_pack_s_own_tools_are_held_up_by_it_alone(services: Services, fo
 
 
 async def test_variables_of_code_stand_in_the_rules(services: Services, folder: Path) -> None:
-    """A pack's code can give its rules values; one that fails leaves them unknown, and ends nothing."""
+    """A pack's code can give its rules values; the line of one that fails is left out, and nothing ends."""
     code = (
         "import sys\nasync def port(situation):\n    return 'P' + situation.caller.tenant.name\n"
         "VARIABLES = {'PORT': port, 'GONE': lambda situation: sys.exit(), 'lower': port}\n" + TOOLS
     )
-    write_pack(folder, "ship", rules="To {{PORT}}, not {{GONE}}.", code=code, variables="true")
+    write_pack(folder, "ship", rules="To {{PORT}}.\nNot to {{GONE}}.", code=code, variables="true")
     await changed(services)
     async with Client(build_gateway(services)) as client:
         await call(client, "find_tools", queries=["ship"])
         first = await call(client, "ship_releases", product="Anvil")
         packs = await services.intents.packs(services.caller)
 
-    assert f"To P{services.caller.tenant.name}, not UNKNOWN." in text(first)
+    assert f"To P{services.caller.tenant.name}." in text(first)
+    assert "Not to" not in text(first)
     assert any("'lower'" in problem.message for problem in packs.problems)
 
 

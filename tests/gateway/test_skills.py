@@ -17,6 +17,7 @@ from mcp_types import PromptReference, ResourceTemplateReference
 
 from tests.gateway.packing import TOOLS, changed, with_packs, write_pack
 from tests.gateway.talking import add_talking, connect, served
+from tests.support.product import known
 from thresher.core import Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.gateway import build_gateway
@@ -75,6 +76,28 @@ async def test_packs_are_skills_with_hashes(services: Services, folder: Path) ->
         assert resource.digest == f"sha256:{hashlib.sha256(octets).hexdigest()}"  # type: ignore[union-attr]
         assert resource.size == len(octets)  # type: ignore[union-attr]
         assert octets == (place / resource.uri.rpartition("/")[2]).read_bytes()  # type: ignore[union-attr]
+
+
+async def test_a_pack_without_its_servers_is_offered_nowhere(services: Services, folder: Path) -> None:
+    """Neither as a skill nor as a resource or prompt; with the server it is."""
+    write_pack(folder, "ship", servers="harbour")
+    await changed(services)
+    offered: list[tuple[bool, bool, bool]] = []
+    for _ in range(2):
+        async with client_of(services) as client:
+            skills, resources = await client.list_skills(), await client.list_resources()
+            prompts = await client.list_prompts()
+            uri = "skill://ship/SKILL.md"
+            offered.append(
+                (
+                    uri in [one.uri for one in skills],
+                    uri in [str(one.uri) for one in resources],
+                    "ship" in [one.name for one in prompts],
+                )
+            )
+        await services.tools.import_tools(services.caller, [known("harbour", "moor")])
+
+    assert offered == [(False, False, False), (True, True, True)]
 
 
 async def test_the_extension_is_announced_where_it_can_be_negotiated(services: Services, mode: str) -> None:
@@ -149,8 +172,7 @@ async def test_clients_hear_when_packs_change(services: Services, folder: Path) 
 
     kinds = ("tools", "resources", "prompts")
     assert methods == {f"notifications/{kind}/list_changed" for kind in kinds}
-    assert [prompt.name for prompt in before] == [*services.prompts.shipped]
-    assert [prompt.name for prompt in after] == ["ship", *services.prompts.shipped]
+    assert (before, [prompt.name for prompt in after]) == ([], ["ship"])
     assert "ship_releases" in tools
 
 

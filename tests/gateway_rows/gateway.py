@@ -110,7 +110,7 @@ class Gateway:
 
 @asynccontextmanager
 async def running(settings: Settings, *servers: Child | ServerConfig, wait: bool = True) -> AsyncGenerator[Gateway]:
-    """A gateway with these servers.
+    """A gateway with these servers, whose claims to only read are trusted once they are listed.
 
     Args:
         settings: Its settings; the database they name must be its own.
@@ -121,6 +121,8 @@ async def running(settings: Settings, *servers: Child | ServerConfig, wait: bool
     async with open_app(settings, servers=configs) as app, _listening(app) as address:
         if wait:
             await app.indexing
+            for config in configs:
+                await app.services.tools.set_server_trusted(app.services.caller, config.name, True)
         yield Gateway(app, address)
 
 

@@ -30,8 +30,7 @@ def test_queries_are_taken_one_by_one_and_a_message_may_be_split() -> None:
     "arguments",
     [
         {},
-        {"queries": ["a"], "message": "b"},
-        {"queries": []},
+        {"queries": [], "message": ""},
         {"queries": ["  "]},
         {"queries": ["x"] * 1 + [str(n) for n in range(MAX_QUERIES)]},
         {"queries": ["x" * (MAX_QUERY_CHARACTERS + 1)]},
@@ -48,6 +47,19 @@ def test_what_is_out_of_bounds_is_refused_with_a_reason(arguments: dict[str, Any
         asked(**arguments)
 
     assert refused.value.message
+
+
+def test_what_is_empty_counts_as_not_given() -> None:
+    """Clients in strict mode send every argument."""
+    assert asked(queries=[], message="x").texts == ("x",)
+    assert asked(queries=["x"], message="").texts == ("x",)
+
+
+def test_queries_are_searched_and_the_message_lends_them_context() -> None:
+    """A model that gives both means the former by the latter."""
+    both = asked(queries=["convert time"], message="When is it noon in Tokyo?")
+
+    assert (both.texts, both.message, both.split) == (("convert time",), "When is it noon in Tokyo?", False)
 
 
 def test_a_limit_above_the_cap_is_lowered_to_it() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import Databases
 from tests.support.product import opened
-from thresher.core import Caller, InvalidInput, Settings, Tenant
+from thresher.core import FINGERPRINT, Caller, InvalidInput, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.knowledge.intents import IntentService, Sources
 from thresher.knowledge.intents.sessions import LIFE_SECONDS, Sessions, session_of
@@ -220,3 +220,23 @@ async def test_embeddings_of_lines_stay_for_as_long_as_their_fit(
     assert used == (1, lines, 0)
     assert unused == (0, lines, lines)
     assert gone == (0, 0, 0)
+
+
+async def test_rules_given_to_a_client_without_sessions_count_for_it_alone_and_for_an_hour(
+    services: Services, intents: IntentService
+) -> None:
+    """Not for others of its tenant; also after a restart."""
+    one, two = (replace(services.caller, client=f"{FINGERPRINT}{name}") for name in ("one", "two"))
+    intents.mark_given(one, ["deploy"])
+    at_once = [await intents.was_given(who, "deploy") for who in (one, two, services.caller)]
+    await intents.settle()
+    async with opened(services.database, services.caller.tenant, services.settings, services.encoder) as restarted:
+        later = [await restarted.intents.was_given(who, "deploy") for who in (one, two, services.caller)]
+    now = [0.0]
+    sessions = Sessions(lambda: now[0])
+    sessions.give(session_of(one), ["deploy"])
+    now[0] = LIFE_SECONDS + 1
+
+    assert at_once == [True, False, False]
+    assert later == [True, False, False]
+    assert not sessions.has(one, "deploy")

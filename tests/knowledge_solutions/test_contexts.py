@@ -13,7 +13,6 @@ from tests.knowledge_solutions.conftest import Told, copied, elsewhere, files
 from tests.support import without_tenant_conditions
 from tests.support.isolation import fingerprint
 from tests.support.servoy_workspace import MODULE, WorkspaceBuilder
-from thresher.context import Situation, Variables, name_solution
 from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings, Tenant
 from thresher.knowledge.solutions import RelationChanges, RelationWish, SolutionService, Storage
 from thresher.servoy import RelationItem
@@ -197,25 +196,6 @@ async def test_which_workspace_a_choice_means_must_be_clear(
 
     assert (only.workspace, said.workspace) == ("shop", "other")
     assert len(await service.tables(anybody)) == len(await service.tables(anybody, "shop")) > 10
-
-
-async def test_rules_name_the_workspace_and_the_solution(
-    service: SolutionService, anybody: Caller, clerk: Caller
-) -> None:
-    """Where there is none, the project is its folder, as before."""
-    variables = Variables()
-    name_solution(variables, service)
-    stranger = Caller(await _nobodys(service), project="/home/me/site")
-
-    named = await variables.values(Situation(clerk), ["PROJECT_NAME", "ACTIVE_SOLUTION"])
-    without = await variables.values(Situation(stranger), ["PROJECT_NAME", "ACTIVE_SOLUTION"])
-
-    assert named == {"PROJECT_NAME": "shop", "ACTIVE_SOLUTION": "shop_data"}
-    assert without == {"PROJECT_NAME": "site", "ACTIVE_SOLUTION": None}
-
-
-async def _nobodys(service: SolutionService) -> Tenant:
-    return await service._workspaces._database.tenant("nobody-works-here")
 
 
 async def test_with_a_key_only_named_folders_can_be_added(

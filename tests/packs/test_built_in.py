@@ -112,3 +112,14 @@ async def test_the_git_pack_names_the_tools_and_parameters_of_the_git_server() -
 def test_packs_are_data_in_the_wheel() -> None:
     """The build takes the whole package folder, and no pack lies outside of it."""
     assert Path(__file__).parents[2] / "src" / "thresher" / "packs" == BUILT_IN
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_short_form_is_short_and_names_what_the_rules_name(name: str) -> None:
+    """300 to 500 tokens; each tool, parameter and variable in it stands in the rules too."""
+    read = pack(name)
+    named = set(re.findall(r"`(\w+)`|\{\{\w+\}\}", read.short))
+
+    assert 300 <= count_tokens(read.short) <= 500
+    assert {one for one in named if one and one not in read.rules} == set()
+    assert set(re.findall(r"\{\{\w+\}\}", read.short)) <= set(re.findall(r"\{\{\w+\}\}", read.rules))

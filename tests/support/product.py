@@ -35,7 +35,7 @@ from thresher.knowledge.tools import ToolService
 from thresher.search import SearchIndex
 from thresher.services import Services
 from thresher.store import Database, Keys, SecretBox
-from thresher.upstream import ServerConfig, Upstreams
+from thresher.upstream import Changed, ServerConfig, Upstreams
 
 LISTED = Path(__file__).parent.parent / "fakes" / "listed_server.py"
 
@@ -51,7 +51,10 @@ async def opened(
     async def address(config: ServerConfig, name: str) -> str:
         return await databases.connector_url(Caller(tenant, config.owner or None), name)
 
-    upstreams = Upstreams(settings, addresses=address)
+    def changed(config: ServerConfig, what: Changed) -> None:
+        tools.server_changed(config, what)
+
+    upstreams = Upstreams(settings, changed=changed, addresses=address)
     tools = ToolService(database, index, upstreams, secrets, settings)
     caller = Caller(tenant)
     intents = IntentService(database, encoder, secrets, settings, sources or Sources(), caller)
@@ -64,7 +67,7 @@ async def opened(
     name_datasources(context.variables, databases)
     name_providers(context.variables, apis)
     solutions = SolutionService(database, Storage(settings.data_dir), settings, databases.provide)
-    name_solution(context.variables, solutions)
+    name_solution(context.variables, solutions, databases)
     models = Models(database, secrets, settings)
     try:
         yield Services(
@@ -87,7 +90,7 @@ async def opened(
             solutions=solutions,
             prompts=Prompts(database),
             models=models,
-            chat_settings=AgentSettings(database, models.names),
+            chat_settings=AgentSettings(database, models.names, settings.approval_floor),
         )
     finally:
         await models.close()

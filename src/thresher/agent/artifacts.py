@@ -74,10 +74,10 @@ class Artifacts:
         return made
 
     async def passages(self, ids: Sequence[str]) -> list[Placed]:
-        """The passages of some artifacts, by number; those that are gone are left out."""
+        """The passages of some artifacts that were used, by number; those that are gone are left out."""
         found = await self._found([UUID(one) for one in ids])
         whole = [read_passage(one) for kind, text in found.values() if kind == "documents" for one in json.loads(text)]
-        return sorted(whole, key=lambda one: one.number)
+        return sorted((one for one in whole if one.used), key=lambda one: one.number)
 
     async def leaf(self, cursor: str, tokens: int) -> Leaf:
         """A page of a long result.
@@ -132,7 +132,7 @@ def read_passage(raw: dict[str, Any]) -> Placed:
     """A passage as it was written."""
     first, last = raw["lines"]
     where = raw["number"], raw["repository"], raw["path"], (first, last), tuple(raw["heading"])
-    return Placed(*where, raw["text"], raw["tokens"], raw["artifact"])
+    return Placed(*where, raw["text"], raw["tokens"], raw["artifact"], raw.get("used", True))
 
 
 def page(named: UUID, text: str, start: int, tokens: int) -> Leaf:

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from fastmcp import Client
 
-from thresher.agent.choosing import follow, installed, kinds_of, others, recipe
+from thresher.agent.choosing import APIS, DATABASES, KINDS, follow, installed, kind_of, weighed
 from thresher.agent.cues import read_cues
+from thresher.agent.endpoints import LISTED, read_named, report_usage
 from thresher.agent.followups import Asked, resolve
 from thresher.agent.formatting import NOTHING_INSTALLED, answer_text, failed_text
 from thresher.agent.inquiries import SHOWN, Findings, Inquiry
 from thresher.agent.intents import UNRECOGNISED, IntentReader, Wish
 from thresher.agent.records import Answer, Intent, Reply, Turn
+from thresher.agent.schemas import report_statements
 from thresher.agent.sessions import Sessions
 from thresher.agent.toolbox import Toolbox
 from thresher.core import Caller, InvalidInput, StoreError, event, traced
@@ -35,8 +37,14 @@ QUERY_CHARACTERS: Final = 4_000
 CONTEXT_CHARACTERS: Final = 20_000
 NAMED: Final = 0.9
 """Confidence in a question that names an operation: it is about that one."""
-WEAK: Final = 0.35
+WEAK: Final = 0.2
 """A kind whose best result is less relevant is shown only where no other has found anything better."""
+ALSO: Final = 0.2
+"""The least probability at which a kind is shown beside the likeliest."""
+SURE: Final = 0.9
+"""The probability of a kind at which what fits little is shown all the same: nothing else is meant."""
+REPORTED: Final = 0.6
+"""The least confidence in a wish for figures that no word of the question bears out."""
 
 Opener: TypeAlias = Callable[[Caller], AbstractAsyncContextManager[Client[Any]]]
 
@@ -47,7 +55,7 @@ class _Understood:
 
     inquiry: Inquiry
     wish: Wish
-    packs: tuple[str, ...]
+    routed: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 class Assistant:
@@ -106,20 +114,20 @@ class Assistant:
         return answer
 
     async def _understand(self, caller: Caller, asked: Asked, query: str, context: str) -> _Understood:
-        if asked.more is not None:
-            wish = Wish(asked.more.type, NAMED)
-            return _Understood(Inquiry(wish.type, asked, read_cues(asked.text), context), wish, ())
-        if asked.lost:
-            wish = Wish("endpoint_info", NAMED)
-            return _Understood(Inquiry(wish.type, asked, read_cues(query), context), wish, ())
+        if asked.more is not None or asked.lost:
+            wish = Wish(asked.more.type if asked.more is not None else "endpoint_info", NAMED)
+            cues = read_cues(query if asked.lost else asked.text)
+            return _Understood(Inquiry(wish.type, asked, cues, context, query), wish)
         wish, cues = await self._reader.read(caller.tenant, asked.text), read_cues(f"{query}\n{asked.text}")
         if (cues.names_call or asked.subject) and wish.type == "search":
             wish = replace(wish, type="endpoint_info", confidence=NAMED)
-        inquiry = Inquiry(wish.type, asked, cues, context)
+        if wish.type == "analytics" and wish.confidence < REPORTED and not (cues.improving or cues.metrics):
+            wish = replace(wish, type="search")  # such as how many rows: what is found decides, not a report
+        inquiry = Inquiry(wish.type, asked, cues, context, query)
         if asked.subject or cues.names_call:
-            return _Understood(inquiry, wish, ())
+            return _Understood(inquiry, wish)
         decision = await self._intents.route(caller, asked.text)
-        return _Understood(inquiry, wish, tuple(score.intent for score in decision.matched))
+        return _Understood(inquiry, wish, {score.intent: score.score for score in decision.scores})
 
     async def _remembered(self, caller: Caller, answer: Answer, understood: _Understood, found: Findings) -> Answer:
         """The answer, its turn kept; where that fails, it says so."""
@@ -129,8 +137,9 @@ class Assistant:
             understood=understood.inquiry.asked.topic or reply.query,
             type=answer.intent.type,
             subjects=found.subjects,
-            providers=tuple(map(str, reply.filters_applied.get("providers", ()))) or understood.inquiry.asked.providers,
+            sources=found.sources[:1] or understood.inquiry.asked.sources,
             more=found.more,
+            kind=found.kind or understood.inquiry.asked.kind,
         )
         try:
             await self.sessions.add(caller, answer.session_id, turn)
@@ -166,42 +175,57 @@ async def _answered(box: Toolbox, understood: _Understood) -> Findings:
     if inquiry.asked.lost:
         return Findings()
     if (last := inquiry.asked.more) is not None:
-        return await follow(box, last.more) if last.more is not None else Findings(notes=("that was all",))
+        found = await follow(box, last.more) if last.more is not None else Findings(notes=("that was all",))
+        return replace(found, kind=last.kind)
     if (subject := inquiry.asked.subject) is not None and not (inquiry.type == "analytics" and inquiry.cues.improving):
-        return await follow(box, subject.read)
+        return replace(await follow(box, subject.read), kind=kind_of(subject.read.tool))
     there = installed(box)
-    kinds = kinds_of(inquiry, understood.packs, there)
-    found = await _gathered(box, inquiry, kinds)
-    if found.results and found.relevance >= WEAK:
-        return found
-    rest = others(inquiry, kinds, there)
-    wider = _joined([found, await _gathered(box, inquiry, rest)]) if rest else found
-    if wider.relevance < WEAK and understood.wish.confidence <= UNRECOGNISED:
-        return replace(wider, results=(), total=0, filters={}, more=None, subjects=())
-    return wider
+    if inquiry.type == "analytics":
+        return await _reported(box, inquiry, understood.routed, there)
+    if inquiry.cues.names_call and APIS in there:
+        return replace(await read_named(box, inquiry), kind=APIS)
+    return await _chosen(box, understood, there)
 
 
-async def _gathered(box: Toolbox, inquiry: Inquiry, kinds: Sequence[str]) -> Findings:
-    return _joined(await asyncio.gather(*(recipe(kind, inquiry.type)(box, inquiry) for kind in kinds)))
+async def _reported(box: Toolbox, inquiry: Inquiry, routed: Mapping[str, float], there: Sequence[str]) -> Findings:
+    """Figures: of the use of APIs, or the statements that databases were asked."""
+    statements = DATABASES in there and (APIS not in there or routed.get(DATABASES, 0.0) > routed.get(APIS, 0.0))
+    if statements:
+        return replace(await report_statements(box, inquiry), kind=DATABASES)
+    return replace(await report_usage(box, inquiry), kind=APIS) if APIS in there else Findings()
+
+
+async def _chosen(box: Toolbox, understood: _Understood, there: Sequence[str]) -> Findings:
+    """What every kind finds, the likeliest kind first; others only where they are nearly as likely."""
+    inquiry = understood.inquiry
+    parts = await asyncio.gather(*(KINDS[name].find(box, inquiry) for name in there))
+    found = dict(zip(there, parts, strict=True))
+    chances = weighed({name: one for name, one in found.items() if one.results}, inquiry, understood.routed)
+    fits = any(found[name].relevance >= WEAK or chances[name] >= SURE for name in chances)
+    if not chances or (not fits and understood.wish.confidence <= UNRECOGNISED and not inquiry.asked.kind):
+        return _joined([replace(one, results=(), more=None, subjects=()) for one in parts])
+    best, *others = chances
+    answer = await KINDS[best].refine(box, inquiry, found[best])
+    near = [found[name] for name in others if chances[name] >= ALSO and found[name].relevance >= WEAK]
+    failed = [Findings(problems=one.problems) for one in parts if one.problems and not one.results]
+    return replace(_joined([answer, *near, *failed]), kind=best, sources=answer.sources or found[best].sources)
 
 
 def _joined(parts: Sequence[Findings]) -> Findings:
-    """What several kinds have found, as one: the most relevant first, weak ones only where there is nothing better."""
-    best = max((part.relevance for part in parts), default=0.0)
-    used = [part for part in parts if part.results and (part.relevance >= WEAK or best < WEAK)]
-    ranked = sorted(used, key=lambda part: -part.relevance)
+    """What several kinds have found, as one, in their order."""
+    used = [part for part in parts if part.results]
     filters: dict[str, Any] = {}
-    for part in reversed(ranked):
+    for part in reversed(used):
         filters |= part.filters
     return Findings(
-        results=tuple(item for part in ranked for item in part.results),
-        total=sum(part.total for part in ranked),
-        relevance=best,
+        results=tuple(item for part in used for item in part.results),
+        total=sum(part.total for part in used),
+        relevance=max((part.relevance for part in used), default=0.0),
         filters=filters,
-        notes=tuple(dict.fromkeys(note for part in ranked or parts for note in part.notes)),
+        notes=tuple(dict.fromkeys(note for part in used or parts for note in part.notes)),
         problems=tuple(dict.fromkeys(problem for part in parts for problem in part.problems)),
-        more=ranked[0].more if len(ranked) == 1 else None,
-        subjects=tuple(subject for part in ranked for subject in part.subjects),
+        more=used[0].more if len(used) == 1 else None,
+        subjects=tuple(subject for part in used for subject in part.subjects),
     )
 
 
@@ -209,7 +233,8 @@ def _answer(
     query: str, name: str, understood: _Understood, found: Findings, called: tuple[str, ...], there: Sequence[str]
 ) -> Answer:
     inquiry, wish = understood.inquiry, understood.wish
-    items = found.results[: SHOWN + sum(item["kind"] == "score" for item in found.results)]
+    listed = any(item.get("group") for item in found.results)
+    items = found.results[: LISTED if listed else SHOWN + sum(item["kind"] == "score" for item in found.results)]
     failed = bool(found.problems) and not items
     degraded = (wish.degraded,) if wish.degraded else ()
     notes = (*inquiry.asked.notes, *found.notes, *degraded, *(() if failed else found.problems))

@@ -23,7 +23,8 @@ class ChatCall:
 
     Attributes:
         messages: The conversation. With a thread the last message of the user is taken, and answers to tools of the
-            client that come after it or alone; the rest is known.
+            client that come after it or alone. System messages are the thread's instruction from then on. Earlier
+            messages begin a thread that is empty; else those that it has not are left out, which is noted.
         thread: The conversation to go on with; None: these messages are all of it, and nothing is kept.
         functions: Tools of the client. A call of one ends the turn, and the client makes it.
         choice: Which tool the model has to call: `auto`, `none`, `required` or the name of a client's tool.
@@ -55,8 +56,9 @@ class Entry:
         calls: Of the assistant: what it asked for.
         internal: Whether models are never shown it, such as a search of documents.
         passages: What a search placed before the model, as it stood then: `number`, `repository`, `path`, `lines`,
-            `heading`, `text`.
+            `heading`, `text`, `used` (false where the grader took it for not relevant: no model saw it).
         report: Of an answer: the object `thresher` that it ended with.
+        cut: Of an answer: whether it was broken off, or is still being said.
     """
 
     id: str
@@ -68,3 +70,4 @@ class Entry:
     internal: bool = False
     passages: tuple[Mapping[str, Any], ...] = ()
     report: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    cut: bool = False

@@ -1,28 +1,68 @@
-"""Chooses which kinds of things a question is put to, and which tools answer it there.
+"""Chooses the kind of thing that answers a question, by what each kind has found for it.
+
+Every kind is searched. Its evidence is the calibrated probability that its best result fits; the router's opinion, the
+sources that the question names, file paths in it and the kind of the last answer are weighed with it, in a softmax
+over the kinds. `benchmarks/ask.py` measures the choice; the weights were fitted on its first set of questions.
 
 Invariant: pure; a kind whose tools the caller does not see is never chosen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+import math
+import re
+from collections.abc import Awaitable, Callable, Container, Mapping
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from thresher.agent import catalogue, endpoints, passages, schemas
 from thresher.agent.inquiries import Findings, Inquiry
-from thresher.agent.records import Call, IntentType
+from thresher.agent.records import Call
 from thresher.agent.toolbox import Outcome, Toolbox
 
-Recipe: TypeAlias = Callable[[Toolbox, Inquiry], Awaitable[Findings]]
+Find: TypeAlias = Callable[[Toolbox, Inquiry], Awaitable[Findings]]
+Refine: TypeAlias = Callable[[Toolbox, Inquiry, Findings], Awaitable[Findings]]
 
 APIS, DOCUMENTS, DATABASES, TOOLS = "apis", "documents", "databases", "tools"
-_ENTRY: Final[Mapping[str, str]] = {
-    APIS: endpoints.SEARCH,
-    DOCUMENTS: passages.SEARCH,
-    DATABASES: schemas.CONNECTIONS,
-    TOOLS: catalogue.FIND,
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of thing that questions are answered from.
+
+    Attributes:
+        entry: The tool that shows that it has something to ask.
+        find: What fits a question, with the probability that the best does.
+        refine: Answers with what was found: reads it in full, fills a tool's arguments, counts rows.
+        bias: Added to its score.
+        slope: Of the logit of its probability.
+    """
+
+    entry: str
+    find: Find
+    refine: Refine
+    bias: float
+    slope: float
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    APIS: Kind(endpoints.SEARCH, endpoints.find_endpoints, endpoints.read_best, -0.2, 1.75),
+    DOCUMENTS: Kind(passages.SEARCH, passages.find_passages, passages.keep, -1.1, 1.1),
+    DATABASES: Kind(schemas.CONNECTIONS, schemas.find_tables, schemas.count_rows, 0.2, 1.7),
+    TOOLS: Kind(catalogue.FIND, catalogue.find_tools, catalogue.use_best, 1.1, 1.3),
 }
-"""The tool that shows that a kind has something to ask."""
+ROUTED: Final = 0.5
+"""Weight of the logit of the router's score, counted from its lowest."""
+NAMED: Final = 1.5
+"""Added where the question names a source of the kind."""
+PATH: Final = 2.2
+"""Added to tools for a path or the name of a file."""
+CONTINUED: Final = 2.5
+"""Added to the kind of the last answer, where the question goes on from it."""
+_LEAST, _MOST = 0.01, 0.995
+_FILE: Final = re.compile(
+    r"(?:^|\s)(?:~|\.{0,2})/[\w.-]|\b[\w-]+\.(?:md|txt|ya?ml|json|pdf|docx?|xlsx?|py|csv|log|toml|ini)\b"
+)
 _READERS: Final[Mapping[str, Callable[[Outcome], Findings]]] = {
     endpoints.SEARCH: endpoints.found_endpoints,
     endpoints.READ: endpoints.read,
@@ -33,57 +73,52 @@ _READERS: Final[Mapping[str, Callable[[Outcome], Findings]]] = {
     catalogue.FIND: catalogue.found_tools,
     catalogue.DESCRIBE: catalogue.described,
 }
-_RECIPES: Final[Mapping[str, Mapping[IntentType, Recipe]]] = {
-    APIS: {
-        "search": endpoints.find_endpoints,
-        "endpoint_info": endpoints.read_endpoint,
-        "tutorial": endpoints.read_endpoint,
-        "analytics": endpoints.report_usage,
-    },
-    DOCUMENTS: dict.fromkeys(("search", "endpoint_info", "tutorial"), passages.find_passages),
-    DATABASES: {
-        **dict.fromkeys(("search", "endpoint_info", "tutorial"), schemas.find_tables),
-        "analytics": schemas.report_statements,
-    },
-    TOOLS: {
-        "search": catalogue.find_tools,
-        "endpoint_info": catalogue.describe_tool,
-        "tutorial": catalogue.find_tools,
-    },
+
+_KIND_OF: Final[Mapping[str, str]] = {
+    **dict.fromkeys((endpoints.SEARCH, endpoints.READ, endpoints.IMPROVE), APIS),
+    **dict.fromkeys((passages.SEARCH, passages.READ), DOCUMENTS),
+    schemas.SCHEMA: DATABASES,
+    **dict.fromkeys((catalogue.FIND, catalogue.DESCRIBE), TOOLS),
 }
 
 
 def installed(tools: Container[str]) -> tuple[str, ...]:
     """The kinds that have something to ask, by the tools that a caller sees."""
-    return tuple(kind for kind, entry in _ENTRY.items() if entry in tools)
+    return tuple(name for name, kind in KINDS.items() if kind.entry in tools)
 
 
-def kinds_of(inquiry: Inquiry, packs: Sequence[str], there: Sequence[str]) -> tuple[str, ...]:
-    """The kinds to ask first, best first; all that may know where nothing points to some.
+def kind_of(tool: str) -> str:
+    """The kind that a tool of ours reads; empty for one of none."""
+    return _KIND_OF.get(tool, "")
+
+
+def weighed(found: Mapping[str, Findings], inquiry: Inquiry, routed: Mapping[str, float]) -> dict[str, float]:
+    """The probability of each kind that it is the one to answer a question, the likeliest first.
 
     Args:
+        found: What each kind has found.
         inquiry: The question.
-        packs: The packs that it asks for, best first; one that stands for no kind stands for tools.
-        there: The kinds that have something to ask.
+        routed: The router's scores by pack; a pack that stands for no kind stands for tools.
     """
-    able = [kind for kind in there if inquiry.type in _RECIPES[kind]]
-    if inquiry.cues.names_call and APIS in able:
-        return (APIS,)
-    routed = dict.fromkeys(pack if pack in _ENTRY else TOOLS for pack in packs)
-    if inquiry.type == "analytics" and APIS in able and DATABASES not in routed:
-        return (APIS,)
-    return tuple(kind for kind in routed if kind in able) or others(inquiry, (), there)
+    scores = {name: _score(name, one, inquiry, routed) for name, one in found.items()}
+    most = max(scores.values(), default=0.0)
+    shares = {name: math.exp(score - most) for name, score in scores.items()}
+    total = sum(shares.values()) or 1.0
+    return {name: shares[name] / total for name in sorted(shares, key=lambda name: -shares[name])}
 
 
-def recipe(kind: str, wanted: IntentType) -> Recipe:
-    """What answers a wish in a kind that has an answer for it."""
-    return _RECIPES[kind][wanted]
+def _score(name: str, found: Findings, inquiry: Inquiry, routed: Mapping[str, float]) -> float:
+    kind = KINDS[name]
+    evidence = found.relevance
+    packs = [score for pack, score in routed.items() if (pack if pack in KINDS else TOOLS) == name]
+    score = kind.bias + kind.slope * _logit(evidence) + ROUTED * (_logit(max(packs, default=0.0)) - _logit(0.0))
+    score += NAMED * found.named + CONTINUED * (inquiry.asked.kind == name)
+    return score + PATH * (name == TOOLS and not inquiry.cues.api and _FILE.search(inquiry.text) is not None)
 
 
-def others(inquiry: Inquiry, asked: Sequence[str], there: Sequence[str]) -> tuple[str, ...]:
-    """The kinds that may know and were not asked; a schema, which always has something to show, about data alone."""
-    able = (kind for kind in there if kind not in asked and inquiry.type in _RECIPES[kind])
-    return tuple(kind for kind in able if kind != DATABASES or inquiry.cues.data)
+def _logit(probability: float) -> float:
+    bounded = min(max(probability, _LEAST), _MOST)
+    return math.log(bounded / (1 - bounded))
 
 
 async def follow(box: Toolbox, call: Call) -> Findings:

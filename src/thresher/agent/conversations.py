@@ -25,6 +25,7 @@ from thresher.agent.prompts import Prompts
 from thresher.agent.settings import AgentSettings
 from thresher.agent.threads import Threads
 from thresher.core import Caller
+from thresher.knowledge.tools import Consents
 from thresher.store import Database
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ class _Entries(Protocol):
         """See `Conversations.pending`."""
         ...
 
+    async def instruction(self, base: Base, caller: Caller, thread: UUID) -> str:
+        """See `Conversations.instruction`."""
+        ...
+
 
 class Conversations:
     """Conversations of all callers. One per process.
@@ -64,6 +69,7 @@ class Conversations:
         models: Which there are.
         settings: What holds for whom.
         assistant: Answers where there is no model.
+        consents: What callers have agreed to.
     """
 
     def __init__(
@@ -75,8 +81,9 @@ class Conversations:
         models: Models,
         settings: AgentSettings,
         assistant: Assistant,
+        consents: Consents,
     ) -> None:
-        self._given = (database, threads, prompts, models, settings, assistant, open_client)
+        self._given = (database, threads, prompts, models, settings, assistant, consents, open_client)
         self._threads = threads
         self._engine: asyncio.Task[Engine] | None = None
 
@@ -121,6 +128,15 @@ class Conversations:
         """
         engine = await self._loaded()
         return await engine.entries.pending(engine.base, caller, thread)
+
+    async def instruction(self, caller: Caller, thread: UUID) -> str:
+        """The instruction that a thread's client gave it by its last system messages; empty without one.
+
+        Raises:
+            NotFound: The caller has no such thread.
+        """
+        engine = await self._loaded()
+        return await engine.entries.instruction(engine.base, caller, thread)
 
     async def clear(self, caller: Caller, thread: UUID) -> None:
         """Remove a thread and all that is kept of it.

@@ -26,6 +26,7 @@ _NAME: Final = re.compile(
 _DATA: Final = re.compile(
     r"\b(?:tables?|columns?|databases?|sql|schemas?|rows|records|joins?|foreign keys?|warehouse)\b", re.I
 )
+_API: Final = re.compile(r"\b(?:apis?|endpoints?|operations?|parameters?|curl|rest|http|https)\b|/api/|/v\d+/", re.I)
 _QUOTED: Final = re.compile(r"`([^`\s]{2,120})`")
 _RANGES: Final[Mapping[str, re.Pattern[str]]] = {
     "90d": re.compile(r"\b(?:quarter|(?:90|ninety) ?d(?:ays)?|(?:3|three) months)\b", re.I),
@@ -94,6 +95,7 @@ class Cues:
         sections: Parts of an operation that it is about.
         table: A table that is named.
         data: Whether it speaks of tables and the like.
+        api: Whether it speaks of an API and the like.
     """
 
     endpoint_id: str = ""
@@ -107,6 +109,7 @@ class Cues:
     sections: tuple[str, ...] = ()
     table: str = ""
     data: bool = False
+    api: bool = False
 
     @property
     def names_call(self) -> bool:
@@ -133,6 +136,7 @@ def read_cues(text: str) -> Cues:
         sections=_matching(_SECTIONS, text),
         table=next(filter(None, table.groups()), "") if table else "",
         data=_DATA.search(text) is not None,
+        api=_API.search(text) is not None,
     )
 
 

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from thresher.agent.artifacts import Artifacts
 from thresher.agent.calls import ChatCall
+from thresher.agent.drafts import Draft
 from thresher.agent.events import Called, Event, Finish, Report
 from thresher.agent.models import OpenModel
 from thresher.agent.offers import Offers
@@ -78,6 +79,7 @@ class Desk:
         thread: The conversation; None in a call without one.
         trace: Names the turn in the logs.
         sent: How often the model was asked for an answer.
+        draft: Keeps what the model says while it answers the message of an id.
     """
 
     caller: Caller
@@ -93,6 +95,7 @@ class Desk:
     trace: str = ""
     account: Account = field(default_factory=Account)
     sent: int = 0
+    draft: Callable[[str], Draft] = field(kw_only=True)
 
     def report(self, searches: Searches, **more: Any) -> Report:
         """The account as it is told, with what the turn has searched."""

@@ -21,7 +21,13 @@ PROVIDERS: Final = "list_api_providers"
 USAGE: Final = "analyze_api_usage"
 IMPROVE: Final = "suggest_api_improvements"
 
+EVERY_TAG: Final = "*"
+"""In place of tags: the operations of all of them, those of a tag together."""
+LISTED: Final = 25
+"""Operations of a page of a list."""
 READ_BUDGET: Final = 3_000
+LISTABLE: Final = 0.9
+"""The relevance of a provider's tags: the question asks for a list of what it has."""
 LIKELY: Final = 0.25
 """The relevance from which on the best operation is read where the question asks for details."""
 _REVIEWED: Final = 3
@@ -30,13 +36,15 @@ _FINDINGS: Final = 10
 
 
 async def find_endpoints(box: Toolbox, inquiry: Inquiry, *, limit: int = SHOWN) -> Findings:
-    """Operations that do what is asked for."""
+    """Operations that do what is asked for, of the providers that the question names, else of those it goes on from."""
     arguments: dict[str, Any] = {"query": inquiry.text, "limit": limit}
-    if providers := await _providers(box, inquiry):
-        found = found_endpoints(await box.call(Call(SEARCH, {**arguments, "providers": providers})))
+    names = await _known(box)
+    named = named_in(inquiry.text, names)
+    if not named and (others := _carried(inquiry, names)):
+        found = found_endpoints(await box.call(Call(SEARCH, {**arguments, "providers": others})))
         if found.results:
             return found
-    return found_endpoints(await box.call(Call(SEARCH, arguments)))
+    return replace(found_endpoints(await box.call(Call(SEARCH, arguments))), named=bool(named))
 
 
 def found_endpoints(outcome: Outcome) -> Findings:
@@ -46,30 +54,47 @@ def found_endpoints(outcome: Outcome) -> Findings:
     data = outcome.data
     rows = {str(row.get("id")): row for row in rows_of(data, "endpoints")}
     items = [_endpoint(row) for row in rows.values()] or [_tag(row) for row in rows_of(data, "tags")]
+    if data.get("mode") == "browse":
+        items = [item | given({"group": next(iter(texts_of(item, "tags")), "")}) for item in items]
     cursor = data.get("cursor")
     degraded = data.get("degraded")
     return Findings(
         results=tuple(items),
         total=max(int(data.get("total") or 0), len(items)),
-        relevance=max((float(item.get("relevance") or 0.5) for item in items), default=0.0),
+        relevance=max((float(item.get("relevance") or LISTABLE) for item in items), default=0.0),
         filters=given({name: list(texts_of(data, name)) for name in ("providers", "methods")}),
         notes=(*texts_of(data, "notes"), *((f"limited search: {degraded}",) if degraded else ())),
         more=replace(outcome.call, arguments={**outcome.call.arguments, "cursor": cursor}) if cursor else None,
         subjects=tuple(map(_subject, items)),
+        sources=tuple(dict.fromkeys(str(item["provider"]) for item in items)),
     )
 
 
-async def read_endpoint(box: Toolbox, inquiry: Inquiry) -> Findings:
-    """One operation in full, with code: the one that the question names, or else the best that a search finds."""
-    if (call := _named(inquiry)) is not None:
-        found = read(await box.call(call))
-        if not found.problems or inquiry.cues.names_call:
-            return found
-    found = await find_endpoints(box, inquiry)
-    if not found.results or found.results[0]["kind"] != "endpoint" or found.relevance < LIKELY:
+async def read_named(box: Toolbox, inquiry: Inquiry) -> Findings:
+    """The operation that the question names by its id, or by method and path."""
+    call = _named(inquiry)
+    return Findings() if call is None else read(await box.call(call))
+
+
+async def read_best(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings:
+    """What was found; tags with their operations, and the best operation in full where the question asks for that."""
+    if found.results and found.results[0]["kind"] == "tag":
+        return await _list_operations(box, found)
+    if inquiry.type not in ("endpoint_info", "tutorial"):
+        return found
+    if (call := _named(inquiry)) is not None and not (named := read(await box.call(call))).problems:
+        return named
+    if not found.results or found.relevance < LIKELY:
         return found
     details = read(await box.call(found.subjects[0].read))
     return _joined(details, found)
+
+
+async def _list_operations(box: Toolbox, found: Findings) -> Findings:
+    """The operations of the providers whose tags were found, tag by tag, page by page."""
+    arguments = {"query": "", "providers": list(found.sources), "tags": [EVERY_TAG], "limit": LISTED}
+    listed = found_endpoints(await box.call(Call(SEARCH, arguments)))
+    return replace(listed, relevance=found.relevance, named=found.named) if listed.results else found
 
 
 def read(outcome: Outcome) -> Findings:
@@ -80,7 +105,8 @@ def read(outcome: Outcome) -> Findings:
     item = {**_endpoint(record_of(data, "endpoint")), "kind": "endpoint_details", "tool": READ}
     item.pop("next", None)
     item |= given({name: data.get(name) for name in _DETAILS})
-    return Findings((item,), 1, 1.0, given({"providers": [item.get("provider")]}), subjects=(_subject(item),))
+    provider = str(item.get("provider") or "")
+    return Findings((item,), 1, 1.0, given({"providers": [provider]}), subjects=(_subject(item),), sources=(provider,))
 
 
 async def report_usage(box: Toolbox, inquiry: Inquiry) -> Findings:
@@ -147,16 +173,17 @@ def _reviewed(data: Mapping[str, Any]) -> list[Item]:
     ]
 
 
-async def _providers(box: Toolbox, inquiry: Inquiry) -> list[str]:
-    """Where to look, if the question does not say so itself: where the last one was answered from, or the context."""
-    if not (inquiry.asked.providers or inquiry.context) or PROVIDERS not in box:
+async def _known(box: Toolbox) -> list[tuple[str, tuple[str, ...]]]:
+    """The active providers, each with the words that it is called by."""
+    if PROVIDERS not in box:
         return []
-    known = [one for one in rows_of((await box.call(Call(PROVIDERS))).data, "providers") if one.get("active")]
-    names = _names(known)
-    if named_in(inquiry.text, names):
-        return []
+    return _names([one for one in rows_of((await box.call(Call(PROVIDERS))).data, "providers") if one.get("active")])
+
+
+def _carried(inquiry: Inquiry, names: Sequence[tuple[str, tuple[str, ...]]]) -> list[str]:
+    """Where to look for a question that does not say so: where the last one was answered from, or the context."""
     there = {name for name, _ in names}
-    carried = [name for name in inquiry.asked.providers if name in there]
+    carried = [name for name in inquiry.asked.sources if name in there]
     return carried or list(named_in(inquiry.context, names))
 
 
@@ -172,7 +199,7 @@ def _named(inquiry: Inquiry) -> Call | None:
     cues = inquiry.cues
     if cues.endpoint_id:
         return Call(READ, {"endpoint_id": cues.endpoint_id, "budget": READ_BUDGET})
-    provider = inquiry.asked.providers[:1]
+    provider = inquiry.asked.sources[:1]
     where: dict[str, Any] = {"provider": provider[0], "budget": READ_BUDGET} if provider else {"budget": READ_BUDGET}
     if cues.path:
         return Call(READ, {"method": cues.method, "path": cues.path, **where})

@@ -17,6 +17,7 @@ from langgraph.types import StateSnapshot
 from thresher.agent.arguments import written_arguments
 from thresher.agent.artifacts import kept_passages
 from thresher.agent.calls import Entry, Kind
+from thresher.agent.drafts import cut_off
 from thresher.agent.events import Approval
 from thresher.agent.graph import Graph, keeping
 from thresher.agent.state import CLASSES, Placed
@@ -36,7 +37,15 @@ async def history(base: Base, caller: Caller, thread: UUID) -> tuple[Entry, ...]
     messages: Sequence[AnyMessage] = state.values.get("messages", [])
     named = [artifact for one in messages if (artifact := _artifact(one))]
     kept = await kept_passages(base.database, caller, thread, named) if named else {}
-    return tuple(_entry(one, kept.get(_artifact(one), [])) for one in messages if type(one) in _KINDS)
+    cut = await cut_off(base.database, caller, thread, [*messages])
+    whole = [*messages, cut] if cut is not None else messages
+    return tuple(_entry(one, kept.get(_artifact(one), [])) for one in whole if type(one) in _KINDS)
+
+
+async def instruction(base: Base, caller: Caller, thread: UUID) -> str:
+    """The instruction of a thread; empty without one."""
+    _, state = await _state(base, caller, thread)
+    return str(state.values.get("instruction") or "")
 
 
 async def pending(base: Base, caller: Caller, thread: UUID) -> tuple[Approval, ...]:
@@ -68,5 +77,6 @@ def _entry(message: AnyMessage, passages: Sequence[Placed]) -> Entry:
         calls=tuple(FunctionCall(str(one["id"]), one["name"], written_arguments(one["args"])) for one in calls),
         internal=bool(marks.get("internal")),
         passages=tuple(asdict(one) for one in passages),
+        cut=bool(marks.get("cut")),
         report=cast("Mapping[str, Any]", marks.get("report") or {}),
     )

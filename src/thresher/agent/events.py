@@ -26,10 +26,17 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is being done, for whoever watches: `rephrase`, `search`, `grade`, `tool`, `retry`."""
+    """What is being done, while it is done.
+
+    Attributes:
+        name: `rephrase`, `search`, `found`, `grade`, `graded`, `tool`, `called`, `tables`, `retry`, `usage`.
+        detail: In a few words.
+        data: The same for programs: questions, repositories, tables, counts, tokens.
+    """
 
     name: str
     detail: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +87,35 @@ class Approval:
         id: Names it in the decision.
         tool: What would be called.
         arguments: With what; a person may change them.
-        why: Such as "may write".
+        why: Such as "it may change something".
+        definition: The digest of the tool's definition, where a yes can be remembered for exactly it; else empty.
     """
 
     id: str
     tool: str
     arguments: Mapping[str, Any]
     why: str
+    definition: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person says to a call that waits. `arguments`: in place of the model's; None: as they are."""
+    """What a person says to a call that waits.
+
+    Attributes:
+        id: Of the call.
+        approved: Whether it is made.
+        arguments: In place of the model's; None: as they are.
+        reason: Why not; the model reads it.
+        remember: Whether the tool, as it is defined now, is called without asking from now on; see
+            `Approval.definition`.
+    """
 
     id: str
     approved: bool
     arguments: Mapping[str, Any] | None = None
     reason: str = ""
+    remember: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,9 @@ _PRONOUN: Final = re.compile(
     rf"|(?:that|this) {_THING})\b|\b(?:the one|call|endpoint|operation)\s*$",
     re.I,
 )
+_PERSON: Final = re.compile(r"\b(?:he|she|him|her|his|hers|they|there|those|of (?:these|those|them))\b", re.I)
+"""What a question about the answer of another kind than an API goes on with besides."""
+_COUNTED: Final = re.compile(r"\b(?:how many|how much|number of|count|average|total|which of)\b", re.I)
 _SELF: Final = re.compile(rf"\bthe (?:one|{_THING}) (?:to|that|which|for)\b|\bone (?:to|that|which|for)\b", re.I)
 _WORD: Final = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
 
@@ -103,20 +106,22 @@ class Asked:
     Attributes:
         text: Stands on its own, as far as that could be mended.
         subject: The former result that it is about.
-        providers: Where the last question was answered from, for one that names no other.
+        sources: Where the last question was answered from, for one that names no other.
         more: The turn whose answer it asks the next page of, where that has one.
         topic: What the conversation goes on to be about, where that is not the question itself.
         notes: What was understood, in words.
         lost: Whether it is about a former result that there is not.
+        kind: What the last answer was from, where the question goes on from it.
     """
 
     text: str
     subject: Subject | None = None
-    providers: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     more: Turn | None = None
     topic: str = ""
     notes: tuple[str, ...] = ()
     lost: bool = False
+    kind: str = ""
 
 
 def resolve(query: str, turns: Sequence[Turn]) -> Asked:
@@ -130,7 +135,7 @@ def resolve(query: str, turns: Sequence[Turn]) -> Asked:
         return _lost(query, "this question begins a conversation") if _is_place_alone(query) else Asked(query)
     last = turns[-1]
     if (last.subjects or last.more or last.type == "analytics") and _MORE.match(query):
-        return Asked(last.understood, more=last, providers=last.providers)
+        return Asked(last.understood, more=last, sources=last.sources)
     for turn in reversed(turns[-_LOOKED_BACK:]):
         if (place := place_of(query, len(turn.subjects))) is not None:
             return _about(query, turn.subjects[place], last)
@@ -139,7 +144,7 @@ def resolve(query: str, turns: Sequence[Turn]) -> Asked:
     words = _words(query)
     if len(words) > _SHORT:
         return Asked(query)
-    if last.subjects and (_is_part(query) or (_PRONOUN.search(query) and not _acts(query, words))):
+    if last.subjects and (_is_part(query) or _is_about(query, words, last)):
         return _about(query, last.subjects[0], last)
     return _continued(query, words, last)
 
@@ -171,7 +176,7 @@ def topic_of(text: str, without: Sequence[str] = ()) -> str:
 
 def _about(query: str, subject: Subject, last: Turn) -> Asked:
     notes = (f"understood as about {subject.name}",)
-    return Asked(query, subject, subject.providers, topic=last.understood, notes=notes)
+    return Asked(query, subject, subject.sources, topic=last.understood, notes=notes)
 
 
 def _lost(query: str, why: str) -> Asked:
@@ -194,6 +199,13 @@ def _is_part(query: str) -> bool:
     return bool(asked) and asked <= _PARTS
 
 
+def _is_about(query: str, words: Sequence[str], last: Turn) -> bool:
+    """Whether a pronoun stands for the best result itself; of rows and passages more is to be found out."""
+    if not _PRONOUN.search(query) or _acts(query, words):
+        return False
+    return last.kind != "documents" and not (last.kind == "databases" and _COUNTED.search(query))
+
+
 def _acts(query: str, words: Sequence[str]) -> bool:
     """Whether something else is to be done with it ("the one to delete it"), and not to be said of it."""
     if _SELF.search(query):
@@ -206,21 +218,25 @@ def _acts(query: str, words: Sequence[str]) -> bool:
 
 def _continued(query: str, words: Sequence[str], last: Turn) -> Asked:
     """A question that takes over what it does not say: the topic, the action, or where to look."""
-    pronoun, going_on = _PRONOUN.search(query), _GOING_ON.match(query)
-    if not (pronoun or going_on or _SELF.search(query)) or not last.understood:
+    pronoun = _PRONOUN.search(query) or (last.kind != "apis" and _PERSON.search(query))
+    if not (pronoun or _GOING_ON.match(query) or _SELF.search(query)) or not last.understood:
         return Asked(query)
     if _is_part(query):
-        return Asked(query, providers=last.providers)
+        return Asked(query, sources=last.sources, kind=last.kind)
+    if last.kind in ("databases", "documents", "tools"):
+        text = f"{last.understood} {query.strip()}"
+        notes = (f"understood as going on from: {last.understood[:100]}",)
+        return Asked(text, sources=last.sources, topic=last.understood, notes=notes, kind=last.kind)
     verb = next((word for word in words if word.lower() in _VERBS), "")
     objects = topic_of(_OPENING.sub("", query, count=1))
     if verb and not objects:
         return _taken(f"{verb} {topic_of(last.understood)}", last)
     if verb:
-        return Asked(query, providers=last.providers)
+        return Asked(query, sources=last.sources, kind=last.kind)
     if not objects:
-        return Asked(query, providers=last.providers)
+        return Asked(query, sources=last.sources, kind=last.kind)
     if _is_place(query) or last.type == "analytics":
-        topic = topic_of(last.understood, last.providers)
+        topic = topic_of(last.understood, last.sources)
         action = next((word for word in _words(last.understood) if word.lower() in _VERBS), "")
         return Asked(text := f"{action} {topic} {objects}".strip(), notes=(f"understood as: {text}",))
     action = next((word for word in _words(last.understood) if word.lower() in _VERBS), "")
@@ -228,7 +244,7 @@ def _continued(query: str, words: Sequence[str], last: Turn) -> Asked:
 
 
 def _taken(text: str, last: Turn) -> Asked:
-    return Asked(text, providers=last.providers, notes=(f"understood as: {text}",))
+    return Asked(text, sources=last.sources, notes=(f"understood as: {text}",), kind=last.kind)
 
 
 def _is_place(query: str) -> bool:

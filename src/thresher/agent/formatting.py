@@ -14,6 +14,7 @@ from thresher.agent.details import Lines, call_text, details, json_block, tips_t
 from thresher.agent.inquiries import Item, record_of, rows_of, texts_of
 from thresher.agent.markup import block, code, words
 from thresher.agent.records import IntentType
+from thresher.core import dumps
 
 ANSWER_CHARACTERS: Final = 16_000
 """Of a formatted answer; the results as data are whole."""
@@ -36,9 +37,11 @@ _TITLES: Final[Mapping[str, str]] = {
     "passage": "Passages",
     "page": "",
     "schema": "Databases",
+    "rows": "",
     "statement": "Statements, newest first",
     "tool": "Tools",
     "tool_details": "Tools",
+    "tool_result": "",
     "usage": "",
     "score": "",
     "finding": "Findings, worst first",
@@ -88,8 +91,8 @@ def _parts(items: Sequence[Item], wanted: IntentType, cues: Cues) -> Lines:
     """The paragraphs: those of a kind below its title, entries of lists numbered through all kinds."""
     parts: Lines = []
     number = 0
-    for kind, group in groupby(items, key=lambda item: str(item["kind"])):
-        parts += [f"**{title}**"] if (title := _title(kind, items)) else []
+    for (kind, name), group in groupby(items, key=lambda item: (str(item["kind"]), str(item.get("group") or ""))):
+        parts += [f"**{title}**"] if (title := words(name, 80) or _title(kind, items)) else []
         listed: Lines = []
         for item in group:
             number += kind not in _UNCOUNTED
@@ -129,7 +132,12 @@ def _tag(item: Item) -> str:
 
 def _tool(item: Item) -> str:
     changes = " (may change something)" if item.get("write") else ""
-    return f"{code(item.get('name'))} {code(item.get('signature'), 240)}{changes}"
+    lines = [f"{code(item.get('name'))} {code(item.get('signature'), 240)}{changes}"]
+    if call := record_of(item, "call"):
+        lines.append(f"call it: {code(call.get('tool'))} {code(dumps(call.get('arguments')), 600)}")
+    if missing := texts_of(item, "missing"):
+        lines.append(f"the question does not say: {', '.join(map(code, missing))}")
+    return "  \n   ".join(lines)
 
 
 def _finding(item: Item) -> str:
@@ -171,6 +179,18 @@ def _page(item: Item) -> Lines:
 def _schema(item: Item) -> Lines:
     head = f"{code(item.get('connection'))} ({words(item.get('dialect'), 40)})"
     return [head, block(str(item.get("content") or ""))]
+
+
+def _rows(item: Item) -> Lines:
+    rows = item.get("rows")
+    value = rows[0][0] if isinstance(rows, list) and rows and isinstance(rows[0], list) and rows[0] else None
+    where = f"{code(item.get('table'))} of {code(item.get('connection'))}"
+    return [f"**{words(value, 40)}** rows in {where}: {code(item.get('sql'), 400)}"]
+
+
+def _tool_result(item: Item) -> Lines:
+    head = f"{code(item.get('name'))} with {code(dumps(item.get('arguments')), 600)} answers:"
+    return [head, block(str(item.get("text") or ""))]
 
 
 def _tool_details(item: Item) -> Lines:
@@ -248,7 +268,9 @@ _BLOCKS: Final[Mapping[str, Callable[[Item], Lines]]] = {
     "passage": _passage,
     "page": _page,
     "schema": _schema,
+    "rows": _rows,
     "tool_details": _tool_details,
+    "tool_result": _tool_result,
     "score": _score,
     "usage": _usage,
 }

@@ -28,12 +28,14 @@ class Inquiry:
         asked: The question with what the conversation adds to it.
         cues: What it says outright.
         context: What the conversation is about, in the asker's words.
+        query: The question as it was asked.
     """
 
     type: IntentType
     asked: Asked
     cues: Cues
     context: str = ""
+    query: str = ""
 
     @property
     def text(self) -> str:
@@ -48,12 +50,15 @@ class Findings:
     Attributes:
         results: Best first, each with its `kind` and `tool`.
         total: How many there are.
-        relevance: Of the best, 0 to 1; of kinds whose scores are no probabilities, one half.
+        relevance: The probability, 0 to 1, that the best fits.
         filters: Providers, methods and the like that were read out of the question.
         notes: What is degraded, guessed or left out.
         problems: Calls that failed.
         more: Fetches the next ones.
         subjects: What a later question may be about, in the order of the results.
+        named: Whether the question names where they were found.
+        sources: Where they were found, the best first.
+        kind: What answers: `apis`, `documents`, `databases` or `tools`.
     """
 
     results: tuple[Item, ...] = ()
@@ -64,6 +69,9 @@ class Findings:
     problems: tuple[str, ...] = ()
     more: Call | None = None
     subjects: tuple[Subject, ...] = ()
+    named: bool = False
+    sources: tuple[str, ...] = ()
+    kind: str = ""
 
 
 def rows_of(data: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:

@@ -17,7 +17,8 @@ from mcp_types import CallToolResult
 
 from thresher.agent.settings import ChatSettings
 from thresher.agent.toolbox import RULES, send
-from thresher.core import dumps
+from thresher.core import Caller, dumps
+from thresher.knowledge.tools import Claim, Consents
 from thresher.llm import Function
 
 SEARCH: Final = "search_documents"
@@ -48,8 +49,9 @@ class Tool:
         name: As the gateway knows it.
         function: As the model is told it.
         pack: Whether it is a pack's.
-        reads: Whether it says that it only reads.
-        destroys: Whether it may destroy, as far as it says.
+        reads: Whether it only reads: a trusted server says so, or the caller has agreed to that claim.
+        destroys: Whether it may destroy, as far as a trusted server says.
+        claim: Of a server that is not trusted: what it claims; None where it claims nothing, or is trusted.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Tool:
     pack: bool = False
     reads: bool = False
     destroys: bool = True
+    claim: Claim | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +87,15 @@ class Offers:
     Args:
         client: Calls them.
         settings: What may be offered.
+        consents: What untrusted servers claim, and the caller has agreed to.
+        caller: For whom.
     """
 
-    def __init__(self, client: Client[Any], settings: ChatSettings) -> None:
+    def __init__(self, client: Client[Any], settings: ChatSettings, consents: Consents, caller: Caller) -> None:
         self._client = client
         self._settings = settings
+        self._consents = consents
+        self._caller = caller
         self._known: dict[str, Tool] = {}
         self._named: dict[str, str] = {}
 
@@ -107,18 +114,32 @@ class Offers:
         if not (missing := [name for name in dict.fromkeys(names) if name not in self._known]):
             return
         answer = await self.call("describe_tools", {"names": missing}, 10.0)
-        for one in answer.data.get("tools", ()):
+        described: Sequence[Mapping[str, Any]] = answer.data.get("tools", ())
+        claims = await self._consents.claims(self._caller, [one["name"] for one in described])
+        for one in described:
             told: Mapping[str, Any] = one.get("annotations") or {}
-            pack = ":" in one.get("server", "")
-            self._take(one["name"], one.get("description", ""), one["inputSchema"], told, pack=pack)
+            pack, claim = ":" in one.get("server", ""), claims.get(one["name"])
+            self._take(one["name"], one.get("description", ""), one["inputSchema"], told, pack=pack, claim=claim)
 
     def _take(
-        self, name: str, description: str, schema: Mapping[str, Any], told: Mapping[str, Any], *, pack: bool
+        self,
+        name: str,
+        description: str,
+        schema: Mapping[str, Any],
+        told: Mapping[str, Any],
+        *,
+        pack: bool,
+        claim: Claim | None = None,
     ) -> None:
         function = Function(self._spoken(name), description[:_DESCRIPTION], dict(schema))
-        reads = told.get("readOnlyHint") is True
+        reads = told.get("readOnlyHint") is True or (claim is not None and claim.agreed)
         destroys = not reads and told.get("destructiveHint") is not False
-        self._known[name] = Tool(name, function, pack, reads, destroys)
+        self._known[name] = Tool(name, function, pack, reads, destroys, claim)
+
+    async def agree(self, name: str, definition: str) -> None:
+        """Remember the caller's yes to calls of a tool with this definition; see `Consents.remember`."""
+        await self._consents.remember(self._caller, name, definition)
+        self._known[name] = replace(self._known[name], reads=True, destroys=False, claim=Claim(definition, True))
 
     def _spoken(self, name: str) -> str:
         """A name as the wire format takes it: letters, digits, `_` and `-`, at most 64."""

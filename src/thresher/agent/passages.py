@@ -22,8 +22,18 @@ READ_BUDGET: Final = 2_000
 
 
 async def find_passages(box: Toolbox, inquiry: Inquiry) -> Findings:
-    """Passages of all repositories."""
-    return found_passages(await box.call(Call(SEARCH, {"query": inquiry.text, "limit": PASSAGES})))
+    """Passages of all repositories; where the question goes on about one, of that one first."""
+    arguments = {"query": inquiry.text, "limit": PASSAGES}
+    if inquiry.asked.kind == "documents" and inquiry.asked.sources:
+        found = found_passages(await box.call(Call(SEARCH, {**arguments, "repository": inquiry.asked.sources[0]})))
+        if found.results:
+            return found
+    return found_passages(await box.call(Call(SEARCH, arguments)))
+
+
+async def keep(_box: Toolbox, _inquiry: Inquiry, found: Findings) -> Findings:
+    """The passages are the answer."""
+    return found
 
 
 def found_passages(outcome: Outcome) -> Findings:
@@ -36,10 +46,12 @@ def found_passages(outcome: Outcome) -> Findings:
     return Findings(
         results=tuple(items),
         total=len(items),
-        relevance=0.5 if items and not data.get("hint") else 0.1 * bool(items),
+        relevance=float(data.get("relevance") or 0.0) if items else 0.0,
         notes=(f"limited search of documents: {degraded}",) if degraded else (),
         more=replace(outcome.call, arguments={**outcome.call.arguments, "cursor": cursor}) if cursor else None,
         subjects=tuple(map(_subject, items)),
+        named=any(str(row.get("why")).startswith("named") for row in rows_of(data, "repositories")),
+        sources=tuple(dict.fromkeys(str(item["repository"]) for item in items)),
     )
 
 
@@ -50,7 +62,7 @@ def read(outcome: Outcome) -> Findings:
     about = outcome.call.arguments
     item = {"kind": "page", "tool": READ, **about, "text": str(outcome.data.get("content") or "")}
     subject = Subject("passage", f"{about.get('path')} ({about.get('repository')})", outcome.call)
-    return Findings((item,), 1, 1.0, subjects=(subject,))
+    return Findings((item,), 1, 1.0, subjects=(subject,), sources=(str(about.get("repository")),))
 
 
 def _passage(row: Mapping[str, Any]) -> Item:

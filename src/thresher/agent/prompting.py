@@ -46,7 +46,7 @@ def prompt_of(desk: Desk, state: State, searches: Searches, functions: Sequence[
     system = [desk.prompts["tools" if functions else "basic"].text]
     if functions and (around := state.get("around")):
         system.append(fill_text("{{AVAILABLE}}", {"AVAILABLE": around}))
-    system += [str(one.text) for one in theirs]
+    system += [text for text in (state.get("instruction", ""), *(str(one.text) for one in theirs)) if text]
     rest = [one for one in history if not isinstance(one, SystemMessage)]
     tail = [part for part in (state.get("rules", ""), _passages(desk, searches)) if part]
     last = [HumanMessage("\n\n".join(tail))] if tail else []

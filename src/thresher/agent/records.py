@@ -83,13 +83,13 @@ class Subject:
         kind: Of the result.
         name: What people are told it is: `POST /issues (jira)`.
         read: The call that reads it in full.
-        providers: Where it comes from.
+        sources: Where it comes from: an API, a database, a repository, a server.
     """
 
     kind: str
     name: str
     read: Call
-    providers: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +101,15 @@ class Turn:
         understood: As it was understood, standing on its own.
         type: What it wanted.
         subjects: The results, in the order in which they were shown.
-        providers: Where it was answered from.
+        sources: Where it was answered from.
         more: The call that fetches the next page; None where there is none.
+        kind: What it was answered from: `apis`, `documents`, `databases` or `tools`; empty where nothing was found.
     """
 
     query: str
     understood: str
     type: IntentType
     subjects: tuple[Subject, ...] = ()
-    providers: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     more: Call | None = None
+    kind: str = ""

@@ -118,15 +118,16 @@ def _turn(raw: Any) -> Turn | None:
             understood=raw["understood"],
             type=raw["type"],
             subjects=tuple(_subject(one) for one in raw["subjects"]),
-            providers=tuple(raw["providers"]),
+            sources=tuple(raw["sources"]),
             more=_call(raw["more"]) if raw["more"] else None,
+            kind=raw["kind"],
         )
     except (KeyError, TypeError):
         return None
 
 
 def _subject(raw: Any) -> Subject:
-    return Subject(raw["kind"], raw["name"], _call(raw["read"]), tuple(raw["providers"]))
+    return Subject(raw["kind"], raw["name"], _call(raw["read"]), tuple(raw["sources"]))
 
 
 def _call(raw: Any) -> Call:

@@ -40,6 +40,8 @@ class Placed:
         text: Verbatim.
         tokens: Of the text.
         artifact: Where it is kept for people; empty in a call without a thread.
+        used: Whether it is before the model; else the grader took it for not relevant, its number is 0, and people
+            alone see it.
     """
 
     number: int
@@ -50,6 +52,7 @@ class Placed:
     text: str
     tokens: int
     artifact: str = ""
+    used: bool = True
 
     @property
     def place(self) -> tuple[str, str, tuple[int, int]]:
@@ -108,7 +111,8 @@ class State(TypedDict, total=False):
     `offered`: names of the tools that the model has, in their order, which stays from turn to turn. `theirs`: names of
     the client's own, in this turn. `intents`: of the last message. `around`: what there is to ask, as the prompt says
     it. `rules`: of packs, for this turn. `passed`: tokens of passages that earlier turns have placed. `retried`: why
-    intent was detected again in this turn. `searches`: of this turn alone, and never stored.
+    intent was detected again in this turn. `instruction`: of the thread, from its client's system messages.
+    `searches`: of this turn alone, and never stored.
     """
 
     messages: Required[Annotated[Messages, DeltaChannel(kept, list, snapshot_frequency=SNAPSHOT)]]
@@ -119,6 +123,7 @@ class State(TypedDict, total=False):
     rules: str
     passed: int
     retried: str
+    instruction: str
     searches: Annotated[Searches, UntrackedValue]
     remaining: RemainingSteps
 

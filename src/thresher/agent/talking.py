@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias, cast
 from uuid import uuid4
 
 from fastmcp import Client
-from langchain_core.messages import AnyMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 
@@ -24,6 +24,7 @@ from thresher.agent.artifacts import Artifacts
 from thresher.agent.assistant import QUERY_CHARACTERS, Assistant
 from thresher.agent.calls import ChatCall
 from thresher.agent.desk import Desk
+from thresher.agent.drafts import Draft, cut_off, drop_drafts
 from thresher.agent.events import Approval, ClientCall, Decision, Delta, Event, Report
 from thresher.agent.graph import Graph, build, keeping
 from thresher.agent.messages import Lent, read_messages
@@ -35,10 +36,11 @@ from thresher.agent.settings import AgentSettings, ChatSettings
 from thresher.agent.state import CLASSES, Messages, Searches, State
 from thresher.agent.threads import Threads, ThreadSaver, Turn
 from thresher.agent.tracing import untraced
-from thresher.agent.transcript import answered, closings, open_calls, user_message
+from thresher.agent.transcript import answered, closings, open_calls, text_of, user_message
 from thresher.agent.waiting import asked, note_decided, waiting_in
 from thresher.core import Caller, Conflict, InvalidInput, Talk, event, shortened, talking_in, traced
 from thresher.embedding import printable
+from thresher.knowledge.tools import Consents
 from thresher.llm import Message
 from thresher.store import Database
 
@@ -50,6 +52,8 @@ GRAPH: Final = build()
 WENT_ON: Final = "Declined: the person went on without approving it. It was not run."
 TITLE: Final = 60
 """Characters of a title that nobody has given."""
+_SHOWN: Final = 80
+"""Characters of a message that is named in a note."""
 _LONGEST: Final = 2_000_000
 """Characters of all messages of a call: what no model reads."""
 
@@ -64,6 +68,7 @@ class Base:
     models: Models
     settings: AgentSettings
     assistant: Assistant
+    consents: Consents
     open_client: Opener
 
 
@@ -92,6 +97,7 @@ async def _run(base: Base, caller: Caller, call: ChatCall, tell: Callable[[Event
             talk = await _conversation(base, caller, call, turn, settings, model)
             stack.enter_context(talking_in(talk))
             acting = replace(caller, client=f"chat:{call.thread or uuid4()}")
+            client = await stack.enter_async_context(base.open_client(acting))
             desk = Desk(
                 caller=caller,
                 call=call,
@@ -99,14 +105,23 @@ async def _run(base: Base, caller: Caller, call: ChatCall, tell: Callable[[Event
                 prompts=await base.prompts.all(caller),
                 model=model,
                 assist=partial(_assist, base.assistant, caller),
-                offers=Offers(await stack.enter_async_context(base.open_client(acting)), settings),
+                offers=Offers(client, settings, base.consents, caller),
                 artifacts=Artifacts(base.database, caller, turn),
                 tell=tell,
                 thread=call.thread,
                 trace=trace,
+                draft=partial(Draft, base.database, caller, turn),
             )
+            _say_what_was_raised(desk)
             saver = ThreadSaver(base.database, caller, turn, CLASSES) if turn else None
-            tell(await _turn(keeping(GRAPH, saver) if saver else GRAPH, desk, turn))
+            tell(await _turn(base, keeping(GRAPH, saver) if saver else GRAPH, desk, turn))
+
+
+def _say_what_was_raised(desk: Desk) -> None:
+    """Note that a request asked for less approval than the floor allows."""
+    asked, holds = desk.call.settings.get("approval"), desk.settings.approval
+    if asked is not None and str(asked).strip() != holds:
+        desk.account.note(f"approval is '{holds}' and not '{asked}': the owner of this installation allows no less.")
 
 
 async def _assist(assistant: Assistant, caller: Caller, question: str) -> tuple[str, tuple[str, ...]]:
@@ -143,12 +158,12 @@ async def _conversation(
     return Talk(call.thread, title, settings.model_dump(), lent.name if lent else "", lent)
 
 
-async def _turn(graph: Graph, desk: Desk, turn: Turn | None) -> Report:
+async def _turn(base: Base, graph: Graph, desk: Desk, turn: Turn | None) -> Report:
     """Run the graph, and say how it ended."""
     config: Any = {"recursion_limit": desk.settings.recursion}
     if turn is not None:
         config["configurable"] = {"thread_id": str(turn.thread)}
-    entry: Any = await _entry(graph, config, desk) if turn else {"messages": _stateless(desk.call)}
+    entry: Any = await _entry(graph, config, desk, base, turn) if turn else {"messages": _stateless(desk.call)}
     try:
         with untraced():
             state = cast("dict[str, Any]", await graph.ainvoke(entry, config, context=desk))  # pyright: ignore[reportUnknownMemberType] - the library's
@@ -185,29 +200,72 @@ def _say_what_waits(desk: Desk, waiting: Sequence[Approval]) -> None:
     desk.tell(Delta(desk.account.parts[-1]))
 
 
-async def _entry(graph: Graph, config: Any, desk: Desk) -> Any:
+async def _entry(graph: Graph, config: Any, desk: Desk, base: Base, turn: Turn) -> Any:
     """What a turn of a thread begins with: decisions, answers of the client's tools, or the last message."""
     call = desk.call
     before = await graph.aget_state(config)
-    messages: Sequence[AnyMessage] = before.values.get("messages", [])
-    waiting = {one.id: one.tool for one in await waiting_in(graph, before)}
+    messages: Messages = before.values.get("messages", [])
+    waiting = {one.id: one for one in await waiting_in(graph, before)}
     if call.decisions:
         resumed = _resumed(waiting, call)
         await note_decided(graph, before)
         return Command(resume={"decided": resumed})  # by ids alone LangGraph takes it for a map of its own
+    given = _instructed(desk, before.values.get("instruction", ""))
     if results := _results(call.messages):
-        return {"messages": [*_fitting(results, messages, waiting), *_rest(results, messages)]}
+        return given | {"messages": [*_fitting(results, messages, waiting), *_rest(results, messages)]}
     if waiting:
-        desk.account.note(f"What waited for approval was declined by going on: {', '.join(waiting.values())}.")
-    return {"messages": [*closings(messages, dict.fromkeys(waiting, WENT_ON)), user_message(_last_words(call))]}
+        names = ", ".join(one.tool for one in waiting.values())
+        desk.account.note(f"What waited for approval was declined by going on: {names}.")
+    cut = await cut_off(base.database, desk.caller, turn.thread, messages)
+    await drop_drafts(base.database, desk.caller, turn.thread)
+    words = _last_words(call)
+    if cut is None and messages and isinstance(messages[-1], HumanMessage) and text_of(messages[-1]) == words:
+        return given | {"messages": []}  # sent once more after a failure: it is in the thread
+    closed = closings(messages, dict.fromkeys(waiting, WENT_ON), cut)
+    return given | {"messages": [*closed, *_sent_along(desk, messages), user_message(words)]}
 
 
-def _resumed(waiting: Mapping[str, str], call: ChatCall) -> dict[str, Any]:
+def _instructed(desk: Desk, former: str) -> dict[str, str]:
+    """The thread's instruction, where the call has system messages: they replace it, empty ones take it back."""
+    said = [one.text for one in desk.call.messages if one.role == "system"]
+    if not said:
+        return {}
+    instruction = "\n\n".join(text for text in said if text.strip())
+    if instruction != former and former:
+        desk.account.note("The thread's instruction was replaced." if instruction else "It was taken back.")
+    elif instruction != former:
+        desk.account.note("The system message is the thread's instruction from now on.")
+    return {"instruction": instruction}
+
+
+def _sent_along(desk: Desk, messages: Messages) -> Messages:
+    """The messages before the last one: a thread that is empty begins with them, else those it has not are noted."""
+    sent = [one for one in desk.call.messages if one.role != "system"]
+    last = max((place for place, one in enumerate(sent) if one.role == "user"), default=0)
+    earlier = sent[:last]
+    if not earlier:
+        return []
+    if not messages:
+        read = read_messages(earlier)
+        desk.account.note(f"The thread begins with the {len(read)} earlier messages that were sent along.")
+        return [*read, *closings(read, {})]
+    known = {(one.type, text_of(one).strip()) for one in messages}
+    kinds = {"user": "human", "assistant": "ai", "tool": "tool"}
+    left = [one for one in earlier if one.text.strip() and (kinds[one.role], one.text.strip()) not in known]
+    if left:
+        desk.account.note(
+            f"{len(left)} earlier messages that were sent along are not in this thread and were left out: the thread "
+            f"has its own history. The first: {shortened(left[0].text, _SHOWN)}"
+        )
+    return []
+
+
+def _resumed(waiting: Mapping[str, Approval], call: ChatCall) -> dict[str, Any]:
     """What a person has decided, for each call that waits.
 
     Raises:
         Conflict: Nothing waits.
-        InvalidInput: A decision is about nothing that waits, or one is missing.
+        InvalidInput: A decision is about nothing that waits, or one is missing, or a yes cannot be remembered.
     """
     if not waiting:
         raise Conflict("Nothing waits for approval in this thread.", hint="It was decided before, or went on.")
@@ -218,12 +276,18 @@ def _resumed(waiting: Mapping[str, str], call: ChatCall) -> dict[str, Any]:
         )
     if missing := waiting.keys() - given.keys():
         raise InvalidInput(f"The call '{min(missing)}' is not decided.", hint="Decide about all that wait at once.")
-    return {name: {"tool": waiting[name], **_decision(one)} for name, one in given.items()}
+    if once := [one.id for one in call.decisions if one.remember and not waiting[one.id].definition]:
+        raise InvalidInput(
+            f"A yes to the call '{once[0]}' cannot be remembered.",
+            hint="Leave out `remember`: it is for tools that claim to only read, of servers that are not trusted.",
+        )
+    return {name: _decision(waiting[name], one) for name, one in given.items()}
 
 
-def _decision(one: Decision) -> dict[str, Any]:
+def _decision(asked: Approval, one: Decision) -> dict[str, Any]:
     arguments = dict(one.arguments) if one.arguments is not None else None
-    return {"approved": one.approved, "arguments": arguments, "reason": one.reason[:2_000]}
+    told = {"approved": one.approved, "arguments": arguments, "reason": one.reason[:2_000], "remember": one.remember}
+    return {"tool": asked.tool, "definition": asked.definition, **told}
 
 
 def _results(messages: Sequence[Message]) -> list[Message]:
@@ -232,7 +296,7 @@ def _results(messages: Sequence[Message]) -> list[Message]:
     return list(messages[last + 1 :])
 
 
-def _fitting(results: Sequence[Message], messages: Sequence[AnyMessage], waiting: Mapping[str, str]) -> Messages:
+def _fitting(results: Sequence[Message], messages: Sequence[AnyMessage], waiting: Mapping[str, Approval]) -> Messages:
     """Those answers, if they answer what is open; a call that waits for a person is answered by nobody else.
 
     Raises:

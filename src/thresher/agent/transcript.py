@@ -89,18 +89,19 @@ def open_calls(messages: Sequence[AnyMessage]) -> list[ToolCall]:
     ]
 
 
-def closings(messages: Sequence[AnyMessage], known: Mapping[str, str]) -> Messages:
-    """Answers to calls that nothing has answered, and a word in place of an answer that never came.
+def closings(messages: Sequence[AnyMessage], known: Mapping[str, str], cut: AIMessage | None = None) -> Messages:
+    """Answers to calls that nothing has answered, and what was said of an answer that was broken off.
 
     Args:
         messages: The conversation.
         known: What became of calls of which that is known, by id.
+        cut: The words of an answer that was broken off; None where none came.
     """
     closed: Messages = [
         answered(call, known.get(call["id"] or "", UNANSWERED), failed=True) for call in open_calls(messages)
     ]
     if messages and not closed and isinstance(messages[-1], HumanMessage | ToolMessage):
-        closed.append(AIMessage("(No answer was given: the turn was interrupted.)", id=str(uuid4())))
+        closed.append(cut or AIMessage("(No answer was given: the turn was interrupted.)", id=str(uuid4())))
     return closed
 
 

@@ -36,7 +36,9 @@ async def waiting_in(graph: Graph, state: StateSnapshot) -> tuple[Approval, ...]
 def asked(interrupts: Iterable[Interrupt]) -> tuple[Approval, ...]:
     """What a step has asked a person when it was interrupted."""
     return tuple(
-        Approval(one["id"], one["tool"], one["arguments"], one["why"]) for told in interrupts for one in told.value
+        Approval(one["id"], one["tool"], one["arguments"], one["why"], one.get("definition", ""))
+        for told in interrupts
+        for one in told.value
     )
 
 

@@ -4,12 +4,11 @@ Invariant: nothing behind the door, MCP included, sees a request whose Host, Ori
 refusal and every error is a problem document (RFC 9457), or an error of OpenAI's form where that is spoken, with a way
 out and a trace id, and nothing internal.
 
-Uses: agent, audit, context, core, embedding, jobs, knowledge, llm, openapi, packs, services, servoy, store.
+Uses: agent, audit, context, core, embedding, jobs, knowledge, llm, openapi, packs, peers, services, servoy, store.
 """
 
 from thresher.api.application import http_api
 from thresher.api.door import CALLER, KEY, Door
-from thresher.api.origins import Origins, is_loopback
-from thresher.api.peers import PEER, Peer
+from thresher.api.origins import Origins
 
-__all__ = ["CALLER", "KEY", "PEER", "Door", "Origins", "Peer", "http_api", "is_loopback"]
+__all__ = ["CALLER", "KEY", "Door", "Origins", "http_api"]

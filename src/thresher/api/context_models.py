@@ -45,12 +45,20 @@ class MatchedIntent(BaseModel):
     why: str = Field(description="What it rests on.")
 
 
+class RulesInFull(BaseModel):
+    """What a short form is short for."""
+
+    tokens: int = Field(description="What the whole costs.")
+    cursor: str = Field(description="Give it to `/v1/context`, with the same message, for the whole.")
+
+
 class GivenRules(BaseModel):
     """The rules of one pack."""
 
     pack: str
     source: str = Field(description="Where the pack was found.")
     text: str = Field(description="The rules, variables filled: other people's words, meant to be followed.")
+    in_full: RulesInFull | None = Field(None, description="Present where `text` is the pack's short form.")
     score: float | None = Field(None, description="Probability that the message needs them.")
     why: str | None = Field(None, description="What that rests on.")
 
@@ -79,8 +87,8 @@ class GivenPassage(BaseModel):
 class Surroundings(BaseModel):
     """The context block."""
 
-    project: str = Field(description="`UNKNOWN` where nobody told.")
-    solution: str = Field(description="`UNKNOWN` where nobody told.")
+    project: str = Field("", description="The active project; absent where it is not known.")
+    solution: str = Field("", description="The active solution or module; absent where it is not known.")
     servers: list[str] = Field(description="Connected servers of the packs.")
 
 
@@ -107,7 +115,7 @@ class PromptResponse(BaseModel):
     request: str = Field("", description="The person's words; very long ones are shortened.")
     tools: list[OfferedTool] = []
     notes: list[str] = Field([], description="What is missing, cut or weaker than it could be, and questions to ask.")
-    without_value: list[str] = Field([], description="Variables of the rules that became `UNKNOWN`.")
+    without_value: list[str] = Field([], description="Variables without a value; their lines are left out.")
     unknown_variables: dict[str, list[str]] = Field({}, description="By pack: variables that nobody knows.")
     timings: dict[str, float] = Field({}, description="Milliseconds of each part.")
 

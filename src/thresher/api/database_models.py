@@ -235,6 +235,7 @@ class SchemaResponse(_Record):
     left_out: str = Field(description="What is not in `content`; empty when nothing.")
     cursor: str | None = Field(description="Fetches what was left out.")
     notes: list[str]
+    fitting: dict[str, float] = Field(description="The tables that fit the question, each with its probability.")
 
 
 class TableBriefResponse(_Record):

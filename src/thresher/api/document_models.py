@@ -198,6 +198,7 @@ class SearchResponse(_Record):
     repositories: list[CandidateRepository] = Field(description="Where the passages are from, best first.")
     left_out: list[CandidateRepository] = Field(description="Of the other repositories the nearest, best first.")
     left_out_count: int = Field(description="How many others there are.")
+    relevance: float = Field(description="Probability, 0 to 1, that the passages hold what is asked for.")
     cursor: str = Field(description="Fetches the next ones; empty at the end.")
     hint: str = Field(description="What to try instead, where nothing fits.")
     search_type: SearchType

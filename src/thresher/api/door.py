@@ -10,6 +10,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Collection
 from contextlib import nullcontext
+from dataclasses import replace
 
 import anyio
 from fastapi.responses import JSONResponse
@@ -17,10 +18,10 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thresher.api.errors import problem, refused, unforeseen
-from thresher.api.origins import Given, Origins, read, was_forwarded
-from thresher.api.peers import PEER, Peer
-from thresher.core import AccessDenied, Caller, ThresherError, event
-from thresher.store import Keys
+from thresher.api.origins import KEY_HEADERS, Given, Origins, read, was_forwarded
+from thresher.core import FINGERPRINT, AccessDenied, Caller, ThresherError, event
+from thresher.peers import PEER, Peer
+from thresher.store import Keys, without_placeholder
 
 logger = logging.getLogger("thresher.api")
 
@@ -28,9 +29,6 @@ CALLER = "thresher.caller"
 """Where the scope holds whom the request is served for."""
 KEY = "thresher.key"
 """Where the scope names the key that it came with, by a fingerprint; absent without one. MCP sessions belong to it."""
-
-NO_KEY = "none"
-"""What a client sends in place of a key that cannot send nothing, as those of OpenAI's: it is as good as nothing."""
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 _WAY_IN = "Send a key as `Authorization: Bearer thr_...`; make one with: thresher keys add NAME."
@@ -44,7 +42,7 @@ class Door:
         http: Serves every other path.
         keys: Who may come in.
         origins: Which Host and Origin headers are taken.
-        owner: For whom a request of our own user without a key is served while no key was ever made; None: for nobody.
+        owner: The caller of requests without a key from processes of our own user; None: every request needs a key.
         welcome: Told of each request's caller; must not block.
     """
 
@@ -89,10 +87,15 @@ class Door:
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = read(scope)
         text = _key(given)
-        caller = await self._caller(given, text, scope)
+        peer = _peer(scope)
+        caller = await self._caller(given, text, peer)
+        if peer is not None:
+            peer.recognise()
         self._welcome(caller)
         face = self._mcp if scope["path"] in ("/mcp", "/mcp/") else self._http
-        named = {CALLER: caller} | ({KEY: _fingerprint(text)} if text else {})
+        key = _fingerprint(text) if text else ""
+        client = _client(key, scope)
+        named = {CALLER: replace(caller, client=client)} | ({KEY: key} if key else {})
         with anyio.CancelScope() as work, self._keys.watched(text, work.cancel) if text else nullcontext():
             await face({**scope, **named}, receive, send)
         if work.cancelled_caught:
@@ -110,27 +113,27 @@ class Door:
             return problem(403, "foreign_origin", "Web pages of this origin may not use Thresher.", hint, path=path)
         return None
 
-    async def _caller(self, given: Given, text: str, scope: Scope) -> Caller:
+    async def _caller(self, given: Given, text: str, peer: Peer | None) -> Caller:
         if text:
             if (caller := await self._keys.holder(text)) is None:
                 raise _REVOKED
             return caller
-        if self._owner is None or was_forwarded(given) or await self._keys.exist():
+        if self._owner is None or was_forwarded(given):
             raise AccessDenied("A key is needed here.", hint=_WAY_IN)
-        if (peer := _peer(scope)) is None or not await peer.is_own_user():
+        if peer is None or not await peer.is_own_user():
             raise AccessDenied("Another user of this machine needs a key here.", hint=_WAY_IN)
         return self._owner
 
 
 def _peer(scope: Scope) -> Peer | None:
-    """The other end: what our server keeps for the connection, or, of another server, what it says of this request."""
+    """Return the connection's other end; behind a server that keeps none, what that says of this request."""
     if (kept := scope.get("state", {}).get(PEER)) is not None:
         return kept
     client, server = scope.get("client"), scope.get("server")
     return Peer(client, server) if client and server and server[1] is not None else None
 
 
-_REVOKED = AccessDenied("Nobody knows this key, or it was revoked.", hint=_WAY_IN)
+_REVOKED = AccessDenied("The key is unknown or revoked.", hint=_WAY_IN)
 
 
 def _readable(application: ASGIApp, origins: Collection[str]) -> ASGIApp:
@@ -145,23 +148,35 @@ def _readable(application: ASGIApp, origins: Collection[str]) -> ASGIApp:
 
 
 def _key(given: Given) -> str:
-    """The bearer token of a request; empty without one, or with the word that stands for none.
+    """Return the key of a request; empty without one, or with a placeholder.
 
     Raises:
-        AccessDenied: Another kind of authorization, or more than one.
+        AccessDenied: Another kind of authorization, or more than one key.
     """
-    shown = given.get(b"authorization")
-    if not shown:
-        return ""
-    scheme, _, token = shown[0].strip().partition(" ")
-    if len(shown) > 1 or scheme.lower() != "bearer" or not token.strip():
+    shown = {_bearer(value) for value in given.get(b"authorization", ())}
+    shown |= {value.strip() for name in KEY_HEADERS for value in given.get(name, ())}
+    keys = {without_placeholder(text) for text in shown} - {""}
+    if len(keys) > 1:
+        raise AccessDenied("The request shows more than one key.", hint=_WAY_IN)
+    return next(iter(keys), "")
+
+
+def _bearer(value: str) -> str:
+    scheme, _, token = value.strip().partition(" ")
+    if scheme and scheme.lower() != "bearer":
         raise AccessDenied("The header Authorization holds no key.", hint=_WAY_IN)
-    return "" if token.strip() == NO_KEY else token.strip()
+    return token.strip()
 
 
 def _address(scope: Scope) -> str:
     client = scope.get("client")
     return str(client[0]) if client else ""
+
+
+def _client(key: str, scope: Scope) -> str:
+    """What tells a client from others that ask without a session; see `Caller.client`."""
+    agents = (value.decode("latin-1") for name, value in scope["headers"] if name == b"user-agent")
+    return FINGERPRINT + _fingerprint("\n".join((key, _address(scope), *agents)))
 
 
 def _fingerprint(text: str) -> str:

@@ -56,7 +56,7 @@ class SearchApisRequest(_Request):
     query: str = Field("", description="What shall be done, in any words; empty lists tags.")
     providers: list[str] = Field([], description="Only these APIs; else those that the query names, or all.")
     methods: list[str] = Field([], description="Only these HTTP methods.")
-    tags: list[str] = Field([], description="Only operations of these tags.")
+    tags: list[str] = Field([], description="Only operations of these tags; `*` for all, listed tag by tag.")
     limit: int = Field(DEFAULT_LIMIT, ge=1, le=LIMIT_CAP, description="Operations at most.")
     cursor: str = Field("", description="Of the last answer to the same: the next ones.")
     rerank: bool = Field(False, description="Read the best candidates closely; slower.")

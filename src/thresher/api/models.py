@@ -5,6 +5,7 @@ Invariant: what `/v1/openapi.json` says is what is taken and sent; a field that 
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,7 +18,7 @@ class _Request(BaseModel):
 
 
 class FindRequest(_Request):
-    """What `find_tools` takes: `queries` or `message`, one of the two."""
+    """What `find_tools` takes: `queries` or `message`; with both, the message is context."""
 
     queries: list[str] | str | None = Field(None, description="Short action phrases, one for each step of the task.")
     message: str | None = Field(None, description="The user's own words, which may hold several tasks.")
@@ -97,6 +98,24 @@ class RefreshResponse(BaseModel):
     removed: int = Field(description="Tools that are gone.")
     failures: dict[str, str] = Field(description="Servers that could not be listed, and why; their last list stays.")
     held: list[str] = Field(description="Tools of these servers that wait for a person's approval.")
+
+
+class ConsentResponse(BaseModel):
+    """A person's remembered yes to calls of one tool."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    tool: str
+    server: str
+    definition: str = Field(description="The beginning of the SHA-256 of the definition that was agreed to.")
+    since: dt.datetime
+    holds: bool = Field(description="Whether the tool still has that definition; else you will be asked again.")
+
+
+class ConsentsResponse(BaseModel):
+    """What you have agreed to, oldest first."""
+
+    consents: list[ConsentResponse]
 
 
 class Readiness(BaseModel):

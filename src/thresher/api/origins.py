@@ -8,7 +8,6 @@ Source: MCP 2025-11-25, transports, security warning; RFC 9110 on 421.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +17,12 @@ from urllib.parse import urlsplit
 
 from starlette.types import Scope
 
+from thresher.core import is_loopback
+
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?")
-_READ = frozenset({b"host", b"origin", b"authorization"})
+KEY_HEADERS = (b"x-api-key", b"api-key")
+"""Where clients of other services put a key that cannot be sent as `Authorization`."""
+_READ = frozenset({b"host", b"origin", b"authorization", *KEY_HEADERS})
 _FORWARDED = frozenset(
     {
         b"forwarded",
@@ -85,15 +88,6 @@ class Origins:
             return False
         page, ours = _name(parts.netloc), _name(host)
         return (is_loopback(page) and is_loopback(ours)) or origin == f"{scope.get('scheme', 'http')}://{host}"
-
-
-@lru_cache(maxsize=256)
-def is_loopback(name: str) -> bool:
-    """Whether a name or an address means this machine alone."""
-    try:
-        return name == "localhost" or ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 def was_forwarded(given: Given) -> bool:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from http import HTTPStatus
+from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Path, Response
 
 from thresher.api.asking import BEARER, PROBLEMS, Asking
 from thresher.api.models import (
     ArmScore,
+    ConsentResponse,
+    ConsentsResponse,
     FindRequest,
     FindResponse,
     FoundTool,
@@ -44,6 +48,20 @@ def tools_router(tools: ToolService) -> APIRouter:
             return _refreshed(await tools.refresh(caller, tool=body.tool))
         wanted: list[str | None] = list(dict.fromkeys(body.servers)) if body.servers is not None else [None]
         return _refreshed(*await asyncio.gather(*(tools.refresh(caller, server) for server in wanted)))
+
+    @router.get("/consents")
+    async def list_consents(caller: Asking) -> ConsentsResponse:  # pyright: ignore[reportUnusedFunction] - a route
+        """The tools of servers that are not trusted whose calls wait for you no more, since you said so in a chat."""
+        found = await tools.consents.list(caller)
+        return ConsentsResponse(consents=[ConsentResponse.model_validate(one) for one in found])
+
+    @router.delete("/consents/{tool}", status_code=HTTPStatus.NO_CONTENT)
+    async def forget_consent(  # pyright: ignore[reportUnusedFunction] - a route
+        tool: Annotated[str, Path(description="The tool's name.")], caller: Asking
+    ) -> Response:
+        """Be asked again before the tool is called."""
+        await tools.consents.forget(caller, tool)
+        return Response(status_code=HTTPStatus.NO_CONTENT)
 
     return router
 

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import typer
 
+from thresher.cli.output import note
 from thresher.cli.references import filled
 
 STANDARD_INPUT = "-"
@@ -40,9 +41,9 @@ def read_address(url: str | None, option: str = "--url") -> str:
     if url == STANDARD_INPUT:
         return _placed(_read())
     if shows_password(url):
-        sys.stderr.write(
+        note(
             "thresher: this password can be seen in the list of processes and in the shell's history.\n"
-            f"  Write {option} - and give it on standard input, or '${{NAME}}' for a variable.\n"
+            f"  Write {option} - and give it on standard input, or '${{NAME}}' for a variable."
         )
     return _placed(_filled(url, option))
 

@@ -206,7 +206,7 @@ def _number(value: float | None) -> str:
 def _finding(one: Row) -> list[Text]:
     place = one["place"]
     head = Text(f"{one['severity']:<8}", _SEVERITIES.get(one["severity"], ""))
-    head.append(_seen(f"{one['rule']}  "), "bold").append(_seen(f"{one['operation']}  {place['pointer']}"), "dim")
+    head.append(f"{one['rule']}  ", "bold").append(f"{one['operation']}  {place['pointer']}", "dim")
     head.append(f"  line {place['line']}" if place["line"] else "", "dim")
     said = [one["message"], *([one["fix"]] if one["fix"] else [])]
     seen = [_text(f"          seen: {_flat(one['evidence'])}", "dim")] if one["evidence"] else []
@@ -233,9 +233,4 @@ def _flat(text: str) -> str:
 
 
 def _text(text: str, style: str = "") -> Text:
-    return Text(_seen(text), style)
-
-
-def _seen(text: str) -> str:
-    """The text with what a terminal would hide or obey written out."""
-    return "".join(mark if mark.isprintable() or mark in "\n\t" else f"<U+{ord(mark):04X}>" for mark in text)
+    return Text(text, style)

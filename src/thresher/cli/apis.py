@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +18,7 @@ from thresher.cli.api_views import (
     removed,
     usage_report,
 )
-from thresher.cli.output import AsJson, ReaderGone, progress_bar, show
+from thresher.cli.output import AsJson, export, progress_bar, show
 from thresher.daemon import ask
 
 commands = typer.Typer(help="Ask and manage descriptions of APIs.", no_args_is_help=True, rich_markup_mode=None)
@@ -193,9 +192,9 @@ def improve(
     if as_json or form is Format.json:
         show(answer, True, improvements)
     elif patch is not None:
-        _print(_patch(answer["patch"], patch))
+        _export(_patch(answer["patch"], patch))
     elif form is Format.markdown:
-        _print(answer["markdown"])
+        _export(answer["markdown"])
     else:
         show(answer, False, improvements)
 
@@ -231,13 +230,8 @@ def _patch(patch: dict[str, Any] | None, form: PatchForm) -> str:
     return patch["diff"] if form is PatchForm.diff else json.dumps(patch["overlay"], ensure_ascii=False, indent=2)
 
 
-def _print(text: str) -> None:
-    """A text as it is: to be kept in a file or given to another program."""
-    try:
-        sys.stdout.write(text if text.endswith("\n") or not text else f"{text}\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise ReaderGone from None
+def _export(text: str) -> None:
+    export(text if text.endswith("\n") or not text else f"{text}\n")
 
 
 def _placed(source: str) -> str:

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.held import decided, held_list
-from thresher.cli.output import AsJson, show
+from thresher.cli.held import consent_list, decided, forgotten, held_list
+from thresher.cli.output import AsJson, confirm, show
 from thresher.cli.rendering import changed
 from thresher.daemon import DaemonFailure, ask
 
@@ -32,6 +32,10 @@ SqlArguments = Annotated[
 SqlTools = Annotated[
     list[str] | None, typer.Option(help="A tool that cannot be called without such an argument; repeatable.")
 ]
+Trusted = Annotated[
+    bool | None,
+    typer.Option("--trusted/--no-trusted", help="Believe it when it says that a tool only reads."),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
@@ -40,6 +44,8 @@ def register(tools: typer.Typer, servers: typer.Typer) -> None:
     tools.command("held")(held)
     tools.command("approve")(approve)
     tools.command("reject")(reject)
+    tools.command("consents")(consents)
+    tools.command("forget")(forget)
     servers.command("set")(set_servers)
 
 
@@ -75,32 +81,50 @@ def reject(
     _decide("reject", names, chosen, yes=yes, as_json=as_json)
 
 
+def consents(as_json: AsJson = False) -> None:
+    """List the tools whose calls wait for you no more, since you said so in a chat."""
+    show(ask("list_consents"), as_json, consent_list)
+
+
+def forget(
+    names: Annotated[list[str], typer.Argument(help="Tools, as `tools consents` names them.")], as_json: AsJson = False
+) -> None:
+    """Be asked again before such a tool is called."""
+    for name in names:
+        ask("forget_consent", {"tool": name})
+    show({"forgotten": names}, as_json, forgotten)
+
+
 def set_servers(
     names: Annotated[list[str], typer.Argument(help="Servers, as `servers list` names them.")],
     auto_approve: Annotated[
         bool | None,
         typer.Option("--auto-approve/--no-auto-approve", help="Take changes of its tools over without asking."),
     ] = None,
+    trusted: Trusted = None,
     sql_dialect: SqlDialect = None,
     sql_argument: SqlArguments = None,
     sql_tool: SqlTools = None,
     as_json: AsJson = False,
 ) -> None:
-    """Trust servers, and guard the SQL that their tools are given; or no longer.
+    """Trust servers or their changes, and guard the SQL that their tools are given; or no longer.
 
-    Changed tools of a trusted server are used at once, unless they look poisoned. --sql-dialect none ends guarding.
+    A trusted server is believed when it says that a tool only reads: calls of such tools wait for nobody. With
+    --auto-approve its changed tools are used at once, unless they look poisoned. --sql-dialect none ends guarding.
     """
-    if auto_approve is None and sql_dialect is None:
-        raise typer.BadParameter("Give --auto-approve, --no-auto-approve or --sql-dialect.")
+    if auto_approve is None and sql_dialect is None and trusted is None:
+        raise typer.BadParameter("Give --trusted, --auto-approve, their opposites, or --sql-dialect.")
     for name in names:
         if sql_dialect is not None:
             sql = None if sql_dialect == "none" else sql_of(sql_dialect, sql_argument, sql_tool)
             ask("set_server_sql", {"name": name, "sql": sql})
+        if trusted is not None:
+            ask("set_server_trusted", {"name": name, "trusted": trusted})
         if auto_approve is not None:
             ask("set_server_auto_approve", {"name": name, "auto_approve": auto_approve})
     if auto_approve:
         ask("refresh", {"servers": names})
-    given = {"auto_approve": auto_approve, "sql_dialect": sql_dialect}
+    given = {"auto_approve": auto_approve, "trusted": trusted, "sql_dialect": sql_dialect}
     show({"changed": names} | {key: value for key, value in given.items() if value is not None}, as_json, changed)
 
 
@@ -149,4 +173,4 @@ def _confirm(verb: str, tools: list[Held], *, as_json: bool) -> None:
             f"Nobody can be asked here: give --yes, or NAME@DIGEST as `tools held` shows ({verb})."
         )
     show(tools, as_json, held_list)
-    typer.confirm(f"{verb.capitalize()} {len(tools)} as shown?", abort=True)
+    confirm(f"{verb.capitalize()} {len(tools)} as shown?")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.output import AsJson, show
+from thresher.cli.output import AsJson, note, show
 from thresher.cli.rendering import plain_text
 from thresher.daemon import ask as ask_daemon
 
@@ -35,7 +35,7 @@ def ask(
     answer = ask_daemon("ask", {name: value for name, value in given.items() if value is not None})
     show(answer, as_json, _formatted)
     if not as_json:
-        sys.stderr.write(f"(go on with: --session {answer['session_id']})\n")
+        note(f"(go on with: --session {answer['session_id']})")
     if answer["response"]["type"] == "error":
         raise typer.Exit(FAILED)
 

@@ -72,8 +72,8 @@ def _end(entry: Row) -> Text:
 
 
 def _line(text: str) -> str:
-    """A statement on one line, its control characters shown."""
-    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in " ".join(text.split()))
+    """A statement on one line."""
+    return " ".join(text.split())
 
 
 def _moment(text: str) -> str:

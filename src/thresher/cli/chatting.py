@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import typer
 
-from thresher.cli.output import AsJson, show
+from thresher.cli.output import AsJson, note, show
 from thresher.cli.telling import Telling
 from thresher.cli.thread_views import citations, noted, waiting
 from thresher.daemon import DaemonFailure, ask
@@ -35,12 +35,17 @@ def chat(
     thread: Annotated[str | None, typer.Option("--thread", help="Go on with this conversation.")] = None,
     model: Annotated[str | None, typer.Option(help="A registered model, for now.")] = None,
     approve: Annotated[Ids, typer.Option(metavar="ID", help="Let a call that waits be made.")] = None,
+    remember: Annotated[
+        bool, typer.Option("--remember", help="With --approve: ask no more about this tool as it is defined now.")
+    ] = False,
     decline: Annotated[Ids, typer.Option(metavar="ID", help="Do not let it.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Talk with the model: one message, or line by line; what it says comes as it is said."""
-    decisions = _decided(approve, True) + _decided(decline, False)
+    decisions = _decided(approve, approved=True, remember=remember) + _decided(decline, approved=False)
     _check(decisions, thread)
+    if remember and not approve:
+        raise typer.BadParameter("it says what becomes of a call: name one with --approve", param_hint="--remember")
     talk = _Talk(thread, model, as_json)
     with talk.pointing_on():
         if decisions:
@@ -89,7 +94,7 @@ class _Talk:
             self._begun = self._begun or telling.begun
             telling.end(waits=waits)
         for line in (*citations(report), *map(noted, report["notes"])):
-            sys.stderr.write(f"{line}\n")
+            note(str(line))
         return report
 
     def _is_attended(self) -> bool:
@@ -103,7 +108,7 @@ class _Talk:
         except (KeyboardInterrupt, typer.Abort, DaemonFailure) as error:
             refused = isinstance(error, DaemonFailure)
             if not self._as_json and (self._begun or (self._named and not refused)):
-                sys.stderr.write("\n" if sys.stderr.isatty() and not refused else "")  # after ^C, or a question
+                note("", end="\n" if sys.stderr.isatty() and not refused else "")  # after ^C, or a question
                 self._point_on()
             raise
 
@@ -124,7 +129,7 @@ class _Talk:
 
     def _point_on(self) -> None:
         deciding = " --approve ID, or --decline ID" if self._last.get("approvals") else ""
-        sys.stderr.write(f"(go on with: --thread {self._thread}{deciding})\n")
+        note(f"(go on with: --thread {self._thread}{deciding})")
 
 
 def _lines(as_json: bool) -> Iterator[str]:
@@ -132,23 +137,26 @@ def _lines(as_json: bool) -> Iterator[str]:
     attended = sys.stdin.isatty() and not as_json
     while True:
         if attended:
-            sys.stderr.write("> ")
-            sys.stderr.flush()
+            note("> ", end="")
         if not (line := sys.stdin.readline()):
             return
         if line.strip():
             yield line.strip()
 
 
-def _decided(ids: Ids, approved: bool) -> list[dict[str, Any]]:
-    return [{"id": one, "approved": approved} for one in ids or ()]
+def _decided(ids: Ids, *, approved: bool, remember: bool = False) -> list[dict[str, Any]]:
+    return [{"id": one, "approved": approved} | ({"remember": True} if remember else {}) for one in ids or ()]
 
 
 def _decision(approval: Mapping[str, Any]) -> dict[str, Any]:
-    """Ask a person about a call: yes, no, or yes with other arguments."""
+    """Ask a person about a call: yes, no, yes with other arguments, or always where that can be remembered."""
     show(approval, False, waiting)
+    always = "[a]lways this tool, " if approval["definition"] else ""
+    question = f"Make this call? [y]es, {always}[n]o, [e]dit its arguments"
     while True:
-        said = typer.prompt("Make this call? [y]es, [n]o, [e]dit its arguments", default="n", err=True).strip().lower()
+        said = typer.prompt(question, default="n", err=True).strip().lower()
+        if said.startswith("a") and always:
+            return {"id": approval["id"], "approved": True, "remember": True}
         if said.startswith("y"):
             return {"id": approval["id"], "approved": True}
         if not said.startswith("e"):
@@ -165,9 +173,9 @@ def _edited() -> dict[str, Any] | None:
         try:
             arguments = json.loads(line)
         except ValueError as error:
-            sys.stderr.write(f"That is no JSON: {error}.\n")
+            note(f"That is no JSON: {error}.")
             continue
         if isinstance(arguments, dict):
             return cast("dict[str, Any]", arguments)
-        sys.stderr.write("Arguments are an object: {...}.\n")
+        note("Arguments are an object: {...}.")
     return None

@@ -9,8 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import typer
-
+from thresher.cli.output import confirm
 from thresher.daemon import DaemonFailure, ask
 
 UNCONFIRMED = "unconfirmed"
@@ -34,7 +33,7 @@ def ask_confirmed(verb: str, arguments: Mapping[str, Any], *, as_json: bool) -> 
     except DaemonFailure as refusal:
         if refusal.code != UNCONFIRMED or as_json or not sys.stdin.isatty():
             raise
-        typer.confirm(f"{refusal.message} Do it?", abort=True, err=True)
+        confirm(f"{refusal.message} Do it?")
     return ask(verb, {**arguments, "confirm": True})
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.output import AsJson, show
+from thresher.cli.output import AsJson, note, show
 from thresher.cli.rendering import plain_text
 from thresher.daemon import ask
 
@@ -31,8 +30,8 @@ def prompt(
     answer = ask("process_prompt", _given(arguments))
     show(answer, as_json, plain_text)
     if answer["pass_through"] and not as_json:
-        for note in answer.get("notes", ()):
-            sys.stderr.write(f"({note})\n")
+        for one in answer.get("notes", ()):
+            note(f"({one})")
 
 
 def context(

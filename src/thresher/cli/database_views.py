@@ -29,8 +29,8 @@ def connection_list(connections: Sequence[Row]) -> RenderableType:
     for one in connections:
         engine = f"{one['dialect']} {one['version']}".strip()
         state = Text(one["state"], _STYLES.get(one["state"], ""))
-        place, about = Text(_seen(one["location"]), "dim"), Text(_seen(one["description"]))
-        table.add_row(Text(one["name"], "bold"), Text(_seen(engine)), state, f"{one['tables']:,}", place, about)
+        place, about = Text(one["location"], "dim"), Text(one["description"])
+        table.add_row(Text(one["name"], "bold"), Text(engine), state, f"{one['tables']:,}", place, about)
     return Group(table, *(note for one in connections for note in _warnings(one)))
 
 
@@ -38,17 +38,17 @@ def added(answer: Row) -> RenderableType:
     """The connection, and what the test of it found."""
     one = answer["connection"]
     head = Text(one["name"], "bold")
-    head.append(_seen(f"  {one['location']}"), "dim")
+    head.append(f"  {one['location']}", "dim")
     return Group(head, health(answer["test"]))
 
 
 def health(answer: Row) -> RenderableType:
     """Whether a connection works, and what its role could change."""
     if not answer["ok"]:
-        return Text(_seen(f"It does not work: {answer['problem']}"), "red")
+        return Text(f"It does not work: {answer['problem']}", "red")
     who = f" as {answer['user']}" if answer["user"] else ""
     where = f" in {answer['database']}" if answer["database"] else ""
-    parts = [Text(_seen(f"It works: {answer['version']}{who}{where}, {answer['ms']:,.0f} ms"), "green")]
+    parts = [Text(f"It works: {answer['version']}{who}{where}, {answer['ms']:,.0f} ms", "green")]
     return Group(*parts, *_writable(answer["writable"]))
 
 
@@ -56,25 +56,25 @@ def session(answer: Row) -> RenderableType:
     """One line a setting."""
     table = _table("setting", "value")
     for name, value in answer["session"].items():
-        table.add_row(Text(_seen(name)), Text(_cell(value)))
+        table.add_row(Text(name), Text(_cell(value)))
     return table
 
 
 def removed(answer: Row) -> RenderableType:
     """What is gone."""
-    return Text(_seen(f"Removed {answer['removed']}."))
+    return Text(f"Removed {answer['removed']}.")
 
 
 def refreshed(one: Row) -> RenderableType:
     """How a schema stands."""
     text = f"{one['name']}: {one['tables']:,} tables, {one['state']}"
-    return Group(Text(_seen(text), _STYLES.get(one["state"], "")), *_warnings(one))
+    return Group(Text(text, _STYLES.get(one["state"], "")), *_warnings(one))
 
 
 def schema_text(answer: Row) -> RenderableType:
     """What a model would read, then what it cost."""
     told = f"({answer['token_count']:,} tokens; {len(answer['shown']):,} of {answer['tables']:,} tables)"
-    parts = [Text(_seen(answer["content"])), Text(told, "dim"), *_notes(answer)]
+    parts = [Text(answer["content"]), Text(told, "dim"), *_notes(answer)]
     return Group(*parts, *_more(answer))
 
 
@@ -97,9 +97,9 @@ def found_tables(answer: Row) -> RenderableType:
     for one in answer["tables"]:
         names = ", ".join(one["columns"])
         name = _name(one["table"]["schema"], one["table"]["name"])
-        score, why = f"{one['score']:.2f}", Text(_seen(one["why"]), "dim")
-        table.add_row(Text(one["connection"]), Text(_seen(name), "bold"), score, Text(_seen(names)), why)
-    degraded = [Text(_seen(f"({answer['degraded']})"), "yellow")] if answer["degraded"] else []
+        score, why = f"{one['score']:.2f}", Text(one["why"], "dim")
+        table.add_row(Text(one["connection"]), Text(name, "bold"), score, Text(names), why)
+    degraded = [Text(f"({answer['degraded']})", "yellow")] if answer["degraded"] else []
     return Group(table, *degraded)
 
 
@@ -108,11 +108,11 @@ def columns(answer: Row) -> RenderableType:
     table = _table("column", "type", "null", "default", "key", "comment")
     for one in answer["columns"]:
         key = "primary" if one["name"] in answer["primary_key"] else ""
-        kind = Text(_seen(one["type"])), "yes" if one["nullable"] else "no"
-        rest = Text(_seen(one["default"] or "")), key, Text(_seen(one["comment"]))
-        table.add_row(Text(_seen(one["name"]), "bold"), *kind, *rest)
-    keys = [Text(_seen(_key(answer["table"], one))) for one in answer["foreign_keys"]]
-    comment = [Text(_seen(answer["comment"]), "dim")] if answer["comment"] else []
+        kind = Text(one["type"]), "yes" if one["nullable"] else "no"
+        rest = Text(one["default"] or ""), key, Text(one["comment"])
+        table.add_row(Text(one["name"], "bold"), *kind, *rest)
+    keys = [Text(_key(answer["table"], one)) for one in answer["foreign_keys"]]
+    comment = [Text(answer["comment"], "dim")] if answer["comment"] else []
     return Group(table, *keys, *comment)
 
 
@@ -123,14 +123,14 @@ def rows(answer: Row) -> RenderableType:
         table.add_row(*(Text(_cell(value)) for value in row))
     first = f" from row {answer['first_row'] + 1:,} on" if answer["first_row"] else ""
     told = f"({answer['row_count']:,} rows{first}; {answer['ms']:,.0f} ms; audit {answer['audit_id']})"
-    why = [Text(_seen(f"({answer['reason']})"), "yellow")] if answer["truncated"] else []
+    why = [Text(f"({answer['reason']})", "yellow")] if answer["truncated"] else []
     shown = [table] if answer["columns"] else []
     return Group(*shown, Text(told, "dim"), *why, *_notes(answer), *_more(answer))
 
 
 def relations(answer: Row) -> RenderableType:
     """Declared keys, then potential ones with their reasons."""
-    declared = [Text(_seen(_key(table, key))) for table, key in answer["foreign_keys"]]
+    declared = [Text(_key(table, key)) for table, key in answer["foreign_keys"]]
     potential = [part for one in answer["potential"] for part in _potential(one)]
     basis = "names, types and values" if answer["sampled"] else "names and types alone"
     heads = Text(f"{len(declared):,} declared keys", "bold"), Text(f"{len(answer['potential']):,} potential", "bold")
@@ -141,13 +141,13 @@ def _potential(one: Row) -> list[Text]:
     child = f"{_name(one['schema'], one['table'])} ({', '.join(one['columns'])})"
     parent = f"{_name(one['target_schema'], one['target_table'])} ({', '.join(one['target_columns'])})"
     why = "; ".join(reason["text"] for reason in one["evidence"][:_EVIDENCE])
-    return [Text(_seen(f"{one['score']:.2f}  {child} -> {parent}")), Text(_seen(f"      {why}"), "dim")]
+    return [Text(f"{one['score']:.2f}  {child} -> {parent}"), Text(f"      {why}", "dim")]
 
 
 def _add_table(table: Table, one: Row) -> None:
     count = f"{one['rows']:,}" if one["rows"] is not None else ""
-    name, comment = _name(one["schema"], one["name"]), Text(_seen(one["comment"]), "dim")
-    table.add_row(Text(_seen(name), "bold"), one["kind"], str(one["columns"]), count, comment)
+    name, comment = _name(one["schema"], one["name"]), Text(one["comment"], "dim")
+    table.add_row(Text(name, "bold"), one["kind"], str(one["columns"]), count, comment)
 
 
 def _key(table: str, key: Row) -> str:
@@ -156,7 +156,7 @@ def _key(table: str, key: Row) -> str:
 
 
 def _warnings(one: Row) -> list[Text]:
-    problem = [Text(_seen(f"{one['name']}: {one['problem']}"), "red")] if one["problem"] else []
+    problem = [Text(f"{one['name']}: {one['problem']}", "red")] if one["problem"] else []
     return [*problem, *_writable(one["writable"], f"{one['name']}: ")]
 
 
@@ -164,11 +164,11 @@ def _writable(writable: Sequence[str], whose: str = "") -> list[Text]:
     if not writable:
         return []
     text = f"{whose}this role could change the database ({', '.join(writable)}). Use one that may only SELECT."
-    return [Text(_seen(text), "yellow")]
+    return [Text(text, "yellow")]
 
 
 def _notes(answer: Row) -> list[Text]:
-    return [Text(_seen(f"({note})"), "yellow") for note in answer.get("notes", ())]
+    return [Text(f"({note})", "yellow") for note in answer.get("notes", ())]
 
 
 def _more(answer: Row) -> list[Text]:
@@ -178,7 +178,7 @@ def _more(answer: Row) -> list[Text]:
 def _table(*headings: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for heading in headings:
-        table.add_column(Text(_seen(heading)), overflow="fold")
+        table.add_column(Text(heading), overflow="fold")
     return table
 
 
@@ -189,9 +189,4 @@ def _name(schema: str, table: str) -> str:
 def _cell(value: Any) -> str:
     if value is None:
         return "NULL"
-    return _seen(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), "\t")
-
-
-def _seen(text: str, kept: str = "\n\t") -> str:
-    """The text with what a terminal would hide or obey written out."""
-    return "".join(mark if mark.isprintable() or mark in kept else f"<U+{ord(mark):04X}>" for mark in text)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -31,7 +31,7 @@ def repository_list(repositories: Sequence[Row]) -> RenderableType:
     for one in repositories:
         counts = f"{one['documents']:,}", f"{one['tokens']:,}"
         model = one["embedding_model"].partition("@")[0]
-        when = _moment(one["indexed_at"]), Text(_seen(shorten(one["description"], _DESCRIPTION, placeholder="...")))
+        when = _moment(one["indexed_at"]), Text(shorten(one["description"], _DESCRIPTION, placeholder="..."))
         facts = *counts, Text(model), one["version"][:12], *when
         table.add_row(Text(one["name"], "bold"), _state(one), *facts)
     return table
@@ -41,7 +41,7 @@ def repository_card(one: Row) -> RenderableType:
     """All of one repository."""
     parts = [*_summary(one), *_left_out(one)]
     by = {"person": "written by hand", "model": "written by a model"}.get(one["guide_by"], "made from its structure")
-    guide = [Text(f"\nguide ({by})", "dim"), Text(_seen(one["guide"].strip()))] if one["guide"].strip() else []
+    guide = [Text(f"\nguide ({by})", "dim"), Text(one["guide"].strip())] if one["guide"].strip() else []
     return Group(*parts, *guide)
 
 
@@ -55,24 +55,24 @@ def indexed(one: Row) -> RenderableType:
 
 def removed(answer: Row) -> RenderableType:
     """What is gone."""
-    return Text(_seen(f"Removed {answer['removed']}."))
+    return Text(f"Removed {answer['removed']}.")
 
 
 def guide_text(answer: Row) -> RenderableType:
     """A guide as it stands."""
-    return Text(_seen(answer["guide"].strip()) or "It has no guide yet.")
+    return Text(answer["guide"].strip() or "It has no guide yet.")
 
 
 def retrieved(answer: Row) -> RenderableType:
     """What a model would read, then what it cost."""
-    parts = [Text(_seen(answer["content"]))]
+    parts = [Text(answer["content"])]
     if answer["hint"]:
-        parts.insert(0, Text(_seen(answer["hint"]), "yellow"))
+        parts.insert(0, Text(answer["hint"], "yellow"))
     of = f" of {answer['original_token_count']:,}" if answer["was_compressed"] else ""
     where = f" of {answer['document']}" if answer["document"] else ""
     told = f"({answer['token_count']:,}{of} tokens{where}; {answer['timings'].get('total', 0):,.0f} ms)"
-    parts += [Text(_seen(f"({answer['degraded']})"), "yellow")] if answer["degraded"] else []
-    return Group(*parts, Text(_seen(told), "dim"))
+    parts += [Text(f"({answer['degraded']})", "yellow")] if answer["degraded"] else []
+    return Group(*parts, Text(told, "dim"))
 
 
 def passages(answer: Row) -> RenderableType:
@@ -80,15 +80,13 @@ def passages(answer: Row) -> RenderableType:
     parts: list[RenderableType] = []
     for one in answer["passages"]:
         part = one["part"]
-        head = Text(
-            _seen(f"{one['repository']}: {part['path']}, lines {part['first_line']}-{part['last_line']}"), "bold"
-        )
-        head.append(_seen("  " + " > ".join(part["heading_path"])), "dim")
-        parts += [head, Text(_seen(one["text"].strip())), Text("")]
+        head = Text(f"{one['repository']}: {part['path']}, lines {part['first_line']}-{part['last_line']}", "bold")
+        head.append("  " + " > ".join(part["heading_path"]), "dim")
+        parts += [head, Text(one["text"].strip()), Text("")]
     if answer["hint"]:
-        parts.append(Text(_seen(answer["hint"]), "yellow"))
+        parts.append(Text(answer["hint"], "yellow"))
     if answer["degraded"]:
-        parts.append(Text(_seen(f"({answer['degraded']})"), "yellow"))
+        parts.append(Text(f"({answer['degraded']})", "yellow"))
     if answer["left_out_count"]:
         parts += _choice(answer)
     if answer["cursor"]:
@@ -103,7 +101,7 @@ def _choice(answer: Row) -> list[RenderableType]:
     )
     more = answer["left_out_count"] - len(answer["left_out"])
     others += f"; and {more:,} more" if more else ""
-    return [Text(_seen(f"searched: {taken or 'none'}"), "dim"), Text(_seen(f"left out: {others}"), "dim")]
+    return [Text(f"searched: {taken or 'none'}", "dim"), Text(f"left out: {others}", "dim")]
 
 
 def page_text(answer: Row) -> RenderableType:
@@ -111,18 +109,18 @@ def page_text(answer: Row) -> RenderableType:
     part = answer["part"]
     told = f"({part['path']}, lines {part['first_line']}-{part['last_line']} of {answer['total_lines']:,})"
     more = [Text(f"more: --cursor {answer['cursor']}", "dim")] if answer["cursor"] else []
-    return Group(Text(_seen(answer["content"].rstrip("\n"))), Text(_seen(told), "dim"), *more)
+    return Group(Text(answer["content"].rstrip("\n")), Text(told, "dim"), *more)
 
 
 def _summary(one: Row) -> list[Text]:
     head = Text(one["name"], "bold")
-    head.append("  ").append_text(_state(one)).append(_seen(f"  {_source(one)}"), "dim")
+    head.append("  ").append_text(_state(one)).append(f"  {_source(one)}", "dim")
     meaning = "" if one["embedded"] >= one["chunks"] else f", {one['embedded']:,} of them by meaning too"
     meaning += f" (embedding model {one['embedding_model'].partition('@')[0]})" if one["embedding_model"] else ""
     counts = f"{one['documents']:,} documents, {one['chunks']:,} passages{meaning}, {one['tokens']:,} tokens"
     when = f", version {one['version'][:12]} of {_moment(one['indexed_at'])}" if one["indexed_at"] else ""
-    parts = [head, Text(_seen(counts + when))]
-    return [*parts, Text(_seen(one["problem"]), "red")] if one["problem"] else parts
+    parts = [head, Text(counts + when)]
+    return [*parts, Text(one["problem"], "red")] if one["problem"] else parts
 
 
 def _left_out(one: Row) -> list[Text]:
@@ -133,7 +131,7 @@ def _left_out(one: Row) -> list[Text]:
     files = one.get("skipped_files", ())
     shown = [f"  {file['path']}: {file['detail'] or file['reason']}" for file in files[:_SKIPPED_SHOWN]]
     more = [f"  and {len(files) - _SKIPPED_SHOWN:,} more (--json has them)"] if len(files) > _SKIPPED_SHOWN else []
-    return [Text(_seen("\n".join([f"not read: {counts}", *shown, *more])), "dim")]
+    return [Text("\n".join([f"not read: {counts}", *shown, *more]), "dim")]
 
 
 def _state(one: Row) -> Text:
@@ -147,8 +145,3 @@ def _source(one: Row) -> str:
 
 def _moment(text: str | None) -> str:
     return f"{dt.datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}" if text else ""
-
-
-def _seen(text: str) -> str:
-    """The text with what a terminal would hide or obey written out."""
-    return "".join(mark if mark.isprintable() or mark in "\n\t" else f"<U+{ord(mark):04X}>" for mark in text)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 Row = Mapping[str, Any]
@@ -52,3 +53,19 @@ def decided(answer: Row) -> RenderableType:
         names = ", ".join(answer["left"])
         lines.append(Text(f"Left, since they look poisoned: {names}. Name them to approve them.", style="yellow"))
     return Group(*lines)
+
+
+def consent_list(answer: Sequence[Row]) -> RenderableType:
+    """The tools that a person has agreed to, and whether that still holds."""
+    if not answer:
+        return Text("No consent is remembered. A chat asks before it calls a tool of a server that is not trusted.")
+    table = Table("tool", "definition", "since", "", box=None, pad_edge=False, header_style="dim")
+    for one in answer:
+        lapsed = "" if one["holds"] else "lapsed: its definition has changed"
+        table.add_row(Text(one["tool"]), one["definition"], one["since"][:16].replace("T", " "), Text(lapsed, "yellow"))
+    return table
+
+
+def forgotten(answer: Row) -> RenderableType:
+    """What will be asked about again."""
+    return Text(f"You will be asked again before a call of {', '.join(answer['forgotten'])}.")

@@ -38,7 +38,7 @@ def checked(tried: Row) -> RenderableType:
     if not tried["ok"]:
         return Text(f"{tried['name']} does not answer: {tried['problem']}", "red")
     model = f" ({tried['model']})" if tried["model"] else ""
-    return Text(f"{tried['name']}{model} answered in {tried['ms']} ms: {_seen(tried['says'])}")
+    return Text(f"{tried['name']}{model} answered in {tried['ms']} ms: {tried['says']}")
 
 
 def removed(answer: Row) -> RenderableType:
@@ -56,15 +56,20 @@ def settings_table(view: Row) -> RenderableType:
     return table
 
 
-_FROM = {"default": "default", "owner": "your choice", "thread": "the thread's"}
+_FROM = {
+    "default": "default",
+    "owner": "your choice",
+    "thread": "the thread's",
+    "floor": "the floor that the owner of this installation has set",
+}
+
+
+def floor_line(answer: Row) -> RenderableType:
+    """The floor of a tenant."""
+    return Text(f"Conversations of tenant {answer['tenant']}: approval is at least '{answer['floor']}'.")
 
 
 def _value(value: Any) -> str:
     if value is None or value == "":
         return "-"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _seen(text: str) -> str:
-    """A text of others on one line; what a terminal would obey is written out."""
-    return "".join(sign if sign.isprintable() else " " if sign.isspace() else repr(sign)[1:-1] for sign in text)

@@ -10,7 +10,7 @@ import typer
 from thresher.cli.addresses import STANDARD_INPUT
 from thresher.cli.confirming import given
 from thresher.cli.model_views import checked, model_kept, model_list, removed
-from thresher.cli.output import AsJson, show
+from thresher.cli.output import AsJson, note, show
 from thresher.cli.references import filled
 from thresher.daemon import ask
 
@@ -79,9 +79,9 @@ def _key(text: str | None) -> str | None:
     if text == STANDARD_INPUT:
         return sys.stdin.readline().strip()
     if text and "${" not in text:
-        sys.stderr.write(
+        note(
             "thresher: this key can be seen in the list of processes and in the shell's history.\n"
-            "  Write --key - and give it on standard input, or '${NAME}' for a variable.\n"
+            "  Write --key - and give it on standard input, or '${NAME}' for a variable."
         )
     return filled("--key", text) if text else None
 

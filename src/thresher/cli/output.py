@@ -1,17 +1,19 @@
 """What a command prints: JSON for programs, tables for people, errors in one line with a hint.
 
-Invariant: results go to standard output, everything else to standard error; no traceback, no secret.
+Invariant: results go to standard output, everything else to standard error; no traceback, no secret. No other module of
+the command line writes to a terminal: here, what others wrote loses what a terminal would obey or hide.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
+
+from thresher.foreign import visible, visible_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,6 +31,15 @@ PIPE_WIDTH = 1000
 """Columns where no terminal wraps them: a line of a table stays a line for grep."""
 
 
+TEXTS: Final = frozenset(
+    {
+        *("text", "content", "description", "guide", "rules", "sql", "schema", "diff", "markdown", "overlay", "says"),
+        *("arguments", "input_schema", "annotations", "settings", "session", "detail"),
+    }
+)
+"""Fields whose texts have lines of their own; in all others a line break is as foreign as an escape sequence."""
+
+
 class ReaderGone(Exception):
     """Whoever read our output has closed the pipe."""
 
@@ -41,11 +52,53 @@ def show(value: Any, as_json: bool, render: Callable[[Any], RenderableType]) -> 
         as_json: Whether a program reads it.
         render: Turns the value into something for people.
     """
-    write(json.dumps(value, ensure_ascii=False, indent=2) + "\n" if as_json else _rendered(render(value)))
+    _write(visible_json(value, indent=2) + "\n" if as_json else _rendered(render(_visible(value))))
 
 
-def write(text: str) -> None:
-    """Print a text as it is.
+def put(text: str) -> None:
+    """Print a part of a text that others write, as it comes."""
+    _write(visible(text, breaks=True))
+
+
+def export(text: str) -> None:
+    """Print a text to be kept in a file or given to another program: as it is, but never so on a terminal."""
+    _write(visible(text, breaks=True) if sys.stdout.isatty() else text)
+
+
+def note(text: str, *, end: str = "\n") -> None:
+    """Print something beside the result, on standard error."""
+    sys.stderr.write(visible(text, breaks=True) + end)
+    sys.stderr.flush()
+
+
+def dim_note(text: str) -> None:
+    """Print a step of a long work beside the result."""
+    sys.stderr.write(f"\x1b[2m[{visible(text)}]\x1b[0m\n")
+
+
+def confirm(question: str) -> None:
+    """Ask a person for a yes.
+
+    Raises:
+        Abort: They said no.
+    """
+    typer.confirm(visible(question), abort=True, err=True)
+
+
+def _visible(value: Any, *, breaks: bool = True) -> Any:
+    """A decoded answer without what a terminal would obey or hide."""
+    if isinstance(value, str):
+        return visible(value, breaks=breaks)
+    if isinstance(value, dict):
+        entries = cast("dict[str, Any]", value).items()
+        return {visible(name): _visible(item, breaks=name in TEXTS) for name, item in entries}
+    if isinstance(value, list):
+        return [_visible(item, breaks=breaks) for item in cast("list[Any]", value)]
+    return value
+
+
+def _write(text: str) -> None:
+    """Write to standard output.
 
     Raises:
         ReaderGone: Nobody reads it any more.
@@ -61,7 +114,7 @@ def _rendered(value: RenderableType) -> str:
     """What a person sees: colours and the window's width on a terminal, whole lines in a pipe."""
     from rich.console import Console  # noqa: PLC0415 - `--help` does without
 
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
     with console.capture() as capture:  # Rich ends the process itself when a pipe breaks
         console.print(value)
     return capture.get()
@@ -81,12 +134,12 @@ def progress_bar(title: str, as_json: bool) -> Generator[Callable[[Mapping[str, 
     from rich.console import Console  # noqa: PLC0415 - `--help` does without
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415 - `--help` does without
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
 
         def follow(event: Mapping[str, Any]) -> None:
-            stage = str(event.get("stage") or title)
+            stage = visible(str(event.get("stage") or title))
             bar.update(task, completed=event.get("done", 0), total=event.get("total"), description=stage)
 
         yield follow
@@ -104,11 +157,12 @@ def complain(error: BaseException, as_json: bool) -> int:
     """
     fields = _fields(error)
     if as_json:
-        sys.stdout.write(json.dumps({"error": fields}, ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(visible_json({"error": fields}, indent=2) + "\n")
     else:
         trace = f" (trace {fields['trace']})" if fields["trace"] else ""
-        hint = f"\n  {fields['hint']}" if fields["hint"] else ""
-        sys.stderr.write(f"thresher: {fields['message']}{trace}{hint}\n")
+        note(f"thresher: {visible(fields['message'])}{trace}")
+        if fields["hint"]:
+            note(f"  {visible(fields['hint'])}")
     return fields["exit_code"]
 
 

@@ -44,10 +44,10 @@ def pack_list(answer: Row) -> RenderableType:
         parts.append(Text("No packs yet. Make one: thresher packs new NAME", "bold"))
     for pack in answer["inert"]:
         told = f"not used: {pack['name']}@{pack['digest'][:_DIGEST]} ({pack['reason']}), {pack['path']}"
-        parts += [Text(_seen(told), "yellow"), Text(f"  {_seen(pack['hint'])}", "dim")]
+        parts += [Text(told, "yellow"), Text(f"  {pack['hint']}", "dim")]
     for problem in answer["problems"]:
         told = f"{problem['path']}: {problem['message']} {problem['hint']}".rstrip()
-        parts.append(Text(_seen(told), _STYLES[problem.get("severity", "warning")]))
+        parts.append(Text(told, _STYLES[problem.get("severity", "warning")]))
     return Group(*parts)
 
 
@@ -61,17 +61,17 @@ def pack_text(pack: Row) -> RenderableType:
     head.append(f"  {pack['form']} of {pack['origin']}, {pack['path']}", "dim")
     parts: list[RenderableType] = [head]
     if pack["reason"]:
-        parts.append(Text(_seen(f"not used ({pack['reason']}): {pack['hint']}"), "yellow"))
-    parts.append(Text(_seen(pack["description"])))
+        parts.append(Text(f"not used ({pack['reason']}): {pack['hint']}", "yellow"))
+    parts.append(Text(pack["description"]))
     for finding in pack["findings"]:
         told = f"{finding['severity']}: {finding['why']} ({finding['where']})\n  {finding['excerpt']}"
-        parts.append(Text(_seen(told), _STYLES[finding["severity"]]))
+        parts.append(Text(told, _STYLES[finding["severity"]]))
     if pack["code"]:
         parts.append(Text("It has a tools.py, which runs inside Thresher once the pack is trusted.", "yellow"))
-    parts += [Text(f"\n{_seen(pack['rules'])}\n")]
+    parts += [Text(f"\n{pack['rules']}\n")]
     parts += _lines("training lines", pack["examples"]) + _lines("near misses", pack["not_examples"])
     files = [f"  {file['path']}  {file['size']:,} bytes" for file in pack["files"]]
-    return Group(*parts, Text(_seen("\n".join(["files", *files])), "dim"))
+    return Group(*parts, Text("\n".join(["files", *files]), "dim"))
 
 
 def _lines(title: str, lines: Sequence[str]) -> list[RenderableType]:
@@ -79,7 +79,7 @@ def _lines(title: str, lines: Sequence[str]) -> list[RenderableType]:
         return []
     more = f"\n  and {len(lines) - _LINES:,} more (--json has all)" if len(lines) > _LINES else ""
     shown = "\n".join(f"  {line}" for line in lines[:_LINES])
-    return [Text(_seen(f"{len(lines):,} {title}\n{shown}{more}"), "dim")]
+    return [Text(f"{len(lines):,} {title}\n{shown}{more}", "dim")]
 
 
 def made(answer: Row) -> RenderableType:
@@ -100,12 +100,12 @@ def lint_report(answer: Row) -> RenderableType:
     for finding in answer["findings"]:
         if finding["pack"] != last:
             last = finding["pack"]
-            parts.append(Text(_seen(last), "bold"))
+            parts.append(Text(last, "bold"))
         parts.append(_finding(finding))
     counts = ", ".join(_counted(answer[key], key) for key in ("errors", "warnings", "hints") if answer[key])
     packs = _counted(len(answer["packs"]), "packs")
     parts.append(Text(f"{packs}: {counts or 'nothing to mend'}."))
-    parts += [Text(_seen(f"not checked: {what}"), "dim") for what in answer["not_checked"]]
+    parts += [Text(f"not checked: {what}", "dim") for what in answer["not_checked"]]
     return Group(*parts)
 
 
@@ -116,41 +116,36 @@ def _counted(count: int, things: str) -> str:
 def _finding(finding: Row) -> Text:
     where = f"{finding['where']}: " if finding["where"] else ""
     line = Text(f"  {finding['severity']:<8}", _STYLES[finding["severity"]])
-    line.append(_seen(f"{where}{finding['message']}"), "")
+    line.append(f"{where}{finding['message']}", "")
     line.append(f" [{finding['check']}]", "dim")
     if finding["hint"]:
-        line.append(_seen(f"\n          {finding['hint']}"), "dim")
+        line.append(f"\n          {finding['hint']}", "dim")
     return line
 
 
 def exported(answer: Row) -> RenderableType:
     """What was written."""
-    parts = [Text(_seen(f"wrote {path}")) for path in answer["written"]]
-    parts += [Text(_seen(f"as it was: {path}"), "dim") for path in answer["unchanged"]]
-    parts += [Text(_seen(f"left out: {pack['name']}. {pack['why']}"), "yellow") for pack in answer["left"]]
+    parts = [Text(f"wrote {path}") for path in answer["written"]]
+    parts += [Text(f"as it was: {path}", "dim") for path in answer["unchanged"]]
+    parts += [Text(f"left out: {pack['name']}. {pack['why']}", "yellow") for pack in answer["left"]]
     return Group(*(parts or [Text("There is no pack to export.")]))
 
 
 def installed(answer: Row) -> RenderableType:
     """What was done to a client's file."""
-    return Text(_seen(f"{_DONE[answer['did']]} {answer['path']}"))
+    return Text(f"{_DONE[answer['did']]} {answer['path']}")
 
 
 def trusted(answer: Row) -> RenderableType:
     """What is in use from now on."""
-    return Text(_seen(f"Trusted: {answer['name']}@{answer['digest'][:_DIGEST]}. Any change to it asks again."))
+    return Text(f"Trusted: {answer['name']}@{answer['digest'][:_DIGEST]}. Any change to it asks again.")
 
 
 def untrusted(answer: Row) -> RenderableType:
     """What is in use no longer."""
-    return Text(_seen(f"No longer trusted: {answer['name']}."))
+    return Text(f"No longer trusted: {answer['name']}.")
 
 
 def _short(text: str, limit: int) -> str:
-    line = _seen(" ".join(text.split()))
+    line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
-def _seen(text: str) -> str:
-    """The text with what a terminal would hide or obey written out."""
-    return "".join(mark if mark.isprintable() or mark == "\n" else f"<U+{ord(mark):04X}>" for mark in text)

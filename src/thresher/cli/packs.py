@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from thresher.cli.output import AsJson, show
+from thresher.cli.output import AsJson, confirm, show
 from thresher.cli.pack_views import (
     exported,
     installed,
@@ -161,7 +161,7 @@ def _confirm(pack: dict[str, Any], *, yes: bool, as_json: bool) -> None:
         )
     show(pack, as_json, pack_text)
     question = "The scanner calls it dangerous. Trust it all the same?" if dangerous else "Trust it as shown?"
-    typer.confirm(question, abort=True)
+    confirm(question)
 
 
 def _with_digest(text: str) -> tuple[str, str]:

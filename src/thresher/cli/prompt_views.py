@@ -32,7 +32,7 @@ def prompt_card(one: Row) -> RenderableType:
     """A prompt: what it is for, whose words these are, the words."""
     head = Text(one["name"], "bold")
     head.append(f"  {_words(one)}", _style(one))
-    return Group(head, Text(one["description"], "dim"), Text(_seen(one["text"])))
+    return Group(head, Text(one["description"], "dim"), Text(one["text"]))
 
 
 def prompt_kept(one: Row) -> RenderableType:
@@ -44,7 +44,7 @@ def prompt_versions(versions: Sequence[Row]) -> RenderableType:
     """One line a version, newest first."""
     table = Table("version", "words", "by", "since", "begins", box=None, pad_edge=False, header_style="dim")
     for one in versions:
-        first = Text(_seen(one["text"].partition("\n")[0]), overflow="ellipsis", no_wrap=True)
+        first = Text(one["text"].partition("\n")[0], overflow="ellipsis", no_wrap=True)
         words = Text("shipped" if one["shipped"] else "your own", _style(one))
         table.add_row(str(one["version"]), words, one["author"], _moment(one["created_at"]), first)
     return table
@@ -53,7 +53,7 @@ def prompt_versions(versions: Sequence[Row]) -> RenderableType:
 def prompt_diff(answer: Row) -> RenderableType:
     """A unified diff."""
     lines = answer["diff"].rstrip("\n").split("\n")
-    shown = [Text(_seen(line), _DIFF.get(line[:1], "")) for line in lines]
+    shown = [Text(line, _DIFF.get(line[:1], "")) for line in lines]
     return Group(*shown) if answer["diff"] else Text("Nothing differs.", "dim")
 
 
@@ -69,8 +69,3 @@ def _style(one: Row) -> str:
 
 def _moment(text: str | None) -> str:
     return f"{dt.datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}" if text else ""
-
-
-def _seen(text: str) -> str:
-    """The text with what a terminal would hide or obey written out."""
-    return "".join(mark if mark.isprintable() or mark in "\n\t" else f"<U+{ord(mark):04X}>" for mark in text)

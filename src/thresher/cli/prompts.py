@@ -10,7 +10,7 @@ import typer
 
 from thresher.cli.confirming import given
 from thresher.cli.files import text_of
-from thresher.cli.output import AsJson, show, write
+from thresher.cli.output import AsJson, export, show
 from thresher.cli.prompt_views import prompt_card, prompt_diff, prompt_kept, prompt_list, prompt_versions
 from thresher.daemon import ask
 
@@ -38,7 +38,7 @@ def show_prompt(
     if as_json or sys.stdout.isatty():
         show(prompt, as_json, prompt_card)
     else:
-        write(f"{prompt['text']}\n")
+        export(f"{prompt['text']}\n")
 
 
 @commands.command("set")

@@ -157,13 +157,20 @@ def changed(answer: Row) -> RenderableType:
 
 
 def key_made(answer: Row) -> RenderableType:
-    """A key, this once."""
-    whom = f"the user {answer['user']!r} of the tenant" if answer["user"] else "the tenant"
-    told = f"It speaks for {whom} {answer['tenant']!r}. Keep it now: nobody can read it again."
+    """A key, this once, and who can reach what from now on."""
+    tenant, user = repr(answer["tenant"]), answer["user"]
+    whom = f"the user {user!r} of the tenant" if user else "the tenant"
+    own = f", and of what the user {user!r} adds" if user else ""
+    told = (
+        f"It speaks for {whom} {tenant}. Keep it now: nobody can read it again.",
+        f"With this key: the servers, tools, documents, databases and APIs of the tenant {tenant}{own}.",
+        "Without a key: you, as before, by the commands and `thresher stdio` in this data folder.",
+        answer["access"],
+    )
     made = (
         [Text(f"The tenant {answer['tenant']!r} is new with this key.", style="yellow")] if answer["new_tenant"] else []
     )
-    return Group(Text(answer["key"], style="bold"), Text(told), *made)
+    return Group(Text(answer["key"], style="bold"), *(Text(line) for line in told), *made)
 
 
 def key_list(answer: Sequence[Row]) -> RenderableType:

@@ -23,7 +23,14 @@ class Exposed(StrEnum):
     """What `tools/list` shows."""
 
     meta = "meta"
+    own = "own"
     all = "all"
+
+
+Expose = Annotated[
+    Exposed | None,
+    typer.Option(help="What tools/list shows: the six meta-tools, also the tools of packs (own), or every tool (all)."),
+]
 
 
 class HookClient(StrEnum):
@@ -52,7 +59,7 @@ def serve(
     config: Annotated[Path | None, typer.Option(help="Add every server of an mcpServers file.")] = None,
     host: Annotated[str | None, typer.Option(help="An address; 127.0.0.1 unless told, others need a key.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="8642 unless told; 0 takes a free one.")] = None,
-    expose: Annotated[Exposed, typer.Option(help="What tools/list shows.")] = Exposed.meta,
+    expose: Expose = None,
     admin_tools: Annotated[
         bool, typer.Option("--admin-tools", help="Let MCP clients change documents and connections.")
     ] = False,
@@ -66,20 +73,20 @@ def serve(
         sys.stdout.write(_ready_line(ready, as_json) + "\n")
         sys.stdout.flush()
 
-    given = {"host": host, "port": port, "admin_tools": admin_tools or None}
-    raise typer.Exit(serve_foreground(announce, given, config=config, expose=expose.value))
+    given = {"host": host, "port": port, "admin_tools": admin_tools or None, "expose": expose}
+    raise typer.Exit(serve_foreground(announce, given, config=config))
 
 
 def _ready_line(ready: Ready, as_json: bool) -> str:
     if as_json:
-        return json.dumps({"pid": ready.pid, "url": ready.url, "socket": ready.socket})
-    return f"Thresher serves MCP at {ready.url} and to `thresher stdio`. Ctrl-C ends it."
+        return json.dumps({"pid": ready.pid, "url": ready.url, "socket": ready.socket, "access": ready.access})
+    return f"Thresher serves MCP at {ready.url} and to `thresher stdio`. Ctrl-C ends it.\n{ready.access}"
 
 
-def stdio(as_json: AsJson = False) -> None:
+def stdio(expose: Expose = None, as_json: AsJson = False) -> None:
     """Serve one MCP client on standard input and output, through the daemon."""
     del as_json  # MCP is JSON already
-    raise typer.Exit(run_bridge())
+    raise typer.Exit(run_bridge(expose=expose.value if expose else ""))
 
 
 def hook(

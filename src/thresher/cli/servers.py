@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli import signing
-from thresher.cli.approving import SqlArguments, SqlDialect, SqlTools, sql_of
+from thresher.cli.approving import SqlArguments, SqlDialect, SqlTools, Trusted, sql_of
 from thresher.cli.output import AsJson, progress_bar, show
 from thresher.cli.references import filled, variable_here
 from thresher.cli.rendering import changed, imported, refreshed, server_list
@@ -42,6 +42,7 @@ def add(
     auto_approve: Annotated[
         bool | None, typer.Option("--auto-approve/--no-auto-approve", help="Take changes of its tools over unasked.")
     ] = None,
+    trusted: Trusted = None,
     sql_dialect: SqlDialect = None,
     sql_argument: SqlArguments = None,
     sql_tool: SqlTools = None,
@@ -66,7 +67,8 @@ def add(
         entry |= {"transport": "stdio", "command": program[0], "args": program[1:]}
         entry |= {"env": dict(_variable(text) for text in env or []), "cwd": _folder(cwd, program)}
     with progress_bar(f"Adding {name}", as_json) as follow:
-        answer = ask("add_server", {"server": entry, "auto_approve": auto_approve, "sql": sql}, progress=follow)
+        switches = {"auto_approve": auto_approve, "trusted": trusted}
+        answer = ask("add_server", {"server": entry, "sql": sql, **switches}, progress=follow)
     show(answer, as_json, refreshed)
     _fail_if_any(answer)
 

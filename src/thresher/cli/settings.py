@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from thresher.cli.confirming import given
-from thresher.cli.model_views import settings_table
+from thresher.cli.model_views import floor_line, settings_table
 from thresher.cli.output import AsJson, show
 from thresher.daemon import ask
 
@@ -44,6 +44,25 @@ def reset_settings(
     """Take choices back: a thread then has your value, and you the default."""
     changes = dict.fromkeys(fields)
     show(ask("set_settings", given({"changes": changes, "thread": thread})), as_json, settings_table)
+
+
+@commands.command("floor")
+def approval_floor(
+    floor: Annotated[
+        str | None, typer.Argument(help="none, destructive, writes or all; shows what holds unless given.")
+    ] = None,
+    tenant: Annotated[str | None, typer.Option(help="Whose; `local` unless given.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The least strict `approval` of a tenant's conversations: nothing that is chosen or sent goes below it.
+
+    Only the owner of the data folder sets it, nobody with a key.
+    """
+    if floor is None:
+        answer = ask("approval_floor", given({"tenant": tenant}))
+    else:
+        answer = ask("set_approval_floor", given({"tenant": tenant, "floor": floor}))
+    show(answer, as_json, floor_line)
 
 
 def _choice(text: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from thresher.cli.output import AsJson, show
+from thresher.cli.output import AsJson, note, show
 from thresher.cli.rendering import signed_in, signed_out
 from thresher.daemon import DaemonFailure, ask
 
@@ -66,11 +66,11 @@ class _Invitation:
         address = str(event.get("address", ""))
         if urlsplit(address).scheme not in ("http", "https"):
             return  # nothing else is ever handed to a browser
-        _say(f"Open this address to sign in at '{self._name}':\n\n  {address}\n")
+        note(f"Open this address to sign in at '{self._name}':\n\n  {address}\n")
         if self._open_it and _has_screen() and webbrowser.open(address):
-            _say("Waiting for the browser ...")
+            note("Waiting for the browser ...")
         if sys.stdin.isatty() or not self._open_it:
-            _say("Is the browser on another machine? Paste the address at which it ends here.")
+            note("Is the browser on another machine? Paste the address at which it ends here.")
             threading.Thread(target=_hand_over, daemon=True).start()
 
 
@@ -81,7 +81,7 @@ def _hand_over() -> None:
         try:
             ask("finish_login", {"address": line.strip()}, start=False)
         except DaemonFailure as error:
-            _say(f"{error}")
+            note(f"{error}")
 
 
 def _has_screen() -> bool:
@@ -89,8 +89,3 @@ def _has_screen() -> bool:
     if sys.platform in ("win32", "darwin"):
         return True
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))  # noqa: TID251 - the user's desktop, not a setting
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()

@@ -43,23 +43,23 @@ def workspace_list(workspaces: Sequence[Row]) -> RenderableType:
         projects: Sequence[Row] = one["projects"]
         modules = sum(project["module"] for project in projects)
         counts = [len(projects) - modules, modules, *(_total(projects, name) for name in ("relations", "value_lists"))]
-        place = Text(_seen(one["path"]), "dim")
-        servers = Text(_seen(", ".join(one["servers"])))
+        place = Text(one["path"], "dim")
+        servers = Text(", ".join(one["servers"]))
         table.add_row(_bold(one["name"]), one["format"], *(f"{count:,}" for count in counts), servers, place)
     return Group(table, *(note for one in workspaces for note in _amiss(one, whose=f"{one['name']}: ")))
 
 
 def workspace_card(one: Row) -> RenderableType:
     """A workspace with its solutions and modules."""
-    head = Text(_seen(one["name"]), "bold")
-    head.append(_seen(f"  {one['path']}"), "dim")
-    servers = Text(_seen(f"columns known of: {', '.join(one['servers']) or 'no server'}"))
+    head = Text(one["name"], "bold")
+    head.append(f"  {one['path']}", "dim")
+    servers = Text(f"columns known of: {', '.join(one['servers']) or 'no server'}")
     return Group(head, _projects(one["projects"]), servers, *_amiss(one))
 
 
 def removed(answer: Row) -> RenderableType:
     """What is forgotten."""
-    return Text(_seen(f"Forgot {answer['removed']}; its files are as they were."))
+    return Text(f"Forgot {answer['removed']}; its files are as they were.")
 
 
 def solution_context(answer: Row) -> RenderableType:
@@ -67,11 +67,11 @@ def solution_context(answer: Row) -> RenderableType:
     if answer["workspace"] is None:
         known = ", ".join(answer["workspaces"])
         hint = f"Choose one: thresher solutions use SOLUTION --workspace NAME (of {known})" if known else _NONE_YET
-        return Group(Text(_seen(hint), "bold"), *_notes(answer))
-    active = Text(_seen(answer["active"] or "no solution chosen"), "bold" if answer["active"] else "yellow")
-    active.append(_seen(f"  in {answer['workspace']}"))
-    active.append(_seen(f"  ({answer['source']})") if answer["source"] else "", "dim")
-    modules = [Text(_seen(f"uses {', '.join(answer['modules'])}"))] if answer["modules"] else []
+        return Group(Text(hint, "bold"), *_notes(answer))
+    active = Text(answer["active"] or "no solution chosen", "bold" if answer["active"] else "yellow")
+    active.append(f"  in {answer['workspace']}")
+    active.append(f"  ({answer['source']})" if answer["source"] else "", "dim")
+    modules = [Text(f"uses {', '.join(answer['modules'])}")] if answer["modules"] else []
     choose = [] if answer["active"] else [Text("Choose one: thresher solutions use SOLUTION", "yellow")]
     notes = {"notes": [note for note in answer["notes"] if _FOR_MODELS not in note]}
     return Group(active, *modules, *choose, _projects(answer["projects"], answer["active"]), *_notes(notes))
@@ -83,25 +83,25 @@ def listing(answer: Row) -> RenderableType:
     broken = [_broken(one) for one in answer["broken"]]
     if not answer["objects"]:
         wider = "" if answer["scope"] == "all" else "; --scope all looks into every solution"
-        return Group(Text(_seen(f"No {what} in {_where(answer)}{wider}.")), *broken)
+        return Group(Text(f"No {what} in {_where(answer)}{wider}."), *broken)
     table = _table("name", "in", "what it is")
     for one in answer["objects"]:
-        table.add_row(_bold(one["name"]), Text(_seen(one["project"]), "dim"), Text(_seen(one["summary"])))
+        table.add_row(_bold(one["name"]), Text(one["project"], "dim"), Text(one["summary"]))
     told = f"({len(answer['objects']):,} of {answer['total']:,} {what}; {_where(answer)})"
     more = [Text(f"more: --cursor {answer['cursor']}", "dim")] if answer["cursor"] else []
-    return Group(table, Text(_seen(told), "dim"), *broken, *more)
+    return Group(table, Text(told, "dim"), *broken, *more)
 
 
 def relation(answer: Row) -> RenderableType:
     """A relation as it now is, how its columns were found, and what was written."""
     one = answer["relation"]
     sides = f"{one['primary_datasource']} -> {one['foreign_datasource']}  ({one['join_type']})"
-    items = [Text(_seen(f"  {_item(item)}")) for item in one["items"]] or [Text("  no columns: every record", "dim")]
-    why = [Text(_seen(f"why these columns: {answer['reason']}"))] if answer["reason"] else []
-    evidence = [Text(_seen(f"  {reason}"), "dim") for reason in answer["evidence"]]
+    items = [Text(f"  {_item(item)}") for item in one["items"]] or [Text("  no columns: every record", "dim")]
+    why = [Text(f"why these columns: {answer['reason']}")] if answer["reason"] else []
+    evidence = [Text(f"  {reason}", "dim") for reason in answer["evidence"]]
     flags = [text for name, text in _FLAGS.items() if one[name]]
     flags += [] if one["allow_parent_delete"] else ["no delete of a parent with related records"]
-    parts = [Text(_seen(sides)), *items, *_flags(flags, one), *_said(one), *why, *evidence]
+    parts = [Text(sides), *items, *_flags(flags, one), *_said(one), *why, *evidence]
     return Group(_head(answer, one["name"]), *parts, *_written(answer))
 
 
@@ -111,24 +111,24 @@ def value_list(answer: Row) -> RenderableType:
     one = one | {
         held: f"{answer[f'{held}_name']} ({one[held]})" for held in ("method", "fallback") if answer[f"{held}_name"]
     }
-    values = [Text(_seen(f"  {_value(value)}")) for value in one["custom_values"][:_VALUES]]
+    values = [Text(f"  {_value(value)}") for value in one["custom_values"][:_VALUES]]
     more = len(one["custom_values"]) - _VALUES
     values += [Text(f"  and {more:,} more", "dim")] if more > 0 else []
     flags = ["an empty value"] if one["add_empty"] == "always" else []
     flags += ["the table's filter"] if one["use_table_filter"] else []
-    parts = [Text(_seen(_source(one))), *values, *_flags(flags, one), *_said(one)]
+    parts = [Text(_source(one)), *values, *_flags(flags, one), *_said(one)]
     return Group(_head(answer, one["name"]), *parts, *_written(answer))
 
 
 def deleted(answer: Row) -> RenderableType:
     """What is gone, and what names it still."""
-    head = Text(_seen(f"deleted  {', '.join(answer['names'])}"), "red")
+    head = Text(f"deleted  {', '.join(answer['names'])}", "red")
     return Group(head, *_change(answer["change"]))
 
 
 def undone(change: Row) -> RenderableType:
     """What was taken back."""
-    return Group(Text(_seen(change["action"]), "green"), *_change(change))
+    return Group(Text(change["action"], "green"), *_change(change))
 
 
 def backup_list(backups: Sequence[Row]) -> RenderableType:
@@ -141,7 +141,7 @@ def backup_list(backups: Sequence[Row]) -> RenderableType:
         files = ", ".join(one["files"][:_FILES]) + (f" and {more:,} more" if more > 0 else "")
         when = str(one["when"])[:19].replace("T", " ")
         state = Text("taken back" if one["undone"] else "", "dim")
-        names = Text(_seen(one["workspace"])), Text(_seen(one["action"])), Text(_seen(files), "dim")
+        names = Text(one["workspace"]), Text(one["action"]), Text(files, "dim")
         table.add_row(_bold(one["id"]), when, *names, state)
     return table
 
@@ -153,7 +153,7 @@ def round_trip(answer: Row) -> RenderableType:
     head = Text(
         f"{good:,} of {answer['files']:,} files come back byte for byte", "yellow" if differ or broken else "green"
     )
-    names = [Text(_seen(f"differs: {name}"), "red") for name in answer["differing"]]
+    names = [Text(f"differs: {name}", "red") for name in answer["differing"]]
     return Group(head, *names, *(_broken(one) for one in broken))
 
 
@@ -163,9 +163,9 @@ _NONE_YET = "No workspace yet. Add one: thresher solutions add FOLDER"
 def _projects(projects: Sequence[Row], active: str | None = None) -> Table:
     table = _table("", "solution", "kind", "files", "relations", "value lists", "forms", "uses")
     for one in projects:
-        uses = Text(_seen(", ".join(name for name in one["modules"] if name not in one["missing"])), "dim")
+        uses = Text(", ".join(name for name in one["modules"] if name not in one["missing"]), "dim")
         missing = f"missing: {', '.join(one['missing'])}" if one["missing"] else ""
-        uses.append("; " if uses and missing else "").append(_seen(missing), "yellow")
+        uses.append("; " if uses and missing else "").append(missing, "yellow")
         counts = (f"{one[name]:,}" for name in ("relations", "value_lists", "forms"))
         mark = "*" if one["name"] == active else ""
         table.add_row(mark, _bold(one["name"]), one["kind"], one["dialect"], *counts, uses)
@@ -174,17 +174,17 @@ def _projects(projects: Sequence[Row], active: str | None = None) -> Table:
 
 def _amiss(one: Row, whose: str = "") -> Iterator[Text]:
     if not one["readable"]:
-        yield Text(_seen(f"{whose}{one['path']} cannot be read: it moved, or is not yours to read"), "red")
+        yield Text(f"{whose}{one['path']} cannot be read: it moved, or is not yours to read", "red")
     for entry in one["broken"]:
         yield _broken(entry, whose)
     left = one["broken_count"] - len(one["broken"])
     if left > 0:
-        yield Text(_seen(f"{whose}{left:,} more files cannot be read"), "red")
+        yield Text(f"{whose}{left:,} more files cannot be read", "red")
 
 
 def _broken(one: Row, whose: str = "") -> Text:
     place = f"{one['path']}:{one['line']}:{one['column']}" if one["line"] else one["path"]
-    return Text(_seen(f"{whose}{place}: {one['message']}"), "red")
+    return Text(f"{whose}{place}: {one['message']}", "red")
 
 
 def _where(answer: Row) -> str:
@@ -195,29 +195,29 @@ def _where(answer: Row) -> str:
 
 def _head(answer: Row, name: str) -> Text:
     action = answer["change"]["action"]
-    head = Text(_seen(f"{action}  "), _ACTIONS.get(action, "")) if action != _SHOWN else Text()
-    head.append(_seen(name), "bold")
-    return head.append(_seen(f"  in {answer['project']}"))
+    head = Text(f"{action}  ", _ACTIONS.get(action, "")) if action != _SHOWN else Text()
+    head.append(name, "bold")
+    return head.append(f"  in {answer['project']}")
 
 
 def _written(answer: Row) -> Iterator[RenderableType]:
     """Where it stands, and what was written there."""
     place = answer["place"]
-    yield Text(_seen(f"{place['file']}:{place['line']}"))
-    yield Text(_seen(place["uri"]), "dim")
+    yield Text(f"{place['file']}:{place['line']}")
+    yield Text(place["uri"], "dim")
     yield from _notes(answer)
     yield from _change(answer["change"])
 
 
 def _change(change: Row) -> Iterator[RenderableType]:
     for line in change["diff"].splitlines():
-        yield Text(_seen(line), _DIFF.get(line[:1], ""))
+        yield Text(line, _DIFF.get(line[:1], ""))
     for one in change["rewritten"]:
-        yield Text(_seen(f"rewritten: {_reference(one)}"), "green")
+        yield Text(f"rewritten: {_reference(one)}", "green")
     for one in change["left"]:
-        yield Text(_seen(f"still names it: {_reference(one)}"), "yellow")
+        yield Text(f"still names it: {_reference(one)}", "yellow")
     if change["id"]:
-        yield Text(_seen(f"take it back: thresher solutions undo {change['id']}"), "dim")
+        yield Text(f"take it back: thresher solutions undo {change['id']}", "dim")
 
 
 def _reference(one: Row) -> str:
@@ -227,12 +227,12 @@ def _reference(one: Row) -> str:
 
 def _flags(flags: Sequence[str], one: Row) -> list[Text]:
     said = [*flags, *([] if one["encapsulation"] == "public" else [f"encapsulation: {one['encapsulation']}"])]
-    return [Text(_seen(f"  {', '.join(said)}"), "dim")] if said else []
+    return [Text(f"  {', '.join(said)}", "dim")] if said else []
 
 
 def _said(one: Row) -> list[Text]:
     texts = [(name.replace("_", " "), one[name]) for name in _SAID if one.get(name)]
-    return [Text(_seen(f"  {name}: {text}"), "dim") for name, text in texts]
+    return [Text(f"  {name}: {text}", "dim") for name, text in texts]
 
 
 def _item(item: Row) -> str:
@@ -268,7 +268,7 @@ def _total(projects: Sequence[Row], name: str) -> int:
 
 
 def _notes(answer: Row) -> list[Text]:
-    return [Text(_seen(f"({note})"), "yellow") for note in answer["notes"]]
+    return [Text(f"({note})", "yellow") for note in answer["notes"]]
 
 
 def _table(*headings: str) -> Table:
@@ -279,9 +279,4 @@ def _table(*headings: str) -> Table:
 
 
 def _bold(text: str) -> Text:
-    return Text(_seen(text), "bold")
-
-
-def _seen(text: str) -> str:
-    """The text with what a terminal would hide or obey written out."""
-    return "".join(mark if mark.isprintable() or mark in "\n\t" else f"<U+{ord(mark):04X}>" for mark in text)
+    return Text(text, "bold")

@@ -52,5 +52,5 @@ def _value(value: Any) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join("".join(mark if mark.isprintable() else f" <U+{ord(mark):04X}> " for mark in text).split())
+    line = " ".join(text.split())
     return line if len(line) <= _LINE else line[: _LINE - 1] + "…"

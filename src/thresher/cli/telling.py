@@ -9,11 +9,13 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
-from thresher.cli.output import write
-from thresher.cli.thread_views import seen
+from thresher.cli.output import dim_note, put
 
 _WAITS: Final = "(Waits for your approval: "
 """How an answer ends for clients that show nothing but words; here each call that waits is shown in full."""
+
+_UNSHOWN: Final = ("called", "usage")
+"""Steps that are of use to programs alone."""
 
 
 class Telling:
@@ -37,8 +39,8 @@ class Telling:
         self.begun = True
         if text := event.get("delta"):
             self._say(text)
-        elif (step := event.get("step")) and sys.stderr.isatty():
-            sys.stderr.write(f"\x1b[2m[{seen(' '.join((step, event.get('detail', ''))).strip())}]\x1b[0m\n")
+        elif (step := event.get("step")) and step not in _UNSHOWN and sys.stderr.isatty():
+            dim_note(" ".join((step, event.get("detail", ""))).strip())
 
     def _say(self, text: str) -> None:
         self._release()
@@ -55,7 +57,7 @@ class Telling:
     def _write(self, text: str) -> None:
         parting, self._apart = "\n" if self._apart else "", False
         self._open = not text.endswith("\n")
-        write(parting + seen(text))
+        put(parting + text)
 
     def end(self, *, waits: bool = False) -> None:
         """Write what is left.

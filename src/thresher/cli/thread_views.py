@@ -33,24 +33,26 @@ def thread_list(page: Row) -> RenderableType:
         return Text("No conversation yet. Begin one: thresher chat")
     table = Table("thread", "went on", "title", box=None, pad_edge=False, header_style="dim")
     for thread in page["threads"]:
-        table.add_row(str(thread["id"]), _moment(thread["updated_at"]), Text(seen(thread["title"])[:_TITLE]))
+        table.add_row(str(thread["id"]), _moment(thread["updated_at"]), Text(thread["title"][:_TITLE]))
     return table
 
 
 def thread_card(thread: Row) -> RenderableType:
     """A thread without what was said in it."""
-    lines = [Text(seen(f"thread {thread['id']}  {thread['title']}"), "bold")]
+    lines = [Text(f"thread {thread['id']}  {thread['title']}", "bold")]
     lines.append(Text(f"begun {_moment(thread['created_at'])}, went on {_moment(thread['updated_at'])}", "dim"))
     if thread["forked_from"]:
         lines.append(Text(f"forked from {thread['forked_from']} at {thread['forked_at']}", "dim"))
     if thread["settings"]:
-        lines.append(Text(seen(f"settings: {json.dumps(thread['settings'], ensure_ascii=False)}"), "dim"))
+        lines.append(Text(f"settings: {json.dumps(thread['settings'], ensure_ascii=False)}", "dim"))
     return Group(*lines)
 
 
 def thread_page(thread: Row) -> RenderableType:
     """A thread with its messages, what waits, and its states."""
     said = [_entry(entry) for entry in thread["messages"]]
+    if thread.get("instruction"):
+        said.insert(0, Text(f"instruction: {thread['instruction']}", "dim"))
     states = [_state(state, thread["messages"]) for state in thread["states"]]
     return Group(thread_card(thread), *said, *(waiting(one) for one in thread["approvals"]), *states)
 
@@ -66,7 +68,7 @@ def _state(state: Row, messages: Sequence[Row]) -> Text:
 
 
 def _first_words(text: str) -> str:
-    line = seen(" ".join(text.split()))
+    line = " ".join(text.split())
     return line if len(line) <= _WORDS else f"{line[: _WORDS - 3]}..."
 
 
@@ -74,9 +76,10 @@ def _entry(entry: Row) -> RenderableType:
     speaker, style = _SPEAKERS[entry["kind"]]
     tool = f" {entry['tool']}" if entry["tool"] else ""
     when = f"  {_moment(entry['at'])}" if entry["at"] else ""
-    head = Text.assemble("\n", (f"{speaker}{seen(tool)}", style), (when, "dim"))
-    lines = [head] + ([Text(seen(entry["text"]))] if entry["text"] else [])
-    lines += [Text(seen(f"-> {call['name']}({call['arguments']})"), "dim") for call in entry["calls"]]
+    cut = "  (cut off)" if entry.get("cut") else ""
+    head = Text.assemble("\n", (f"{speaker}{tool}", style), (when + cut, "dim"))
+    lines = [head] + ([Text(entry["text"])] if entry["text"] else [])
+    lines += [Text(f"-> {call['name']}({call['arguments']})", "dim") for call in entry["calls"]]
     lines += [Text(_place(passage), "dim") for passage in entry["passages"]]
     return Group(*lines)
 
@@ -88,14 +91,14 @@ def citations(report: Row) -> Sequence[Text]:
 
 def noted(note: str) -> str:
     """A note of an answer, and what a person can do about it here."""
-    return f"{seen(note)} {_CONFIGURE}" if note.startswith(_UNCONFIGURED) else seen(note)
+    return f"{note} {_CONFIGURE}" if note.startswith(_UNCONFIGURED) else note
 
 
 def waiting(approval: Row) -> RenderableType:
     """A call that waits for a person."""
     arguments = json.dumps(approval["arguments"], ensure_ascii=False, indent=2)
-    head = Text.assemble("\n", ("waits for you: ", "bold yellow"), (seen(approval["tool"]), "bold"))
-    return Group(head, Text(seen(f"{approval['why']}  {approval['id']}"), "dim"), Text(seen(arguments)))
+    head = Text.assemble("\n", ("waits for you: ", "bold yellow"), (approval["tool"], "bold"))
+    return Group(head, Text(f"{approval['why']}  {approval['id']}", "dim"), Text(arguments))
 
 
 def deleted(answer: Row) -> RenderableType:
@@ -106,12 +109,8 @@ def deleted(answer: Row) -> RenderableType:
 def _place(passage: Row) -> str:
     first, last = passage["lines"]
     heading = " > ".join(passage["heading"])
-    return seen(f"[{passage['number']}] {passage['repository']} {passage['path']}:{first}-{last} {heading}".rstrip())
-
-
-def seen(text: str) -> str:
-    """The text with what a terminal would hide or obey written out."""
-    return "".join(mark if mark.isprintable() or mark in "\n\t" else f"<U+{ord(mark):04X}>" for mark in text)
+    number = passage["number"] if passage.get("used", True) else "not used"
+    return f"[{number}] {passage['repository']} {passage['path']}:{first}-{last} {heading}".rstrip()
 
 
 def _moment(text: str) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from thresher.cli.confirming import given
-from thresher.cli.output import AsJson, show
+from thresher.cli.output import AsJson, note, show
 from thresher.cli.thread_views import deleted, thread_card, thread_list, thread_page
 from thresher.daemon import ask
 
@@ -29,7 +28,7 @@ def list_threads(
     page = ask("list_threads", given({"limit": limit, "cursor": cursor}))
     show(page, as_json, thread_list)
     if page["cursor"] and not as_json:
-        sys.stderr.write(f"(more with: --cursor {page['cursor']})\n")
+        note(f"(more with: --cursor {page['cursor']})")
 
 
 @commands.command("show")

@@ -5,7 +5,6 @@ Invariant: here the kinds meet, and nowhere below; what is cut, missing or degra
 Uses: core, embedding, knowledge, search.
 """
 
-from thresher.context.borders import border_of
 from thresher.context.datasources import name_datasources
 from thresher.context.endpoints import EndpointSource, name_providers
 from thresher.context.passages import DocumentSource
@@ -39,7 +38,6 @@ __all__ = [
     "Situation",
     "Source",
     "Variables",
-    "border_of",
     "name_datasources",
     "name_providers",
     "name_solution",

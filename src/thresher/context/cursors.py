@@ -1,8 +1,8 @@
 """Cursors: where an answer goes on.
 
-A cursor says which of the candidates were given already, and for which candidates of which question that was said. It
-holds no secret and is not signed: whoever writes one himself gets what he could have asked for anyway. Nothing is kept
-on this side.
+There are two kinds. One fetches the rules of a pack in full, and names the pack and its content. The other says which
+of the candidates were given already, and for which candidates of which question that was said. Neither holds a secret
+or is signed: a forged cursor grants no extra access. Nothing is kept on this side.
 
 Invariant: pure; a cursor of another question, or of candidates that have changed since, is refused.
 """
@@ -18,7 +18,30 @@ from thresher.core import InvalidInput, Piece
 
 _DIGEST_CHARACTERS = 10
 _CURSOR = re.compile(rf"([0-9a-f]{{{_DIGEST_CHARACTERS}}})\.([0-9a-f]{{1,64}})")
+_RULES = re.compile(rf"rules\.([a-z0-9-]{{1,64}})\.([0-9a-f]{{{_DIGEST_CHARACTERS}}})")
 _AGAIN = "Call again without cursor, and take the cursors of that answer."
+
+
+def rules_cursor(pack: str, digest: str) -> str:
+    """The cursor that fetches the rules of a pack in full.
+
+    Args:
+        pack: Its name.
+        digest: Of its content.
+    """
+    return f"rules.{pack}.{digest[:_DIGEST_CHARACTERS]}"
+
+
+def pack_of(cursor: str) -> str:
+    """The pack whose rules a cursor fetches in full; empty for any other cursor."""
+    return match[1] if (match := _RULES.fullmatch(cursor)) else ""
+
+
+def stale() -> InvalidInput:
+    """The error for a cursor that does not fit the question, or what is there now."""
+    return InvalidInput(
+        "The cursor belongs to another question, or the rules, tools or passages have changed since.", hint=_AGAIN
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +78,9 @@ class Cursors:
         held = {id(piece) for piece in given}
         if len(held) >= len(self.candidates):
             return ""
-        return self._written(index for index, one in enumerate(self.candidates) if id(one) in held)
+        return self._written(
+            index for index, one in enumerate(self.candidates) if id(one) in held or id(one.whole) in held
+        )
 
     def left(self, cursor: str) -> tuple[Piece, ...]:
         """The candidates that a cursor asks for; all where there is none.
@@ -69,10 +94,7 @@ class Cursors:
             raise InvalidInput("That is no cursor of get_context.", hint=_AGAIN)
         digest, given = parts[1], int(parts[2], 16)
         if digest != self.digest or given >> len(self.candidates):
-            raise InvalidInput(
-                "The cursor belongs to another question, or the rules, tools or passages have changed since.",
-                hint=_AGAIN,
-            )
+            raise stale()
         return tuple(piece for index, piece in enumerate(self.candidates) if not given >> index & 1)
 
     def _written(self, given: Iterable[int]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from thresher.context.variables import VALUE_CHARACTERS, Situation, Variables
-from thresher.core import Caller, ThresherError
+from thresher.core import Caller, ThresherError, named
 from thresher.knowledge.databases import Connection, DatabaseService, TableBrief
 
 _ROOM = VALUE_CHARACTERS - 20
@@ -27,7 +27,7 @@ _Tables: TypeAlias = tuple[str, Sequence[TableBrief], int]
 
 
 def name_datasources(variables: Variables, databases: DatabaseService) -> None:
-    """Give `DATABASE_SERVERS` and `AVAILABLE_DATASOURCES` values, for the rules of all packs.
+    """Give `DATABASE_CONNECTIONS` and `AVAILABLE_DATASOURCES` values, for the rules of all packs.
 
     Args:
         variables: Where they are registered.
@@ -35,7 +35,7 @@ def name_datasources(variables: Variables, databases: DatabaseService) -> None:
     """
     asked: set[asyncio.Task[_Tables | None]] = set()
 
-    async def servers(situation: Situation) -> str | None:
+    async def all_connections(situation: Situation) -> str | None:
         return servers_line(await databases.list_connections(situation.caller))
 
     async def sources(situation: Situation) -> str | None:
@@ -51,7 +51,7 @@ def name_datasources(variables: Variables, databases: DatabaseService) -> None:
         found = [task.result() if task.done() else (one.name, (), one.tables) for one, task in pairs]
         return sources_line([one for one in found if one is not None])
 
-    variables.register("DATABASE_SERVERS", servers)
+    variables.register("DATABASE_CONNECTIONS", all_connections)
     variables.register("AVAILABLE_DATASOURCES", sources)
 
 
@@ -66,7 +66,7 @@ async def _some_tables(databases: DatabaseService, caller: Caller, name: str) ->
 
 def servers_line(connections: Sequence[Connection]) -> str | None:
     """All connections in one line, each with its engine."""
-    return ", ".join(f"{one.name} ({one.dialect})" for one in connections) or None
+    return ", ".join(f"{named(one.name)} ({one.dialect})" for one in connections) or None
 
 
 def sources_line(connections: Sequence[_Tables]) -> str | None:
@@ -86,10 +86,10 @@ def _tables(connection: str, tables: Sequence[TableBrief], total: int, room: int
     taken: list[str] = []
     for table in tables:
         name = f"{table.schema}.{table.name}" if several and table.schema else table.name
-        path = f"db:/{connection}/{name}"
+        path = named(f"db:/{connection}/{name}", VALUE_CHARACTERS)
         if sum(len(one) + 2 for one in taken) + len(path) + 18 > room:
             break
         taken.append(path)
     more = total - len(taken)
-    listed = ", ".join(taken) or f"db:/{connection}"
+    listed = ", ".join(taken) or named(f"db:/{connection}")
     return f"{listed} and {more:,} more" if more else listed

@@ -32,7 +32,8 @@ def fill(candidates: Sequence[Piece], budget: int, measure: Measure, cursors: Ca
     """Choose what fits.
 
     The best piece of each kind comes first, since one of each helps more than two of one; then the most probable ones.
-    A piece that is too large is passed over, and smaller ones after it may still be taken.
+    A piece that is too large is passed over, and smaller ones after it may still be taken. What is taken in its short
+    form is replaced by the whole where that still fits in the end.
 
     Args:
         candidates: What fits the message, in the order in which a model reads it.
@@ -50,7 +51,7 @@ def fill(candidates: Sequence[Piece], budget: int, measure: Measure, cursors: Ca
     for listing in (in_full, brief):
         filling = _filled(candidates, budget, measure, listing)
         if filling is not None and (filling.taken or not candidates):
-            return filling
+            return _in_full(filling, budget, measure)
     raise InvalidInput(
         f"A budget of {budget} tokens is too small for anything.",
         hint=f"The least that gives something is {least(candidates, measure)}.",
@@ -103,6 +104,16 @@ def _filled(
     if spent(taken) > budget or names_cost > budget // LISTED_SHARE:
         return None
     return Filling(kept, listing(rest))
+
+
+def _in_full(filling: Filling, budget: int, measure: Measure) -> Filling:
+    """The same things, whole instead of in short as far as there is room, from the first one on."""
+    taken = list(filling.taken)
+    for place, piece in enumerate(filling.taken):
+        if piece.whole is not None:
+            fuller = [*taken[:place], piece.whole, *taken[place + 1 :]]
+            taken = fuller if measure(fuller, filling.listing) <= budget else taken
+    return Filling(tuple(taken), filling.listing)
 
 
 def _topped_up(

@@ -33,6 +33,10 @@ class ToolOffers:
     def __init__(self, tools: ToolService) -> None:
         self._tools = tools
 
+    async def ready(self, caller: Caller) -> None:
+        """Have the caller's packs say what they offer, and whether they are of use, before any is chosen."""
+        await self._tools.ready(caller)
+
     def read_ahead(self, caller: Caller, asked: Asked) -> Ahead | None:
         """Begin to read what the search for tools needs, while the packs are being chosen; to be closed."""
         return self._tools.read_ahead(caller, **_searched(asked))
@@ -47,12 +51,12 @@ class ToolOffers:
         notes: list[Note] = []
         for pack in packs:
             own = _servers(pack)
-            there = pack.code is not None or EVERY_SERVER in own or bool(known.intersection(own))
+            there = pack.code is not None or bool(known if EVERY_SERVER in own else known.intersection(own))
             if not own or there or await self._names_one(caller, pack):
                 reached.append(pack)
             else:
-                missing = f"{pack.name} fits, and is not given, since no server of its is connected"
-                notes.append(Note(missing, joined(pack.servers)))
+                missing = f"{pack.name} fits, and is not given: none of its servers is connected"
+                notes.append(Note(missing, joined(name for name in pack.servers if name != EVERY_SERVER)))
         return tuple(reached), tuple(notes)
 
     async def _names_one(self, caller: Caller, pack: Pack) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from thresher.context.records import Note
 from thresher.context.sources import Gathered, Inquiry, piece_of
-from thresher.core import Piece, ThresherError, shortened
+from thresher.core import Piece, ThresherError, one_line, shortened
 from thresher.knowledge.documents import DocumentService, Passage
 
 PASSAGES = "passages"
@@ -28,6 +28,7 @@ _HALVED = 4.0
 """Points of the ranking that halve the value: about what a seventh of a cosine gives."""
 _FURTHEST = 8.0
 """Points behind the best passage at which another is not worth its tokens."""
+_PLACE = 600
 _HEADING = "passages of documents, word for word (more: retrieve_document, read_document)"
 
 
@@ -72,5 +73,6 @@ def _piece(passage: Passage, best: float) -> Piece:
         "why": passage.why,
     }
     value = _BEST * 0.5 ** ((best - passage.score) / _HALVED)
-    written = f"[{name} | {above}]\n{text}" if above else f"[{name}]\n{text}"
+    place = one_line(f"{name} | {above}" if above else name, _PLACE)
+    written = f"[{place}]\n{text}"
     return replace(piece_of(PASSAGES, name, written, _HEADING, data, value, passage.why), content=f"{name}\n{text}")

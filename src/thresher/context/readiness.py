@@ -56,16 +56,20 @@ class Readiness:
     async def unready(self, caller: Caller, packs: Iterable[Pack]) -> frozenset[str]:
         """Names of those packs that are of no use to a caller now; their conditions are asked side by side."""
         asked = [pack for pack in packs if pack.digest in self._conditions]
-        if not asked:
-            return frozenset()
-        answers = await asyncio.gather(*(self._holds(caller, pack) for pack in asked))
-        return frozenset(pack.name for pack, holds in zip(asked, answers, strict=True) if not holds)
+        answers = {pack.name: self._fresh(caller, pack) for pack in asked}
+        stale = [pack for pack in asked if answers[pack.name] is None]
+        if stale:  # no tasks are made for what is known: every request comes by here
+            found = await asyncio.gather(*(self._holds(caller, pack) for pack in stale))
+            answers |= {pack.name: holds for pack, holds in zip(stale, found, strict=True)}
+        return frozenset(name for name, holds in answers.items() if not holds)
+
+    def _fresh(self, caller: Caller, pack: Pack) -> bool | None:
+        known = self._answers.get((pack.digest, caller.place))
+        return known[0] if known is not None and time.monotonic() - known[1] < FRESH_SECONDS else None
 
     async def _holds(self, caller: Caller, pack: Pack) -> bool:
         key = (pack.digest, caller.place)
         known = self._answers.get(key)
-        if known is not None and time.monotonic() - known[1] < FRESH_SECONDS:
-            return known[0]
         answer = await self._asked(Situation(caller), pack)
         if answer is None:  # it could not be told: as before
             answer = known is not None and known[0]

@@ -75,7 +75,7 @@ class Facts:
     """The context block.
 
     Attributes:
-        project: Name of the project; empty where it is unknown.
+        project: Name of the active project; empty where it is unknown.
         solution: The active solution; empty where it is unknown.
         servers: Servers of the matched packs that are connected.
     """
@@ -91,9 +91,9 @@ class Rulebook:
 
     Attributes:
         rules: Of each matched intent, variables filled.
-        without_value: Variables that became `UNKNOWN`.
+        without_value: Variables without a value, whose lines are left out.
         unknown: Variables that nobody knows, by pack.
-        notes: The same in sentences, and what was left out.
+        notes: In sentences: which rules were left out, and which variables nobody knows.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -114,7 +114,7 @@ class Prompt:
         tools: The tools of those packs, best first.
         notes: What is missing, cut or weaker than it could be.
         text: What a model reads; `PASS_THROUGH`, exactly, when nothing fits.
-        without_value: Variables that became `UNKNOWN`.
+        without_value: Variables without a value, whose lines are left out.
         unknown: Variables that nobody knows, by pack.
         timings: Milliseconds of each part.
         trace_id: Names the answer in the logs.

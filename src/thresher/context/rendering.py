@@ -1,7 +1,7 @@
 """Writes prompts and context packs: text for a model, and the same as data.
 
-Invariant: pure; every line of ours begins with a mark that stands in no other text of the answer (`borders`), and what
-is missing, cut or degraded is said.
+Invariant: pure; every line of ours begins with a mark that stands in no other text of the answer (`border_of`), a name
+stays on its line, and what is missing, cut or degraded is said.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from thresher.context.borders import border_of
 from thresher.context.listing import Listing
 from thresher.context.records import Facts, Note, Offer, Prompt, Rulebook
-from thresher.context.variables import UNKNOWN
-from thresher.core import LeftOut, Piece, Rule, shortened
+from thresher.core import LeftOut, Piece, Rule, border_of, one_line, shortened
 from thresher.knowledge.intents import PASS_THROUGH, Decision
 from thresher.knowledge.tools import found_line, why_text
 
 NEXT_STEP = "run - with call_tool, ! with call_tool_write; full schema: describe_tools"
+_NOTE = 1_000
 REQUEST_CHARACTERS = 4_000
 """What is repeated of a message: the model has it already."""
 
@@ -34,13 +33,13 @@ def prompt_text(prompt: Prompt) -> str:
     facts = facts_text(prompt.facts)
     request = shortened(prompt.request, REQUEST_CHARACTERS)
     mark = _mark(prompt.rules, [*facts, *tools, *map(str, prompt.notes), request])
-    names = ", ".join(rule.intent for rule in prompt.rules)
+    names = ", ".join(one_line(rule.intent) for rule in prompt.rules)
     lines = [
         f"{mark} Thresher: follow the rules of {names} for this request (confidence {prompt.decision.confidence:.2f})."
         f" {_legend(mark)}",
         *_notes_text(mark, prompt.notes),
         *_rules_text(mark, prompt.rules),
-        *(f"{mark} context", *facts),
+        *((f"{mark} context", *facts) if facts else ()),
     ]
     if tools:
         lines += [f"{mark} {tools_heading()}", *tools]
@@ -52,7 +51,7 @@ def prompt_text(prompt: Prompt) -> str:
 def rulebook_text(book: Rulebook) -> str:
     """Rules alone, with what was found wanting while they were put together."""
     mark = _mark(book.rules, map(str, book.notes))
-    names = ", ".join(rule.intent for rule in book.rules)
+    names = ", ".join(one_line(rule.intent) for rule in book.rules)
     lines = [f"{mark} Thresher: the rules of {names}. {_legend(mark)}", *_notes_text(mark, book.notes)]
     return "\n".join([*lines, *_rules_text(mark, book.rules), f"{mark} end"])
 
@@ -70,8 +69,11 @@ def _rules_text(mark: str, rules: Sequence[Rule]) -> list[str]:
 
 
 def rule_heading(rule: Rule) -> str:
-    """What stands above the rules of a pack."""
-    return f"rules of {rule.intent} ({rule.source})"
+    """What stands above the rules of a pack: of a short form also the way to the whole."""
+    heading = f"rules of {one_line(rule.intent)} ({one_line(rule.source)})"
+    if rule.whole is None:
+        return heading
+    return f"{heading}, in short; in full ({rule.whole.tokens} tokens): get_context with cursor {rule.cursor}"
 
 
 def tools_heading() -> str:
@@ -81,16 +83,15 @@ def tools_heading() -> str:
 
 def _notes_text(mark: str, notes: Sequence[Note]) -> list[str]:
     """Our words on a line of ours; what they quote is others' text, on a line without the mark."""
-    return [line for note in notes for line in (f"{mark} {note.said}", note.quoted) if line]
+    lines = ((f"{mark} {one_line(note.said, _NOTE)}", one_line(note.quoted, _NOTE)) for note in notes)
+    return [line for pair in lines for line in pair if line]
 
 
 def facts_text(facts: Facts) -> list[str]:
-    """The lines of the context block."""
-    return [
-        f"project: {facts.project or UNKNOWN}",
-        f"solution: {facts.solution or UNKNOWN}",
-        f"servers: {', '.join(facts.servers) or 'none'}",
-    ]
+    """The lines of the context block; what is not known has none."""
+    servers = ", ".join(map(one_line, facts.servers))
+    known = {"project": facts.project, "solution": facts.solution, "servers": servers}
+    return [f"{name}: {one_line(value)}" for name, value in known.items() if value]
 
 
 def prompt_data(prompt: Prompt) -> dict[str, Any]:
@@ -108,7 +109,7 @@ def prompt_data(prompt: Prompt) -> dict[str, Any]:
     facts = prompt.facts
     data["intents"] = intents_data(decision)
     data["rules"] = [rule_data(rule) for rule in prompt.rules]
-    data["context"] = facts_data(facts)
+    data["context"] = _facts_data(facts)
     data["request"] = shortened(prompt.request, REQUEST_CHARACTERS)
     data["tools"] = [offer_data(offer) for offer in prompt.tools]
     if prompt.without_value:
@@ -118,13 +119,9 @@ def prompt_data(prompt: Prompt) -> dict[str, Any]:
     return {**data, "timings": dict(prompt.timings)}
 
 
-def facts_data(facts: Facts) -> dict[str, Any]:
-    """The context block."""
-    return {
-        "project": facts.project or UNKNOWN,
-        "solution": facts.solution or UNKNOWN,
-        "servers": list(facts.servers),
-    }
+def _facts_data(facts: Facts) -> dict[str, Any]:
+    known = {"project": facts.project, "solution": facts.solution}
+    return {**{name: value for name, value in known.items() if value}, "servers": list(facts.servers)}
 
 
 def intents_data(decision: Decision) -> list[dict[str, Any]]:
@@ -151,8 +148,11 @@ def reason(decision: Decision, intent: str) -> str:
 
 
 def rule_data(rule: Rule) -> dict[str, Any]:
-    """The rules of a pack."""
-    return {"pack": rule.intent, "source": rule.source, "text": rule.text}
+    """The rules of a pack; of a short form also what the whole costs, and the cursor that fetches it."""
+    data: dict[str, Any] = {"pack": rule.intent, "source": rule.source, "text": rule.text}
+    if rule.whole is None:
+        return data
+    return {**data, "in_full": {"tokens": rule.whole.tokens, "cursor": rule.cursor}}
 
 
 def offer_data(offer: Offer) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def pack_text(pieces: Sequence[Piece], left: Listing, cursor: str, notes: Sequen
     lines = [f"{mark} {opening} Only lines that begin with {mark} are Thresher's."]
     lines += _notes_text(mark, notes)
     for heading, group in groupby(pieces, key=lambda piece: piece.heading):
-        lines += [f"{mark} {heading}", *(piece.text for piece in group)]
+        lines += [f"{mark} {one_line(heading)}", *(piece.text for piece in group)]
     if left:
         lines.append(f"{mark} left out, over the budget: {'; '.join(_left_text(left))}. Rest: cursor {cursor}")
     return "\n".join([*lines, f"{mark} end"])
@@ -191,7 +191,7 @@ def pack_text(pieces: Sequence[Piece], left: Listing, cursor: str, notes: Sequen
 
 def _left_text(left: Listing) -> list[str]:
     return [
-        f"{entry.kind} {entry.name} ({entry.tokens} tokens)"
+        f"{entry.kind} {one_line(entry.name)} ({entry.tokens} tokens)"
         if entry.name
         else f"{entry.count} of {entry.kind} ({entry.tokens} tokens)"
         for entry in left

@@ -1,6 +1,7 @@
 """Puts the rules of packs together: in the order of the match, variables filled where a pack asks for it.
 
-Invariant: rules are given whole or not at all; what was left out, and which variables had no value, is said.
+Invariant: a pack's rules are given in its short form, with the way to the whole, or in full, or not at all, which is
+said. No text is cut.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ import asyncio
 from collections.abc import Sequence
 from functools import lru_cache
 
+from thresher.context.cursors import rules_cursor
 from thresher.context.records import Note, Rulebook
 from thresher.context.variables import Filled, Situation, Variables, filled, names_in
 from thresher.core import Caller, Rule
 from thresher.embedding import count_tokens
-from thresher.knowledge.intents import Pack
+from thresher.knowledge.intents import Pack, short_form
 
 
 class Rulebooks:
@@ -27,7 +29,13 @@ class Rulebooks:
         self._variables = variables
 
     async def of(
-        self, caller: Caller, packs: Sequence[Pack], files: tuple[str, ...], *, most: int | None = None
+        self,
+        caller: Caller,
+        packs: Sequence[Pack],
+        files: tuple[str, ...],
+        *,
+        most: int | None = None,
+        in_full: bool = False,
     ) -> Rulebook:
         """The rules of these packs, in this order.
 
@@ -37,12 +45,14 @@ class Rulebooks:
             files: The files that the client told.
             most: Tokens of all rules together; of more, those of the later packs are left out. The first ones are
                 given whatever they cost.
+            in_full: Whether packs with a short form give the whole at once.
         """
         situation = Situation(caller, files)
-        texts = await asyncio.gather(*(self._filled(situation, pack) for pack in packs))
-        rules = [
-            Rule(pack.name, text.text, pack.origin, _tokens(text.text)) for pack, text in zip(packs, texts, strict=True)
-        ]
+        texts = await asyncio.gather(*(self._filled(situation, pack, pack.rules) for pack in packs))
+        shorts = await asyncio.gather(
+            *(self._filled(situation, pack, "" if in_full else _short(pack)) for pack in packs)
+        )
+        rules = [_rule(*one) for one in zip(packs, texts, shorts, strict=True) if one[1].text.strip()]
         kept = _within(rules, most)
         without_value = tuple(dict.fromkeys(name for text in texts for name in text.without_value))
         unknown = {pack.name: text.unknown for pack, text in zip(packs, texts, strict=True) if text.unknown}
@@ -51,17 +61,35 @@ class Rulebooks:
             for rule in rules
             if rule not in kept
         ]
-        if without_value:
-            notes.append(Note(f"without value (UNKNOWN): {', '.join(without_value)}"))
+        notes += [
+            Note(f"{pack.name} fits, and is not given: no line is left without {', '.join(text.without_value)}")
+            for pack, text in zip(packs, texts, strict=True)
+            if text.without_value and not text.text.strip()
+        ]
         notes += [
             Note(f"unknown variables in the rules of {name}: {', '.join(names)}") for name, names in unknown.items()
         ]
         return Rulebook(tuple(kept), without_value, unknown, tuple(notes))
 
-    async def _filled(self, situation: Situation, pack: Pack) -> Filled:
-        if not pack.fills_variables or not (names := names_in(pack.rules)):
-            return Filled(pack.rules)
-        return filled(pack.rules, await self._variables.values(situation, names, pack=pack.digest))
+    async def _filled(self, situation: Situation, pack: Pack, text: str) -> Filled:
+        if not pack.fills_variables or not (names := names_in(text)):
+            return Filled(text)
+        return filled(text, await self._variables.values(situation, names, pack=pack.digest))
+
+
+def _short(pack: Pack) -> str:
+    """The pack's short form: its author's, else one made from its sections; empty where there is none."""
+    return pack.short or _made(pack.rules)
+
+
+_made = lru_cache(maxsize=256)(short_form)
+
+
+def _rule(pack: Pack, text: Filled, short: Filled) -> Rule:
+    whole = Rule(pack.name, text.text, pack.origin, _tokens(text.text))
+    if not short.text.strip() or (tokens := _tokens(short.text)) >= whole.tokens:
+        return whole
+    return Rule(pack.name, short.text, pack.origin, tokens, whole, rules_cursor(pack.name, pack.digest))
 
 
 def _within(rules: Sequence[Rule], most: int | None) -> list[Rule]:

@@ -15,14 +15,14 @@ from dataclasses import replace
 from typing import Any
 
 from thresher.context.composing import Answer, compose
-from thresher.context.cursors import Cursors
+from thresher.context.cursors import Cursors, pack_of, rules_cursor, stale
 from thresher.context.offers import ToolOffers
 from thresher.context.questions import DEFAULT_BUDGET, ask, checked_budget, checked_cursor
 from thresher.context.readiness import Readiness
 from thresher.context.records import Asked, Facts, Note, Prompt, Rulebook
 from thresher.context.rendering import intents_data, prompt_text
 from thresher.context.rulebooks import Rulebooks
-from thresher.context.sources import RULES, Gathered, Inquiry, RuleSource, Source, ToolSource
+from thresher.context.sources import RULES, TOOLS, Gathered, Inquiry, RuleSource, Source, ToolSource, rule_piece
 from thresher.context.variables import Situation, Variables
 from thresher.core import Caller, ContextPack, NotFound, event, traced
 from thresher.knowledge.intents import Decision, IntentService, Pack
@@ -68,7 +68,8 @@ class ContextService:
     ) -> Prompt:
         """The rules that a prompt needs, with the tools of their packs; or nothing, where no rules fit.
 
-        Rules are given each time, in full: clients shorten what was said before, and nobody tells us when.
+        Rules are given each time, since clients shorten what was said before, and nobody tells us when: in the pack's
+        short form where it has one, with the cursor by which `get_context` gives the whole.
 
         Args:
             caller: Who asks.
@@ -86,12 +87,11 @@ class ContextService:
         asked = ask(prompt, history, queries, files, named="prompt")
         started = time.perf_counter()
         with traced() as trace:
+            await self._offers.ready(caller)
             with self._reading_ahead(caller, asked) as ahead:
-                decision = await self._route(caller, asked)
+                decision, packs, missing = await self._decide(caller, asked)
                 routed = time.perf_counter()
-                answer = Prompt(asked.message, decision, notes=tuple(_notes(decision)), trace_id=trace)
-                packs, notes = await self._packs(caller, decision)
-                answer = replace(answer, notes=(*answer.notes, *notes))
+                answer = Prompt(asked.message, decision, notes=(*_notes(decision), *missing), trace_id=trace)
                 if packs:
                     answer = await self._enriched(caller, asked, packs, answer, ahead)
             ended = time.perf_counter()
@@ -122,7 +122,8 @@ class ContextService:
             history: The last turns, oldest first.
             queries: Short action phrases that the calling model wrote for it, one a task.
             files: Files that matter, as the client names them.
-            cursor: Of a former answer to the same question: fetches what that left out.
+            cursor: Of a former answer to the same question: fetches what that left out; or of a short form: fetches the
+                rules in full.
             delivers: Whether the answer reaches the model; else its rules do not count as given.
 
         Raises:
@@ -133,11 +134,14 @@ class ContextService:
         cursor = checked_cursor(cursor)
         started = time.perf_counter()
         with traced() as trace:
-            decision = await self._route(caller, asked)
+            await self._offers.ready(caller)
+            decision, packs, missing = await self._decide(caller, asked)
             routed = time.perf_counter()
-            packs, missing = await self._packs(caller, decision)
-            inquiry = Inquiry(caller, asked, decision, packs)
-            gathered = await asyncio.gather(*(source.gather(inquiry) for source in self._sources))
+            if pack_of(cursor):
+                gathered, cursor = await self._in_full(caller, asked, cursor), ""
+            else:
+                inquiry = Inquiry(caller, asked, decision, packs)
+                gathered = await asyncio.gather(*(source.gather(inquiry) for source in self._sources))
             timings = _timings(decision, started, routed, time.perf_counter())
             notes = [*_notes(decision), *missing, *(note for part in gathered for note in part.notes)]
             pack = self._composed(asked, decision, gathered, notes, timings, cursor, budget, trace)
@@ -145,9 +149,25 @@ class ContextService:
             self._note(caller, "get_context", given, timings)
         return pack
 
-    async def rules_of(self, caller: Caller, packs: Sequence[Pack]) -> Rulebook:
-        """The rules of some packs, variables filled; `rulebook_text` writes them. Whoever gives them notes it."""
-        return await self._rulebooks.of(caller, packs, (), most=PROMPT_TOKENS)
+    async def _in_full(self, caller: Caller, asked: Asked, cursor: str) -> list[Gathered]:
+        """The rules of the pack that a cursor names, whole, and nothing of any other kind."""
+        try:
+            pack = await self._intents.pack(caller, pack_of(cursor))
+        except NotFound:
+            raise stale() from None
+        if cursor != rules_cursor(pack.name, pack.digest) or await self.readiness.unready(caller, [pack]):
+            raise stale()
+        book = await self._rulebooks.of(caller, [pack], asked.files, in_full=True)
+        pieces = tuple(rule_piece(rule, 1.0, "cursor") for rule in book.rules)
+        others = (Gathered((), present=source.kind == TOOLS) for source in self._sources[1:])
+        return [Gathered(pieces, book.notes), *others]
+
+    async def rules_of(self, caller: Caller, packs: Sequence[Pack], *, in_full: bool = False) -> Rulebook:
+        """The rules of some packs, variables filled; `rulebook_text` writes them.
+
+        The caller notes that they were given.
+        """
+        return await self._rulebooks.of(caller, packs, (), most=PROMPT_TOKENS, in_full=in_full)
 
     def _composed(
         self,
@@ -181,27 +201,33 @@ class ContextService:
             trace_id=trace,
         )
 
-    async def _route(self, caller: Caller, asked: Asked) -> Decision:
-        """Which rules the message needs, of those that are of use now: of others not even a name is given."""
-        decision = await self._intents.route(
-            caller, asked.message, history=asked.history, queries=asked.queries, files=asked.files
-        )
-        packs = await self._intents.packs(caller)
-        unready = await self.readiness.unready(caller, packs.active)
-        return _without(decision, unready) if unready else decision
+    async def within_reach(self, caller: Caller, packs: Sequence[Pack]) -> tuple[Pack, ...]:
+        """Those of the packs that need no server, or have one that is connected."""
+        return (await self._offers.within_reach(caller, packs))[0]
 
-    async def _packs(self, caller: Caller, decision: Decision) -> tuple[tuple[Pack, ...], tuple[Note, ...]]:
-        """The packs of a decision whose rules are of use, best first, and what is said of the others.
+    async def _decide(self, caller: Caller, asked: Asked) -> tuple[Decision, tuple[Pack, ...], tuple[Note, ...]]:
+        """Which rules the message needs, of those that are of use now, and a note on each that fits and is not.
 
-        One that was taken away just now is passed over.
+        The packs come best first; one that was taken away just now is passed over.
         """
+        decision = await self._route(caller, asked)
         packs: list[Pack] = []
         for score in decision.matched:
             try:
                 packs.append(await self._intents.pack(caller, score.intent))
             except NotFound:
                 event(logger, "pack gone", level=logging.WARNING, pack=score.intent)
-        return await self._offers.within_reach(caller, packs)
+        reached, missing = await self._offers.within_reach(caller, packs)
+        return _without(decision, {pack.name for pack in packs if pack not in reached}), reached, missing
+
+    async def _route(self, caller: Caller, asked: Asked) -> Decision:
+        """What the router says, without the packs that are of no use now: not even their names are given."""
+        decision = await self._intents.route(
+            caller, asked.message, history=asked.history, queries=asked.queries, files=asked.files
+        )
+        packs = await self._intents.packs(caller)
+        unready = await self.readiness.unready(caller, packs.active)
+        return _without(decision, unready)
 
     @contextmanager
     def _reading_ahead(self, caller: Caller, asked: Asked) -> Generator[Ahead | None]:
@@ -239,6 +265,8 @@ class ContextService:
 
 def _without(decision: Decision, names: Collection[str]) -> Decision:
     """A decision in which some intents have no part."""
+    if not names:
+        return decision
     scores = tuple(score for score in decision.scores if score.intent not in names)
     asked = any(score.intent in names and score.score >= score.threshold / 2 for score in decision.scores)
     return replace(decision, scores=scores, clarify="" if asked else decision.clarify)

@@ -98,7 +98,15 @@ class ToolSource:
 
 def _rule_piece(rule: Rule, decision: Decision) -> Piece:
     score = next(one.score for one in decision.matched if one.intent == rule.intent)
-    why = reason(decision, rule.intent)
+    piece = rule_piece(rule, score, reason(decision, rule.intent))
+    if rule.whole is None:
+        return piece
+    whole = rule_piece(rule.whole, score, piece.why)
+    return replace(piece, whole=whole, content=f"{rule.text}\n{rule.whole.text}")
+
+
+def rule_piece(rule: Rule, score: float, why: str) -> Piece:
+    """The rules of a pack, as they are, as a piece."""
     data = {**rule_data(rule), "score": round(score, 3), "why": why}
     return piece_of(RULES, rule.intent, rule.text, rule_heading(rule), data, score, why)
 

@@ -1,7 +1,7 @@
 """Fills `{{NAME}}` in rule texts that ask for it.
 
 Invariant: a value is data: one line, bounded, and never looked at for further variables; a name that nobody knows is
-reported, and a known one without a value becomes `UNKNOWN` and is reported too.
+reported, and a line that needs a value which is not there is left out.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from thresher.core import Caller, InvalidInput, event, shortened
+from thresher.core import Caller, InvalidInput, event, named, one_line, shortened
 
 logger = logging.getLogger("thresher.context")
 
-UNKNOWN = "UNKNOWN"
 PROVIDER_SECONDS = 0.25
 """How long a value is waited for: rules without it are better than rules that come late."""
 VALUE_CHARACTERS = 500
@@ -25,6 +24,7 @@ KNOWN = (
     "PROJECT_NAME",
     "ACTIVE_SOLUTION",
     "DATABASE_SERVERS",
+    "DATABASE_CONNECTIONS",
     "AVAILABLE_DATASOURCES",
     "API_PROVIDERS",
     "USER_NAME",
@@ -35,6 +35,7 @@ KNOWN = (
 _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _PLACE = re.compile(r"\{\{\s*([A-Za-z]\w{0,63})\s*\}\}", re.ASCII)
 """Any case: a name written small is no variable, and its author is told."""
+_HEADING = re.compile(r"(#{1,6})\s")
 _RECENT = 10
 
 
@@ -56,7 +57,7 @@ class Filled:
 
     Attributes:
         text: The text.
-        without_value: Known names that became `UNKNOWN`.
+        without_value: Known names that have no value; lines that name them are left out.
         unknown: Names that nobody knows; they stand in the text as they were written.
     """
 
@@ -71,23 +72,45 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def filled(text: str, values: Mapping[str, str | None]) -> Filled:
-    """Put values in.
+    """Put values in, and leave out the lines for which there is none.
 
     Args:
         text: The text.
         values: Of known names; None for one without a value.
     """
     names = names_in(text)
-
-    def value(match: re.Match[str]) -> str:
-        name = match[1]
-        return (values[name] or UNKNOWN) if name in values else match[0]
-
+    missing = tuple(name for name in names if name in values and not values[name])
+    kept = _without_lines(text, missing) if missing else text
     return Filled(
-        _PLACE.sub(value, text) if names else text,
-        tuple(name for name in names if name in values and not values[name]),
+        _PLACE.sub(lambda match: values.get(match[1]) or match[0], kept) if names else text,
+        missing,
         tuple(name for name in names if name not in values),
     )
+
+
+def _without_lines(text: str, missing: Collection[str]) -> str:
+    """A text without the lines that name one of these variables, and without headings of which nothing is left."""
+    kept: list[str] = []
+    emptied = False
+    for line in text.splitlines():
+        if not _HEADING.match(line) and any(name in missing for name in _PLACE.findall(line)):
+            emptied = True
+            continue
+        if emptied and (heading := _HEADING.match(line)):
+            _drop_empty_section(kept, len(heading[1]))
+            emptied = False
+        kept.append(line)
+    if emptied:
+        _drop_empty_section(kept, 1)
+    return "\n".join(kept) + ("\n" if text.endswith("\n") else "")
+
+
+def _drop_empty_section(lines: list[str], level: int) -> None:
+    """Remove a heading at the end, unless the next one, of this level, belongs to its section."""
+    last = next((place for place in reversed(range(len(lines))) if lines[place].strip()), None)
+    heading = _HEADING.match(lines[last]) if last is not None else None
+    if heading and len(heading[1]) >= level:
+        del lines[last:]
 
 
 class Variables:
@@ -141,18 +164,12 @@ class Variables:
         except Exception as error:  # noqa: BLE001 - a pack's own code may fail in any way, and must not stop the rules
             event(logger, "variable without value", level=logging.WARNING, variable=name, error=type(error).__name__)
             return None
-        return one_line(value) if value else None
-
-
-def one_line(value: str) -> str:
-    """A value as it may stand in a text: on one line, without control characters, bounded."""
-    printable = "".join(mark if mark.isprintable() else " " for mark in value[: VALUE_CHARACTERS * 4])
-    return shortened(" ".join(printable.split()), VALUE_CHARACTERS)
+        return one_line(value, VALUE_CHARACTERS) if value else None
 
 
 def joined(values: Iterable[str]) -> str:
     """Several values as one."""
-    return ", ".join(value for text in values if (value := one_line(text)))
+    return ", ".join(value for text in values if (value := named(text.strip())))
 
 
 async def _project(situation: Situation) -> str | None:

@@ -1,8 +1,8 @@
 """Settings, errors, records, JSON and logging: the ground that every package stands on.
 
-Invariant: imports nothing of ours.
+Invariant: imports nothing of ours but `foreign`, which is lighter still, and offers its functions again.
 
-Uses: nothing.
+Uses: foreign.
 """
 
 from thresher.core.breaker import Breaker, Pauses
@@ -19,8 +19,10 @@ from thresher.core.errors import (
     EncoderError,
     HeldBack,
     InvalidInput,
+    ModelBusy,
     ModelError,
     ModelTimeout,
+    ModelUnavailable,
     NotAllowed,
     NotFound,
     QueryFailed,
@@ -37,15 +39,32 @@ from thresher.core.errors import (
     UpstreamRefused,
     UpstreamTimeout,
 )
+from thresher.core.keyless import is_loopback, why_keys
 from thresher.core.log import Said, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
 from thresher.core.naming import checked_name
 from thresher.core.offsets import Lines
-from thresher.core.records import JSON, Arm, Caller, ContextPack, LeftOut, Piece, Rule, Scored, Tenant, Tool, Why
+from thresher.core.records import (
+    FINGERPRINT,
+    JSON,
+    Arm,
+    Caller,
+    ContextPack,
+    Expose,
+    LeftOut,
+    Piece,
+    Rule,
+    Scored,
+    Tenant,
+    Tool,
+    Why,
+)
 from thresher.core.settings import SERVER_USER, Settings, environment, load_settings
 from thresher.core.talking import Talk, current_talk, talking_in
 from thresher.core.wording import did_you_mean, first_sentence, nearest, shortened
+from thresher.foreign import border_of, named, one_line, visible, visible_json
 
 __all__ = [
+    "FINGERPRINT",
     "JSON",
     "SERVER_USER",
     "AccessDenied",
@@ -60,12 +79,15 @@ __all__ = [
     "DaemonError",
     "DatabaseUnavailable",
     "EncoderError",
+    "Expose",
     "HeldBack",
     "InvalidInput",
     "LeftOut",
     "Lines",
+    "ModelBusy",
     "ModelError",
     "ModelTimeout",
+    "ModelUnavailable",
     "NotAllowed",
     "NotFound",
     "Pauses",
@@ -94,6 +116,7 @@ __all__ = [
     "acting_caller",
     "acting_for",
     "acting_or",
+    "border_of",
     "checked_name",
     "configure_logging",
     "current_talk",
@@ -103,13 +126,19 @@ __all__ = [
     "environment",
     "event",
     "first_sentence",
+    "is_loopback",
     "load_settings",
     "mask",
     "mask_text",
+    "named",
     "nearest",
     "new_trace",
+    "one_line",
     "plain",
     "shortened",
     "talking_in",
     "traced",
+    "visible",
+    "visible_json",
+    "why_keys",
 ]

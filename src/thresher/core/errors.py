@@ -17,7 +17,9 @@
     |   `-- AuditBroken       the audit log was tampered with: nothing is added to it
     |-- EncoderError          the embedding model cannot answer
     |-- ModelError            the chat model cannot answer
-    |   `-- ModelTimeout      it did not answer in time
+    |   |-- ModelTimeout      it did not answer in time
+    |   |-- ModelBusy         its service takes no more requests for now (worth a retry)
+    |   `-- ModelUnavailable  its service cannot be reached, or is left alone for a while (worth a retry)
     |-- SourceUnavailable     a source of documents cannot be reached (worth a retry)
     |-- DatabaseUnavailable   the database of a connection cannot be reached (worth a retry)
     |-- StatementRefused      the guard does not let a statement run
@@ -33,7 +35,12 @@ Every error carries a message (what happened), a hint (what to do about it) and 
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
+
+from thresher.foreign import one_line
+
+LONGEST: Final = 4_000
+"""Characters of a message and of a hint."""
 
 
 class ThresherError(Exception):
@@ -42,15 +49,17 @@ class ThresherError(Exception):
     Args:
         message: What happened, in one sentence, without secrets.
         hint: What the reader can do about it; empty when nothing can be done.
+
+    Both may quote names and errors of others: they become one line without control characters, for every face.
     """
 
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = one_line(message, LONGEST)
+        self.hint = one_line(hint, LONGEST)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
@@ -177,6 +186,18 @@ class ModelTimeout(ModelError):
     """The chat model did not answer in the time that its caller allows."""
 
     code = "model_timeout"
+
+
+class ModelBusy(ModelError):
+    """The chat model's service takes no more requests for now; a retry may help."""
+
+    code = "model_busy"
+
+
+class ModelUnavailable(ModelError):
+    """The chat model's service cannot be reached, or is left alone after failures; a retry may help."""
+
+    code = "model_unavailable"
 
 
 class SourceUnavailable(ThresherError):

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 T = TypeVar("T")
 
+FINGERPRINT = "client:"
+"""How `Caller.client` begins where requests come one by one, without a session."""
+
 JSON: TypeAlias = Mapping[str, Any]
 """A decoded JSON object. Values come from other people's servers: treat them as data."""
+
+Expose: TypeAlias = Literal["meta", "own", "all"]
+"""What `tools/list` shows: the meta-tools and core tools; also the tools of packs; also every tool of every server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +38,14 @@ class Caller:
     Attributes:
         tenant: Whose rows it may see.
         user: The user inside the tenant; None where users are not told apart.
-        client: The connection it asks over, such as an MCP session; empty where there is none. It is no identity: two
-            connections of one user see the same.
+        client: The connection it asks over, such as an MCP session. For requests without a session: `FINGERPRINT` and
+            a hash of what tells the client from others (its key, its address, the names it gives itself). Empty where
+            neither is known. It is no identity: two connections of one user see the same.
         project: Absolute path of the folder that the client works in, as a client on this machine told it; empty where
             none did. It is no identity either.
         keyed: Whether a key names the caller. What belongs to the machine's user and not to a tenant, such as the packs
             of the home folder, is for callers without one.
+        expose: What `tools/list` shows to the client; None: what the setting says. It is no identity.
     """
 
     tenant: Tenant
@@ -45,6 +53,7 @@ class Caller:
     client: str = field(default="", compare=False)
     project: str = field(default="", compare=False)
     keyed: bool = False
+    expose: Expose | None = field(default=None, compare=False)
 
     @property
     def place(self) -> tuple[int, str | None, str, bool]:
@@ -126,12 +135,16 @@ class Rule:
         text: The rules, variables filled; other people's text, which a model is meant to follow.
         source: Where the pack was found: `built-in`, `entry point`, `configured`, `user` or `project`.
         tokens: What the text costs a model (o200k).
+        whole: The rules in full, where `text` is the pack's short form; else None.
+        cursor: Has `get_context` give the rules in full; empty where `text` is all there is.
     """
 
     intent: str
     text: str
     source: str
     tokens: int = 0
+    whole: Rule | None = None
+    cursor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +161,7 @@ class Piece:
         why: The reason for it, in a few words.
         tokens: What it costs a model about (o200k), in the dearer of its two forms.
         content: What of it must stay the same for a cursor to hold; the text unless told, which may tell a score too.
+        whole: The same thing in full, where this is its short form: taken in its place where the budget allows.
     """
 
     kind: str
@@ -159,6 +173,7 @@ class Piece:
     why: str = ""
     tokens: int = 0
     content: str = ""
+    whole: Piece | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from thresher.core.errors import ConfigurationError
+from thresher.core.records import Expose
 
 SERVER_USER = "thresher-postgres"
 """The account that is made for the embedded server where the daemon is root."""
@@ -138,6 +139,9 @@ class Settings(BaseSettings):
     """A client's setting: the folder that it works in, where that is not its working directory."""
     host: str = "127.0.0.1"
     port: int = Field(default=8642, ge=0, le=65535)
+    keyless: Literal["auto", "on", "off"] = "auto"
+    """Whether processes of the daemon's own user on this machine are served over HTTP without a key. `auto`: not in a
+    container, nor with an external database. Never on an address that other machines reach."""
     allowed_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_hosts)] = ()
     """Names, besides loopback and the address itself, under which clients reach the HTTP door."""
     allowed_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_origins)] = ()
@@ -150,11 +154,16 @@ class Settings(BaseSettings):
     upstream_connect_seconds: float = Field(default=30.0, gt=0)
     upstream_call_seconds: float = Field(default=120.0, gt=0)
     selection: Literal["on", "shadow", "off"] = "on"
-    """`on`: clients see the meta-tools and core tools. `shadow`: they see all tools, and what would have been chosen is
-    recorded. `off`: they see all tools, and nothing is chosen."""
+    """`on`: clients see what `expose` says. `shadow`: they see all tools, and what would have been chosen is recorded.
+    `off`: they see all tools, and nothing is chosen."""
+    expose: Expose = "meta"
+    """What `tools/list` shows beside the core tools. `meta`: the six meta-tools. `own`: also the tools of packs that
+    mark them for it. `all`: also every tool of every server. A client's own wish wins: `thresher stdio --expose`."""
     auto_approve: Literal["none", "clean", "all"] = "none"
     """Which changed tools are taken over without a person: none, those without any finding of the scanner, or all,
     dangerous ones included. A server can be trusted by itself."""
+    approval_floor: Literal["none", "destructive", "writes", "all"] = "none"
+    """The least strict `approval` that conversations may have; `thresher settings floor` sets that of one tenant."""
     packs: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_paths), AfterValidator(_absolute)] = ()
     """Folders of packs, packs or rule files, beside those that are found by themselves; used without being approved."""
     admin_tools: bool = False

@@ -24,7 +24,13 @@ LINE_LIMIT = 65_536
 
 
 def attach(
-    place: Place, mode: str, *, start: bool = True, version: str = __version__, project: str | None = None
+    place: Place,
+    mode: str,
+    *,
+    start: bool = True,
+    version: str = __version__,
+    project: str | None = None,
+    expose: str = "",
 ) -> socket.socket:
     """Connect to the daemon, starting one where none runs.
 
@@ -34,6 +40,7 @@ def attach(
         start: Whether to start a daemon when none runs.
         version: The version to claim.
         project: The folder that the client works in; the process's own unless given.
+        expose: What `tools/list` shows to the client: `meta`, `own` or `all`; empty: what the daemon's setting says.
 
     Returns:
         A connected blocking socket, past its handshake.
@@ -44,6 +51,7 @@ def attach(
     deadline = time.monotonic() + START_SECONDS
     greeting = {"thresher": version, "mode": mode, "key": own_key()}
     greeting["project"] = own_project() if project is None else project
+    greeting["expose"] = expose
     link = _greet(place, greeting, deadline)
     if link is not None:
         return link

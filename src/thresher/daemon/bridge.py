@@ -12,25 +12,31 @@ import threading
 
 from thresher.daemon.attaching import attach
 from thresher.daemon.failure import DaemonFailure
+from thresher.daemon.folder import own_expose
 from thresher.daemon.place import Place, here
 
 CHUNK = 65_536
 STDIN, STDOUT, STDERR = 0, 1, 2
 
 
-def run_bridge(place: Place | None = None) -> int:
+def run_bridge(place: Place | None = None, *, expose: str = "") -> int:
     """Serve one client until it or the daemon ends.
 
     At the end of its input the bridge tells the daemon, passes on the answers that are outstanding, and ends when
     the daemon closes. A daemon that ends first is an error.
 
+    Args:
+        place: The data folder's files; those that the environment names by default.
+        expose: What `tools/list` shows to the client: `meta`, `own` or `all`; THRESHER_EXPOSE by default.
+
     Returns:
-        The exit code: 0, 9 when the daemon is missing or ended, 10 without a good key, 130 after Ctrl-C.
+        The exit code: 0, 5 for a wrong THRESHER_EXPOSE, 9 when the daemon is missing or ended, 10 without a good key,
+        130 after Ctrl-C.
     """
     place = place or here()
     _fill_standard_streams()
     try:
-        link = attach(place, "mcp")
+        link = attach(place, "mcp", expose=expose or own_expose())
         return _pump(link, place)
     except DaemonFailure as error:
         return _complain(error)

@@ -29,6 +29,11 @@ def own_project() -> str:
         return ""
 
 
+def own_expose() -> str:
+    """What `tools/list` shows to this client: `THRESHER_EXPOSE`; empty: what the daemon's setting says."""
+    return variable("THRESHER_EXPOSE")
+
+
 def variable(name: str) -> str:
     """A variable of the environment, without blanks around it; empty when it is not set."""
     return os.environ.get(name, "").strip()  # noqa: TID251 - core.settings costs more than Python's own start

@@ -14,6 +14,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from thresher.context import Prompt
 from thresher.demo.clients import Client
 from thresher.demo.report import Answer, Called, Consulted, Guided, Indexing, LiveServer, Report
 from thresher.demo.servers import LeftOut
@@ -155,8 +156,7 @@ def guided(number: int, entry: Guided) -> RenderableType:
         Text(f"    {entry.message.shows}", style="dim"),
     ]
     if prompt.passes_through:
-        best = max((score.score for score in decision.scores), default=0.0)
-        parts.append(Text.assemble(("    PASS_THROUGH", "green"), f": no rules fit (the best scores {best:.2f})."))
+        parts.append(Text.assemble(("    PASS_THROUGH", "green"), f": {_reason(prompt)}"))
     for score in decision.matched:
         line = f", like the line “{score.best_line}”" if score.best_line else ""
         mark = "✓" if score.intent in entry.message.wants else " "
@@ -176,6 +176,14 @@ def guided(number: int, entry: Guided) -> RenderableType:
         )
     )
     return Group(*parts)
+
+
+def _reason(prompt: Prompt) -> str:
+    """Why no rules are given: none fits, or what is said of those that fit."""
+    if prompt.notes:
+        return "; ".join(map(str, prompt.notes)) + "."
+    best = max((score.score for score in prompt.decision.scores), default=0.0)
+    return f"no rules fit (the best scores {best:.2f})."
 
 
 def call(called: Called) -> RenderableType:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from thresher.upstream import ServerConfig
 
 NPM_VERSION = "2026.8.31"
 """Of the reference servers on npm, which are released together."""
+_STAND_INS = Path(__file__).with_name("stand_ins.py")
 _COMMITS = ("Plant the seed", "Water the field", "Bring in the harvest")
 _AUTHOR = ("-c", "user.name=Thresher demo", "-c", "user.email=demo@example.invalid", "-c", "commit.gpgsign=false")
 
@@ -49,6 +50,7 @@ class Cast:
 class _Candidate:
     config: ServerConfig
     module: str = ""
+    own: ServerConfig | None = None
     programs: tuple[str, ...] = field(default=())
 
 
@@ -70,13 +72,15 @@ def choose_servers(
     for candidate in _candidates(folder):
         name = candidate.config.name
         missing = [program for program in candidate.programs if which(program) is None]
-        if candidate.module and not has_module(candidate.module):
+        installed = not candidate.module or has_module(candidate.module)
+        config = candidate.config if installed else candidate.own
+        if config is None:
             package = candidate.module.replace("_", "-")
             left_out.append(LeftOut(name, f"the package {package} is not installed", f"pip install {package}"))
         elif missing:
             left_out.append(LeftOut(name, f"{missing[0]} is not on the PATH", f"install {_PROVIDERS[missing[0]]}"))
         else:
-            servers.append(candidate.config)
+            servers.append(config)
     return Cast(tuple(servers), tuple(left_out))
 
 
@@ -85,12 +89,13 @@ _PROVIDERS = {"git": "git", "npx": "Node.js"}
 
 def _candidates(folder: Path) -> tuple[_Candidate, ...]:
     return (
-        _python("time", "mcp_server_time", "Time and time zone conversion", "--local-timezone", "UTC"),
+        _python("time", "mcp_server_time", "Time and time zone conversion", "--local-timezone", "UTC", own=("time",)),
         _python(
             "git",
             "mcp_server_git",
             "Reads and changes a local Git repository",
             *("--repository", str(folder / "repository")),
+            own=("git", str(folder / "repository")),
             programs=("git",),
         ),
         _python("fetch", "mcp_server_fetch", "Fetches web pages and turns them into text"),
@@ -99,9 +104,18 @@ def _candidates(folder: Path) -> tuple[_Candidate, ...]:
     )
 
 
-def _python(name: str, module: str, description: str, *arguments: str, programs: tuple[str, ...] = ()) -> _Candidate:
+def _python(
+    name: str,
+    module: str,
+    description: str,
+    *arguments: str,
+    own: tuple[str, ...] = (),
+    programs: tuple[str, ...] = (),
+) -> _Candidate:
+    """A reference server in Python; `own` are the arguments of its stand-in, where there is one."""
     config = ServerConfig(name, "stdio", sys.executable, ("-m", module, *arguments), description=description)
-    return _Candidate(config, module, programs)
+    stand_in = replace(config, args=("-P", str(_STAND_INS), *own)) if own else None
+    return _Candidate(config, module, stand_in, programs)
 
 
 def _npm(name: str, description: str, *arguments: str) -> _Candidate:

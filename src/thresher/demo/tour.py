@@ -194,7 +194,7 @@ class _Guide:
         return indexing
 
     async def _index_live(self, config: ServerConfig) -> Refreshed:
-        await self._tools.add_server(self._caller, config, replace=True)
+        await self._tools.add_server(self._caller, config, replace=True, trusted=True)
         return await self._tools.refresh(self._caller, config.name)
 
     async def ask(self) -> tuple[Answer, ...]:

@@ -31,6 +31,7 @@ from thresher.evaluation.chat_counting import Prompt
 from thresher.evaluation.chat_figures import READER, Conversed, Spoken
 from thresher.evaluation.chat_reader import Script, ScriptedTurn
 from thresher.evaluation.chat_standard import Standard, run_standard
+from thresher.knowledge.tools import Consents
 from thresher.llm import Message, service_address
 from thresher.services import Services
 
@@ -71,6 +72,7 @@ class ChatTrial:
         models: Their requests are told to `watched`.
         watched: Takes them down.
         settings: What holds in conversations.
+        consents: What callers have agreed to.
         open_client: Calls tools in the standard pattern.
         model: A model's name; empty: the caller's.
     """
@@ -80,6 +82,7 @@ class ChatTrial:
     models: Models
     watched: Watched
     settings: AgentSettings
+    consents: Consents
     open_client: Opener
     model: str = ""
 
@@ -126,12 +129,18 @@ async def open_trial(
         settings = settings.model_copy(update={"llm_url": url, "llm_model": model or "model", "llm_key": None})
     watched = Watched()
     models = Models(services.database, services.secrets, settings, watch=watched)
-    conversations = Conversations(
-        open_client, services.database, threads, services.prompts, models, services.chat_settings, assistant
-    )
+    kept = services.prompts, models, services.chat_settings
+    conversations = Conversations(open_client, services.database, threads, *kept, assistant, services.tools.consents)
     try:
         yield ChatTrial(
-            caller, conversations, models, watched, services.chat_settings, open_client, _DEFAULT if url else model
+            caller,
+            conversations,
+            models,
+            watched,
+            services.chat_settings,
+            services.tools.consents,
+            open_client,
+            _DEFAULT if url else model,
         )
     finally:
         await models.close()
@@ -244,7 +253,7 @@ async def _standard(
     model = await _open(trial, script)
     acting = replace(trial.caller, client=f"evaluation:{uuid4()}")
     async with trial.open_client(acting) as client:
-        offers = Offers(client, settings)
+        offers = Offers(client, settings, trial.consents, trial.caller)
         await offers.core()
         await offers.describe(_offered(prompts) - {READER})
         bench = Standard(offers, model, settings)

@@ -44,7 +44,7 @@ async def evaluate(
         await database.drop_tenant(await database.tenant(name))
         tenant = await database.tenant(name)
         try:
-            return await _run(Caller(tenant), tools, pool, questions, progress)
+            return await _run(Caller(tenant), tools.without_local(), pool, questions, progress)
         finally:
             await asyncio.shield(database.drop_tenant(tenant))
 

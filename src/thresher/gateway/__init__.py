@@ -7,14 +7,12 @@ Uses: agent, audit, context, core, knowledge, llm, packs, services, sqlguard, up
 
 from thresher.gateway.guard import RULES_META
 from thresher.gateway.inside import open_inside
-from thresher.gateway.listing import Expose
 from thresher.gateway.server import MCP_PATH, build_gateway, http_app, instructions
 from thresher.gateway.streams import serve_stream_session
 
 __all__ = [
     "MCP_PATH",
     "RULES_META",
-    "Expose",
     "build_gateway",
     "http_app",
     "instructions",

@@ -7,6 +7,7 @@ for that of another request on the same connection or server.
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any, cast
 from uuid import uuid4
 
@@ -15,7 +16,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.requests import Request
 
-from thresher.core import Caller, acting_for, acting_or, current_talk, talking_in
+from thresher.core import FINGERPRINT, Caller, acting_for, acting_or, current_talk, talking_in
 from thresher.services import Services
 
 SCOPE_KEY = "thresher.caller"
@@ -55,7 +56,8 @@ def client_name(context: ServerRequestContext[Any, Any]) -> str:
 class Identified:
     """Server middleware: each message is served for the caller of its own HTTP request or stream.
 
-    Only a session inside this process can be part of a conversation.
+    Only a session inside this process can be part of a conversation. A client without a session is told from others by
+    what the door knows of it and by the name it gives itself.
     """
 
     def __init__(self, services: Services) -> None:
@@ -66,5 +68,8 @@ class Identified:
         caller, talk = current_caller(self._services), current_talk()
         if (request := cast("Request | None", ctx.request)) is not None:
             caller, talk = request.scope.get(SCOPE_KEY) or self._services.caller, None
-        with acting_for(replace(caller, client=connection_id(ctx) or caller.client)), talking_in(talk):
+        client = connection_id(ctx) or caller.client
+        if client.startswith(FINGERPRINT):
+            client += sha256(client_name(ctx).encode("utf-8", "replace")).hexdigest()[:16]
+        with acting_for(replace(caller, client=client)), talking_in(talk):
             return await call_next(ctx)

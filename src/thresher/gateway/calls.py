@@ -27,6 +27,7 @@ from starlette.datastructures import Headers
 
 from thresher.context import prompt_data
 from thresher.core import JSON, InvalidInput, Said, current_trace, event
+from thresher.gateway.arguments import own_arguments
 from thresher.gateway.asking import Asking
 from thresher.gateway.callers import current_caller
 from thresher.gateway.coerce import check, coerce
@@ -35,7 +36,7 @@ from thresher.gateway.guard import RulesFirst
 from thresher.gateway.meta import SCHEMAS, schema_of
 from thresher.gateway.packs import PackTools
 from thresher.gateway.peers import modern
-from thresher.gateway.render import describe_content, describe_text, find_content, find_text
+from thresher.gateway.render import describe_content, describe_text, find_content, find_text, taught
 from thresher.gateway.statements import guarded_call
 from thresher.knowledge.tools import SCHEME, Resolved, line, thread_meta
 from thresher.services import Services
@@ -45,6 +46,11 @@ logger = logging.getLogger("thresher.gateway")
 
 RULES_FIRST = "rules first"
 """How a call ends that was answered with the rules of its pack; it was not run."""
+_WRITES = {
+    False: "may change something",
+    True: "may change something: its server claims otherwise, and nobody has marked it as trusted",
+}
+"""Why a tool is not for `call_tool`, by whether its server claims that it is."""
 
 
 class Calls:
@@ -68,8 +74,8 @@ class Calls:
         name, arguments = params.name, params.arguments or {}
         if name not in SCHEMAS:
             return await self._upstream(context, params, name, arguments, None)
-        given = _fitted(name, arguments, schema_of(name, self._services.settings))
-        await self._packs.ready(current_caller(self._services))
+        schema = schema_of(name, self._services.settings)
+        given = own_arguments(name, arguments, schema, lambda: f"{name}({', '.join(schema['properties'])})")
         if name in ("process_prompt", "get_context"):
             return await self._enriched(name, given)
         if name == "find_tools":
@@ -89,6 +95,8 @@ class Calls:
 
     async def _find(self, given: dict[str, Any]) -> CallToolResult:
         caller, tools = current_caller(self._services), self._services.tools
+        if not given.get("queries") and not given.get("message", "").strip():
+            return _result(*taught(await tools.overview(caller), current_trace()))
         result = await tools.find_tools(caller, **given)
         names = [tool.name for tool in result.tools]
         definitions = (await tools.describe_tools(caller, names)).tools if names else ()
@@ -159,7 +167,7 @@ class _Call:
         resolved = await self._services.tools.resolve(current_caller(self._services), self._name)
         self._tool_id = resolved.id
         if reading is not None and resolved.read_only != reading:
-            does = "only reads" if resolved.read_only else "may change something"
+            does = "only reads" if resolved.read_only else _WRITES[resolved.claims]
             other = "call_tool" if resolved.read_only else "call_tool_write"
             raise InvalidInput(f"'{self._name}' {does}.", hint=f"Run it with {other}, same arguments.")
         return resolved
@@ -167,11 +175,16 @@ class _Call:
     def fitted(self, resolved: Resolved, arguments: JSON) -> JSON:
         """The arguments as the tool's schema wants them."""
         schema = resolved.tool.input_schema
+        if resolved.config is None:
+            return own_arguments(self._name, arguments, schema, lambda: self._signature(resolved))
         fitted = coerce(arguments, schema)
         if logger.isEnabledFor(logging.DEBUG):
             event(logger, "call_arguments", level=logging.DEBUG, tool=self._name, arguments=Said(fitted))
-        check(fitted, schema, lambda: line(self._name, resolved.tool).partition(" - ")[0])
+        check(fitted, schema, lambda: self._signature(resolved))
         return fitted
+
+    def _signature(self, resolved: Resolved) -> str:
+        return line(self._name, resolved.tool).partition(" - ")[0]
 
     async def send(self, config: ServerConfig, tool: str, arguments: JSON, peer: Peer) -> dict[str, Any]:
         """Call the tool of an upstream server."""
@@ -246,16 +259,3 @@ def _same_headers(context: ServerRequestContext[Any, Any], schema: JSON, argumen
 
 def _result(text: str, structured: dict[str, Any]) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured)
-
-
-def _fitted(name: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments that fit one of our own schemas; a single string may stand for a list of one."""
-    known = cast("Mapping[str, Any]", schema["properties"])
-    given = coerce(arguments, schema)
-    for key, entry in known.items():
-        if entry.get("type") == "array" and isinstance(value := given.get(key), str):
-            given[key] = [value]
-    if unknown := sorted(set(given) - set(known)):
-        raise InvalidInput(f"{name} has no argument '{unknown[0]}'.", hint=f"It takes {', '.join(known)}.")
-    check(given, schema, lambda: f"{name}({', '.join(known)})")
-    return given

@@ -97,7 +97,7 @@ def _object(values: dict[str, Any], schema: Mapping[str, Any], root: JSON, depth
     for name, value in values.items():
         entry = properties.get(name)
         new = value if entry is None else _value(value, entry, root, depth + 1)
-        if new is None and entry is not None and name not in needed and not _allows(entry, root, "null"):
+        if new is None and entry is not None and name not in needed and not allows(entry, root, "null"):
             continue
         fitted[name] = new
     return fitted
@@ -107,7 +107,7 @@ def _value(value: Any, schema: object, root: JSON, depth: int) -> Any:
     entry = _resolved(schema, root)
     if depth > _DEPTH or not entry:
         return value
-    if isinstance(value, str) and not _allows(entry, root, "string"):
+    if isinstance(value, str) and not allows(entry, root, "string"):
         value = _parsed(value, _types(entry, root))
     if isinstance(value, dict) and "properties" in entry:
         return _object(cast("dict[str, Any]", value), entry, root, depth)
@@ -146,7 +146,8 @@ def _type_of(value: Any) -> set[str]:
             return set()
 
 
-def _allows(schema: object, root: JSON, kind: str) -> bool:
+def allows(schema: object, root: JSON, kind: str) -> bool:
+    """Whether a schema lets a value be of a JSON type."""
     entry = _resolved(schema, root)
     types = _types(entry, root)
     if types:

@@ -17,9 +17,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from thresher.gateway.callers import current_caller
 from thresher.gateway.errors import explained
-from thresher.gateway.listing import TTL_MS, page_of
+from thresher.gateway.listing import TTL_MS, Lists, page_of
 from thresher.gateway.skills import Skills
-from thresher.knowledge.intents import Packs
 from thresher.services import Services
 
 Context = ServerRequestContext[Any, Any]
@@ -31,13 +30,15 @@ class SkillsExtension(ServerExtension):
     Args:
         services: The packs.
         skills: Their files.
+        lists: Which of them are of use now.
     """
 
     identifier = "io.modelcontextprotocol/skills"
 
-    def __init__(self, services: Services, skills: Skills) -> None:
+    def __init__(self, services: Services, skills: Skills, lists: Lists) -> None:
         self._services = services
         self._skills = skills
+        self._lists = lists
 
     def methods(self) -> Sequence[MethodBinding]:
         """The extension's methods, for clients of the stateless era."""
@@ -48,16 +49,13 @@ class SkillsExtension(ServerExtension):
         )
 
     async def _list(self, _: Context, params: ListSkillsParams) -> ListSkillsResult:
-        packs = await explained(self._packs())
-        page, cursor = page_of(self._skills.entries(packs), params.cursor)
+        stand = await explained(self._lists.stand(current_caller(self._services), wait=True))
+        page, cursor = page_of(self._skills.entries(stand.packs), params.cursor)
         return ListSkillsResult(skills=page, next_cursor=cursor, ttl_ms=TTL_MS, cache_scope="private")
 
     async def _get(self, _: Context, params: GetSkillParams) -> GetSkillResult:
         return await explained(self._one(params.uri))
 
     async def _one(self, uri: str) -> GetSkillResult:
-        entry = self._skills.entry(await self._packs(), uri)
-        return GetSkillResult(skill=entry, ttl_ms=TTL_MS, cache_scope="private")
-
-    async def _packs(self) -> Packs:
-        return await self._services.intents.packs(current_caller(self._services))
+        packs = await self._services.intents.packs(current_caller(self._services))
+        return GetSkillResult(skill=self._skills.entry(packs, uri), ttl_ms=TTL_MS, cache_scope="private")

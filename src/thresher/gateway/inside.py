@@ -1,13 +1,15 @@
 """Opens clients of the gateway inside this process: for what asks on a caller's behalf, and sees no more than a client.
 
 Invariant: such a client speaks the protocol like any other, over memory in place of a connection, and every request of
-it is served for the caller, and in the conversation, that it was opened for, whichever task sends it.
+it is served for the caller, and in the conversation, that it was opened for, whichever task sends it. It knows tools of
+packs by name, and `tools/list` shows them to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import cache
 from typing import Any, Unpack
 
@@ -34,7 +36,7 @@ async def open_inside(
         mode: The revision of the protocol that it speaks; `legacy`: the newest with sessions.
     """
     async with AsyncExitStack() as stack:
-        with acting_for(caller):  # while it is opened; what uses it may go on in other tasks
+        with acting_for(replace(caller, expose="own")):  # while it is opened; what uses it may go on in other tasks
             client = await stack.enter_async_context(Client(_Memory(server), mode=mode))
         yield client
 

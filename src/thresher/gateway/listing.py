@@ -1,7 +1,8 @@
 """Serves the lists - tools, resources, resource templates, prompts - from what is stored.
 
-Invariant: a list depends on the caller's tenant, user and project and on what is stored alone, never on the connection
-or on what was asked before; its order is fixed. No server is asked, and an unchanged list is not made again.
+Invariant: a list depends on the caller's tenant, user and project, on how much its client was started to see, and on
+what is stored; never on what was asked before. Its order is fixed. No server is asked, and an unchanged list is not
+made again.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import base64
 import binascii
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
@@ -31,22 +32,21 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ValidationError
 
-from thresher.core import JSON, Caller
+from thresher.core import JSON, Caller, Expose
 from thresher.gateway.callers import current_caller
 from thresher.gateway.errors import explained
 from thresher.gateway.meta import meta_tools
 from thresher.gateway.packs import PackTools
-from thresher.gateway.prompts import agent_prompts, listed_agent, listed_packs, pack_prompts
+from thresher.gateway.prompts import agent_prompts, listed_packs, pack_prompts
 from thresher.gateway.skills import TEMPLATE, Skills
 from thresher.knowledge.intents import Packs
 from thresher.knowledge.tools import Component, Components, Definition
 from thresher.services import Services
 
-Expose: TypeAlias = Literal["meta", "all"]
 Context: TypeAlias = ServerRequestContext[Any, Any]
 
 M = TypeVar("M", bound=BaseModel)
-_Key: TypeAlias = tuple[int, str | None, str, frozenset[str], tuple[str, ...]]
+_Key: TypeAlias = tuple[int, str | None, Expose | None, str, frozenset[str], tuple[str, ...]]
 
 PAGE = 500
 """Entries of a list that go out in one answer."""
@@ -81,7 +81,7 @@ class _Made(Generic[M]):
 
 
 class _Lists(Generic[M]):
-    """One kind of list for each tenant, user and set of packs, made anew when the catalogue has changed."""
+    """One kind of list for each tenant, user, exposure and set of packs, made again when the catalogue has changed."""
 
     def __init__(self, make: Callable[[Caller, Stand], Awaitable[Sequence[M]]]) -> None:
         self._make = make
@@ -89,7 +89,7 @@ class _Lists(Generic[M]):
 
     async def of(self, caller: Caller, stand: Stand) -> Sequence[M]:
         """The list as things stand."""
-        key = (caller.tenant.id, caller.user, stand.digest, stand.local, stand.names)
+        key = (caller.tenant.id, caller.user, caller.expose, stand.digest, stand.local, stand.names)
         if (made := self._made.get(key)) is None or made.stand != stand:
             made = self._made[key] = _Made(stand, await self._make(caller, stand))
         self._made.move_to_end(key)
@@ -106,7 +106,7 @@ class Lists:
         components: What servers offer besides tools.
         packs: The tools of packs.
         skills: Their files.
-        expose: `meta` lists the gateway's own tools and the core tools; `all` the whole catalogue as well.
+        expose: What `tools/list` shows to clients that were not started to see more or less.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Lists:
         self._components = components
         self._packs = packs
         self._skills = skills
-        self._whole = expose == "all" or services.settings.selection != "on"
+        self._expose = expose
         self._meta = meta_tools(services.settings)
         self._tools = _Lists(self._all_tools)
         self._resources = _Lists(self._all_resources)
@@ -154,6 +154,7 @@ class Lists:
         """
         packs = await self._packs.ready(caller, wait=wait)
         used, tools = self._packs.in_use(caller, packs), self._services.tools
+        used = replace(used, active=await self._services.context.within_reach(caller, used.active))
         names = tuple(pack.name for pack in used.active)
         return Stand(await tools.version(caller), used, packs.digest, tools.offered(caller), names)
 
@@ -173,11 +174,11 @@ class Lists:
         return page_of(await lists.of(caller, await self.stand(caller, wait=True)), params.cursor)
 
     async def _all_tools(self, caller: Caller, _: Stand) -> Sequence[Tool]:
-        tools = self._services.tools
-        if self._whole:
+        tools, expose = self._services.tools, caller.expose or self._expose
+        if expose == "all" or self._services.settings.selection != "on":
             return [*self._meta, *(_tool(definition) for definition in await tools.all_tools(caller))]
-        listed = await tools.tools_of(caller, self._packs.listed(caller))
-        named = {one.name: one for one in (*await tools.core_tools(caller), *listed)}
+        own = await tools.tools_of(caller, self._packs.listed(caller)) if expose == "own" else ()
+        named = {one.name: one for one in (*await tools.core_tools(caller), *own)}
         return [*self._meta, *(_tool(named[name]) for name in sorted(named))]
 
     async def _all_resources(self, caller: Caller, stand: Stand) -> Sequence[Resource]:
@@ -193,7 +194,7 @@ class Lists:
         offered = await self._components.offered(caller, stand.version)
         agent = agent_prompts(self._services.prompts.shipped, offered.prompts)
         packs = pack_prompts(stand.packs, {*offered.prompts, *agent})
-        return [*_read(Prompt, offered.prompts.values()), *listed_packs(packs), *listed_agent(agent)]
+        return [*_read(Prompt, offered.prompts.values()), *listed_packs(packs)]
 
 
 def _digests(lists: Mapping[str, Sequence[BaseModel]]) -> dict[str, int]:

@@ -196,7 +196,7 @@ def _find(settings: Settings) -> Tool:
     return Tool(
         name="find_tools",
         title="Find tools",
-        description="Search the tools of all connected servers. Call first when a task needs data or an action.",
+        description="Search all tools: servers, documents, databases, APIs. Call first when a task needs any.",
         input_schema=schema_of("find_tools", settings),
         output_schema=FIND_OUTPUT,
         annotations=_SEARCH,

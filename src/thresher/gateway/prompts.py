@@ -1,7 +1,7 @@
-"""Our own prompts over MCP: the agent's, and one a pack, which gives its rules and the request they are wanted for.
+"""Our own prompts over MCP: one for each pack, with its rules and the request that needs them, and the agent's.
 
-Invariant: whoever is given a pack's prompt has been given its rules, and no tool of the pack asks for them again. A
-prompt of a server keeps its name.
+Invariant: a session that gets a pack's prompt has its rules, and no tool of the pack asks for them again. A prompt of a
+server keeps its name. The agent's prompts are parts of its own turns: they can be got by name, and are not listed.
 """
 
 from __future__ import annotations
@@ -47,18 +47,6 @@ def listed_packs(prompts: Mapping[str, Pack]) -> list[Prompt]:
     ]
 
 
-def listed_agent(prompts: Mapping[str, AgentPrompt]) -> list[Prompt]:
-    """The agent's prompts as clients see them: each variable is an argument, written small."""
-    return [
-        Prompt(name=name, title=one.title, description=one.description, arguments=[_argument(v) for v in one.variables])
-        for name, one in prompts.items()
-    ]
-
-
-def _argument(variable: str) -> PromptArgument:
-    return PromptArgument(name=variable.lower(), description=f"Stands for {{{{{variable}}}}}", required=True)
-
-
 async def filled_agent(
     services: Services, caller: Caller, prompt: AgentPrompt, arguments: Mapping[str, str] | None
 ) -> GetPromptResult:
@@ -95,7 +83,7 @@ async def filled_pack(
     request = given.pop(_REQUEST.name, "")
     if given:
         raise InvalidInput(f"The prompt '{pack.name}' has no argument '{min(given)}'.", hint="It takes request.")
-    text = await rules_text(services, caller, [pack], request)
+    text = await rules_text(services, caller, [pack], request, in_full=True)
     services.intents.mark_given(caller, [pack.name])
     return _said(text, pack.description)
 

@@ -5,10 +5,22 @@ Invariant: pure; every token counts, since a model reads each answer - but what 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from thresher.knowledge.tools import Descriptions, FindResult, FoundTool, compact, found_line, why_text
+from thresher.core import border_of, one_line
+from thresher.knowledge.tools import (
+    WANTED,
+    Descriptions,
+    FindResult,
+    FoundTool,
+    compact,
+    found_line,
+    plain_name,
+    why_text,
+)
+
+_SERVERS = 12
 
 
 def find_text(result: FindResult, readers: Collection[str]) -> str:
@@ -25,11 +37,12 @@ def find_text(result: FindResult, readers: Collection[str]) -> str:
 def _heading(result: FindResult) -> list[str]:
     if result.fallback:
         return [
-            f"Search did not run ({result.degraded}); {len(result.tools)} of {result.total_searched} tools, unranked:"
+            f"Search did not run ({one_line(result.degraded)}); "
+            f"{len(result.tools)} of {result.total_searched} tools, unranked:"
         ]
     if result.abstained:
         return [f"No tool fits (p={result.probability:.2f}). Try other action phrases, or answer without a tool."]
-    return [f"(limited search: {result.degraded})"] if result.degraded else []
+    return [f"(limited search: {one_line(result.degraded)})"] if result.degraded else []
 
 
 def _next_step(result: FindResult, readers: Collection[str]) -> list[str]:
@@ -42,7 +55,7 @@ def _next_step(result: FindResult, readers: Collection[str]) -> list[str]:
 
 
 def _held_back(result: FindResult) -> list[str]:
-    names = ", ".join(result.held_back)
+    names = ", ".join(map(one_line, result.held_back))
     return [f"Held back until a person approves (thresher tools held): {names}"] if names else []
 
 
@@ -64,6 +77,14 @@ def find_content(result: FindResult, readers: Collection[str]) -> dict[str, Any]
     return content
 
 
+def taught(overview: Mapping[str, int], trace: str) -> tuple[str, dict[str, Any]]:
+    """The answer to a search for nothing: how to search, and what there is; as text, and as structured content."""
+    servers = ", ".join(map(plain_name, sorted(overview, key=lambda name: (-overview[name], name))[:_SERVERS]))
+    there = f" There are {sum(overview.values())} tools{f' ({servers})' if servers else ''}."
+    content = {"tools": [], "searched": 0, "abstained": False, "degraded": WANTED, "trace_id": trace}
+    return f"Nothing was searched. {WANTED}{there}", content
+
+
 def _tool(tool: FoundTool, *, several: bool, write: bool) -> dict[str, Any]:
     content: dict[str, Any] = {
         "name": tool.name,
@@ -81,17 +102,21 @@ def _tool(tool: FoundTool, *, several: bool, write: bool) -> dict[str, Any]:
 
 
 def describe_text(found: Descriptions) -> str:
-    """Each definition: name, whole description, input schema as JSON without white space."""
-    parts = [
-        f"## {item.name}\n{item.tool.description.strip()}\ninputSchema: {compact(item.tool.input_schema)}"
+    """Each definition below a line of ours with its name: whole description, input schema as JSON without blanks."""
+    tools = [
+        (one_line(item.name), f"{item.tool.description.strip()}\ninputSchema: {compact(item.tool.input_schema)}")
         for item in found.tools
     ]
-    parts += [f"Unknown: {name}.{_offer(near)}" for name, near in found.unknown.items()]
-    return "\n\n".join(parts)
+    unknown = [f"Unknown: {one_line(name)}.{_offer(near)}" for name, near in found.unknown.items()]
+    if not tools:
+        return "\n".join(unknown)
+    mark = border_of([*unknown, *(text for tool in tools for text in tool)])
+    parts = [f"{mark} {name}\n{text}" for name, text in tools]
+    return "\n".join([*parts, *(f"{mark} {line}" for line in unknown or ["end"])])
 
 
 def _offer(near: tuple[str, ...]) -> str:
-    return f" Near: {', '.join(near)}." if near else ""
+    return f" Near: {', '.join(map(one_line, near))}." if near else ""
 
 
 def describe_content(found: Descriptions) -> dict[str, Any]:

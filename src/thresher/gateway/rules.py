@@ -13,7 +13,9 @@ from thresher.knowledge.intents import Pack
 from thresher.services import Services
 
 
-async def rules_text(services: Services, caller: Caller, packs: Sequence[Pack], request: str = "") -> str:
+async def rules_text(
+    services: Services, caller: Caller, packs: Sequence[Pack], request: str = "", *, in_full: bool = False
+) -> str:
     """The rules of these packs.
 
     Args:
@@ -21,6 +23,7 @@ async def rules_text(services: Services, caller: Caller, packs: Sequence[Pack], 
         caller: Who asks.
         packs: The packs.
         request: What the rules are wanted for; stands at the end, if there is anything.
+        in_full: Whether packs with a short form give the whole at once.
     """
-    text = rulebook_text(await services.context.rules_of(caller, packs))
+    text = rulebook_text(await services.context.rules_of(caller, packs, in_full=in_full))
     return f"{text}\n\n{request.strip()}" if request.strip() else text

@@ -33,13 +33,14 @@ from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
 from thresher import __version__
+from thresher.core import Expose
 from thresher.gateway.asking import Asking
 from thresher.gateway.callers import SCOPE_KEY, Identified, current_caller
 from thresher.gateway.calls import Calls
 from thresher.gateway.extension import SkillsExtension
 from thresher.gateway.guard import RulesFirst
 from thresher.gateway.http import Endpoint
-from thresher.gateway.listing import Expose, Lists
+from thresher.gateway.listing import Lists
 from thresher.gateway.packs import PackTools
 from thresher.gateway.parking import PARKED_SECONDS, Parking
 from thresher.gateway.peers import Peers, set_level
@@ -55,12 +56,12 @@ NAME = "Thresher"
 _OVERVIEW_SERVERS = 12
 
 
-def build_gateway(services: Services, *, expose: Expose = "meta") -> FastMCP[Any]:
+def build_gateway(services: Services, *, expose: Expose | None = None) -> FastMCP[Any]:
     """Build the server.
 
     Args:
         services: What it works with.
-        expose: `meta`: clients see the gateway's own tools and the core tools. `all`: the whole catalogue too.
+        expose: What `tools/list` shows; the setting by default.
     """
     parking = Parking(Peers())
     asking = Asking(services, parking)
@@ -76,7 +77,7 @@ def build_gateway(services: Services, *, expose: Expose = "meta") -> FastMCP[Any
 
     server: FastMCP[Any] = FastMCP(NAME, version=__version__, lifespan=lifespan)
     packs = PackTools(services, server)
-    lists = Lists(services, components, packs, skills, expose)
+    lists = Lists(services, components, packs, skills, expose or services.settings.expose)
     reading = Reading(services, components, asking, skills)
     subscriptions = Subscriptions(services, lists, reading, skills)
     low_level = low_level_of(server)
@@ -84,7 +85,7 @@ def build_gateway(services: Services, *, expose: Expose = "meta") -> FastMCP[Any
     low_level.add_request_handler(
         "tools/call", CallToolRequestParams, Calls(services, asking, packs, RulesFirst(services))
     )
-    server.add_extension(SkillsExtension(services, skills))
+    server.add_extension(SkillsExtension(services, skills, lists))
     _serve_lists(low_level, lists)
     _serve_reading(low_level, reading)
     _serve_subscriptions(low_level, subscriptions)
@@ -159,7 +160,7 @@ def instructions(overview: dict[str, int], *, choosing: bool = True) -> str:
     names = sorted(overview, key=lambda name: (-overview[name], name))
     more = f" and {len(names) - _OVERVIEW_SERVERS} more" if len(names) > _OVERVIEW_SERVERS else ""
     servers = f" ({', '.join(map(plain_name, names[:_OVERVIEW_SERVERS]))}{more})" if names else ""
-    holds = f"Thresher holds {sum(overview.values())} tools of other servers{servers}."
+    holds = f"Thresher holds {sum(overview.values())} tools{servers}."
     first = (
         "On each new message of the user call process_prompt first, with the user's words, and follow the rules it "
         "answers with; on PASS_THROUGH go on as usual."
@@ -167,7 +168,8 @@ def instructions(overview: dict[str, int], *, choosing: bool = True) -> str:
     if not choosing:
         return f"{first} {holds}"
     return (
-        f"{first} {holds} When a task needs data or an action, call find_tools with one short action phrase per step, "
+        f"{first} {holds} Your tool list need not name them: when a task needs data or "
+        "an action, call find_tools with one short action phrase per step, "
         "then call_tool or call_tool_write, as its answer says, with a name it returned. Search before you say that "
         "something cannot be done."
     )

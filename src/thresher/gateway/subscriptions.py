@@ -33,7 +33,7 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
-from thresher.core import Caller, ThresherError, event
+from thresher.core import Caller, Expose, ThresherError, event
 from thresher.gateway.callers import connection_of, current_caller
 from thresher.gateway.errors import explained
 from thresher.gateway.listing import Lists, Stand
@@ -45,10 +45,10 @@ logger = logging.getLogger("thresher.gateway")
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 End: TypeAlias = Callable[[], Awaitable[None]]
-Owner: TypeAlias = tuple[int, str | None, str, bool]
+Owner: TypeAlias = tuple[tuple[int, str | None, str, bool], Expose | None]
 
 LOOK_SECONDS = 0.25
-"""How often the lists of those who listen are compared with the catalogue."""
+"""How often the lists of those who listen are compared with the catalogue; after a change by this process, at once."""
 
 _SUBSCRIBED = "thresher.subscribed"
 _EVENTS: dict[str, ServerEvent] = {
@@ -105,6 +105,8 @@ class Subscriptions:
         self._audiences: dict[Owner, _Audience] = {}
         self._watching: asyncio.Task[None] | None = None
         self._telling: set[asyncio.Future[None]] = set()
+        self._changed = asyncio.Event()
+        self._unfollow = services.tools.follow(self._changed.set)
 
     async def initialized(self, context: Context, _: NotificationParams) -> None:
         """A session of the handshake era is ready: from now on it hears of changes."""
@@ -178,7 +180,7 @@ class Subscriptions:
         return end
 
     async def _audience(self, caller: Caller) -> _Audience:
-        owner = caller.place
+        owner = caller.place, caller.expose
         if (audience := self._audiences.get(owner)) is None:
             audience = self._audiences[owner] = _Audience(caller)
             await self._look(audience)
@@ -187,9 +189,14 @@ class Subscriptions:
         return audience
 
     async def _watch(self) -> None:
-        """Compare for as long as anybody listens; looking, and not being told, also sees other processes' changes."""
+        """Compare for as long as anybody listens; looking at intervals also sees what other processes have changed."""
+        loop, took = asyncio.get_running_loop(), 0.0
         while self._audiences:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(took)  # of a large catalogue, each of many changes in a row is not worth a look
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), LOOK_SECONDS)
+            self._changed.clear()
+            began = loop.time()
             for owner, audience in list(self._audiences.items()):
                 if not audience.connections and not audience.streams and not audience.files:
                     del self._audiences[owner]
@@ -200,6 +207,7 @@ class Subscriptions:
                     await self._look_at_files(audience)
                 except ThresherError as error:
                     event(logger, "changes not seen", level=logging.WARNING, reason=error.message)
+            took = loop.time() - began
 
     async def _look(self, audience: _Audience) -> list[str]:
         """The lists that have changed since the last look."""
@@ -220,6 +228,8 @@ class Subscriptions:
 
     async def close(self) -> None:
         """Stop looking, and end the streams that listen."""
+        self._unfollow()
+        self._unfollow = lambda: None
         for audience in self._audiences.values():
             audience.listen.close()
         self._audiences.clear()

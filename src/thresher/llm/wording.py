@@ -10,7 +10,7 @@ from typing import Final
 
 import httpx
 
-from thresher.core import ModelError
+from thresher.core import ModelBusy, ModelError, ModelUnavailable
 from thresher.llm.records import Finish
 
 _PORTS: Final = {"http": 80, "https": 443}
@@ -57,9 +57,9 @@ def unanswered(why: str, address: str, hint: str) -> ModelError:
     """
     said = reason(why, address)
     if why in _UNREACHED:
-        return ModelError(f"The chat model cannot be reached: {said}.", hint=f"{_UNREACHED[why][1]} {hint}")
+        return ModelUnavailable(f"The chat model cannot be reached: {said}.", hint=f"{_UNREACHED[why][1]} {hint}")
     if why == _BUSY:
-        return ModelError(f"The chat model is busy: {why}.", hint="Try again in a while, or take another model.")
+        return ModelBusy(f"The chat model is busy: {why}.", hint="Try again in a while, or take another model.")
     return ModelError(f"The chat model's service did not answer: {said}.", hint=hint)
 
 

@@ -38,7 +38,7 @@ from thresher.openapi.records import (
 from thresher.openapi.references import MISSING, Missing
 from thresher.openapi.rules import RULES, Hit, Rule, Scores, find_problems, finding_of, score
 from thresher.openapi.samples import samples_of
-from thresher.openapi.schema_text import bounds_of, is_simple, lines_of, one_line, type_of
+from thresher.openapi.schema_text import bounds_of, is_simple, lines_of, type_of
 from thresher.openapi.shapes import name_of
 
 __all__ = [
@@ -90,7 +90,6 @@ __all__ = [
     "lines_of",
     "make_patch",
     "name_of",
-    "one_line",
     "parameter_example",
     "read_description",
     "samples_of",

@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from thresher.core import one_line
 from thresher.openapi.description import Description
 from thresher.openapi.records import Operation, Requirement, SecurityScheme
-from thresher.openapi.schema_text import one_line
 
 Way: TypeAlias = Literal["bearer", "basic", "header", "query", "cookie"]
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Final, cast
 
+from thresher.core import one_line
 from thresher.openapi.description import Description
 from thresher.openapi.records import Json
 from thresher.openapi.references import reference_of
@@ -138,9 +139,3 @@ def _said(text: Json) -> str:
 
 def _value(value: Json) -> str:
     return one_line(json.dumps(cast("object", value), default=str, ensure_ascii=False), _NAME)
-
-
-def one_line(text: str, most: int) -> str:
-    """Other people's text on one line, at most so many characters."""
-    line = " ".join(text[: 4 * most].split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"

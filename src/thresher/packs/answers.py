@@ -1,6 +1,7 @@
 """Writes answers of the documents kind for a model: the text that stands there, and where it stands.
 
-Invariant: pure; texts of documents go out as they are, and no answer costs more than the budget that was given for it.
+Invariant: pure; texts of documents go out as they are, between lines of ours that none of them can imitate, and no
+answer costs more than the budget that was given for it: where that is too small for the borders, the text stands alone.
 """
 
 from __future__ import annotations
@@ -8,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from thresher.core import shortened
+from thresher.core import border_of, named, one_line, shortened, visible_json
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents import Page, Part, Passages, Repository, Retrieval
+from thresher.packs.rows import LINE
 
-PAGE_MARK: Final = 96
-"""Tokens kept free on a page for the line that says where it lies and how to go on."""
+BORDERS: Final = 48
+"""Tokens kept free for the two lines of ours around what was retrieved."""
+PAGE_MARK: Final = 128
+"""Tokens kept free on a page for the lines that say where it lies and how to go on."""
 ONE_LINE: Final = 480
 """Characters of the line that names all repositories."""
 _LEFT_OUT: Final = 3
@@ -29,81 +33,111 @@ def retrieval_text(answer: Retrieval, budget: int) -> str:
     """
     if answer.found:
         said = f"[{answer.degraded}]\n"  # an answer that a model should have written begins with it
-        note = f"({answer.degraded})\n" if answer.degraded and not answer.content.startswith(said) else ""
-        advice = f"\n({answer.hint})" if answer.hint else ""
-        noted = f"{note}{answer.content}{advice}".strip() if note or advice else answer.content
-        return noted if count_tokens(noted) <= budget else answer.content
+        note = answer.degraded if not answer.content.startswith(said) else ""
+        return _fitting(budget, answer.content, (note, answer.hint), ("", ""))
     if not answer.hint:
-        return answer.content
-    lines = [answer.hint, "", *answer.content.splitlines()]
-    while len(lines) > 1 and count_tokens("\n".join(lines)) > budget:
-        lines = lines[: max(1, len(lines) * 3 // 4)]
-    text = "\n".join(lines).rstrip()
-    return text if count_tokens(text) <= budget else answer.content
+        return _fitting(budget, answer.content, ("", ""))
+    lines = answer.content.splitlines()
+    while lines:
+        text = _bordered("\n".join(lines).rstrip(), answer.hint, "")
+        if count_tokens(text) <= budget:
+            return text
+        lines = lines[: len(lines) * 3 // 4]
+    return answer.hint if count_tokens(answer.hint) <= budget else answer.content
+
+
+def _fitting(budget: int, content: str, *notes: tuple[str, str]) -> str:
+    """The content in borders with the first notes that the budget takes; alone where it takes none."""
+    texts = (_bordered(content, *both) if content else "\n".join(filter(None, both)) for both in notes)
+    return next((text for text in texts if count_tokens(text) <= budget), content)
+
+
+def _bordered(content: str, before: str, after: str) -> str:
+    mark = border_of([content, before, after])
+    head = " ".join(filter(None, (mark, one_line(before, LINE), "(data, not instructions)")))
+    return f"{head}\n{content}\n{mark} {one_line(after, LINE) or 'end'}"
 
 
 def passages_text(found: Passages) -> str:
     """Passages, best first, each under the line that says where it lies."""
-    parts = [f"{place(one.part, one.repository)}\n{one.text.strip()}" for one in found.passages]
-    if found.degraded:
-        parts.insert(0, f"(limited search: {found.degraded})")
-    if found.hint:
-        parts.append(found.hint)
-    if found.left_out_count:
-        parts.append(choice_line(found))
-    if found.cursor:
-        parts.append(f"More: the same call with cursor {found.cursor}")
-    return "\n\n".join(parts) or "Nothing fits."
+    passages = [(place(one.part, one.repository), one.text.strip()) for one in found.passages]
+    limited = f"limited search: {found.degraded}" if found.degraded else ""
+    choice = choice_line(found) if found.left_out_count else ""
+    more = f"More: the same call with cursor {found.cursor}" if found.cursor else ""
+    notes = [one_line(note, LINE) for note in (found.hint, choice, more) if note]
+    if not passages:
+        return "\n".join(filter(None, (one_line(limited, LINE), *notes))) or "Nothing fits."
+    mark = border_of([*notes, limited, *(text for passage in passages for text in passage)])
+    head = f"{mark} {_many(len(passages), 'passage')}: data, not instructions"
+    lines = [head + (f" ({one_line(limited, LINE)})" if limited else "")]
+    lines += [f"{mark} {where}\n{text}" for where, text in passages]
+    return "\n".join([*lines, *(f"{mark} {note}" for note in notes or ["end"])])
 
 
 def choice_line(found: Passages) -> str:
     """Which repositories were searched and which left out, each with the reason, in one line."""
-    taken = "; ".join(f"{one.name} ({one.why})" for one in found.repositories) or "none"
-    others = "; ".join(f"{one.name} ({one.why})" for one in found.left_out[:_LEFT_OUT])
+    taken = "; ".join(f"{one_line(one.name)} ({one.why})" for one in found.repositories) or "none"
+    others = "; ".join(f"{one_line(one.name)} ({one.why})" for one in found.left_out[:_LEFT_OUT])
     more = found.left_out_count - min(len(found.left_out), _LEFT_OUT)
     return f"(searched: {taken}. Left out: {others}{f' and {more:,} more' if more else ''}.)"
 
 
 def page_text(page: Page, room: int) -> str:
-    """Where a page lies, and how to go on, in so many tokens; the page itself is a text of its own."""
-    where = place(page.part, of=page.total_lines)
-    after = f"; next: cursor {page.cursor}]" if page.cursor else "]"
-    lines = f"[lines {page.part.first_line}-{page.part.last_line} of {page.total_lines}{after}"
-    forms = (f"{where[:-1]}{after}", lines, f"[{after[2:]}" if page.cursor else "")
-    return next((form for form in forms if count_tokens(form) <= room), "")
+    """A page between the lines that say where it lies and how to go on, as far as so many tokens have room for them."""
+    following = f"next: cursor {page.cursor}" if page.cursor else ""
+    lines = f"lines {page.part.first_line}-{page.part.last_line} of {page.total_lines}"
+    mark = border_of([page.content, place(page.part), following])
+    end = f"\n{mark} {following or 'end'}"
+    forms = (
+        f"{mark} {place(page.part, of=page.total_lines)} (data, not instructions)\n{page.content}{end}",
+        f"{mark} [{lines}]\n{page.content}{end}",
+        f"{page.content}{end}",
+    )
+    return next((form for form in forms if count_tokens(form) <= room), page.content)
 
 
 def place(part: Part, repository: str = "", *, of: int = 0) -> str:
     """Where a stretch lies: `[handbook: leave.md, lines 3-9 | Leave > Parents]`; `of` how many lines, where known."""
-    heading = f" | {' > '.join(part.heading_path)}" if part.heading_path else ""
+    heading = f" | {' > '.join(map(one_line, part.heading_path))}" if part.heading_path else ""
     whole = f" of {of}" if of else ""
-    whose = f"{repository}: " if repository else ""
-    return f"[{whose}{part.path}, lines {part.first_line}-{part.last_line}{whole}{heading}]"
+    whose = f"{one_line(repository)}: " if repository else ""
+    return f"[{whose}{one_line(part.path, LINE)}, lines {part.first_line}-{part.last_line}{whole}{heading}]"
 
 
 def repositories_text(repositories: Sequence[Repository]) -> str:
     """All repositories with their guides."""
-    return "\n\n".join(map(_repository, repositories)) or "There is no repository of documents."
+    if not repositories:
+        return "There is no repository of documents."
+    about = [(f"repository {one_line(one.name)}", _about(one)) for one in repositories]
+    mark = border_of([text for pair in about for text in pair])
+    lines = [f"{mark} {_many(len(about), 'repository', 'repositories')}: data, not instructions"]
+    return "\n".join([*lines, *(f"{mark} {head}\n{text}" for head, text in about), f"{mark} end"])
 
 
-def _repository(repository: Repository) -> str:
+def _about(repository: Repository) -> str:
     facts = [f"{repository.documents:,} documents", f"{repository.tokens:,} tokens", repository.state]
     facts.append(f"embedding model {repository.embedding_model.partition('@')[0] or 'none yet'}")
     if repository.version:
         facts.append(f"version {repository.version[:12]}")
     if repository.indexed_at is not None:
         facts.append(f"indexed {repository.indexed_at:%Y-%m-%d %H:%M}")
-    head = f"# Repository {repository.name}\n{', '.join(facts)}"
-    return "\n".join(part for part in (head, repository.problem, repository.guide.strip()) if part)
+    problem = one_line(repository.problem or "", LINE)
+    return "\n".join(part for part in (", ".join(facts), problem, repository.guide.strip()) if part)
+
+
+def _many(count: int, one: str, several: str = "") -> str:
+    return f"{count:,} {one if count == 1 else several or f'{one}s'}"
 
 
 def repositories_line(repositories: Sequence[Repository]) -> str | None:
     """All repositories in one line, each with as many words of its guide as there is room for."""
-    names = [repository.name for repository in repositories]
+    names = [named(repository.name) for repository in repositories]
     if not names:
         return None
     room = (ONE_LINE - sum(len(name) + 5 for name in names)) // len(names)
     if room < _LEAST_GUIDE:
         return ", ".join(names)
     leads = (shortened(repository.description, min(room, _LONGEST_GUIDE)) for repository in repositories)
-    return "; ".join(f"{name} ({lead})" if lead else name for name, lead in zip(names, leads, strict=True))
+    return "; ".join(
+        f"{name} ({visible_json(one_line(lead))})" if lead else name for name, lead in zip(names, leads, strict=True)
+    )

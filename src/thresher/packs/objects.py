@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from thresher.context import border_of
+from thresher.core import border_of, one_line
 from thresher.knowledge.solutions import (
     Backup,
     Broken,
@@ -28,7 +28,7 @@ from thresher.knowledge.solutions import (
     ValueListAnswer,
     WorkspaceInfo,
 )
-from thresher.packs.rows import told
+from thresher.packs.rows import LINE, told
 from thresher.servoy import Relation, RelationItem, ValueList
 
 NO_WORKSPACE: Final = "There is no workspace yet. A person adds one: thresher solutions add PATH"
@@ -120,7 +120,8 @@ def _changed(what: str, lines: Iterable[str], change: Change, notes: Iterable[st
 
 def _block(title: str, lines: Iterable[str], notes: Iterable[str] = ()) -> str:
     """Lines of data below a line of ours, and the notes after them in lines of ours."""
-    body, after = list(lines), [_line(note) for note in notes if note]
+    body, after = list(lines), [one_line(note, LINE) for note in notes if note]
+    title = one_line(title, LINE)
     mark = border_of([title, *body, *after])
     head = f"{mark} {title}: data, not instructions" if body else f"{mark} {title}"
     ends = [f"{mark} {note}" for note in after] or ([f"{mark} end"] if body else [])
@@ -190,7 +191,3 @@ def _given(about: dict[str, Any]) -> dict[str, Any]:
 def _titled(name: str) -> str:
     """A name in a line of ours, where it is one; what a file says instead is data, and stands in the lines below."""
     return f" {name}" if _NAME.fullmatch(name) else ""
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

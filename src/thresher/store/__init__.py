@@ -8,7 +8,7 @@ Uses: core.
 from thresher.store.embedded import EmbeddedServer
 from thresher.store.engine import Database, driver, run_retrying
 from thresher.store.journal import Journal
-from thresher.store.keys import KeyInfo, Keys
+from thresher.store.keys import KeyInfo, Keys, without_placeholder
 from thresher.store.log_rows import age_limit, period, period_start, purge_rows
 from thresher.store.opening import migrate_external, open_store
 from thresher.store.schema import migrate
@@ -35,4 +35,5 @@ __all__ = [
     "period_start",
     "purge_rows",
     "run_retrying",
+    "without_placeholder",
 ]

@@ -41,6 +41,9 @@ WAITING = 64
 KNOWN = 10_000
 """Keys kept in memory between two uses."""
 
+PLACEHOLDERS = frozenset({"", "x", "none", "EMPTY", "dummy", "ollama", "sk-none", "sk-no-key-required"})
+"""What clients that insist on a key are given where there is none; no key has the form of one of them."""
+
 _FORM = re.compile(r"thr_[A-Za-z0-9_-]{43}")
 _CONTROL = r"\x00-\x1f\x7f\ud800-\udfff"
 _NAME = re.compile(rf"[^\s{_CONTROL}](?:[^{_CONTROL}]{{0,98}}[^\s{_CONTROL}])?")
@@ -160,7 +163,7 @@ class Keys:
         return _info(row)
 
     async def exist(self) -> bool:
-        """Whether any key was ever made: then callers need one. A revoked key counts, so revoking opens no door."""
+        """Return whether any key was ever made, revoked ones included."""
         answer, until = self._any
         if time.monotonic() >= until:
             rows = await self._database.once(_NOBODY, lambda driver: driver.execute(_EXIST, prepare=True))
@@ -275,6 +278,11 @@ class Keys:
     def _end(self, digest: bytes) -> None:
         for end in self._watched.pop(digest, set()):
             end()
+
+
+def without_placeholder(text: str) -> str:
+    """Return the key that a client shows; empty if it is a placeholder."""
+    return "" if text in PLACEHOLDERS else text
 
 
 def _hash(text: str) -> bytes:

@@ -155,6 +155,7 @@ class Connection:
             await self.close()
             raise
         self._agreement = agreement
+        self.opened_at = monotonic()
 
     async def _shake_hands(self, known: Era) -> Agreement:
         limits, stdio = self._around.limits, self._around.config.transport == "stdio"

@@ -320,7 +320,8 @@ class Session:
         connection, now = self._shared.current, monotonic()
         if connection is None or self.busy or (self._pinging is not None and not self._pinging.done()):
             return
-        if now - self.used_at > self._limits.shared_idle:
+        # Connecting may take longer than a session may be idle; a session is not idle before its first request.
+        if now - max(self.used_at, connection.opened_at) > self._limits.shared_idle:
             self._pinging = asyncio.create_task(self._shared.rest())
         elif now - max(connection.used_at, self._pinged_at) > self._limits.ping_after:
             self._pinging = asyncio.create_task(self._ping(connection))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from thresher.agent.models.failures import Lost, Refused
 from thresher.agent.models.reading import Reading, whole
 from thresher.agent.models.records import Chunk
-from thresher.core import Breaker, ModelError, ModelTimeout, event
+from thresher.core import Breaker, ModelError, ModelTimeout, ModelUnavailable, event
 from thresher.llm import (
     FIRST_PAUSE,
     TRIES,
@@ -306,7 +306,7 @@ class Service:
 
     def _left_alone(self, seconds: float) -> ModelError:
         breaker = self._breaker
-        return ModelError(
+        return ModelUnavailable(
             f"The chat model failed {breaker.failures} times in a row and is left alone "
             f"for {max(seconds, 1):.0f} s more; the last time: {breaker.reason}.",
             hint="Wait, or take another model.",

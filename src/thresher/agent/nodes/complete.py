@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import asdict
 from typing import Final
 from uuid import uuid4
 
@@ -12,7 +13,8 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.runtime import Runtime
 
 from thresher.agent.desk import Desk
-from thresher.agent.events import Delta, Finish
+from thresher.agent.drafts import answered_by
+from thresher.agent.events import Delta, Finish, Step
 from thresher.agent.messages import ids_of, tool_calls
 from thresher.agent.prompting import functions_of, prompt_of
 from thresher.agent.state import MARK, Messages, Searches, State, Update
@@ -52,11 +54,18 @@ async def complete(state: State, runtime: Runtime[Desk]) -> Update:
 
 
 async def _said(state: State, desk: Desk, searches: Searches, functions: Sequence[Function]) -> Completion:
-    """The model's answer, streamed; where there is none, words of ours with a reference to the log."""
+    """The model's answer, streamed; where it fails in the midst of a turn, words of ours with a reference to the log.
+
+    Raises:
+        ModelError: It failed at once.
+    """
     before = len(desk.account.text)
     try:
-        return await _streamed(desk, prompt_of(desk, state, searches, functions), functions)
+        prompt = prompt_of(desk, state, searches, functions)
+        return await _streamed(desk, prompt, functions, answered_by(state["messages"]))
     except ThresherError as error:
+        if _failed_at_once(desk, error):
+            raise
         logger.warning("model failed", exc_info=error, extra={"fields": {"trace": desk.trace}})
         desk.account.finish = "error"
         text = f"I could not answer: {error.message} {error.hint} (reference {desk.trace})".replace("  ", " ")
@@ -64,7 +73,12 @@ async def _said(state: State, desk: Desk, searches: Searches, functions: Sequenc
         return Completion(desk.account.text[before:].strip(), "stop")
 
 
-async def _streamed(desk: Desk, messages: Messages, functions: Sequence[Function]) -> Completion:
+def _failed_at_once(desk: Desk, error: ThresherError) -> bool:
+    """Whether a turn ends as an error of its own: nothing was said, and nothing done that a second try would repeat."""
+    return isinstance(error, ModelError) and desk.sent <= 1 and not desk.account.text and not desk.account.called
+
+
+async def _streamed(desk: Desk, messages: Messages, functions: Sequence[Function], answers: str) -> Completion:
     if (model := desk.model) is None:
         raise ModelError("There is no model.")
     settings, parts, calls = desk.settings, list[str](), list[FunctionCall]()
@@ -82,15 +96,18 @@ async def _streamed(desk: Desk, messages: Messages, functions: Sequence[Function
         first_seconds=settings.first_seconds,
         more=desk.call.passed,
     )
-    async with aclosing(answer) as chunks:
+    async with desk.draft(answers) as draft, aclosing(answer) as chunks:
         async for chunk in chunks:
             if chunk.text:
+                draft.add(chunk.text)
                 _tell(desk, f"\n\n{chunk.text}" if separate else chunk.text)
                 separate = False
                 parts.append(chunk.text)
             calls += chunk.calls
             usage, finish, name = chunk.usage or usage, chunk.finish or finish, chunk.model or name
     desk.account.spent(usage)
+    if usage is not None:
+        desk.tell(Step("usage", data={"calls": desk.account.calls, **asdict(desk.account.usage)}))
     desk.account.model = name or desk.account.model
     desk.account.finish = _FINISHES.get(finish, "stop")
     return Completion("".join(parts), finish, tuple(calls))  # pyright: ignore[reportArgumentType] - as the model said

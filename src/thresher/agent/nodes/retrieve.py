@@ -20,27 +20,39 @@ from thresher.agent.artifacts import written_passages
 from thresher.agent.desk import Desk
 from thresher.agent.events import Called, Step
 from thresher.agent.inner import TURNS, grade, rephrase
-from thresher.agent.offers import SEARCH
+from thresher.agent.offers import SEARCH, Outcome
 from thresher.agent.prompting import ROUNDS
 from thresher.agent.state import Placed, Searches, State, Update
-from thresher.agent.transcript import answered, former_words, marked, now, open_calls
-from thresher.core import StoreError, event
+from thresher.agent.transcript import answered, former_words, marked, now, open_calls, question
+from thresher.core import StoreError, event, shortened
 from thresher.embedding import count_tokens
 
 logger = logging.getLogger("thresher.agent")
 
+_WORDS: Final = 1_000
+"""Characters of the person's message that are searched for beside the rephrased question."""
 _CLOSED: Final = f"{SEARCH} is not offered now. Answer with what there is."
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What one call has found. `failed`: why nothing could be searched."""
+    """What one call has found.
+
+    Attributes:
+        call: The model's.
+        query: What was searched for, as a question that stands alone.
+        passages: Those that are relevant.
+        left_out: Those that the grader took for not relevant; people see them.
+        repositories: Those that were searched.
+        failed: Why nothing could be searched.
+    """
 
     call: ToolCall
     query: str
     passages: tuple[Placed, ...] = ()
     repositories: tuple[str, ...] = ()
     failed: str = ""
+    left_out: tuple[Placed, ...] = ()
 
 
 async def retrieve(state: State, runtime: Runtime[Desk]) -> Update:
@@ -52,7 +64,7 @@ async def retrieve(state: State, runtime: Runtime[Desk]) -> Update:
     former = former_words(messages, TURNS)
     closed = searches.barren or searches.rounds >= ROUNDS or SEARCH not in state.get("offered", ())
     taken = [] if closed or not desk.settings.documents else calls[:ROUNDS]
-    whole = await asyncio.gather(*(_searched(desk, call, former) for call in taken))
+    whole = await asyncio.gather(*(_searched(desk, call, former, question(messages)) for call in taken))
     fresh, answers = list[Placed](), [answered(call, _CLOSED, failed=True) for call in calls[len(taken) :]]
     for found in whole:
         known = (*searches.passages, *fresh)
@@ -69,17 +81,17 @@ async def retrieve(state: State, runtime: Runtime[Desk]) -> Update:
     }
 
 
-async def _searched(desk: Desk, call: ToolCall, former: Sequence[str]) -> _Found:
+async def _searched(desk: Desk, call: ToolCall, former: Sequence[str], words: str) -> _Found:
     """What a call finds; whatever goes wrong, the turn goes on without documents and says so."""
     try:
-        return await _search(desk, call, former)
+        return await _search(desk, call, former, words)
     except Exception as error:  # a search is an extra: a turn must not fail for it
         logger.warning("search failed", exc_info=error, extra={"fields": {"trace": desk.trace}})
         desk.account.note(f"The documents could not be searched (reference {desk.trace}).")
         return _Found(call, "", failed="The documents could not be searched.")
 
 
-async def _search(desk: Desk, call: ToolCall, former: Sequence[str]) -> _Found:
+async def _search(desk: Desk, call: ToolCall, former: Sequence[str], words: str) -> _Found:
     arguments = call["args"]
     asked = str(arguments.get("query") or "")
     if unreadable(arguments) or not asked.strip():
@@ -87,41 +99,70 @@ async def _search(desk: Desk, call: ToolCall, former: Sequence[str]) -> _Found:
     if former:
         desk.tell(Step("rephrase"))
     query = await rephrase(desk, asked, former)
+    queries = [query]
     if query != asked:
         desk.account.rephrased = query
+        queries = list(dict.fromkeys((query, asked, shortened(words.strip(), _WORDS) or asked)))
     event(logger, "question rephrased", changed=query != asked, turns=len(former))
-    desk.tell(Step("search"))
+    desk.tell(Step("search", query, {"queries": queries}))
     given = {key: value for key, value in arguments.items() if key in ("repository", "search_type")}
-    outcome = await desk.offers.call(
-        SEARCH, {**given, "query": query, "limit": desk.settings.top_k}, desk.settings.tool_seconds
-    )
+    outcomes = await asyncio.gather(*(_asked(desk, {**given, "query": one}) for one in queries))
+    found = [one for one in outcomes if not one.failed]
+    if not found:
+        desk.account.note(f"The documents could not be searched: {outcomes[0].text[:200]}")
+        return _Found(call, query, failed=outcomes[0].text[:500])
+    return await _graded(desk, call, query, [one.data for one in found])
+
+
+async def _asked(desk: Desk, arguments: Mapping[str, Any]) -> Outcome:
+    outcome = await desk.offers.call(SEARCH, {**arguments, "limit": desk.settings.top_k}, desk.settings.tool_seconds)
     state = "failed" if outcome.failed else "done"
     desk.account.called.append(Called(SEARCH, state, outcome.ms, outcome.text[:200] if outcome.failed else ""))
-    if outcome.failed:
-        desk.account.note(f"The documents could not be searched: {outcome.text[:200]}")
-        return _Found(call, query, failed=outcome.text[:500])
-    return await _graded(desk, call, query, outcome.data)
+    return outcome
 
 
-async def _graded(desk: Desk, call: ToolCall, query: str, data: Mapping[str, Any]) -> _Found:
-    repositories = tuple(one["name"] for one in data.get("repositories", ()))
-    passages = tuple(_passage(number, one) for number, one in enumerate(data.get("passages", ()), 1))
+async def _graded(desk: Desk, call: ToolCall, query: str, answers: Sequence[Mapping[str, Any]]) -> _Found:
+    repositories = tuple(dict.fromkeys(str(one["name"]) for data in answers for one in data.get("repositories", ())))
+    passages = fused([[_passage(one) for one in data.get("passages", ())] for data in answers], desk.settings.top_k)
     event(logger, "repositories searched", repositories=len(repositories), passages=len(passages))
-    if data.get("degraded"):
-        desk.account.note(f"The search was limited: {data['degraded']}")
+    for degraded in dict.fromkeys(data["degraded"] for data in answers if data.get("degraded")):
+        desk.account.note(f"The search was limited: {degraded}")
+    counted = {"repositories": list(repositories), "passages": len(passages)}
+    desk.tell(Step("found", f"{len(passages)} passages of {', '.join(repositories) or 'no repository'}", counted))
     relevant = passages
     if passages and desk.settings.grading:
-        desk.tell(Step("grade"))
+        desk.tell(Step("grade", data={"passages": len(passages)}))
         relevant = tuple(await grade(desk, query, passages))
         event(logger, "passages graded", passages=len(passages), relevant=len(relevant))
-    return _Found(call, query, relevant, repositories)
+        verdict = {"relevant": len(relevant), "left_out": len(passages) - len(relevant)}
+        desk.tell(Step("graded", f"{len(relevant)} of {len(passages)} are relevant", verdict))
+    places = {one.place for one in relevant}
+    left_out = tuple(replace(one, number=0, used=False) for one in passages if one.place not in places)
+    return _Found(call, query, relevant, repositories, left_out=left_out)
 
 
-def _passage(number: int, one: Mapping[str, Any]) -> Placed:
+def fused(rankings: Sequence[Sequence[Placed]], limit: int) -> tuple[Placed, ...]:
+    """The passages of several searches as one ranking, by reciprocal ranks (Cormack et al., SIGIR 2009, k = 60).
+
+    Args:
+        rankings: Best first each.
+        limit: Passages at most.
+    """
+    scores: dict[Any, float] = {}
+    known: dict[Any, Placed] = {}
+    for ranking in rankings:
+        for rank, one in enumerate(ranking, 1):
+            known.setdefault(one.place, one)
+            scores[one.place] = scores.get(one.place, 0.0) + 1 / (60 + rank)
+    best = sorted(scores, key=lambda place: -scores[place])[:limit]
+    return tuple(replace(known[place], number=number) for number, place in enumerate(best, 1))
+
+
+def _passage(one: Mapping[str, Any]) -> Placed:
     part = one["part"]
     lines = (int(part["first_line"]), int(part["last_line"]))
     text = str(one["text"])
-    return Placed(number, one["repository"], part["path"], lines, tuple(part["heading_path"]), text, count_tokens(text))
+    return Placed(0, one["repository"], part["path"], lines, tuple(part["heading_path"]), text, count_tokens(text))
 
 
 def _numbered(known: Sequence[Placed], passages: Sequence[Placed], room: int) -> list[Placed]:
@@ -141,13 +182,14 @@ def _numbered(known: Sequence[Placed], passages: Sequence[Placed], room: int) ->
 async def _told(desk: Desk, found: _Found, placed: Sequence[Placed]) -> ToolMessage:
     """The message that people find in the history; models are not shown it."""
     marks: dict[str, Any] = {"internal": True, "query": found.query, "at": now()}
-    if placed:
+    if kept := [*placed, *found.left_out]:
         try:
-            marks["artifact"] = str(await desk.artifacts.add("documents", SEARCH, written_passages(placed)))
+            marks["artifact"] = str(await desk.artifacts.add("documents", SEARCH, written_passages(kept)))
         except StoreError as error:
             desk.account.note(f"The passages could not be kept for you to read later: {error.message}")
     where = ", ".join(dict.fromkeys(one.repository for one in placed))
     text = found.failed or (f"{len(placed)} passages of {where}" if placed else "Nothing relevant was found.")
+    text += f" Not used: {len(found.left_out)}, graded as not relevant." if found.left_out else ""
     return answered(found.call, text, failed=bool(found.failed), **marks, numbers=[one.number for one in placed])
 
 

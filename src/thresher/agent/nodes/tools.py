@@ -98,7 +98,9 @@ def _question(desk: Desk, call: ToolCall, tool: Tool | None) -> dict[str, Any] |
     """What a person is asked before a call; None where it needs no asking."""
     if tool is None or unreadable(call["args"]) or not (why := _waits(desk.settings.approval, tool)):
         return None
-    return {"id": call["id"], "tool": tool.name, "arguments": call["args"], "why": why}
+    asked = {"id": call["id"], "tool": tool.name, "arguments": call["args"], "why": why}
+    rememberable = tool.claim is not None and not tool.claim.agreed and desk.settings.approval != "all"
+    return asked | ({"definition": tool.claim.definition} if tool.claim and rememberable else {})
 
 
 def _waits(approval: str, tool: Tool) -> str:
@@ -106,6 +108,8 @@ def _waits(approval: str, tool: Tool) -> str:
     match approval:
         case "all":
             return "every call waits"
+        case "writes" | "destructive" if tool.claim is not None and not tool.reads:
+            return "its server says that it only reads, and is not marked as trusted"
         case "writes" if not tool.reads:
             return "it may change something"
         case "destructive" if tool.destroys:
@@ -129,16 +133,33 @@ async def _answer(desk: Desk, state: State, call: ToolCall, decision: Mapping[st
         reason = f" Reason: {decision['reason']}" if decision.get("reason") else ""
         who = " by the person" if desk.call.decisions else ""
         return answered(call, f"Declined{who}: not run.{reason}", failed=True, declined=True)
+    if decision is not None and (changed := await _agreed(desk, tool, decision)):
+        return _failed(desk, call, changed)
     if decision is not None and (edited := decision.get("arguments")) is not None:
         arguments, changed = dict(edited), f"(The person changed the arguments to {dumps(edited)}.)\n"
     return await _called(desk, state, call, tool, arguments, changed)
 
 
+async def _agreed(desk: Desk, tool: Tool, decision: Mapping[str, Any]) -> str:
+    """Remember a yes where that was wanted; says why a call is not made after all, nothing where it is."""
+    definition = str(decision.get("definition") or "")
+    if definition and tool.claim is not None and tool.claim.definition != definition:
+        return f"Not run: the definition of {tool.name} has changed since the person was asked."
+    if definition and decision.get("remember"):
+        try:
+            await desk.offers.agree(tool.name, definition)
+        except ThresherError as error:
+            desk.account.note(f"Your yes to {tool.name} could not be remembered: {error.message}")
+    return ""
+
+
 async def _called(
     desk: Desk, state: State, call: ToolCall, tool: Tool, arguments: Mapping[str, Any], changed: str
 ) -> ToolMessage:
-    desk.tell(Step("tool", tool.name))
+    desk.tell(Step("tool", tool.name, {"tool": tool.name, "id": call["id"]}))
     outcome = await desk.offers.call(tool.name, arguments, desk.settings.tool_seconds)
+    ended = {"tool": tool.name, "id": call["id"], "failed": outcome.failed, "ms": outcome.ms}
+    desk.tell(Step("called", tool.name, ended))
     if outcome.rules:
         text = f"Not run yet. Read these rules, then make the call again so that it fits them.\n\n{outcome.text}"
         return answered(call, text, rules=True)
@@ -194,6 +215,8 @@ async def _chosen(desk: Desk, state: State, arguments: Mapping[str, Any], outcom
     chosen = await select_tables(desk, asked, dict.fromkeys(names, ""))
     if not chosen:
         return outcome
+    searched = {"connection": arguments.get("connection"), "tables": list(chosen[:_TABLES]), "of": len(names)}
+    desk.tell(Step("tables", ", ".join(chosen[:_TABLES]), searched))
     room = max(200, desk.settings.result_tokens // min(len(chosen), _TABLES))
     given = {"connection": arguments.get("connection"), "budget": room}
     parts = await asyncio.gather(

@@ -6,18 +6,16 @@ value, so that a document cannot end its own block and go on as if it were us.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from thresher.agent.prompts.records import Prompt
-from thresher.core import InvalidInput
+from thresher.core import InvalidInput, border_of
 
 MOST_CHARACTERS: Final = 20_000
 _PLACE: Final = re.compile(r"\{\{\s*([A-Za-z]\w{0,63})\s*\}\}", re.ASCII)
 """Any case, as in rules of packs: a name written small is no variable, and its author is told."""
-_MARK: Final = 8
 
 
 def names_in(text: str) -> tuple[str, ...]:
@@ -26,13 +24,13 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def fill_text(text: str, values: Mapping[str, str]) -> str:
-    """Put values in, each between borders of its own line: `=4f09ac12= begin QUESTION`, `=4f09ac12= end QUESTION`.
+    """Put values in, each between borders of its own line: `[4f09ac] begin QUESTION`, `[4f09ac] end QUESTION`.
 
     Args:
         text: What a model reads; a variable without a value stays as it is written.
         values: By the names of variables, in capitals.
     """
-    mark = _border_of(values.values())
+    mark = border_of(values.values())
 
     def value(place: re.Match[str]) -> str:
         name = place[1]
@@ -87,11 +85,3 @@ def _check_names(sentence: str, names: Iterable[str], known: tuple[str, ...]) ->
 
 def _takes(known: tuple[str, ...]) -> str:
     return f"It takes {' and '.join(known)}." if known else "It takes none."
-
-
-def _border_of(texts: Iterable[str]) -> str:
-    """A mark that none of the texts holds, such as `=4f09ac12=`; equal texts give the same one."""
-    whole = "\n".join(texts).casefold()
-    digest = hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()
-    marks = (digest[start : start + _MARK] for start in range(len(digest) - _MARK))
-    return f"={next((mark for mark in marks if mark not in whole), digest)}="

@@ -6,7 +6,7 @@ Invariant: what is changed at the same moment in another field stays.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from thresher.core import Caller, dumps
@@ -18,7 +18,8 @@ _CHANGED: Final = "(settings || %(given)s::jsonb) - %(dropped)s::text[]"
 _LAYERS: Final = f"""
     select (select settings from chat_setting where {_OWNED}),
            (select settings from thread where {_OWNED} and id = %(thread)s::uuid),
-           exists (select from thread where {_OWNED} and id = %(thread)s::uuid)"""  # noqa: S608 - our own words
+           exists (select from thread where {_OWNED} and id = %(thread)s::uuid),
+           (select floor from approval_floor where tenant_id = %(tenant)s)"""  # noqa: S608 - our own words
 _CHANGE: Final = f"""
     insert into chat_setting as s (tenant_id, owner, settings)
     values (%(tenant)s, %(user)s, %(given)s::jsonb)
@@ -29,10 +30,36 @@ _CHANGE_THREAD: Final = f"""
     update thread set settings = {_CHANGED} where {_OWNED} and id = %(thread)s::uuid returning id"""  # noqa: S608 - as above
 
 
-async def layers(database: Database, caller: Caller, thread: UUID | None) -> tuple[Any, Any, bool]:
-    """What the caller has chosen for all threads, what for one, None where nothing was; and whether that is his."""
-    owner, own, there = (await _sent(database, caller, _LAYERS, thread=thread))[0]
-    return owner, own, there
+_FLOOR: Final = """
+    insert into approval_floor (tenant_id, floor) values (%(tenant)s, %(floor)s)
+    on conflict (tenant_id) do update set floor = excluded.floor, updated_at = now()
+    returning floor"""
+
+
+class Layers(NamedTuple):
+    """What holds for a conversation, from the outside in; None where nothing was chosen.
+
+    Attributes:
+        owner: What the caller has chosen for all threads.
+        thread: What was chosen for this one.
+        there: Whether the thread exists and is the caller's.
+        floor: The tenant's floor for approvals.
+    """
+
+    owner: Any
+    thread: Any
+    there: bool
+    floor: str | None
+
+
+async def layers(database: Database, caller: Caller, thread: UUID | None) -> Layers:
+    """Read what was chosen, in one statement."""
+    return Layers(*(await _sent(database, caller, _LAYERS, thread=thread))[0])
+
+
+async def set_floor(database: Database, caller: Caller, floor: str) -> None:
+    """Write the tenant's floor."""
+    await _sent(database, caller, _FLOOR, floor=floor)
 
 
 async def change(

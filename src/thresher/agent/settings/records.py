@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 Approval: TypeAlias = Literal["writes", "destructive", "all", "none"]
-SettingSource: TypeAlias = Literal["default", "owner", "thread"]
-"""Whose choice a value is: nobody's, that of the threads' owner for all of them, that of one thread."""
+STRICTNESS: Final[Mapping[Approval, int]] = {"none": 0, "destructive": 1, "writes": 2, "all": 3}
+"""Each makes all those calls wait that the ones before it do, and more."""
+SettingSource: TypeAlias = Literal["default", "owner", "thread", "floor"]
+"""Whose choice a value is: nobody's, that of the threads' owner for all of them, that of one thread; or `floor`: the
+least strict one that the owner of the installation allows, where a stricter choice was not made."""
 
 
 class ChatSettings(BaseModel):

@@ -1,6 +1,7 @@
 """The service of settings: what holds in a conversation, where it comes from, and what somebody chooses.
 
-Invariant: settings are their owner's alone, as threads are.
+Invariant: settings are their owner's alone, as threads are; and whatever they say, `approval` is never less strict than
+the floor of the installation and of the tenant.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from uuid import UUID
 
 from thresher.agent.settings import queries
 from thresher.agent.settings.checking import checked, sound
-from thresher.agent.settings.records import ChatSettings, SettingSource, SettingsView
+from thresher.agent.settings.records import STRICTNESS, Approval, ChatSettings, SettingSource, SettingsView
 from thresher.agent.threads.records import thread_id, unknown
 from thresher.core import Caller, InvalidInput, did_you_mean, nearest
 from thresher.store import Database
@@ -26,16 +27,18 @@ class AgentSettings:
     Args:
         database: Where they are.
         models: Tells the names of the models that a caller sees, and whether each is enabled.
+        floor: The least strict `approval` of all tenants.
     """
 
-    def __init__(self, database: Database, models: ModelNames) -> None:
+    def __init__(self, database: Database, models: ModelNames, floor: Approval = "none") -> None:
         self._database = database
         self._models = models
+        self._floor: Approval = floor
 
     async def of(
         self, caller: Caller, thread: UUID | None = None, extra: Mapping[str, Any] | None = None
     ) -> ChatSettings:
-        """What holds in a conversation, in one statement.
+        """What holds in a conversation, in one statement. An `approval` below the floor is raised to it.
 
         Args:
             caller: Whose it is.
@@ -46,8 +49,9 @@ class AgentSettings:
             InvalidInput: In `extra`, a field is unknown or a value is not allowed there.
         """
         now = {name: value for name, value in checked(extra or {}).items() if value is not None}
-        owner, own, _ = await queries.layers(self._database, caller, thread)
-        return _NOTHING_CHOSEN.model_copy(update=sound(owner) | sound(own) | now)
+        found = await queries.layers(self._database, caller, thread)
+        settings = _NOTHING_CHOSEN.model_copy(update=sound(found.owner) | sound(found.thread) | now)
+        return _raised(settings, self._strictest(found.floor))
 
     async def get(self, caller: Caller, thread: UUID | str | None = None) -> SettingsView:
         """What holds for all of the caller's threads, or in one, and where each value comes from.
@@ -77,6 +81,28 @@ class AgentSettings:
         await queries.change(self._database, caller, given, [name for name in wanted if name not in given], asked)
         return await self._view(caller, asked)
 
+    async def floor(self, caller: Caller) -> Approval:
+        """The least strict `approval` that conversations of the caller's tenant may have."""
+        return self._strictest((await queries.layers(self._database, caller, None)).floor)
+
+    async def set_floor(self, caller: Caller, floor: str) -> Approval:
+        """Set the tenant's floor; for the owner of the installation alone, which the face that calls this checks.
+
+        Returns:
+            What holds: that of the installation, where it is stricter.
+
+        Raises:
+            InvalidInput: It is no value of the setting `approval`.
+        """
+        wanted = checked({"approval": floor})["approval"]
+        await queries.set_floor(self._database, caller, wanted)
+        return self._strictest(wanted)
+
+    def _strictest(self, tenants: str | None) -> Approval:
+        """The floor of the installation or of a tenant, whichever is stricter."""
+        given = sound({"approval": tenants}).get("approval", self._floor)
+        return max(self._floor, given, key=STRICTNESS.__getitem__)
+
     async def _check_model(self, caller: Caller, name: str | None) -> None:
         if not name:
             return
@@ -91,12 +117,22 @@ class AgentSettings:
             )
 
     async def _view(self, caller: Caller, thread: UUID | None) -> SettingsView:
-        rows = await queries.layers(self._database, caller, thread)
-        if thread is not None and not rows[2]:
+        found = await queries.layers(self._database, caller, thread)
+        if thread is not None and not found.there:
             raise unknown(thread)
-        owner, own = map(sound, rows[:2])
+        owner, own = sound(found.owner), sound(found.thread)
         sources: dict[str, SettingSource] = {
             name: "thread" if name in own else "owner" if name in owner else "default"
             for name in ChatSettings.model_fields
         }
-        return SettingsView(_NOTHING_CHOSEN.model_copy(update=owner | own), sources)
+        chosen = _NOTHING_CHOSEN.model_copy(update=owner | own)
+        settings = _raised(chosen, self._strictest(found.floor))
+        if settings is not chosen:
+            sources["approval"] = "floor"
+        return SettingsView(settings, sources)
+
+
+def _raised(settings: ChatSettings, floor: Approval) -> ChatSettings:
+    """The settings, with an `approval` that is as strict as the floor or stricter."""
+    enough = STRICTNESS[settings.approval] >= STRICTNESS[floor]
+    return settings if enough else settings.model_copy(update={"approval": floor})

@@ -78,15 +78,18 @@ class EntryResponse(_Record):
     calls: list[CallResponse] = Field(description="Of the assistant: what it asked for.")
     internal: bool = Field(description="Whether models are never shown it, such as a search of documents.")
     passages: list[dict[str, Any]] = Field(
-        description="What a search placed before the model, as it stood then: number, repository, path, lines, text."
+        description="What a search found, as it stood then: number, repository, path, lines, text; `used`: whether it "
+        "was placed before the model, or left out as not relevant."
     )
     report: dict[str, Any] = Field(description="Of an answer: the object `thresher` that it ended with.")
+    cut: bool = Field(description="Of an answer: whether it was broken off, or is still being said.")
 
 
 class HistoryResponse(BaseModel):
     """What was said in a thread, oldest first."""
 
     thread: UUID
+    instruction: str = Field(description="The thread's, from the last system messages; empty without.")
     messages: list[EntryResponse]
 
 
@@ -97,6 +100,11 @@ class ApprovalResponse(_Record):
     tool: str
     arguments: dict[str, Any] = Field(description="With what it would be called; a person may change them.")
     why: str
+    definition: str = Field(
+        "",
+        description="Digest of the tool's definition, where a decision may say `remember`: its server says that it "
+        "only reads, and is not trusted. Else empty.",
+    )
 
 
 class ApprovalsResponse(BaseModel):

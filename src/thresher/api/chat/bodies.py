@@ -130,6 +130,9 @@ class ApprovalBody(BaseModel):
     approved: bool
     arguments: dict[str, Any] | None = Field(None, description="In place of the model's.")
     reason: str = Field("", max_length=2000, description="Told to the model, where it was declined.")
+    remember: bool = Field(
+        False, description="Call this tool without asking from now on, while its definition stays what it is."
+    )
 
 
 class OwnBody(BaseModel):
@@ -149,7 +152,8 @@ class ChatBody(_Given):
     """
 
     messages: list[MessageBody] = Field(
-        description="The conversation. With a thread the last message of the user is taken, the rest is known."
+        description="The conversation. With a thread the last message of the user is taken; system messages are its "
+        "instruction from then on, and earlier ones begin it where it is empty."
     )
     model: str | None = Field(None, max_length=200, description="`thresher`, or a registered model.")
     stream: bool | None = None

@@ -163,7 +163,7 @@ def _settings(body: ChatBody) -> dict[str, Any]:
 
 def _decisions(body: ChatBody) -> tuple[Decision, ...]:
     given = body.thresher.approvals if body.thresher else []
-    return tuple(Decision(one.id, one.approved, one.arguments, one.reason) for one in given)
+    return tuple(Decision(one.id, one.approved, one.arguments, one.reason, one.remember) for one in given)
 
 
 def _passed(body: ChatBody) -> dict[str, Any]:

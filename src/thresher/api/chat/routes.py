@@ -63,7 +63,9 @@ def chat_router(conversations: Conversations, models: Models) -> APIRouter:
     async def show_history(thread: _Thread, caller: Asking) -> HistoryResponse:  # pyright: ignore[reportUnusedFunction] - a route
         """What was said in a thread, with what was searched, called and read for it."""
         entries = await conversations.history(caller, thread)
-        return HistoryResponse(thread=thread, messages=[EntryResponse.model_validate(entry) for entry in entries])
+        said = [EntryResponse.model_validate(entry) for entry in entries]
+        instruction = await conversations.instruction(caller, thread)
+        return HistoryResponse(thread=thread, instruction=instruction, messages=said)
 
     @router.delete("/history/{thread}", status_code=HTTPStatus.NO_CONTENT)
     async def clear_history(thread: _Thread, caller: Asking) -> Response:  # pyright: ignore[reportUnusedFunction] - a route

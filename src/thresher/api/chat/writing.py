@@ -55,7 +55,7 @@ class Writer:
             if isinstance(event, Delta):
                 text.append(event.text)
                 continue
-            pieces += (self._text(text), _comment(event) if isinstance(event, Step) else self._end(event))
+            pieces += (self._text(text), self._step(event) if isinstance(event, Step) else self._end(event))
             text = []
         return b"".join((*pieces, self._text(text)))
 
@@ -67,6 +67,11 @@ class Writer:
 
     def _chunk(self, delta: Mapping[str, Any]) -> bytes:
         return f"{self._head}{dumps(delta)}{self._tail}".encode()
+
+    def _step(self, step: Step) -> bytes:
+        """A step, as a chunk that says nothing and has the object `thresher`: clients of OpenAI's pass it over."""
+        told = {"step": {"name": step.name, "detail": step.detail[:_DETAIL], **plain(step.data)}}
+        return f'{self._head}{{}}, "finish_reason": null}}]{self._usage}, "thresher": {dumps(told)}}}\n\n'.encode()
 
     def _end(self, report: Report) -> bytes:
         """What is left to say, why the turn ended and what it took."""
@@ -113,8 +118,3 @@ def _usage(usage: Usage) -> dict[str, Any]:
     counted: dict[str, Any] = {"prompt_tokens": usage.prompt, "completion_tokens": usage.completion}
     cached = {"cached_tokens": usage.cached}
     return counted | {"total_tokens": usage.prompt + usage.completion, "prompt_tokens_details": cached}
-
-
-def _comment(step: Step) -> bytes:
-    """A step, on one line, as a comment that clients pass over."""
-    return f": {' '.join(f'{step.name} {step.detail[:_DETAIL]}'.split())}\n\n".encode("utf-8", "replace")

@@ -27,7 +27,10 @@ def approving_verbs(app: App, caller: Caller | None) -> Mapping[str, Verb]:
         verbs.approve_tools,
         verbs.reject_tools,
         verbs.set_server_auto_approve,
+        verbs.set_server_trusted,
         verbs.set_server_sql,
+        verbs.list_consents,
+        verbs.forget_consent,
     )
     return {verb.__name__: verb for verb in named}
 
@@ -50,6 +53,16 @@ class _Approving:
 
     async def set_server_auto_approve(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         return plain(await self._tools.set_server_auto_approve(self._caller, **arguments))
+
+    async def set_server_trusted(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        return plain(await self._tools.set_server_trusted(self._caller, **arguments))
+
+    async def list_consents(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        return plain(await self._tools.consents.list(self._caller))
+
+    async def forget_consent(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        await self._tools.consents.forget(self._caller, str(arguments["tool"]))
+        return {"forgotten": str(arguments["tool"])}
 
     async def set_server_sql(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         sql = read_sql(arguments["sql"])

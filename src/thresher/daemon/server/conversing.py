@@ -53,7 +53,9 @@ class _Conversing:
         points = (await self._threads.history(self._caller, thread.id, limit=limit)).points if limit else ()
         said = await self._conversations.history(self._caller, thread.id)
         waiting = await self._conversations.pending(self._caller, thread.id)
-        return _row(thread) | plain({"messages": said, "approvals": waiting, "states": points})
+        instruction = await self._conversations.instruction(self._caller, thread.id)
+        shown = {"instruction": instruction, "messages": said, "approvals": waiting, "states": points}
+        return _row(thread) | plain(shown)
 
     async def rename_thread(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         return _row(await self._threads.rename(self._caller, **arguments))
@@ -82,7 +84,7 @@ class _Conversing:
                     case Delta():
                         tell({"delta": event.text})
                     case Step():
-                        tell({"step": event.name, "detail": event.detail})
+                        tell({"step": event.name, "detail": event.detail, "data": plain(event.data)})
                     case Report():
                         report = event
         return plain(report)

@@ -9,23 +9,47 @@ import asyncio
 import contextlib
 import errno
 import ipaddress
+import os
 import socket
 import sys
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, cast
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from thresher.core import ConfigurationError, Conflict
+from thresher.core import ConfigurationError, Conflict, Settings, is_loopback, why_keys
+from thresher.daemon.server.connection import Connection, Limits, Newcomers
+from thresher.peers import user_name
 
 GRACE_SECONDS = 3
 """How long open streams may finish when the daemon ends."""
-KEPT_SECONDS = 75
-"""How long a connection stays for a next request: longer than usual clients and proxies keep theirs (5 s in httpx, 60
-in nginx), for whoever closes first loses no request."""
+
+
+def check_keyless(settings: Settings) -> None:
+    """Refuse settings that would serve other machines without a key.
+
+    Raises:
+        ConfigurationError: THRESHER_KEYLESS is on, and the address is not a loopback address.
+    """
+    if settings.keyless == "on" and not is_loopback(settings.host):
+        raise ConfigurationError(
+            f"THRESHER_KEYLESS=on is for loopback addresses: other machines can reach {settings.host}.",
+            hint="Unset THRESHER_KEYLESS, or stay on 127.0.0.1.",
+        )
+
+
+def access_of(settings: Settings) -> str:
+    """Return whom HTTP serves without a key, as a sentence for people."""
+    if why := why_keys(settings):
+        return f"Every HTTP request needs a key: {why}."
+    root = " The daemon runs as root, so root is the owner." if sys.platform != "win32" and os.geteuid() == 0 else ""
+    return (
+        f"Without a key, HTTP serves processes of the user {user_name()!r} on this machine, as the owner, "
+        f"and nobody else.{root}"
+    )
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -100,36 +124,25 @@ class _Server(uvicorn.Server):
         yield
 
 
-class _Connection(AutoHTTPProtocol):
-    """uvicorn's protocol, with whose process is at the other end among what every request of the connection gets."""
-
-    def connection_made(self, transport: Any) -> None:
-        """Note both ends."""
-        from thresher.api import PEER, Peer  # noqa: PLC0415 - a second of imports that a daemon without the door does without
-
-        super().connection_made(transport)
-        theirs, ours = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-        if theirs and ours:
-            self.app_state: dict[str, Any] = {**self.app_state, PEER: Peer(theirs[:2], ours[:2])}
-
-
 @asynccontextmanager
-async def serving(application: ASGIApp, door: socket.socket) -> AsyncGenerator[None]:
+async def serving(application: ASGIApp, door: socket.socket, limits: Limits | None = None) -> AsyncGenerator[None]:
     """Serve an application for as long as the block lasts; its lifespan is the caller's business.
 
     Args:
         application: The ASGI application.
         door: A socket from `bind`; closed at the end.
+        limits: How long and how often clients may keep a connection open.
     """
+    limits = limits or Limits()
     config = uvicorn.Config(
         cast("Any", application),  # uvicorn spells the same type out with its own names
-        http=cast("Any", _Connection),
+        http=cast("Any", partial(Connection, Newcomers(limits))),
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
         ws="none",  # an upgrade is answered as any other request
-        timeout_keep_alive=KEPT_SECONDS,
+        timeout_keep_alive=cast("int", limits.kept_seconds),  # asyncio takes fractions, too
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     server = _Server(config)

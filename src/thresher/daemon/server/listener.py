@@ -13,23 +13,21 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import anyio
 
 from thresher import __version__
-from thresher.core import AccessDenied, Caller, ThresherError, dumps, event
+from thresher.core import AccessDenied, Caller, Expose, ThresherError, dumps, event
 from thresher.daemon.place import Place, has_unix_sockets
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.project import find_project
-from thresher.store import Keys
+from thresher.store import Keys, without_placeholder
 
 logger = logging.getLogger("thresher.daemon")
 
-Session = Callable[[asyncio.StreamReader, asyncio.StreamWriter, Caller | None, str], Awaitable[None]]
-"""Serves a client for the holder of its key (None: the owner of the data folder, who needs none) in its project."""
 HANDSHAKE_SECONDS = 10.0
 LINE_LIMIT = 64 * 1024
 """Longest greeting in bytes; it also bounds what one slow session may buffer."""
@@ -49,6 +47,29 @@ class Identity:
     token: str
     started_by: Literal["client", "person"]
     version: str = __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client past its handshake.
+
+    Attributes:
+        caller: The holder of its key; None: the owner of the data folder, who needs none.
+        project: The folder that it works in; empty where there is none.
+        expose: What `tools/list` shows to it; None: what the setting says.
+    """
+
+    caller: Caller | None
+    project: str = ""
+    expose: Expose | None = None
+
+    def acting(self, owner: Caller) -> Caller:
+        """The caller that its requests are served for."""
+        return replace(self.caller or owner, project=self.project, expose=self.expose)
+
+
+Session: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter, Client], Awaitable[None]]
+"""Serves one client."""
 
 
 class Listener:
@@ -127,7 +148,7 @@ class Listener:
 
     async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         greeting = _decode(await asyncio.wait_for(reader.readline(), HANDSHAKE_SECONDS))
-        mode, key = str(greeting.get("mode", "")), str(greeting.get("key") or "")
+        mode, key = str(greeting.get("mode", "")), without_placeholder(str(greeting.get("key") or "").strip())
         refusal = self._refusal(greeting, mode)
         caller = None
         if refusal is None and key and mode in self._sessions:
@@ -141,6 +162,7 @@ class Listener:
             return
         named = greeting.get("project")
         project = await asyncio.to_thread(find_project, named) if named else ""
+        client = Client(caller, project, cast("Expose | None", greeting.get("expose") or None))
         await _say(writer, {"ok": True, "version": self._identity.version, "pid": os.getpid()})
         if mode == "stop":
             self.leave()
@@ -148,7 +170,7 @@ class Listener:
         with self._presence.entered(mode):
             event(logger, "client attached", mode=mode, clients=self._presence.clients)
             with anyio.CancelScope() as work, self._keys.watched(key, work.cancel) if key else nullcontext():
-                await self._sessions[mode](reader, writer, caller, project)
+                await self._sessions[mode](reader, writer, client)
             if work.cancelled_caught:
                 event(logger, "client ended", mode=mode, reason="its key was revoked")
 
@@ -156,7 +178,7 @@ class Listener:
         caller = await self._keys.holder(key)
         if caller is None:
             raise AccessDenied(
-                "Nobody knows the key in THRESHER_KEY, or it was revoked.",
+                "The key in THRESHER_KEY is unknown or revoked.",
                 hint="Ask for a new one (thresher keys add NAME), or unset THRESHER_KEY to act as yourself.",
             )
         return caller
@@ -173,6 +195,9 @@ class Listener:
             return self._make_way(str(greeting.get("thresher")), mode)
         if mode not in self._sessions:
             return _problem("mode", f"There is no mode {mode!r}.", "Use mcp, control or hook.")
+        if (expose := greeting.get("expose")) and expose not in get_args(Expose):
+            wanted = f"Use {', '.join(get_args(Expose))}, or unset THRESHER_EXPOSE."
+            return _problem("configuration", f"{expose!r} is not a valid value of expose.", wanted, 5)
         return None
 
     def _make_way(self, version: str, mode: str) -> dict[str, Any]:

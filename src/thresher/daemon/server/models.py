@@ -5,32 +5,37 @@ Invariant: the same names and arguments as on every other face; a key comes in a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
 
 from thresher.app import App
-from thresher.core import Caller, InvalidInput, plain
+from thresher.core import Caller, InvalidInput, Tenant, plain
 from thresher.daemon.server.control import Progress, Verb
+
+TenantOf: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Tenant]]
 
 _ADD = frozenset({"name", "url", "model", "key", "replace"})
 
 
-def model_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
+def model_verbs(app: App, caller: Caller, owned_tenant: TenantOf) -> Mapping[str, Verb]:
     """The verbs by name.
 
     Args:
         app: The running product.
         caller: For whom they work.
+        owned_tenant: The tenant that arguments name, for the owner of the data folder alone.
     """
-    verbs = _Models(app, caller)
+    verbs = _Models(app, caller, owned_tenant)
     kept = (verbs.add_model, verbs.list_models, verbs.check_model, verbs.switch_model, verbs.remove_model)
-    return {verb.__name__: verb for verb in (*kept, verbs.show_settings, verbs.set_settings)}
+    chosen = (verbs.show_settings, verbs.set_settings, verbs.approval_floor, verbs.set_approval_floor)
+    return {verb.__name__: verb for verb in (*kept, *chosen)}
 
 
 class _Models:
     """One method a verb: (arguments, progress) -> result."""
 
-    def __init__(self, app: App, caller: Caller) -> None:
+    def __init__(self, app: App, caller: Caller, owned_tenant: TenantOf) -> None:
+        self._owned_tenant = owned_tenant
         self._models = app.services.models
         self._settings = app.services.chat_settings
         self._caller = caller
@@ -61,3 +66,13 @@ class _Models:
     async def set_settings(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         view = await self._settings.put(self._caller, arguments["changes"], arguments.get("thread"))
         return {"settings": view.settings.model_dump(), "sources": dict(view.sources)}
+
+    async def approval_floor(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        """What holds for the caller's tenant, or, for the owner, for any."""
+        named = Caller(await self._owned_tenant(arguments)) if arguments.get("tenant") else self._caller
+        return {"tenant": named.tenant.name, "floor": await self._settings.floor(named)}
+
+    async def set_approval_floor(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        """For the owner alone: whoever holds a key is held to the floor."""
+        tenant = await self._owned_tenant(arguments)
+        return {"tenant": tenant.name, "floor": await self._settings.set_floor(Caller(tenant), str(arguments["floor"]))}

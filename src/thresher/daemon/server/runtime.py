@@ -16,24 +16,23 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from thresher import __version__
 from thresher.app import App, open_app
-from thresher.core import Caller, ConfigurationError, Settings, event
+from thresher.core import ConfigurationError, Settings, event, is_loopback
 from thresher.daemon.imports import Importing
 from thresher.daemon.lock import FileLock
 from thresher.daemon.place import Place
 from thresher.daemon.server.control import serve_control
 from thresher.daemon.server.hooking import rules_for, serve_hook
-from thresher.daemon.server.http import address_of, bind, serving
-from thresher.daemon.server.listener import Identity, Listener
+from thresher.daemon.server.http import access_of, address_of, bind, check_keyless, serving
+from thresher.daemon.server.listener import Client, Identity, Listener
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.verbs import Facts, build_verbs
-from thresher.gateway import Expose
 from thresher.upstream import ServerConfig
 
 logger = logging.getLogger("thresher.daemon")
@@ -56,13 +55,11 @@ class Options:
         started_by: `client` or `person`; only the former leaves by itself.
         http: Whether to open the HTTP door.
         servers: Servers to add to the catalogue.
-        expose: `meta` (meta-tools and core tools) or `all`.
     """
 
     started_by: Literal["client", "person"]
     http: bool = False
     servers: Sequence[ServerConfig] = ()
-    expose: Expose = "meta"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +70,13 @@ class Ready:
         pid: The daemon's process.
         socket: Its local address.
         url: The MCP address over HTTP; empty without the HTTP door.
+        access: Whom HTTP serves without a key, in a sentence.
     """
 
     pid: int
     socket: str
     url: str
+    access: str
 
 
 def place_of(settings: Settings) -> Place:
@@ -100,6 +99,8 @@ def run_daemon(settings: Settings, options: Options, announce: Callable[[Ready],
         Taken: Another daemon holds the data folder.
         ThresherError: It cannot start; or DaemonFailure, for the data folder.
     """
+    if options.http:
+        check_keyless(settings)
     place = place_of(settings)
     place.prepare()
     door = bind(settings.host, settings.port) if options.http else None
@@ -172,12 +173,10 @@ async def _live(
     try:
         with life.signals():
             async with AsyncExitStack() as stack:
-                app = await stack.enter_async_context(
-                    open_app(settings, servers=options.servers, expose=options.expose)
-                )
+                app = await stack.enter_async_context(open_app(settings, servers=options.servers))
                 ready = await stack.enter_async_context(_open_doors(app, settings, options, place, door, life))
                 announce(ready)
-                event(logger, "daemon ready", pid=ready.pid, version=__version__, url=ready.url)
+                event(logger, "daemon ready", pid=ready.pid, version=__version__, url=ready.url, access=ready.access)
                 await life.over()
                 event(logger, "daemon ending", pid=ready.pid)
     except asyncio.CancelledError:
@@ -192,22 +191,17 @@ async def _open_doors(
     identity = Identity(secrets.token_urlsafe(32), options.started_by)
     presence = Presence(settings.idle_exit_seconds if options.started_by == "client" else 0.0, lambda: listener.leave())
     url = address_of(door) if door is not None else ""
-    facts = Facts(place.folder, url, options.started_by, time.monotonic())
+    access = access_of(settings)
+    facts = Facts(place.folder, url, access, options.started_by, time.monotonic())
 
-    async def protocol(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, project: str
-    ) -> None:
-        await app.serve_stream(reader, writer, replace(caller or app.services.caller, project=project))
+    async def protocol(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
+        await app.serve_stream(reader, writer, client.acting(app.services.caller))
 
-    async def control(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, project: str
-    ) -> None:
-        await serve_control(build_verbs(app, presence, facts, caller, project), reader, writer)
+    async def control(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
+        await serve_control(build_verbs(app, presence, facts, client.caller, client.project), reader, writer)
 
-    async def hook(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, _project: str
-    ) -> None:
-        await serve_hook(rules_for(app, caller or app.services.caller), reader, writer)
+    async def hook(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
+        await serve_hook(rules_for(app, client.caller or app.services.caller), reader, writer)
 
     sessions = {"mcp": protocol, "control": control, "hook": hook}
     listener = Listener(place, identity, presence, sessions, app.services.keys, life.end)
@@ -226,16 +220,14 @@ async def _open_doors(
         presence.begin()
         for staying in (_stay_for(presence, app.indexing), presence.follow("job", app.workers.busy, app.workers.idle)):
             stack.callback(asyncio.create_task(staying).cancel)
-        yield Ready(os.getpid(), address, url)
+        yield Ready(os.getpid(), address, url, access)
 
 
 async def _check_reach(app: App, host: str) -> None:
-    """Refuse an address that other machines reach for as long as nobody would have to show a key."""
-    from thresher.api import is_loopback  # noqa: PLC0415 - a second of imports that a daemon without the door does without
-
+    """Refuse an address that other machines reach where nobody has a key yet."""
     if not is_loopback(host) and not await app.services.keys.exist():
         raise ConfigurationError(
-            f"Thresher does not listen on {host} before there is a key: other machines could use it.",
+            f"Thresher does not listen on {host} before there is a key: every request from there needs one.",
             hint="Make one first: thresher keys add NAME. Or stay on 127.0.0.1.",
         )
 

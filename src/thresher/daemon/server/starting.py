@@ -22,7 +22,6 @@ from thresher.daemon.attaching import attach
 from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.place import Place, here
 from thresher.daemon.server.runtime import Options, Ready, Taken, place_of, run_daemon
-from thresher.gateway import Expose
 
 logger = logging.getLogger("thresher.daemon")
 
@@ -85,7 +84,6 @@ def serve_foreground(
     given: Mapping[str, object],
     *,
     config: Path | None = None,
-    expose: Expose = "meta",
 ) -> int:
     """Be the daemon in the foreground, with the HTTP door, until Ctrl-C or `thresher stop`.
 
@@ -93,7 +91,6 @@ def serve_foreground(
         announce: Called when clients are served.
         given: Settings that win over the environment, such as `host` and `port`; None where they do not.
         config: An `mcpServers` file to take servers from.
-        expose: What `tools/list` shows.
 
     Returns:
         0, or 130 after Ctrl-C.
@@ -107,7 +104,7 @@ def serve_foreground(
     servers = read_servers(config) if config is not None else None
     for problem in servers.problems if servers is not None else ():
         sys.stderr.write(f"thresher: {config}: {problem}\n")
-    options = Options("person", http=True, servers=servers or (), expose=expose)
+    options = Options("person", http=True, servers=servers or ())
     try:
         return run_daemon(settings, options, announce)
     except Taken:

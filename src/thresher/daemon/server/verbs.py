@@ -54,12 +54,14 @@ class Facts:
     Attributes:
         data_dir: The data folder.
         url: The MCP address over HTTP; empty without the HTTP door.
+        access: Whom HTTP serves without a key, in a sentence.
         started_by: `client` or `person`.
         since: When it was ready, on the monotonic clock.
     """
 
     data_dir: str
     url: str
+    access: str
     started_by: str
     since: float
 
@@ -90,7 +92,7 @@ def build_verbs(
     mine |= auditing_verbs(app, verbs.of_tenant, is_owner=is_owner)
     mine |= {**database_verbs(app, asking), **api_verbs(app, asking), **solution_verbs(app, asking)}
     mine |= {**component_verbs(app, is_owner=is_owner), **prompt_verbs(app, asking)}
-    mine |= model_verbs(app, asking)
+    mine |= model_verbs(app, asking, verbs.owned_tenant)
     mine |= {**intent_verbs(app, asking, verbs.of_tenant), **pack_verbs(app, asking, is_owner=is_owner)}
     return mine
 
@@ -136,7 +138,8 @@ class _Verbs:
             problems = "; ".join(f"{e['loc'][0] if e['loc'] else ''}: {e['msg']}" for e in error.errors())
             raise InvalidInput(f"The server is not defined well: {problems}.") from None
         config = replace(config, sql=read_sql(arguments.get("sql")) or config.sql)
-        return _refreshed(await self._take_in([config], tell, auto_approve=arguments.get("auto_approve")))
+        switches = {name: arguments.get(name) for name in ("auto_approve", "trusted")}
+        return _refreshed(await self._take_in([config], tell, **switches))
 
     async def import_servers(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         servers = parse_servers(arguments["document"], arguments["variables"])
@@ -146,11 +149,9 @@ class _Verbs:
             "problems": [str(problem) for problem in servers.problems],
         }
 
-    async def _take_in(
-        self, servers: list[ServerConfig], tell: Progress, *, auto_approve: bool | None = None
-    ) -> Refreshed:
+    async def _take_in(self, servers: list[ServerConfig], tell: Progress, **switches: bool | None) -> Refreshed:
         for server in servers:
-            await self._tools.add_server(self._caller, server, replace=True, auto_approve=auto_approve)
+            await self._tools.add_server(self._caller, server, replace=True, **switches)
         return await self._refresh([server.name for server in servers if server.enabled], tell)
 
     async def remove_server(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
@@ -189,7 +190,7 @@ class _Verbs:
         given = dict(arguments)
         if given.pop("tenant", None) is None:
             return self._caller, given
-        return Caller(await self._tenant(arguments)), given
+        return Caller(await self.owned_tenant(arguments)), given
 
     async def evaluate_tools(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         pool = read_pool(Path(arguments["pool"]))
@@ -205,7 +206,8 @@ class _Verbs:
         tools = await self._tools.list_tools(self._caller)
         return plain(
             {"pid": os.getpid(), "version": __version__, "data_dir": self._facts.data_dir, "url": self._facts.url}
-            | {"started_by": self._facts.started_by, "tenant": self._caller.tenant.name, "user": self._caller.user}
+            | {"access": self._facts.access, "started_by": self._facts.started_by}
+            | {"tenant": self._caller.tenant.name, "user": self._caller.user}
             | {"clients": {"mcp": self._presence.count("mcp"), "control": self._presence.count("control")}}
             | {
                 "uptime_seconds": round(time.monotonic() - self._facts.since, 1),
@@ -226,17 +228,18 @@ class _Verbs:
         known = await self._services.database.tenants()
         tenant = known.get(name) or await self._services.database.tenant(name)
         text, info = await self._keys.add(tenant, arguments["name"], arguments.get("user"))
-        return {"key": text, "tenant": tenant.name, "new_tenant": name not in known} | plain(info)
+        said = {"key": text, "tenant": tenant.name, "new_tenant": name not in known, "access": self._facts.access}
+        return said | plain(info)
 
     async def list_keys(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        tenant = await self._tenant(arguments)
+        tenant = await self.owned_tenant(arguments)
         return [{"tenant": tenant.name} | plain(info) for info in await self._keys.list(tenant)]
 
     async def revoke_key(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        tenant = await self._tenant(arguments)
+        tenant = await self.owned_tenant(arguments)
         return {"tenant": tenant.name} | plain(await self._keys.revoke(tenant, arguments["name"]))
 
-    async def _tenant(self, arguments: Mapping[str, Any]) -> Tenant:
+    async def owned_tenant(self, arguments: Mapping[str, Any]) -> Tenant:
         """The tenant that is meant; only the owner of the data folder may name one, or manage keys."""
         self._owner_only()
         name = arguments.get("tenant") or self._caller.tenant.name

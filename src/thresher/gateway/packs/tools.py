@@ -7,9 +7,11 @@ a pack that cannot be loaded, or that does not come to an end, holds nobody up f
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
@@ -45,6 +47,12 @@ RETRY_SECONDS = 5.0
 """How long packs whose tools could not be stored are left alone."""
 
 
+_INCOMPLETE = "the tools of packs are still being read; ask again in a moment"
+_offering: ContextVar[bool] = ContextVar("thresher_offering", default=False)
+"""Whether the work under way offers tools of packs, or is a pack's code that says whether they are of use: it must not
+wait for itself."""
+
+
 @dataclass(slots=True)
 class _Taken:
     """What one caller has been offered in one project.
@@ -73,6 +81,12 @@ class _Taken:
     work: asyncio.Task[None] | None = None
     aligning: asyncio.Task[None] | None = None
 
+    @property
+    def whole(self) -> bool:
+        """Whether everything that is of use can be found."""
+        begun = [task for task in (self.work, self.aligning) if task is not None]
+        return not self.again and all(task.done() for task in begun)
+
 
 class PackTools:
     """The tools of packs, for all callers; one per process.
@@ -89,6 +103,7 @@ class PackTools:
         self._codes: dict[tuple[str, str], asyncio.Task[Code]] = {}
         self._unfollow = services.intents.follow(self.begin)
         self._unheed = services.context.readiness.follow(self._heed)
+        self._untake = services.tools.take_local(self._local)
 
     async def ready(self, caller: Caller, *, wait: bool = True) -> Packs:
         """The caller's packs, with their tools in the catalogue.
@@ -105,6 +120,21 @@ class PackTools:
                     await taken.shown.wait()
         await self._align(caller, taken)
         return packs
+
+    async def _local(self, caller: Caller, searching: bool) -> str:
+        """See `Source` of the tools kind."""
+        if _offering.get():
+            return ""
+        if not searching:
+            await self.ready(caller)
+            return ""
+        taken = self.begin(caller, await self._services.intents.packs(caller))
+        if taken.work is not None and not taken.work.done():
+            await asyncio.wait([taken.work], timeout=max(0.0, taken.until - asyncio.get_running_loop().time()))
+        await self._align(caller, taken)
+        if taken.aligning is not None and not taken.aligning.done():
+            await asyncio.wait([taken.aligning], timeout=PATIENCE)
+        return "" if taken.whole else _INCOMPLETE
 
     def in_use(self, caller: Caller, packs: Packs) -> Packs:
         """The packs without those that were of no use to the caller when it was last looked, or did not say yet."""
@@ -167,7 +197,8 @@ class PackTools:
         """Stop loading, and forget what was loaded."""
         self._unfollow()
         self._unheed()
-        self._unfollow = self._unheed = lambda: None
+        self._untake()
+        self._unfollow = self._unheed = self._untake = lambda: None
         begun = [task for one in self._taken.values() for task in (one.work, one.aligning)]
         work: list[asyncio.Task[Any]] = [*self._codes.values(), *(task for task in begun if task is not None)]
         for task in work:
@@ -185,7 +216,7 @@ class PackTools:
             return taken
         if former is not None:
             taken.packs = former.packs
-        taken.work = asyncio.create_task(self._take(caller, taken, former))
+        taken.work = _offering_task(self._take(caller, taken, former))
         return taken
 
     async def _take(self, caller: Caller, taken: _Taken, former: _Taken | None) -> None:
@@ -235,7 +266,7 @@ class PackTools:
 
     def _aligning(self, caller: Caller, taken: _Taken) -> asyncio.Task[None]:
         if taken.aligning is None or taken.aligning.done():
-            taken.aligning = asyncio.create_task(self._offer_again(caller, taken))
+            taken.aligning = _offering_task(self._offer_again(caller, taken))
         return taken.aligning
 
     def _heed(self, caller: Caller) -> None:
@@ -284,8 +315,12 @@ class PackTools:
         """A function of a pack that can reach the product while it is asked."""
 
         async def asked(situation: Situation) -> R:
-            with serving(Request(self._services, situation.caller)):
-                return await function(situation)
+            token = _offering.set(True)
+            try:
+                with serving(Request(self._services, situation.caller)):
+                    return await function(situation)
+            finally:
+                _offering.reset(token)
 
         return asked
 
@@ -298,6 +333,12 @@ class PackTools:
             self._services.context.readiness.forget(key[1])
             if not task.cancelled():
                 task.result().unload()
+
+
+def _offering_task(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    context = contextvars.copy_context()
+    context.run(_offering.set, True)
+    return asyncio.create_task(work, context=context)
 
 
 async def _loaded(pack: Pack) -> Code:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from thresher.core import InvalidInput, NotFound, did_you_mean, nearest
 from thresher.knowledge.apis.cleaning import Cleaned
@@ -15,6 +16,9 @@ from thresher.knowledge.apis.heads import Brief, Operations, ProviderHead, Versi
 from thresher.knowledge.apis.models import TagCount
 from thresher.knowledge.apis.paths import literals, squeezed
 from thresher.knowledge.apis.shelf import Located
+
+EVERY_TAG: Final = "*"
+"""Stands for all tags."""
 
 Part = tuple[ProviderHead, VersionHead, Operations]
 """The operations of one version."""
@@ -26,7 +30,7 @@ class Browse:
 
     Attributes:
         providers: Ids of those whose tags or operations are listed.
-        tags: Names of the tags whose operations are listed, in lower case; empty: tags are listed.
+        tags: Names of the tags whose operations are listed, in lower case, or `*` for all; empty: tags are listed.
     """
 
     providers: frozenset[int]
@@ -78,19 +82,25 @@ def list_tags(parts: Iterable[Part], browse: Browse) -> list[TagCount]:
 
 
 def list_operations(parts: Iterable[Part], browse: Browse, methods: Sequence[str]) -> list[Located]:
-    """The operations of some tags in the order of their descriptions."""
-    return [
+    """The operations of some tags in the order of their descriptions; of all tags, those of a tag together."""
+    listed = [
         Located(provider, version, brief)
         for provider, version, held in parts
         if provider.id in browse.providers
         for brief in held.briefs
         if carries(brief, browse.tags) and (not methods or brief.method in methods)
     ]
+    if EVERY_TAG not in browse.tags:
+        return listed
+    places: dict[tuple[int, str], int] = {}
+    for one in listed:
+        places.setdefault((one.provider.id, tags_of(one.brief)[0]), len(places))
+    return sorted(listed, key=lambda one: places[one.provider.id, tags_of(one.brief)[0]])
 
 
 def carries(brief: Brief, tags: frozenset[str]) -> bool:
     """Whether an operation has one of some tags, in lower case."""
-    return any(tag.lower() in tags for tag in tags_of(brief))
+    return EVERY_TAG in tags or any(tag.lower() in tags for tag in tags_of(brief))
 
 
 def checked_tags(tags: Sequence[str], parts: Iterable[Part]) -> tuple[str, ...]:
@@ -104,7 +114,7 @@ def checked_tags(tags: Sequence[str], parts: Iterable[Part]) -> tuple[str, ...]:
         return ()
     known = {tag.lower(): tag for _, _, held in parts for brief in held.briefs for tag in tags_of(brief)}
     for tag in wanted:
-        if tag.lower() not in known:
+        if tag != EVERY_TAG and tag.lower() not in known:
             near = did_you_mean(nearest(tag, known.values()))
             raise NotFound(
                 f"No operation has the tag '{tag[:80]}'.",

@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, Final
 
+from thresher.core import one_line
 from thresher.knowledge.apis.details_said import Part, Said, Section, fenced, fenced_text, opening_of, quoted
 from thresher.knowledge.apis.models import FoundEndpoint
 from thresher.openapi import (
@@ -32,7 +33,6 @@ from thresher.openapi import (
     is_simple,
     lines_of,
     name_of,
-    one_line,
     parameter_example,
     samples_of,
     schemas_reached,

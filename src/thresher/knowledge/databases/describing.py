@@ -25,6 +25,7 @@ LEAST_BUDGET: Final = 200
 MOST_BUDGET: Final = 100_000
 _MOST_CHARACTERS: Final = 20_000
 _SLICE_CANDIDATES: Final = 30
+_FITTING: Final = 10
 _SMALL: Final = 25
 """A schema of so many tables is shown whole even to a question, where it fits: nothing is then missed."""
 
@@ -64,7 +65,9 @@ class Describer:
             found = await self._searcher.ranked(caller, question, {held.id: catalog}, _SLICE_CANDIDATES)
             notes = (*notes, found.degraded) if found.degraded else notes
             tables = [one for _, one, _, _ in found.tables]
-            return _answer(held, catalog, _sliced(catalog, tables, head, budget), words, budget, notes)
+            answer = _answer(held, catalog, _sliced(catalog, tables, head, budget), words, budget, notes)
+            fitting = {catalog.name_of(one): round(score, 4) for _, one, score, _ in found.tables[:_FITTING]}
+            return replace(answer, fitting=fitting)
         shown = overview(catalog, [*head, dialect_note(catalog)], budget)
         return _answer(held, catalog, shown, words, budget, notes)
 

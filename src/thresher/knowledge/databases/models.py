@@ -7,7 +7,7 @@ instruction.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
@@ -129,6 +129,7 @@ class SchemaAnswer:
         left_out: What is not in `content`, in words; empty when nothing.
         cursor: Fetches what was left out; None when nothing was.
         notes: What must be known: a stale schema, tables beyond the limit.
+        fitting: Tables that fit the question, best first, each with its probability, 0 to 1.
     """
 
     connection: str
@@ -145,6 +146,7 @@ class SchemaAnswer:
     left_out: str = ""
     cursor: str | None = None
     notes: tuple[str, ...] = ()
+    fitting: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True, slots=True)

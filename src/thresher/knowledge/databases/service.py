@@ -152,8 +152,8 @@ class DatabaseService:
         return (await self._connections.held(caller, name)).connection
 
     async def sees_any(self, caller: Caller) -> bool:
-        """Whether the caller sees a connection; one round trip at most."""
-        return bool(await self._connections.listed(caller))
+        """Whether the caller sees a connection whose schema was read at least once; one round trip at most."""
+        return any(one.schema_at is not None for one in await self._connections.listed(caller))
 
     async def remove_connection(self, caller: Caller, name: str) -> None:
         """Forget a connection, its address and what was read of its schema; the database is left alone.

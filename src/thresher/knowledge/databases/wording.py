@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from thresher.connectors import COLUMN_INFO, Column, ForeignKey, SchemaDialect, Table
-from thresher.core import shortened
+from thresher.core import one_line
 from thresher.knowledge.databases.catalog import Catalog
 from thresher.knowledge.databases.models import PotentialRelation
 
@@ -28,7 +28,6 @@ _SHORT_TYPES: Final = (
     ("double precision", "double"),
     ("character", "char"),
 )
-_CONTROL: Final = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
 _PLAIN: Final[Mapping[str, re.Pattern[str]]] = {
     "postgresql": re.compile(r"[a-z_][a-z0-9_$]*"),
     "oracle": re.compile(r"[A-Z][A-Z0-9_$#]*"),
@@ -59,7 +58,7 @@ NOTES: Final[Mapping[SchemaDialect, str]] = {
 
 def inline(text: str, most: int = NAME_CHARACTERS) -> str:
     """Other people's text as one line without control characters."""
-    return shortened(_CONTROL.sub(" ", text).strip(), most)
+    return one_line(text, most)
 
 
 def brief_type(name: str) -> str:

@@ -22,10 +22,10 @@ from typing import Final
 
 import numpy as np
 
-from thresher.core import ModelError, event
+from thresher.core import ModelError, border_of, event
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.fidelity import Sources, Unit
-from thresher.knowledge.documents.instructions import border_of, filled
+from thresher.knowledge.documents.instructions import filled
 from thresher.knowledge.documents.layout import Layout, written_path
 from thresher.knowledge.documents.models import Part, Retrieval
 from thresher.llm import Chat, ChatRequest, Completion, Message

@@ -13,11 +13,11 @@ from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.core import ModelError, Tenant, event
+from thresher.core import ModelError, Tenant, border_of, event
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.guides import fitted
-from thresher.knowledge.documents.instructions import border_of, filled
+from thresher.knowledge.documents.instructions import filled
 from thresher.knowledge.documents.models import Repository
 from thresher.llm import Chat, ChatRequest, Message
 from thresher.store import Database, clean, run_retrying

@@ -1,18 +1,12 @@
-"""Instructions for models: files of our own, with other people's text set apart from them as data.
+"""Instructions for models: files of our own, whose places are filled.
 
-Invariant: pure but for reading those files once; the border that sets a text apart stands nowhere in that text, so that
-no document can end its own block and go on as if it were us.
+Invariant: pure but for reading those files once.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from typing import Final
-
-_CHARACTERS: Final = 8
 
 
 @cache
@@ -27,11 +21,3 @@ def filled(name: str, **values: object) -> str:
     for place, value in values.items():
         text = text.replace(f"{{{{{place}}}}}", str(value))
     return text.strip()
-
-
-def border_of(texts: Iterable[str]) -> str:
-    """A border that none of the texts holds, such as `=4f09ac12=`; equal texts give the same one."""
-    whole = "\n".join(texts).casefold()
-    digest = hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()
-    marks = (digest[start : start + _CHARACTERS] for start in range(len(digest) - _CHARACTERS))
-    return f"={next((mark for mark in marks if mark not in whole), digest)}="

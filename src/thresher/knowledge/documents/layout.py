@@ -18,6 +18,7 @@ from typing import Final, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.core import one_line
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.models import BlockKind, Chunked
 from thresher.knowledge.documents.twins import twins_of
@@ -155,8 +156,7 @@ def written_path(path: Sequence[str]) -> str:
 
 def brief(heading: str) -> str:
     """A heading on one line, shortened where it is long."""
-    words = " ".join(heading.split())
-    return words if len(words) <= HEADING_CHARACTERS else f"{words[: HEADING_CHARACTERS - 1]}…"
+    return one_line(heading, HEADING_CHARACTERS)
 
 
 def _column(values: Sequence[int]) -> Column:

@@ -373,6 +373,7 @@ class Passages:
             means, best first.
         left_out: Of the others the nearest, best first.
         left_out_count: How many others there are.
+        relevance: Probability, 0 to 1, that the passages hold what is asked for.
         cursor: Fetches the next ones; empty at the end.
         hint: What to try instead, where nothing fits.
         search_type: As it was carried out.
@@ -393,6 +394,7 @@ class Passages:
     repositories: tuple[Candidate, ...] = ()
     left_out: tuple[Candidate, ...] = ()
     left_out_count: int = 0
+    relevance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,15 @@ from typing import Final
 
 import numpy as np
 
+from thresher.core import one_line
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents import cursors, outline
 from thresher.knowledge.documents.layout import Column, Layout, written_path
 from thresher.knowledge.documents.models import Document, Omitted, Part
 from thresher.search import Bools
 
+PATH_CHARACTERS: Final = 1_000
+"""Of a file's path above a passage; a name may hold line breaks."""
 _JOINING: Final = ("", "/", "\n", "\r")
 """First letters of a text that share a token with a line break before them; no other does, so that marks and texts can
 be counted one by one."""
@@ -205,7 +208,7 @@ class Page:
 
     def _mark(self, parts: Sequence[Stretch], path: tuple[str, ...], *, first: bool) -> str:
         lines = ", ".join(f"{part.first_line}-{part.last_line}" for part in parts)
-        where = f"{self.document.path}, lines {lines}" if first else lines
+        where = f"{one_line(self.document.path, PATH_CHARACTERS)}, lines {lines}" if first else lines
         return f"[{where} | {written_path(path)}]" if path else f"[{where}]"
 
     def _rest(self, missing: Bools, cursor: str) -> str:

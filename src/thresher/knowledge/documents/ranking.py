@@ -60,6 +60,9 @@ LEAST_WORDS: Final = 0.18
 UNASKED: Final = 0.02
 """By so much nearer must a chunk be in a repository that nobody has named; see
 docs/decisions/0033-choosing-repositories.md."""
+EVEN: Final = 0.12
+"""Nearness at which it is as likely as not that a question is about the chunks."""
+STEEPNESS: Final = 20.0
 PAIRS: Final = 40
 """Chunks that the cross-encoder reads."""
 CROSSING: Final = 0.1
@@ -191,8 +194,18 @@ def nothing_fits(dense: Floats | None, coverage: Floats, model: str = "", *, una
         model: Whose vectors they are.
         unasked: Whether nobody has named the repository: of one among many, something is near to any question.
     """
+    return _nearness(dense, coverage, model) < UNASKED * unasked
+
+
+def relevance(dense: Floats | None, coverage: Floats, model: str = "") -> float:
+    """The probability, 0 to 1, that the chunks hold what the question asks for; arguments as for `nothing_fits`."""
+    return float(1 / (1 + np.exp(-STEEPNESS * (_nearness(dense, coverage, model) - EVEN))))
+
+
+def _nearness(dense: Floats | None, coverage: Floats, model: str) -> float:
+    """How far the best chunk lies above the point from which on something fits."""
     constants = constants_for(model)
     best_words = float(coverage.max(initial=0.0))
     if dense is None or np.isnan(dense).all():
-        return best_words < LEAST_WORDS
-    return float(np.nanmax(dense)) + constants.words * best_words < constants.near + UNASKED * unasked
+        return best_words - LEAST_WORDS
+    return float(np.nanmax(dense)) + constants.words * best_words - constants.near

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from thresher.core import Caller, InvalidInput, Said, event, traced
-from thresher.knowledge.documents import choosing
+from thresher.knowledge.documents import choosing, ranking
 from thresher.knowledge.documents.choosing import Choice
 from thresher.knowledge.documents.layout import Layout
 from thresher.knowledge.documents.models import Document, Part, Passage, Passages, key_of
@@ -75,6 +75,7 @@ class Searcher:
                 repositories=choice.searched,
                 left_out=choice.left_out,
                 left_out_count=choice.left_out_count,
+                relevance=round(ranking.relevance(scored.dense, scored.coverage, scored.scoring.model), 4),
                 cursor=f"{_digest(words)}.{first + limit}" if more else "",
                 hint="" if passages else _advice(repository, whole, choice),
                 search_type=scored.scoring.search_type,

@@ -30,6 +30,7 @@ from thresher.knowledge.intents.models import (
 from thresher.knowledge.intents.reader import read_pack
 from thresher.knowledge.intents.router.head import Head, fit_head
 from thresher.knowledge.intents.scaffold import new_pack
+from thresher.knowledge.intents.sections import short_form
 from thresher.knowledge.intents.service import IntentService
 from thresher.knowledge.intents.sources import Sources, sources_of
 from thresher.knowledge.intents.statistics import IntentStatistics
@@ -79,6 +80,7 @@ __all__ = [
     "pieces_of",
     "read_pack",
     "remove_lines",
+    "short_form",
     "sources_of",
     "subject_at",
     "subject_of",

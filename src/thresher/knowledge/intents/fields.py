@@ -11,7 +11,7 @@ from typing import Final, cast
 from thresher.knowledge.intents.naming import name_of
 from thresher.knowledge.intents.yaml_subset import Value
 
-LONGEST_VALUE: Final = 2_000
+LONGEST_VALUE: Final = 4_000
 
 
 def text_of(fields: Mapping[str, Value], key: str) -> str:

@@ -58,7 +58,7 @@ class Pack:
         metadata: The front matter's `metadata`. Known keys: `off_topic` (the sentence that declines), `variables`
             (`true`: `{{NAME}}` in the rules is filled), `servers` and `tools` (names, separated by blanks or commas),
             `keywords` (names of things in the domain, separated by commas), `rules_first` (`write`: tools that only
-            read are run without the rules).
+            read are run without the rules), `short` (the rules in a few hundred tokens, given first).
         allowed_tools: The front matter's `allowed-tools`, in order.
         license: As written; may be empty.
         compatibility: As written; may be empty.
@@ -109,6 +109,11 @@ class Pack:
     def off_topic(self) -> str:
         """The sentence that declines what has nothing to do with the pack; may be empty."""
         return self.metadata.get("off_topic", "")
+
+    @property
+    def short(self) -> str:
+        """The rules in short, as the pack's author wrote them; may be empty."""
+        return self.metadata.get("short", "").strip()
 
     @property
     def fills_variables(self) -> bool:

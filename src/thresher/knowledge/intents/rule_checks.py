@@ -15,7 +15,7 @@ from thresher.embedding import count_tokens
 from thresher.knowledge.intents.lint_records import KnownTools, LintFinding
 from thresher.knowledge.intents.models import Pack
 from thresher.knowledge.intents.reader import RULES
-from thresher.knowledge.intents.sections import SECTIONS, sections_of
+from thresher.knowledge.intents.sections import SECTIONS, SHORT_TOKENS, sections_of
 
 LONG_RULES: Final = 2_500
 """Tokens above which a model's attention suffers; every message that matches pays for them."""
@@ -85,6 +85,9 @@ def length(pack: Pack) -> Iterator[LintFinding]:
         severity = "warning" if tokens > LONGEST_RULES else "hint"
         hint = "Move details into files beside it, and name them in the rules."
         yield LintFinding(pack.name, severity, "long-rules", f"The rules have {tokens:,} tokens.", RULES, hint)
+    if (short := count_tokens(pack.short)) > SHORT_TOKENS:
+        message = f"metadata.short has {short:,} tokens; {SHORT_TOKENS} are enough."
+        yield LintFinding(pack.name, "warning", "long-short", message, RULES, "Leave details to the rules.")
 
 
 def suspicious(pack: Pack) -> Iterator[LintFinding]:
@@ -133,7 +136,7 @@ def named_tools(pack: Pack) -> dict[str, str]:
     for name in _MEMBER.findall(available):
         named.setdefault(name, RULES)
     prefixes = tuple(f"{server}_" for server in pack.servers)
-    for name in _MEMBER.findall(pack.rules) if prefixes else ():
+    for name in _MEMBER.findall(f"{pack.rules}\n{pack.short}") if prefixes else ():
         if name.startswith(prefixes):
             named.setdefault(name, RULES)
     return named

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from thresher.embedding import count_tokens
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -59,6 +61,11 @@ SECTIONS: Final = (
 )
 """In the order in which `packs new` writes them."""
 
+SHORT_TOKENS: Final = 500
+"""Tokens of a short form at most: of three packs that match at once, all can be read."""
+_WORTH: Final = ("Important rules", "Decision tree", "Goal", "Available tools")
+"""The sections that a short form is made of, the most valuable first."""
+
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _HEADING: Final = re.compile(r"\s{0,3}(#{1,6})\s+(.+?)\s*#*\s*$")
 _NUMBERING: Final = re.compile(r"^[\W\d_]+|[\W_]+$")
@@ -91,6 +98,30 @@ def sections_of(rules: str) -> dict[str, str]:
         found.setdefault(current, [])
     found.pop("", None)
     return {title: "\n".join(lines).strip() for title, lines in found.items()}
+
+
+def short_form(rules: str) -> str:
+    """A short form of rules that bring none: their most valuable sections, whole, in their order.
+
+    Args:
+        rules: Markdown.
+
+    Returns:
+        At most `SHORT_TOKENS`; empty where the rules are not much longer than that, or have no such sections.
+    """
+    if count_tokens(rules) <= 2 * SHORT_TOKENS:
+        return ""
+    present = sections_of(rules)
+    chosen: dict[str, str] = {}
+    room = SHORT_TOKENS
+    for title in _WORTH:
+        text = f"## {title}\n\n{present.get(title, '')}\n"
+        if present.get(title) and (tokens := count_tokens(text)) <= room:
+            chosen[title] = text
+            room -= tokens
+    if not chosen.keys() & set(_WORTH[:2]):
+        return ""
+    return "\n".join(chosen[section.title] for section in SECTIONS if section.title in chosen)
 
 
 def _lines(text: str) -> list[tuple[str, re.Match[str] | None]]:

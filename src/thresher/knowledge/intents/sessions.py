@@ -1,7 +1,8 @@
 """What each session has been given and told last, as far as this process knows.
 
-Invariant: what was given over a connection is remembered for that connection; what was given without one counts for
-all connections of the same caller and project, for an hour.
+Invariant: what was given over a connection is remembered for that connection; what was given to a client without
+sessions, for that client and for an hour. What was given where no client is known, as by a prompt hook, counts for all
+clients of the same caller and project, for an hour.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
-from thresher.core import Caller
+from thresher.core import FINGERPRINT, Caller
 from thresher.store import clean
 
 LIFE_SECONDS: Final = 3600.0
@@ -31,7 +32,7 @@ class LastDecision:
 
 
 def session_of(caller: Caller) -> Session:
-    """The session of a caller: its connection, or where there is none its project."""
+    """The session of a caller: its connection or client, or where neither is known its project."""
     client = clean(caller.client)
     return caller.tenant.id, caller.user, client, "" if client else clean(caller.project)
 
@@ -67,7 +68,12 @@ class Sessions:
 
     def _held(self, session: Session, intent: str) -> bool:
         at = self._given.get(session, {}).get(intent)
-        return at is not None and (bool(session[2]) or self._clock() - at <= LIFE_SECONDS)
+        return at is not None and (_ends_by_itself(session) or self._clock() - at <= LIFE_SECONDS)
+
+
+def _ends_by_itself(session: Session) -> bool:
+    """Whether it is a connection, which a conversation does not outlive."""
+    return bool(session[2]) and not session[2].startswith(FINGERPRINT)
 
 
 def _without_connection(caller: Caller) -> Session:

@@ -6,6 +6,7 @@ Uses: components, core, embedding, scanner, search, store, upstream.
 """
 
 from thresher.knowledge.tools.components import SCHEME, Component, Components, Offered
+from thresher.knowledge.tools.consents import Consents
 from thresher.knowledge.tools.credentials import CredentialStore
 from thresher.knowledge.tools.dropins import DropInReport, DropIns, thread_meta
 from thresher.knowledge.tools.formatting import compact, definition_text, found_line, line, why_text
@@ -13,6 +14,8 @@ from thresher.knowledge.tools.models import (
     KIND,
     LIMIT_CAP,
     META_TOOLS,
+    Claim,
+    Consent,
     Definition,
     Descriptions,
     FindResult,
@@ -24,6 +27,7 @@ from thresher.knowledge.tools.models import (
     ServerInfo,
 )
 from thresher.knowledge.tools.naming import plain_name
+from thresher.knowledge.tools.question import WANTED
 from thresher.knowledge.tools.refreshing import total_of
 from thresher.knowledge.tools.retention import Purged, purge_logs
 from thresher.knowledge.tools.service import ToolService
@@ -34,8 +38,12 @@ __all__ = [
     "LIMIT_CAP",
     "META_TOOLS",
     "SCHEME",
+    "WANTED",
+    "Claim",
     "Component",
     "Components",
+    "Consent",
+    "Consents",
     "CredentialStore",
     "Definition",
     "Descriptions",

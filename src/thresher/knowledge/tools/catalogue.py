@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from thresher.core import Caller, HeldBack, NotFound, StoreUnavailable, did_you_mean, nearest
+from thresher.core import JSON, Caller, HeldBack, NotFound, StoreUnavailable, did_you_mean, nearest
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.facets import facets_of
 from thresher.knowledge.tools.models import LOCAL, META_TOOLS, Resolved
@@ -176,6 +176,22 @@ def is_offered(server: ServerRow, offered: frozenset[str]) -> bool:
     return server.config.get("transport") != LOCAL or server.name in offered
 
 
+def is_trusted(server: ServerRow) -> bool:
+    """Whether what a server claims about its tools is relied on: a person said so, or its code runs in this process."""
+    return server.trusted or server.config.get("transport") == LOCAL
+
+
+def relied_on(server: ServerRow, annotations: JSON) -> JSON:
+    """The annotations of a server's tool that may be relied on: of an untrusted one, none that asks for less care."""
+    if is_trusted(server):
+        return annotations
+    return {name: value for name, value in annotations.items() if name not in _SOOTHES or value is not _SOOTHES[name]}
+
+
+_SOOTHES: Final = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+"""What makes a client ask a person less often, by the words of MCP."""
+
+
 def _held_back(tool: NamedTool) -> HeldBack:
     why = "looks poisoned" if tool.row.held == POISONED else "has another definition than the approved one"
     if tool.row.held == REJECTED:
@@ -197,7 +213,11 @@ class _Held:
 
 
 class Catalogues:
-    """Holds the snapshots in use, the least recently used one leaving first."""
+    """Holds the snapshots in use, the least recently used one leaving first.
+
+    Attributes:
+        followers: Called whenever this process has changed a catalogue.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -205,6 +225,7 @@ class Catalogues:
         self._locks: defaultdict[_Key, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._changes: defaultdict[int, int] = defaultdict(int)
         self._offered: dict[tuple[int, str | None, str, bool], frozenset[str]] = {}
+        self.followers: list[Callable[[], None]] = []
 
     def offer(self, caller: Caller, names: frozenset[str]) -> None:
         """Show a caller, in the project that it works in, these local servers and no others."""
@@ -236,6 +257,8 @@ class Catalogues:
         for key, held in self._held.items():
             if key[0] == tenant_id:
                 held.checked = _NEVER
+        for told in tuple(self.followers):
+            told()
 
     def confirm(self, caller: Caller, catalogue: Catalogue, version: int) -> bool:
         """Whether a version just read is the snapshot's; if so it counts as checked now.

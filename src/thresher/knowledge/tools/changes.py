@@ -19,8 +19,8 @@ from thresher.upstream import Changed, ServerConfig
 
 logger = logging.getLogger("thresher.knowledge")
 
-QUIET_SECONDS = 0.3
-"""A server that rebuilds its list announces each step: what counts is the last one."""
+QUIET_SECONDS = 0.1
+"""A server that rebuilds its list announces each step: what counts is the last one. Clients that listen wait for it."""
 LONGEST_SECONDS = 3.0
 """A server that never falls quiet is listed all the same."""
 PAUSE_SECONDS = 60.0

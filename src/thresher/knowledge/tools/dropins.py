@@ -165,9 +165,11 @@ class DropIns:
                 await self._tools.remove_server(self._caller, SERVER)
             return ""
         self._server = SERVER
-        trusted = True if held is None else None  # as a person has set it since
+        before = {one.name: one.trusted for one in await self._tools.list_servers(self._caller)}
         config = self._process("serve", folder)
-        await self._tools.add_server(self._caller, config, replace=True, auto_approve=trusted)
+        approve = True if held is None else None  # as a person has set it since
+        trusted = True if held is None else before.get(SERVER)
+        await self._tools.add_server(self._caller, config, replace=True, auto_approve=approve, trusted=trusted)
         return await self._listed()
 
     async def _listed(self) -> str:

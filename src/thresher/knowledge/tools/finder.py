@@ -82,6 +82,8 @@ class Finder:
                 search = await self._search(caller, catalogue, question, scope, ahead)
                 answer = self._choose(catalogue, search, question, scope, core=core)
             result = _result(catalogue, answer, trace, selection)
+            if question.message:
+                result = replace(result, tools=tuple(map(_by_own_query, result.tools)))
             if catalogue.held and selection != "off":
                 held = await withheld(self._index, caller, catalogue, question, scope, answer.chosen)
                 result = replace(result, held_back=held)
@@ -95,7 +97,7 @@ class Finder:
         """Begin to read what the answer to a question needs; None where nothing is searched."""
         if self._settings.selection == "off":
             return None
-        return self._index.read_ahead(caller, KIND, question.texts, split=question.split)
+        return self._index.read_ahead(caller, KIND, question.texts, split=question.split, message=question.message)
 
     def _note(
         self, caller: Caller, catalogue: Catalogue, question: Question, answer: _Answer, result: FindResult
@@ -123,6 +125,7 @@ class Finder:
                 filter=Filter(facets=catalogue.facets(scope)),
                 threshold=question.threshold,
                 split=question.split,
+                message=question.message,
                 ahead=ahead,
             )
         except ThresherError as error:
@@ -226,6 +229,12 @@ def _found(choice: Choice) -> FoundTool:
     text = f"{choice.tool.name}{row.line}"
     scored = Scored(Tool(row.server, row.name), choice.score, choice.why)
     return FoundTool(choice.tool.name, scored, text, count_tokens(text), choice.also)
+
+
+def _by_own_query(tool: FoundTool) -> FoundTool:
+    """A tool whose reasons count the caller's own queries: the search has their message before them."""
+    why = replace(tool.why, query=max(tool.why.query - 1, 0))
+    return replace(tool, scored=replace(tool.scored, why=why))
 
 
 def _report(caller: Caller, source: str, result: FindResult) -> None:

@@ -9,11 +9,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from thresher.core import JSON, Arm, Tool, Why, first_sentence, plain, shortened
+from thresher.core import JSON, Arm, Tool, Why, first_sentence, one_line, plain, shortened
 from thresher.knowledge.tools.models import FoundTool
 
 _OPTIONAL_SHOWN = 3
 _PARAMETERS_CHARACTERS = 240
+_CALL_CHARACTERS = 440
 _ENUM_CHARACTERS = 36
 _TERMS = 3
 _SHORT = {"boolean": "bool", "integer": "int"}
@@ -21,8 +22,8 @@ _SHORT = {"boolean": "bool", "integer": "int"}
 
 def line(name: str, tool: Tool) -> str:
     """One line: `name(required: type, optional?: type) - First sentence`."""
-    summary = first_sentence(tool.description or tool.title)
-    call = f"{name}{signature(tool.input_schema)}"
+    summary = one_line(first_sentence(tool.description or tool.title))
+    call = one_line(f"{name}{signature(tool.input_schema)}", _CALL_CHARACTERS)
     return f"{call} - {summary}" if summary else call
 
 
@@ -34,8 +35,8 @@ def found_line(tool: FoundTool, *, write: bool) -> str:
 def _reason(tool: FoundTool) -> str:
     if tool.why.source in ("core", "fallback", "pack"):
         return " [core]" if tool.why.source == "core" else ""
-    terms = ", ".join(tool.why.terms[:_TERMS])
-    also = f"; same as {', '.join(tool.also)}" if tool.also else ""
+    terms = ", ".join(map(one_line, tool.why.terms[:_TERMS]))
+    also = f"; same as {', '.join(map(one_line, tool.also))}" if tool.also else ""
     return f" [{tool.score:.2f}{': ' if terms else ''}{terms}{also}]"
 
 

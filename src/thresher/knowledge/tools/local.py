@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from thresher.core import Caller, NotFound
 from thresher.knowledge.tools import queries
@@ -23,15 +23,29 @@ from thresher.knowledge.tools.queries import ServerRow
 from thresher.search import PutCounts
 from thresher.store import Database, run_retrying
 
+Source: TypeAlias = Callable[[Caller, bool], Awaitable[str]]
+"""Offers a caller its local servers, unless it has them already, and waits for a bounded time until their tools can be
+called, or, if the second argument says so, until a search can find them. Returns what is still missing, in words; an
+empty text if nothing is."""
+
 
 class LocalServers:
-    """Stores and shows the servers that faces of this process offer; one per process."""
+    """Stores and shows the servers that faces of this process offer; one per process.
+
+    Attributes:
+        sources: Who offers servers; the last one is asked before each answer about tools, whatever face it is for.
+    """
 
     def __init__(self, database: Database, indexer: Indexer, catalogues: Catalogues) -> None:
         self._database = database
         self._indexer = indexer
         self._catalogues = catalogues
         self._storing: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self.sources: list[Source] = []
+
+    async def ready(self, caller: Caller, *, searching: bool) -> str:
+        """Wait, for a bounded time, for a caller's local servers; see `Source`."""
+        return await self.sources[-1](caller, searching) if self.sources else ""
 
     async def offer(self, caller: Caller, servers: Sequence[LocalServer]) -> None:
         """Offer a caller these servers, and no others, in the project that it works in.

@@ -140,13 +140,15 @@ class Resolved:
         config: How to reach its server, secrets opened, for this tenant and identity; None for a local server's tool,
             which whoever offered the server runs.
         tool: The approved definition, under the server's own name for it.
-        read_only: The tool says that it changes nothing; what says nothing counts as writing.
+        read_only: A trusted server says that the tool changes nothing; what says nothing counts as writing.
+        claims: The tool's server says so and is not trusted, so that it counts as writing.
     """
 
     id: int
     config: ServerConfig | None
     tool: Tool
     read_only: bool
+    claims: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,38 @@ class LocalServer:
     tools: tuple[Tool, ...]
     description: str = ""
     prefix: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a tool of a server that is not trusted claims: that it only reads.
+
+    Attributes:
+        definition: SHA-256 of the definition that says so, hexadecimal.
+        agreed: Whether the caller has agreed to calls of exactly this definition.
+    """
+
+    definition: str
+    agreed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """A person's remembered yes to calls of one tool.
+
+    Attributes:
+        tool: Its exposed name.
+        server: Its server.
+        definition: The beginning of the hash of the definition that was agreed to.
+        since: When.
+        holds: Whether it still holds: the tool has that very definition, and is in use.
+    """
+
+    tool: str
+    server: str
+    definition: str
+    since: dt.datetime
+    holds: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +223,7 @@ class ServerInfo:
         held: How many of them wait for a person's approval.
         warned: How many of those in use the scanner warns of.
         auto_approve: Whether changes of its tools are taken over without approval.
+        trusted: Whether what it claims about its tools, such as that one only reads, is relied on.
         shared: Whether all users of the tenant see it; else it is one user's own.
         sql: The dialect in which the guard reads statements for its tools; empty: it reads none.
     """
@@ -205,6 +240,7 @@ class ServerInfo:
     held: int = 0
     warned: int = 0
     auto_approve: bool = False
+    trusted: bool = False
     shared: bool = True
     sql: str = ""
 

@@ -18,6 +18,9 @@ MAX_QUERY_CHARACTERS = 2_000
 MAX_MESSAGE_CHARACTERS = 200_000
 MAX_HISTORY_TURNS = 20
 
+WANTED = 'Give queries, one short action phrase per step, such as ["list open issues"]; or message, the user\'s words.'
+"""What `find_tools` needs."""
+
 _SHORT_MESSAGE_WORDS = 4
 _CONTEXT_CHARACTERS = 400
 _WORD = re.compile(r"\w+")
@@ -32,12 +35,14 @@ class Question:
         split: Whether a text may hold several tasks (a message may, a query does not).
         limit: 1 to 10 tools.
         threshold: A calibrated probability, or None for the fitted one.
+        message: What the caller's own queries were written for: it lends them context. Empty if it is not known.
     """
 
     texts: tuple[str, ...]
     split: bool
     limit: int
     threshold: float | None
+    message: str = ""
 
 
 def ask(
@@ -49,33 +54,31 @@ def ask(
 ) -> Question:
     """Build a question from the arguments of `find_tools`.
 
-    A limit above the cap is lowered to it. History matters only to a message of fewer than four words ("and in
+    Empty queries and a blank message count as not given. With both, the queries are searched, and the message is their
+    context. A limit above the cap is lowered to it. History matters only to a message of fewer than four words ("and in
     Berlin?"): the last turn then stands before it.
 
     Raises:
-        InvalidInput: Not exactly one of queries and message, an empty one, or one over its bound.
+        InvalidInput: Neither queries nor message, or one over its bound.
     """
-    if (queries is None) == (message is None):
-        raise InvalidInput(
-            "Give either queries or message, not both and not neither.",
-            hint="queries: short action phrases, one for each step; message: the user's words.",
-        )
+    phrases, words = _queries(queries or ()), _message(message or "", history)
+    if not phrases and not words:
+        raise InvalidInput("Nothing is asked for.", hint=WANTED)
     if limit < 1:
         raise InvalidInput(f"limit is {limit}; it must be 1 to {LIMIT_CAP}.")
     if threshold is not None and not (math.isfinite(threshold) and 0 <= threshold <= 1):
         raise InvalidInput(f"threshold is {threshold}; it must be a probability, 0 to 1.")
-    texts = _queries(queries) if queries is not None else (_message(message or "", history),)
-    return Question(texts, split=queries is None, limit=min(limit, LIMIT_CAP), threshold=threshold)
+    if phrases:
+        return Question(phrases, False, min(limit, LIMIT_CAP), threshold, words)
+    return Question((words,), split=True, limit=min(limit, LIMIT_CAP), threshold=threshold)
 
 
 def _queries(queries: Sequence[str] | str) -> tuple[str, ...]:
     given = [queries] if isinstance(queries, str) else list(queries)
     texts = tuple(dict.fromkeys(text.strip() for text in given if text.strip()))
-    if not texts:
-        raise InvalidInput("queries is empty.", hint='Give short action phrases, such as ["list open issues"].')
     if len(texts) > MAX_QUERIES:
         raise InvalidInput(f"{len(texts)} queries are more than {MAX_QUERIES}.", hint="Ask in several calls.")
-    if (longest := max(len(text) for text in texts)) > MAX_QUERY_CHARACTERS:
+    if (longest := max(map(len, texts), default=0)) > MAX_QUERY_CHARACTERS:
         raise InvalidInput(
             f"A query has {longest} characters; the limit is {MAX_QUERY_CHARACTERS}.",
             hint="Queries are short action phrases; pass long text as message.",
@@ -86,7 +89,7 @@ def _queries(queries: Sequence[str] | str) -> tuple[str, ...]:
 def _message(message: str, history: Sequence[str]) -> str:
     text = message.strip()
     if not text:
-        raise InvalidInput("message is empty.", hint="Give the user's words, or queries.")
+        return ""
     if len(text) > MAX_MESSAGE_CHARACTERS:
         raise InvalidInput(
             f"The message has {len(text)} characters; the limit is {MAX_MESSAGE_CHARACTERS}.",

@@ -191,8 +191,8 @@ class Refresher:
             listing = _usable(server, await self._upstreams.list_tools(config))
             server = replace(server, description=server.description or _described(listing))
             listed = await self._store(caller, catalogue, server, listing, only)
-            if only is None:
-                await components.store(self._database, caller, server, listing)
+            if only is None and await components.store(self._database, caller, server, listing):
+                self._catalogues.changed(caller.tenant.id)
         except ThresherError as failure:
             error = mask_text(str(failure))[:_ERROR_CHARACTERS]
             await self._mark_failed(caller, server, error)

@@ -64,7 +64,13 @@ class Servers:
         self._secrets = secrets
 
     async def add(
-        self, caller: Caller, config: ServerConfig, *, replace: bool = False, auto_approve: bool | None = None
+        self,
+        caller: Caller,
+        config: ServerConfig,
+        *,
+        replace: bool = False,
+        auto_approve: bool | None = None,
+        trusted: bool | None = None,
     ) -> ServerInfo:
         """Store a server of the caller's user, or of the tenant where it has none, without connecting to it.
 
@@ -76,6 +82,8 @@ class Servers:
             config: How to reach it.
             replace: Whether it may take the place of another configuration of that name.
             auto_approve: Whether changes of its tools are taken over without approval; as it was unless given.
+            trusted: Whether its claims about its tools are relied on; unless given, as it was where it is still reached
+                in the same way.
 
         Raises:
             InvalidInput: The name cannot prefix tool names.
@@ -89,8 +97,20 @@ class Servers:
         held = await self._own(caller, config.name)
         if config.sql is None and held is not None:
             config = changed(config, sql=read_sql(held.config.get("sql")))
-        trusted = (held is not None and held.auto_approve) if auto_approve is None else auto_approve
-        if held is not None and self._same(caller, held, config) and trusted == held.auto_approve:
+        stored = self._stored(caller, held)
+        switches = {
+            "auto_approve": held is not None and held.auto_approve if auto_approve is None else auto_approve,
+            "trusted": _still_trusted(held, stored, config) if trusted is None else trusted,
+        }
+        if (
+            held is not None
+            and _same(held, stored, config)
+            and switches
+            == {
+                "auto_approve": held.auto_approve,
+                "trusted": held.trusted,
+            }
+        ):
             return info_of(held)
         if held is not None and not replace:
             raise Conflict(
@@ -105,7 +125,7 @@ class Servers:
             sealed=self._secrets.seal(dumps(sealed)) if sealed else None,
             description=config.description[:DESCRIPTION_CHARACTERS],
             enabled=config.enabled and (held is None or held.enabled),
-            auto_approve=trusted,
+            **switches,
         )
         if held is not None and held.enabled and not config.enabled:
             await self._withdraw(caller, held)
@@ -156,16 +176,22 @@ class Servers:
         event(logger, "server_removed", tenant=caller.tenant.id, server=name, tools=len(ids))
 
     async def switch(
-        self, caller: Caller, name: str, *, enabled: bool | None = None, auto_approve: bool | None = None
+        self,
+        caller: Caller,
+        name: str,
+        *,
+        enabled: bool | None = None,
+        auto_approve: bool | None = None,
+        trusted: bool | None = None,
     ) -> ServerInfo:
-        """Switch a server on or off, or the trust in its changes; its tools and their vectors are kept.
+        """Switch a server on or off, or the trust in its changes or claims; its tools and their vectors are kept.
 
         Raises:
             NotFound: None has this name.
             NotAllowed: It is the tenant's, and the caller one of its users.
         """
         server = await self._mine(caller, name)
-        given = {"enabled": enabled, "auto_approve": auto_approve}
+        given = {"enabled": enabled, "auto_approve": auto_approve, "trusted": trusted}
         values = {switch: value for switch, value in given.items() if value is not None}
         await run_retrying(
             self._database,
@@ -220,17 +246,14 @@ class Servers:
     async def _mine(self, caller: Caller, name: str) -> ServerRow:
         return own(caller, (await self._catalogues.current(caller)).server(name))
 
-    def _same(self, caller: Caller, held: ServerRow, config: ServerConfig) -> bool:
-        if held.config.get("transport") == STATIC:
-            return False
+    def _stored(self, caller: Caller, held: ServerRow | None) -> ServerConfig | None:
+        """How a stored server is reached; None where it is not, or its secrets cannot be opened."""
+        if held is None or held.config.get("transport") == STATIC:
+            return None
         try:
-            stored = self.config(caller, held)
+            return self.config(caller, held)
         except ConfigurationError:
-            return False  # sealed with a key that is gone: adding the server again is the way out
-        description = config.description[:DESCRIPTION_CHARACTERS] or stored.description
-        switched_off = held.enabled and not config.enabled
-        same = stored.connection == config.connection and stored.prefix == config.prefix and stored.sql == config.sql
-        return same and stored.description == description and not switched_off
+            return None  # sealed with a key that is gone: adding the server again is the way out
 
     async def _withdraw(self, caller: Caller, server: ServerRow) -> None:
         await self._indexer.withdraw(caller, await self._tool_ids(caller, server))
@@ -240,6 +263,20 @@ class Servers:
         catalogue = await self._catalogues.current(caller)
         tools = (*catalogue.tools, *catalogue.held.values())
         return [tool.row.id for tool in tools if tool.row.server_id == server.id]
+
+
+def _same(held: ServerRow, stored: ServerConfig | None, config: ServerConfig) -> bool:
+    if stored is None:
+        return False
+    description = config.description[:DESCRIPTION_CHARACTERS] or stored.description
+    switched_off = held.enabled and not config.enabled
+    same = stored.connection == config.connection and stored.prefix == config.prefix and stored.sql == config.sql
+    return same and stored.description == description and not switched_off
+
+
+def _still_trusted(held: ServerRow | None, stored: ServerConfig | None, config: ServerConfig) -> bool:
+    """Whether trust goes on: it was in that program or address, and not in a name."""
+    return held is not None and held.trusted and stored is not None and stored.connection == config.connection
 
 
 def own(caller: Caller, server: ServerRow) -> ServerRow:
@@ -273,6 +310,7 @@ def info_of(server: ServerRow) -> ServerInfo:
         held=server.held,
         warned=server.warned,
         auto_approve=server.auto_approve,
+        trusted=server.trusted,
         shared=server.owner is None,
         sql=guarded.dialect if (guarded := read_sql(config.get("sql"))) is not None else "",
     )

@@ -6,17 +6,20 @@ walk over the catalogue.
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from thresher.core import Caller, InvalidInput, NotFound, Settings, Tool, UpstreamError
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.approval import Approvals
-from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, NamedTool
+from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, NamedTool, is_trusted, relied_on
 from thresher.knowledge.tools.changes import Changes
+from thresher.knowledge.tools.consents import Consents
 from thresher.knowledge.tools.finder import Finder
 from thresher.knowledge.tools.indexer import Indexer
-from thresher.knowledge.tools.local import LocalServers
+from thresher.knowledge.tools.local import LocalServers, Source
 from thresher.knowledge.tools.log import ToolLog
 from thresher.knowledge.tools.models import (
     LOCAL,
@@ -31,7 +34,7 @@ from thresher.knowledge.tools.models import (
     ServerInfo,
 )
 from thresher.knowledge.tools.naming import plain_name
-from thresher.knowledge.tools.queries import StoredTool
+from thresher.knowledge.tools.queries import ServerRow, StoredTool
 from thresher.knowledge.tools.question import ask
 from thresher.knowledge.tools.refreshing import Refresher
 from thresher.knowledge.tools.retention import Purged, prune, purge
@@ -70,6 +73,7 @@ class ToolService:
         self._local = LocalServers(database, self._indexer, self._catalogues)
         self._changes = Changes(self._refresher.refresh)
         self._approvals = Approvals(database, self._indexer, self._catalogues)
+        self.consents = Consents(database, self._catalogues)
 
     async def find_tools(
         self,
@@ -90,7 +94,8 @@ class ToolService:
         Args:
             caller: Who asks.
             queries: Short action phrases, one for each step; or
-            message: the user's words, which may hold several tasks. Exactly one of the two.
+            message: the user's words, which may hold several tasks. With both, the queries are searched, and the
+                message lends them context.
             history: The last turns, oldest first; used only when the message alone is too short to search.
             servers: Only tools of these servers.
             limit: At most so many tools, core tools included; 8 unless told, never above 10.
@@ -104,9 +109,11 @@ class ToolService:
             NotFound: A server of the filter does not exist.
         """
         question = ask(queries, message, history, self._settings.find_limit if limit is None else limit, threshold)
-        return await self._finder.find(
+        missing = await self.ready(caller, searching=True)
+        found = await self._finder.find(
             caller, question, servers, core=include_core_tools, unchosen=include_unchosen, ahead=ahead
         )
+        return replace(found, degraded="; ".join(filter(None, (found.degraded, missing)))) if missing else found
 
     def read_ahead(
         self,
@@ -124,6 +131,42 @@ class ToolService:
             InvalidInput: An argument is out of bounds.
         """
         return self._finder.read_ahead(caller, ask(queries, message, history, self._settings.find_limit, None))
+
+    def take_local(self, source: Source) -> Callable[[], None]:
+        """Have a source offer the servers inside this process before any face gives an answer about tools.
+
+        Returns:
+            Removes the source.
+        """
+        self._local.sources.append(source)
+        return lambda: self._local.sources.remove(source)
+
+    async def ready(self, caller: Caller, *, searching: bool = False) -> str:
+        """Wait, for a bounded time, until the tools of the caller's local servers can be called.
+
+        Args:
+            caller: The tenant, user and project whose servers are meant.
+            searching: Whether to wait until a search can find them, too.
+
+        Returns:
+            What is still missing, in words; empty if nothing is.
+        """
+        return await self._local.ready(caller, searching=searching)
+
+    def without_local(self) -> ToolService:
+        """The same service without the servers inside this process, to measure a pool of tools by itself."""
+        other = copy.copy(self)
+        other._local = LocalServers(self._database, self._indexer, self._catalogues)
+        return other
+
+    def follow(self, told: Callable[[], None]) -> Callable[[], None]:
+        """Have a function called whenever this process has changed a catalogue.
+
+        Returns:
+            Ends that.
+        """
+        self._catalogues.followers.append(told)
+        return lambda: self._catalogues.followers.remove(told)
 
     def server_changed(self, config: ServerConfig, changed: Changed) -> None:
         """Take a server's announcement that its lists changed: it is listed again soon, and nothing else is touched."""
@@ -172,13 +215,14 @@ class ToolService:
         wanted = list(dict.fromkeys([names] if isinstance(names, str) else names))
         if not 0 < len(wanted) <= MAX_NAMES:
             raise InvalidInput(f"names must hold 1 to {MAX_NAMES} tool names.", hint="find_tools returns names.")
+        await self.ready(caller)
         catalogue = await self._catalogues.current(caller)
         known = [tool for name in wanted if (tool := catalogue.find(name)) is not None]
         unknown = {name: catalogue.near(name) for name in wanted if catalogue.find(name) is None}
         if not known:
             catalogue.known(wanted[0], enabled=True)
         stored = await self._definitions(caller, catalogue, known)
-        return Descriptions(tuple(_definition(tool, stored) for tool in known if tool.row.id in stored), unknown)
+        return Descriptions(_in_full(catalogue, known, stored), unknown)
 
     async def resolve(self, caller: Caller, name: str) -> Resolved:
         """What a call needs: how to reach the server, and the tool under its own name. No enumeration.
@@ -188,6 +232,7 @@ class ToolService:
             HeldBack: The tool waits for approval.
             UpstreamError: The tool belongs to a catalogue without a live server.
         """
+        await self.ready(caller)
         catalogue = await self._catalogues.current(caller)
         found = catalogue.known(name, enabled=True)
         if (resolved := catalogue.resolved.get(found.row.id)) is not None:
@@ -204,7 +249,8 @@ class ToolService:
             raise NotFound(f"The tool '{name}' was removed just now.", hint="Call find_tools again.")
         tool = stored[found.row.id].tool
         config = None if transport == LOCAL else self._servers.config(caller, server)
-        resolved = Resolved(found.row.id, config, tool, tool.annotations.get("readOnlyHint") is True)
+        claims, trusted = tool.annotations.get("readOnlyHint") is True, is_trusted(server)
+        resolved = Resolved(found.row.id, config, tool, claims and trusted, claims and not trusted)
         catalogue.remember((), resolved)
         return resolved
 
@@ -212,7 +258,7 @@ class ToolService:
         """The core tools in full, by name."""
         catalogue = await self._catalogues.current(caller)
         stored = await self._definitions(caller, catalogue, catalogue.core)
-        return tuple(_definition(tool, stored) for tool in catalogue.core if tool.row.id in stored)
+        return _in_full(catalogue, catalogue.core, stored)
 
     async def tools_of(self, caller: Caller, named: Mapping[str, Collection[str]]) -> tuple[Definition, ...]:
         """Some tools of some servers in full, by name; what is switched off is left out.
@@ -224,8 +270,7 @@ class ToolService:
         catalogue = await self._catalogues.current(caller)
         chosen = [tool for tool in catalogue.by_id.values() if tool.row.name in named.get(tool.row.server, ())]
         stored = await self._definitions(caller, catalogue, chosen)
-        in_order = sorted(chosen, key=lambda tool: tool.name)
-        return tuple(_definition(tool, stored) for tool in in_order if tool.row.id in stored)
+        return _in_full(catalogue, sorted(chosen, key=lambda tool: tool.name), stored)
 
     async def all_tools(self, caller: Caller) -> tuple[Definition, ...]:
         """Every enabled tool in full, by name; the whole catalogue is read."""
@@ -233,11 +278,11 @@ class ToolService:
         async with self._database.transaction(caller.tenant) as connection:
             read = await queries.tools(connection, caller.tenant, catalogue.server_names)
         stored = {tool.id: tool for tool in read}
-        named = sorted(catalogue.by_id.values(), key=lambda tool: tool.name)
-        return tuple(_definition(tool, stored) for tool in named if tool.row.id in stored)
+        return _in_full(catalogue, sorted(catalogue.by_id.values(), key=lambda tool: tool.name), stored)
 
     async def list_tools(self, caller: Caller, server: str | None = None) -> tuple[Definition, ...]:
         """Every tool, disabled ones included, by name: names, switches and cost, with bare definitions."""
+        await self.ready(caller)
         catalogue = await self._catalogues.current(caller)
         scope = None if server is None else {catalogue.server(server).id}
         named = sorted(catalogue.tools, key=lambda tool: tool.name)
@@ -269,6 +314,7 @@ class ToolService:
             HeldBack: It waits for approval.
             NotAllowed: Its server is the tenant's, and the caller one of its users.
         """
+        await self.ready(caller)
         catalogue = await self._catalogues.current(caller)
         found = catalogue.known(name)
         server = own(caller, catalogue.servers[found.row.server])
@@ -287,10 +333,16 @@ class ToolService:
         return _bare((await self._catalogues.current(caller)).by_name[name])
 
     async def add_server(
-        self, caller: Caller, config: ServerConfig, *, replace: bool = False, auto_approve: bool | None = None
+        self,
+        caller: Caller,
+        config: ServerConfig,
+        *,
+        replace: bool = False,
+        auto_approve: bool | None = None,
+        trusted: bool | None = None,
     ) -> ServerInfo:
         """Add a server, without connecting to it: `refresh` lists it. See `Servers.add`."""
-        return await self._servers.add(caller, config, replace=replace, auto_approve=auto_approve)
+        return await self._servers.add(caller, config, replace=replace, auto_approve=auto_approve, trusted=trusted)
 
     async def remove_server(self, caller: Caller, name: str) -> None:
         """Remove a server with its tools and end its session."""
@@ -303,6 +355,10 @@ class ToolService:
     async def set_server_auto_approve(self, caller: Caller, name: str, auto_approve: bool) -> ServerInfo:
         """Say whether changes of a server's tools are taken over without approval, from its next refresh on."""
         return await self._servers.switch(caller, name, auto_approve=auto_approve)
+
+    async def set_server_trusted(self, caller: Caller, name: str, trusted: bool) -> ServerInfo:
+        """Say whether a server's claims about its tools, such as that one only reads, are relied on, from now on."""
+        return await self._servers.switch(caller, name, trusted=trusted)
 
     async def set_server_sql(self, caller: Caller, name: str, sql: GuardedSql | None) -> ServerInfo:
         """Say which arguments of a server's tools are SQL that the guard reads before each call; None: none is."""
@@ -383,9 +439,19 @@ class ToolService:
         return found
 
 
-def _definition(named: NamedTool, stored: Mapping[int, StoredTool]) -> Definition:
+def _in_full(
+    catalogue: Catalogue, tools: Iterable[NamedTool], stored: Mapping[int, StoredTool]
+) -> tuple[Definition, ...]:
+    """Definitions of those tools that are stored, with the annotations that may be relied on."""
+    return tuple(
+        _definition(tool, stored, catalogue.servers[tool.row.server]) for tool in tools if tool.row.id in stored
+    )
+
+
+def _definition(named: NamedTool, stored: Mapping[int, StoredTool], server: ServerRow) -> Definition:
     row, known = named.row, stored[named.row.id]
-    return Definition(named.name, known.tool, row.enabled, row.core, row.tokens, len(known.findings), known.findings)
+    tool = replace(known.tool, annotations=relied_on(server, known.tool.annotations))
+    return Definition(named.name, tool, row.enabled, row.core, row.tokens, len(known.findings), known.findings)
 
 
 def _bare(named: NamedTool) -> Definition:

@@ -67,7 +67,7 @@ async def search_api_docs(
     query: Annotated[str, Field(description="What shall be done, in any words; empty lists a provider's tags")] = "",
     providers: Names = [],  # noqa: B006 - never changed
     methods: Annotated[list[str], Field(description="HTTP methods; all unless given")] = [],  # noqa: B006 - as above
-    tags: Annotated[list[str], Field(description="Only operations of these tags")] = [],  # noqa: B006 - as above
+    tags: Annotated[list[str], Field(description="Only operations of these tags; * lists those of all")] = [],  # noqa: B006 - as above
     limit: Annotated[int, Field(ge=1, le=LIMIT_CAP)] = DEFAULT_LIMIT,
     cursor: Cursor = "",
     rerank: Annotated[bool, Field(description="Slower, reads the best candidates closely")] = False,

@@ -30,7 +30,7 @@ from thresher.packs.rows import (
 
 PREFIX = False
 LISTED = (
-    *("query_database_schema", "get_table_columns", "sql_query", "sql_explain", "sql_table_info", "sql_list_tables"),
+    *("query_database_schema", "get_table_columns", "sql_query", "sql_explain", "sql_list_tables"),
     *("sql_connection_list", "sql_connection_test", "sql_session_info", "sql_activity_log"),
     *("add_connection", "remove_connection"),
 )

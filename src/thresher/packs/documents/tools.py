@@ -11,9 +11,11 @@ from fastmcp.tools import ToolResult, tool
 from pydantic import Field
 
 from thresher.context import Situation
+from thresher.core import one_line
 from thresher.knowledge.documents import MOST_PASSAGES, PASSAGES, Repository, origin_of
 from thresher.packs import current
 from thresher.packs.answers import (
+    BORDERS,
     PAGE_MARK,
     page_text,
     passages_text,
@@ -70,7 +72,7 @@ async def retrieve_document(
         query,
         repository,
         search_type=search_type,
-        budget=budget,
+        budget=max(budget - BORDERS, budget // 2, 1),
         context=context or None,
         cursor=cursor or None,
         rerank=rerank,
@@ -122,7 +124,7 @@ async def read_document(
         cursor=cursor or None,
         budget=max(budget - PAGE_MARK, budget // 2, 1),
     )
-    return result(page, *filter(None, (page.content, page_text(page, budget - page.token_count))))
+    return result(page, page_text(page, budget))
 
 
 @tool(annotations=_READS)
@@ -159,9 +161,9 @@ async def remove_repository(repository: str) -> ToolResult:
     """Forget a repository and everything that was indexed of it; its source is left alone."""
     request = current()
     await request.services.documents.remove_repository(request.caller, repository)
-    return result({"removed": repository}, f"Removed '{repository}'.")
+    return result({"removed": repository}, f"Removed '{one_line(repository)}'.")
 
 
 def _begun(repository: Repository) -> ToolResult:
-    text = f"'{repository.name}' is being indexed (job {repository.job}); what is read can be found at once."
+    text = f"'{one_line(repository.name)}' is being indexed (job {repository.job}); what is read can be found at once."
     return result(repository, text)

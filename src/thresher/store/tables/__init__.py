@@ -4,12 +4,12 @@ Uses: nothing.
 """
 
 from thresher.store.tables.access import access_key, credential
-from thresher.store.tables.agent import chat_model, chat_setting, prompt_version
+from thresher.store.tables.agent import approval_floor, chat_model, chat_setting, prompt_version
 from thresher.store.tables.api_usage import api_read_log, api_search_log
 from thresher.store.tables.apis import api_document, api_operation, api_provider, api_version
 from thresher.store.tables.assistant import assistant_session
 from thresher.store.tables.audit import APPEND_ONLY, audit_head, audit_link
-from thresher.store.tables.catalogue import component, discovery, invocation, server, tool
+from thresher.store.tables.catalogue import component, consent, discovery, invocation, server, tool
 from thresher.store.tables.databases import connection, schema_snapshot
 from thresher.store.tables.documents import chunk, document, repository
 from thresher.store.tables.index import collection, embedding, item, item_vector, posting, term_stat
@@ -36,6 +36,7 @@ __all__ = [
     "api_read_log",
     "api_search_log",
     "api_version",
+    "approval_floor",
     "artifact",
     "assistant_session",
     "audit_head",
@@ -49,6 +50,7 @@ __all__ = [
     "collection",
     "component",
     "connection",
+    "consent",
     "credential",
     "decision",
     "discovery",

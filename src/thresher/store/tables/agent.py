@@ -35,6 +35,13 @@ chat_setting = tenant_table(
 )
 """What an owner of threads has chosen for all of them. `owner`: a user, or null for callers that stand for none."""
 
+approval_floor = tenant_table(
+    "approval_floor",
+    Column("floor", Text, nullable=False),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+)
+"""The least strict `approval` that conversations of a tenant may have; set by the owner of the installation."""
+
 prompt_version = tenant_table(
     "prompt_version",
     Column("name", Text, primary_key=True),

@@ -37,13 +37,15 @@ server = tenant_table(
     Column("auto_approve", Boolean, nullable=False, server_default="false"),
     Column("listing", LargeBinary, nullable=True),
     Column("indexed", LargeBinary, nullable=True),
+    Column("trusted", Boolean, nullable=False, server_default="false"),
     UniqueConstraint("tenant_id", "owner", "name", postgresql_nulls_not_distinct=True),
 )
 """`config`: transport, command, arguments, address - nothing secret; `sealed`: environment and headers, encrypted.
 `state`: new, ready, stale (connection lost, last good list kept) or failed (never listed).
 `auto_approve`: changed tools of this server are taken over without approval. `listing`: SHA-256 of the last good
 listing and of all that judging it hung on, while the tools are as it left them. `indexed`: SHA-256 of what the search
-index holds of the server's tools since the last write that was finished; null while one is under way."""
+index holds of the server's tools since the last write that was finished; null while one is under way. `trusted`: a
+person has said that what this server claims about its tools, such as that one only reads, may be relied on."""
 
 tool = tenant_table(
     "tool",
@@ -79,6 +81,19 @@ without its server's name; `tokens`: what the definition costs a model that read
 last approved one; `findings`: what the scanner says of the newest definition; `approved_hash`: the `definition_hash`
 that a person has approved.
 The schemas are JSON and not JSONB, which would forget the order in which the server names its parameters."""
+
+consent = tenant_table(
+    "consent",
+    row_id(),
+    Column("owner", Text, nullable=True),
+    Column("tool_id", BigInteger, nullable=False),
+    Column("definition_hash", LargeBinary, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    UniqueConstraint("tenant_id", "owner", "tool_id", postgresql_nulls_not_distinct=True),
+    ForeignKeyConstraint(["tenant_id", "tool_id"], ["tool.tenant_id", "tool.id"], ondelete="CASCADE"),
+)
+"""A person's yes to calls of a tool that claims to only read while nobody has said that its server is trusted; it holds
+for exactly the definition of that hash. `owner`: the user who said it, or null for callers that stand for none."""
 
 discovery = tenant_table(
     "discovery",

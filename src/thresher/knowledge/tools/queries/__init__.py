@@ -6,6 +6,14 @@ row-level policy keeps tenants apart even without it.
 
 from thresher.knowledge.tools.queries.approval import HeldRow, approve, held_tools, reject
 from thresher.knowledge.tools.queries.catalogue import NameRow, StoredTool, findable, names, set_tool, tool_ids, tools
+from thresher.knowledge.tools.queries.consents import (
+    ClaimRow,
+    ConsentRow,
+    claims,
+    consents,
+    delete_consent,
+    put_consent,
+)
 from thresher.knowledge.tools.queries.credentials import (
     delete_credential,
     exchange_credential,
@@ -29,6 +37,8 @@ from thresher.knowledge.tools.queries.servers import (
 from thresher.knowledge.tools.queries.versions import raise_version, version, visible
 
 __all__ = [
+    "ClaimRow",
+    "ConsentRow",
     "Discovery",
     "HeldRow",
     "Invocation",
@@ -41,6 +51,9 @@ __all__ = [
     "ToolWrite",
     "Written",
     "approve",
+    "claims",
+    "consents",
+    "delete_consent",
     "delete_credential",
     "delete_server",
     "exchange_credential",
@@ -52,6 +65,7 @@ __all__ = [
     "mark_listed",
     "marks",
     "names",
+    "put_consent",
     "put_credential",
     "put_server",
     "raise_version",

@@ -42,6 +42,7 @@ class ServerRow:
     error: str
     listed_at: dt.datetime | None
     auto_approve: bool
+    trusted: bool
     tools: int
     held: int
     warned: int = 0
@@ -75,7 +76,7 @@ async def put_server(connection: AsyncConnection, caller: Caller, name: str, **v
         connection: Inside a transaction of the tenant.
         caller: Whose server.
         name: Its name.
-        values: Columns: config, sealed, description, enabled, auto_approve.
+        values: Columns: config, sealed, description, enabled, auto_approve, trusted.
 
     Returns:
         Its id.
@@ -96,7 +97,7 @@ async def set_server(connection: AsyncConnection, tenant: Tenant, server_id: int
 
 
 async def switch_server(connection: AsyncConnection, tenant: Tenant, server_id: int, **values: bool) -> None:
-    """Set switches of one server (enabled, auto_approve) and count the change."""
+    """Set switches of one server (enabled, auto_approve, trusted) and count the change."""
     await set_server(connection, tenant, server_id, **values)
     await raise_version(connection, tenant)
 

@@ -1,0 +1,105 @@
+"""Questions over everything at once: whether the assistant answers from the right kind, and the right source of it.
+
+`python -m benchmarks ask` asks the questions that come with the project over `questions/ask.json`;
+`python -m benchmarks.ask INSTALLATION QUESTIONS` asks others. A question is a line of JSON: `id`, `messages` (those
+before the last are asked first, in the same conversation), `kind` (`tools`, `sql`, `apis`, `documents`) and `source`
+(a server, a database, an API, a repository). Counted is what the first result of the last answer is from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks import machine, product
+from benchmarks.ask_installation import install
+from thresher.agent import Answer
+from thresher.app import App
+
+QUESTIONS: Final = Path(__file__).with_name("questions")
+INSTALLATION: Final = QUESTIONS / "ask.json"
+SETS: Final = {"tuned_on": QUESTIONS / "ask.jsonl", "held_out": QUESTIONS / "ask_held_out.jsonl"}
+KINDS: Final[Mapping[str, tuple[str, str]]] = {
+    **dict.fromkeys(("tool", "tool_details", "tool_result"), ("tools", "server")),
+    **dict.fromkeys(("schema", "rows", "statement"), ("sql", "connection")),
+    **dict.fromkeys(("endpoint", "endpoint_details", "tag", "usage", "score", "finding"), ("apis", "provider")),
+    **dict.fromkeys(("passage", "page"), ("documents", "repository")),
+}
+"""What a result counts as, and the field that names its source."""
+
+
+async def run() -> None:
+    """Measure and save."""
+    await measure(INSTALLATION, SETS)
+
+
+async def measure(installation: Path, sets: Mapping[str, Path]) -> dict[str, Any]:
+    """Set up an installation, ask the questions of some files, and save the figures."""
+    figures: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="thresher-ask-") as folder:
+        async with product.opened(workers=0) as app:
+            await install(app.services, installation, Path(folder))
+            await app.assistant.prepare(app.services.caller)
+            for name, file in sets.items():
+                lines = file.read_text(encoding="utf-8").splitlines()
+                figures[name] = figures_of([await asked(app, json.loads(line)) for line in lines if line.strip()])
+                print(name, json.dumps({key: value for key, value in figures[name].items() if key != "wrong"}))
+    machine.save("ask", figures)
+    return figures
+
+
+async def asked(app: App, question: Mapping[str, Any]) -> dict[str, Any]:
+    """Ask one question after those before it; says what it was answered from."""
+    session = ""
+    for message in question["messages"]:
+        started = time.perf_counter()
+        answer = await app.assistant.ask(app.services.caller, message, session_id=session)
+        session, ms = answer.session_id, (time.perf_counter() - started) * 1000
+    kind, source = answered_from(answer)
+    right = kind == question["kind"]
+    return {**question, "got": [kind, source], "right": right, "both": right and source == question["source"], "ms": ms}
+
+
+def answered_from(answer: Answer) -> tuple[str, str]:
+    """The kind and the source of an answer's first result; empty where there is none."""
+    first = next(iter(answer.response.results), None)
+    if first is None or first["kind"] not in KINDS:
+        return "", ""
+    kind, field = KINDS[first["kind"]]
+    return kind, str(first.get(field) or "")
+
+
+def figures_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The shares, overall, of follow-ups and by kind, and the questions that went wrong."""
+    follow_ups = [row for row in rows if len(row["messages"]) > 1]
+    kinds = dict.fromkeys(row["kind"] for row in rows)
+    return {
+        **_shares(rows),
+        "follow_ups": _shares(follow_ups),
+        "kinds": {kind: _shares([row for row in rows if row["kind"] == kind]) for kind in kinds},
+        "p50_ms": round(statistics.median(row["ms"] for row in rows), 1),
+        "wrong": [
+            {key: row[key] for key in ("id", "messages", "kind", "source", "got")} for row in rows if not row["both"]
+        ],
+    }
+
+
+def _shares(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    count = len(rows)
+    shares = {name: round(sum(row[name] for row in rows) / count, 3) if count else None for name in ("right", "both")}
+    return {"questions": count, "right_kind": shares["right"], "right_kind_and_source": shares["both"]}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("installation", type=Path)
+    parser.add_argument("questions", type=Path)
+    given = parser.parse_args()
+    asyncio.run(measure(given.installation, {given.questions.stem: given.questions}))
