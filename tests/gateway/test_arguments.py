@@ -169,3 +169,22 @@ def test_what_does_not_fit_is_named(arguments: dict[str, Any], said: str) -> Non
     """With what the tool takes."""
     with pytest.raises(InvalidInput, match=said):
         own_arguments("put", arguments, NULLABLE, str)
+
+
+DATASOURCES: dict[str, Any] = {
+    "type": "object",
+    "properties": {"primary_datasource": {"type": "string"}, "connection": {"type": "string"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fitted"),
+    [
+        ({"primaryDataSource": "a/b"}, {"primary_datasource": "a/b"}),
+        ({"primary_data_source": "a/b", "serverName": "crm"}, {"primary_datasource": "a/b", "connection": "crm"}),
+        ({"connection": "ours", "serverName": "theirs"}, {"connection": "ours"}),
+    ],
+)
+def test_a_name_may_be_written_otherwise(arguments: dict[str, Any], fitted: dict[str, Any]) -> None:
+    """As other tools for Servoy write it; the documented name wins."""
+    assert own_arguments("put", arguments, DATASOURCES, str) == fitted

@@ -12,9 +12,9 @@ import pytest
 from tests.knowledge_solutions.conftest import Told, copied, elsewhere, files
 from tests.support import without_tenant_conditions
 from tests.support.isolation import fingerprint
-from tests.support.servoy_workspace import MODULE, WorkspaceBuilder
+from tests.support.servoy_workspace import MODULE, Column, WorkspaceBuilder
 from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings, Tenant
-from thresher.knowledge.solutions import RelationChanges, RelationWish, SolutionService, Storage
+from thresher.knowledge.solutions import RelationChanges, RelationWish, SolutionService, Storage, ValueListWish
 from thresher.servoy import RelationItem
 from thresher.store import Database
 
@@ -352,3 +352,54 @@ async def test_changes_are_kept_while_somebody_of_the_tenant_knows_the_folder(
     await service.remove_workspace(user, "own")
 
     assert [one.id for one in await service.backups(clerk, "shop")] == [done.change.id]
+
+
+async def test_a_solution_is_a_workspace_by_its_own_folder(
+    service: SolutionService, anybody: Caller, plain: WorkspaceBuilder, tmp_path: Path
+) -> None:
+    """Its objects are shown, made, renamed with what names them, and taken back; nothing beside it is touched."""
+    alone = copied(plain.root / "shop_data", tmp_path / "alone" / "shop_data")
+    before = files(tmp_path / "alone")
+    info = await service.add_workspace(anybody, str(alone), "alone")
+    pair = (RelationItem("author_id", "author_id"),)
+    wish = RelationWish(name="told", primary_datasource="shop/a", foreign_datasource="shop/b", items=pair)
+
+    made = await service.open_relation(anybody, wish)
+    used = ValueListWish(name="of_told", relation="told", display=("author_id",))
+    await service.open_value_list(anybody, used)
+    renamed = await service.rename_relation(anybody, "told", "told_again")
+    listing = await service.list_relations(anybody, "all")
+
+    assert [one.name for one in info.projects] == ["shop_data"]
+    assert (made.place.path, renamed.place.path) == ("relations/told.rel", "relations/told_again.rel")
+    assert [one.place.path for one in renamed.change.rewritten] == ["valuelists/of_told.val"]
+    assert b"told_again" in (alone / "valuelists" / "of_told.val").read_bytes()
+    assert "told_again" in [one.name for one in listing.objects]
+    for change in await service.backups(anybody, "alone"):
+        await service.undo(anybody, change.id, "alone")
+    assert files(tmp_path / "alone") == before
+
+
+async def test_the_folder_of_the_only_solution_stands_for_its_workspace(
+    service: SolutionService, anybody: Caller, tmp_path: Path
+) -> None:
+    """So that the column information beside it is found."""
+    builder = WorkspaceBuilder(tmp_path / "workspace")
+    builder.project("crm")
+    builder.table("shop", "orders", [Column("order_id", key=True)])
+
+    info = await service.add_workspace(anybody, str(builder.root / "crm"))
+
+    assert (info.name, info.path, info.servers) == ("crm", str(builder.root), ("shop",))
+
+
+async def test_with_a_key_a_solution_does_not_open_the_folder_above(
+    database: Database, settings: Settings, anybody: Caller, plain: WorkspaceBuilder, tmp_path: Path
+) -> None:
+    """What the owner named is one solution's folder, and that is all that is read."""
+    named = settings.model_copy(update={"solution_folders": (plain.root / "bookshop",)})
+    service = SolutionService(database, Storage(tmp_path / "data"), named)
+
+    info = await service.add_workspace(replace(anybody, keyed=True), str(plain.root / "bookshop"))
+
+    assert (info.path, [one.name for one in info.projects]) == (str(plain.root / "bookshop"), ["bookshop"])

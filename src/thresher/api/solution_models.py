@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from thresher.core import argument_meant
 from thresher.servoy import Encapsulation, JoinType, Operator, ValueType
 
 Scope = Literal["current", "modules", "all"]
@@ -38,6 +39,16 @@ class _Request(BaseModel):
         except (TypeError, ValueError, RecursionError):  # no JSON: the fields say what is wrong
             pass
         return given
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        """Take other ways to write a name, such as `primaryDataSource`."""
+        if not isinstance(given, dict):
+            return given
+        values = cast("dict[str, Any]", given)
+        meant = {name: argument_meant(name, cls.model_fields) for name in values}
+        return {meant[name]: one for name, one in values.items() if meant[name] == name or meant[name] not in values}
 
 
 class _Record(BaseModel):

@@ -41,7 +41,7 @@ from thresher.core.errors import (
 )
 from thresher.core.keyless import is_loopback, why_keys
 from thresher.core.log import Said, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
-from thresher.core.naming import checked_name
+from thresher.core.naming import argument_meant, checked_name
 from thresher.core.offsets import Lines
 from thresher.core.records import (
     FINGERPRINT,
@@ -116,6 +116,7 @@ __all__ = [
     "acting_caller",
     "acting_for",
     "acting_or",
+    "argument_meant",
     "border_of",
     "checked_name",
     "configure_logging",

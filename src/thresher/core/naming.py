@@ -6,11 +6,14 @@ Invariant: pure; a name that passes can stand in a command, an address and a mes
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from thresher.core.errors import InvalidInput
 
 _NAME: Final = re.compile(r"[^\W_][\w.-]{0,62}")
+_SYNONYMS: Final = {"servername": "connection"}
+"""What other tools of this kind call an argument, in small letters, and what ours do."""
 
 
 def checked_name(name: str, what: str) -> str:
@@ -29,3 +32,24 @@ def checked_name(name: str, what: str) -> str:
             hint="Use up to 63 letters, digits, hyphens, dots and underscores, beginning with a letter or digit.",
         )
     return name
+
+
+def argument_meant(name: str, known: Collection[str]) -> str:
+    """The argument that a name means: `primaryDataSource` is `primary_datasource`, `serverName` is `connection`.
+
+    Args:
+        name: As a caller wrote it.
+        known: The arguments that there are.
+
+    Returns:
+        One of `known`, or the name as it is where none of them, or several, could be meant.
+    """
+    if name in known:
+        return name
+    folded = _folded(name)
+    alike = [one for one in known if _folded(one) in (folded, _SYNONYMS.get(folded))]
+    return alike[0] if len(alike) == 1 else name
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").lower()

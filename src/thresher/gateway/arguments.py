@@ -6,6 +6,8 @@ Invariant: pure. A value that says something is never changed or dropped.
   every argument. Where a schema allows null and the client leaves out others, an empty text or list is a value, for
   null would have said "left out".
 - `query`, `question`, `prompt` and `message` stand for whichever of them the tool takes.
+- A name written otherwise stands for the argument (`primaryDataSource` for `primary_datasource`), `serverName` for
+  `connection`.
 - A text stands for a list of one.
 """
 
@@ -14,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, cast
 
-from thresher.core import JSON, InvalidInput, did_you_mean, nearest
+from thresher.core import JSON, InvalidInput, argument_meant, did_you_mean, nearest
 from thresher.gateway.coerce import allows, check, coerce
 
 ASKING: Final = ("query", "question", "prompt", "message")
@@ -56,7 +58,11 @@ def own_arguments(name: str, arguments: JSON, schema: JSON, signature: Callable[
 
 
 def _renamed(arguments: JSON, properties: Mapping[str, JSON]) -> dict[str, Any]:
-    """The arguments, with what is asked for under the name that the tool has for it."""
+    """The arguments under the names that the tool has for them."""
+    meant = {key: argument_meant(key, properties) for key in arguments}
+    arguments = {
+        meant[key]: value for key, value in arguments.items() if meant[key] == key or meant[key] not in arguments
+    }
     own = next((key for key in properties if key in ASKING), None)
     others = [key for key in ASKING if key not in properties and arguments.get(key)]
     if own is None or len(others) != 1 or arguments.get(own):

@@ -48,6 +48,7 @@ class References:
     """
 
     def __init__(self, workspace: Workspace, files: Files) -> None:
+        self._workspace = workspace
         self._root = workspace.root
         self._files = files
         self._projects = [project.name for project in workspace.projects()]
@@ -111,9 +112,10 @@ class References:
         return meant
 
     def _sources(self, project: str) -> Iterator[Found]:
-        yield from self._files.listed(project, ".js")[0]
+        base = self._workspace.folder(project)
+        yield from self._files.listed(base, ".js")[0]
         for folder in _FOLDERS:
-            yield from self._files.below(f"{project}/{folder}", _ENDINGS)
+            yield from self._files.below(f"{base}/{folder}".lstrip("/"), _ENDINGS)
 
     def _in_source(self, source: _Source, target: _Target) -> Iterator[Reference]:
         if source.path == target.stored.path:

@@ -103,6 +103,10 @@ class ServoyWorkspace:
         """Of its files."""
         return "servoy"
 
+    def folder(self, project: str) -> str:
+        """Path of a project's folder; empty where the workspace is one solution, in its own folder."""
+        return "" if self._is_solution() else project
+
     def projects(self) -> Sequence[Project]:
         """Solutions and modules, by name; one whose metadata cannot be read is there, and `problems` says why."""
         names = self._project_names()
@@ -126,7 +130,7 @@ class ServoyWorkspace:
         _, broken = self._files.folders()
         for name in self._project_names():
             for file in (METADATA, SETTINGS):
-                if found := self._files.found(f"{name}/{file}"):
+                if found := self._files.found(self._path(name, file)):
                     list(self._documents.all([found], broken))
         return tuple(broken)
 
@@ -162,7 +166,7 @@ class ServoyWorkspace:
             broken.extend(unread)
             found.extend(facts for _, _, facts in self._tables.all(listed, broken) if facts)
         for project in self._project_names() if not server else ():
-            listed, unread = self._files.listed(f"{project}/datasources/mem", ".tbl")
+            listed, unread = self._files.listed(self._path(project, "datasources/mem"), ".tbl")
             broken.extend(unread)
             found.extend(facts for _, _, facts in self._tables.all(listed, broken) if facts)
         return tuple(found), tuple(broken)
@@ -189,7 +193,7 @@ class ServoyWorkspace:
 
     def scopes(self, projects: Sequence[str]) -> Sequence[str]:
         """Names of the scopes that scripts of some projects are in, `globals` always among them."""
-        scripts = (found.stem for project in projects for found in self._files.listed(project, ".js")[0])
+        scripts = (found.stem for project in projects for found in self._files.listed(self.folder(project), ".js")[0])
         return tuple(sorted({"globals", *scripts}))
 
     def forms_declaring(self, datasource: str, name: str) -> Sequence[str]:
@@ -197,7 +201,7 @@ class ServoyWorkspace:
         return tuple(
             script.stem
             for project in self._project_names()
-            for script in self._files.listed(f"{project}/forms", ".js")[0]
+            for script in self._files.listed(self._path(project, "forms"), ".js")[0]
             if self._declares(script, name)
             and self._datasource(f"{script.path.removesuffix('.js')}.frm").casefold() == datasource.casefold()
         )
@@ -205,7 +209,7 @@ class ServoyWorkspace:
     def calculations(self, server: str, table: str) -> Sequence[str]:
         """Names of a table's calculations, over all projects; the server of an in-memory table is empty."""
         path = f"datasources/{server or 'mem'}/{table}_calculations.js"
-        found = [self._files.found(f"{project}/{path}") for project in self._project_names()]
+        found = [self._files.found(self._path(project, path)) for project in self._project_names()]
         scripts = (one for file in found if file for one in self._script(file))
         return tuple(dict.fromkeys(one.name for one in scripts if one.typeid == CALCULATION_TYPE))
 
@@ -229,7 +233,7 @@ class ServoyWorkspace:
         kind: ObjectKind = "relation" if isinstance(record, Relation) else "value list"
         checked_name(record.name, kind)
         dialect = self._required(project).dialect
-        path = f"{project}/{_OBJECTS[kind].folder}/{record.name}{_OBJECTS[kind].ending}"
+        path = self._path(project, f"{_OBJECTS[kind].folder}/{record.name}{_OBJECTS[kind].ending}")
         self._check_free(path)
         value = relation_value(record) if isinstance(record, Relation) else value_list_value(record, dialect)
         return FileChange(path, None, _read_again(kind, record, new_document(value, dialect)))
@@ -265,13 +269,25 @@ class ServoyWorkspace:
                 changes.append(change)
         return tuple(changes)
 
-    def _project_names(self) -> list[str]:
+    def _path(self, project: str, path: str) -> str:
+        folder = self.folder(project)
+        return f"{folder}/{path}" if folder else path
+
+    def _is_solution(self) -> bool:
+        """Whether the folder is a solution itself and holds no other."""
+        return self._files.found(METADATA) is not None and not self._below()
+
+    def _below(self) -> list[str]:
+        """The folders in it that are solutions or modules."""
         folders, _ = self._files.folders()
         return [folder for folder in folders if self._files.found(f"{folder}/{METADATA}")]
 
+    def _project_names(self) -> list[str]:
+        return [self._root.name] if self._is_solution() else self._below()
+
     def _project(self, name: str, known: Sequence[str]) -> Project:
         facts = self._facts(name)
-        counts = [self._files.count(f"{name}/{folder}", ending) for folder, ending in _COUNTED]
+        counts = [self._files.count(self._path(name, folder), ending) for folder, ending in _COUNTED]
         if facts is None:
             return Project(name, "unreadable", False, "classic", (), (), *counts)
         return Project(
@@ -293,18 +309,18 @@ class ServoyWorkspace:
             return None
 
     def _required(self, project: str) -> SolutionFacts:
-        found = self._files.found(f"{project}/{METADATA}")
+        names = self._project_names()
+        found = self._files.found(self._path(project, METADATA)) if project in names else None
         if found is None:
-            names = self._project_names()
             hint = did_you_mean(nearest(project, names)) or f"There are: {', '.join(names)}."
             raise NotFound(f"There is no solution or module '{project}' in {self._root}.", hint=hint)
-        settings = self._files.found(f"{project}/{SETTINGS}")
+        settings = self._files.found(self._path(project, SETTINGS))
         metadata = _named(found.path, lambda: self._documents.get(found)[1])
         other = _named(settings.path, lambda: self._documents.get(settings)[1]) if settings else None
         return _named(found.path, lambda: solution_facts(metadata, other))
 
     def _listed(self, kind: ObjectKind, project: str) -> tuple[list[Found], list[Broken]]:
-        return self._files.listed(f"{project}/{_OBJECTS[kind].folder}", _OBJECTS[kind].ending)
+        return self._files.listed(self._path(project, _OBJECTS[kind].folder), _OBJECTS[kind].ending)
 
     def _check_free(self, path: str) -> None:
         folder, _, wanted = path.rpartition("/")
@@ -360,7 +376,11 @@ class ServoyWorkspace:
 
     def _form_of(self, uuid: str) -> str:
         """The path of a form; empty where no solution has it."""
-        forms = [one for project in self._project_names() for one in self._files.listed(f"{project}/forms", ".frm")[0]]
+        forms = [
+            one
+            for project in self._project_names()
+            for one in self._files.listed(self._path(project, "forms"), ".frm")[0]
+        ]
         documents = self._documents.all(forms if uuid else [], [])
         return next((found.path for found, _, one in documents if str(one.get("uuid")).upper() == uuid.upper()), "")
 
@@ -374,7 +394,7 @@ class ServoyWorkspace:
         return tuple(
             (project, f"scopes.{found.stem}.{one.name}", one.uuid)
             for project in dict.fromkeys(projects)
-            for found in self._files.listed(project, ".js")[0]
+            for found in self._files.listed(self.folder(project), ".js")[0]
             for one in self._script(found)
             if one.typeid == typeid
         )

@@ -60,6 +60,10 @@ class Workspace(Protocol):
         """Of its files, such as `servoy`."""
         ...
 
+    def folder(self, project: str) -> str:
+        """Path of a project's folder, relative to the workspace; empty where it is the workspace itself."""
+        ...
+
     def projects(self) -> Sequence[Project]:
         """Solutions and modules, by name."""
         ...

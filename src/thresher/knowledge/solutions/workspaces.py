@@ -32,6 +32,7 @@ from thresher.knowledge.solutions import queries
 from thresher.knowledge.solutions.access import may_add, owner_of
 from thresher.knowledge.solutions.models import Backup, Broken, Change, WorkspaceInfo
 from thresher.knowledge.solutions.queries import Known
+from thresher.knowledge.solutions.servoy_workspace import METADATA
 from thresher.knowledge.solutions.shelf import FORMAT, Shelf
 from thresher.knowledge.solutions.storage import Storage
 from thresher.knowledge.solutions.workspace import Workspace
@@ -64,8 +65,9 @@ class Workspaces:
 
     async def add(self, caller: Caller, path: str, name: str, *, replace: bool) -> WorkspaceInfo:
         """Keep a workspace under a name."""
-        folder = await asyncio.to_thread(_folder, caller, path, self._settings)
-        name = checked_name(name or _name_of(folder), "a workspace")
+        named = await asyncio.to_thread(_folder, caller, path, self._settings)
+        name = checked_name(name or _name_of(named), "a workspace")
+        folder = await asyncio.to_thread(_around, caller, named, self._settings)
         workspace = await asyncio.to_thread(self._shelf.workspace, folder)
         if not await asyncio.to_thread(workspace.projects):
             raise InvalidInput(f"{folder} holds no solution.", hint=await asyncio.to_thread(_elsewhere, folder))
@@ -231,6 +233,27 @@ def _folder(caller: Caller, path: str, settings: Settings) -> Path:
     return folder
 
 
+def _around(caller: Caller, folder: Path, settings: Settings) -> Path:
+    """The workspace that a folder stands for: of a solution with its resources beside it, the folder above.
+
+    A solution that lies alone, or beside what the caller may not add, is a workspace by itself.
+
+    Raises:
+        InvalidInput: Other solutions lie beside it, so that the folder above is the workspace.
+    """
+    if not (folder / METADATA).is_file():
+        return folder
+    try:
+        may_add(caller, folder.parent, settings)
+        beside = [one for one in folder.parent.iterdir() if one != folder and one.is_dir()]
+    except (NotAllowed, OSError):  # what lies beside it is not the caller's, or not ours
+        return folder
+    if any((one / METADATA).is_file() for one in beside):
+        hint = f"It is a solution itself: add the folder above it, {folder.parent}."
+        raise InvalidInput(f"{folder} is one solution of several.", hint=hint)
+    return folder.parent if any((one / "datasources").is_dir() for one in beside) else folder
+
+
 def _is_there(folder: Path) -> bool:
     """Whether a folder is still the one that was judged when it was added: a link could lead anywhere by now."""
     try:
@@ -246,8 +269,6 @@ def _name_of(folder: Path) -> str:
 
 def _elsewhere(folder: Path) -> str:
     """Where a workspace could be meant, where a folder is none."""
-    if (folder / "rootmetadata.obj").is_file():
-        return f"It is a solution itself: add the folder above it, {folder.parent}."
     below = sorted(one for one in folder.glob("*/*/rootmetadata.obj") if one.is_file())[:1]
     if below:
         return f"Solutions lie in {below[0].parent.parent}: add that folder."
