@@ -101,7 +101,7 @@ async def test_the_start_says_whom_it_serves_without_a_key(light: Home) -> None:
     assert repr(pwd.getpwuid(os.geteuid()).pw_name) in lines[1]
     assert ("root is the owner" in lines[1]) == (os.geteuid() == 0)
     said = " ".join(key.stdout.split())
-    assert "of the tenant 'acme', and of what the user 'ann' adds" in said
+    assert "of the tenant 'acme', and what the user 'ann' adds" in said
     assert "Without a key: you, as before" in said
     assert lines[1] in said
 
