@@ -40,7 +40,7 @@ class Services:
         intents: The intents kind.
         context: Puts rules and tools in front of a model.
         secrets: Seals what must not be stored in clear.
-        caller: The owner of this process: who asks over the local socket, or over loopback while no key was made.
+        caller: The owner of this process: who asks over the local socket, or without a key over HTTP.
         keys: Who else may ask, and for whom.
         documents: The documents kind.
         jobs: Long work, done by other processes.

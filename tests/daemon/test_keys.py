@@ -70,6 +70,18 @@ async def test_an_unknown_key_is_refused_everywhere(light: Home, key: str) -> No
         assert "Traceback" not in text
 
 
+async def test_the_owner_stays_the_owner_beside_keys(light: Home) -> None:
+    """On the local socket, too, with no key and with what stands for none."""
+    light.json("keys", "add", "ann", "--tenant", "acme")
+    commands = [light.run("status", "--json", settings={"THRESHER_KEY": word}) for word in ("", "none", "EMPTY")]
+    bridge = _bridge(light, "sk-no-key-required")
+    answer = bridge.ask(**HELLO)
+
+    assert {json.loads(done.stdout)["tenant"] for done in commands} == {"local"}
+    assert "result" in answer
+    bridge.leave()
+
+
 async def test_a_holder_of_a_key_manages_no_keys(light: Home) -> None:
     """Nor does he reach another tenant by its name."""
     ann = light.json("keys", "add", "ann", "--tenant", "acme")["key"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import pwd
 import signal
 import socket
 import subprocess
@@ -85,6 +87,25 @@ async def test_a_real_client_finds_and_calls_over_http(light: Home, tmp_path: Pa
     assert light.pid == 0
 
 
+async def test_the_start_says_whom_it_serves_without_a_key(light: Home) -> None:
+    """In its first lines, in `status` and when a key is made; where the daemon is root, that root is the owner."""
+    process = light.start("serve", "--port", "0")
+    assert process.stdout is not None
+    lines = [(await asyncio.to_thread(process.stdout.readline)).decode().strip() for _ in range(2)]
+    status, key = light.json("status"), light.run("keys", "add", "ann", "--tenant", "acme", "--user", "ann")
+    process.terminate()
+    await asyncio.to_thread(process.communicate, None, 60)
+
+    assert "serves MCP at" in lines[0]
+    assert lines[1] == status["access"]
+    assert repr(pwd.getpwuid(os.geteuid()).pw_name) in lines[1]
+    assert ("root is the owner" in lines[1]) == (os.geteuid() == 0)
+    said = " ".join(key.stdout.split())
+    assert "of the tenant 'acme', and what the user 'ann' adds" in said
+    assert "Without a key: you, as before" in said
+    assert lines[1] in said
+
+
 async def test_serve_takes_the_place_of_an_idle_daemon_and_stop_ends_it(light: Home) -> None:
     """A daemon that a command started makes way; `thresher stop` ends the new one with exit code 0."""
     light.json("tools", "list")
@@ -127,7 +148,12 @@ def test_addresses_are_taken(host: str) -> None:
 
 
 async def test_an_address_that_others_reach_needs_a_key_first(light: Home) -> None:
-    """Without one the start is refused with the way out; with one, nobody comes in without showing it."""
+    """Without one the start is refused with the way out; with one, nobody comes in without showing it.
+
+    No setting lets others in without a key.
+    """
+    keyless = light.run("serve", "--host", "0.0.0.0", "--port", "0")
+    light.environment["THRESHER_KEYLESS"] = "auto"
     refused = light.run("serve", "--host", "0.0.0.0", "--port", "0")
     key = light.json("keys", "add", "ann", "--tenant", "acme", "--user", "ann")["key"]
     async with served(light, "--host", "0.0.0.0") as (_, ready), httpx.AsyncClient() as web:
@@ -138,8 +164,10 @@ async def test_an_address_that_others_reach_needs_a_key_first(light: Home) -> No
         async with Client(ready["url"], auth=key) as client:
             names = {tool.name for tool in await client.list_tools()}
 
-    assert refused.returncode == 5
+    assert keyless.returncode == refused.returncode == 5
+    assert "THRESHER_KEYLESS" in keyless.stderr
     assert "thresher keys add" in refused.stderr
+    assert ready["access"] == "Every HTTP request needs a key: other machines can reach 0.0.0.0."
     assert "Traceback" not in refused.stderr
     assert (without.status_code, with_key.status_code) == (401, 200)
     assert "find_tools" in names

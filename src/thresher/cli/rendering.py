@@ -160,7 +160,7 @@ def key_made(answer: Row) -> RenderableType:
     """A key, this once, and who can reach what from now on."""
     tenant, user = repr(answer["tenant"]), answer["user"]
     whom = f"the user {user!r} of the tenant" if user else "the tenant"
-    own = f", and of what the user {user!r} adds" if user else ""
+    own = f", and what the user {user!r} adds" if user else ""
     told = (
         f"It speaks for {whom} {tenant}. Keep it now: nobody can read it again.",
         f"With this key: the servers, tools, documents, databases and APIs of the tenant {tenant}{own}.",

@@ -7,6 +7,7 @@ connections is bounded, and a newcomer that speaks at once is served, however ma
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,10 @@ from typing import Any, Literal, TypeAlias
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from thresher.core import event
 from thresher.peers import PEER, Peer
+
+logger = logging.getLogger("thresher.daemon")
 
 Awaited: TypeAlias = Literal["", "head", "body", "idle", "reader"]
 """What the client owes: the rest of a head, of a body, a next request, or to read what was sent; empty: nothing."""
@@ -99,7 +103,8 @@ class Newcomers:
         surplus = waiting[: max(len(waiting) - self.limits.per_address, 0)]
         before = loop.time() - self.limits.grace_seconds
         silent = [connection for connection in surplus if connection.made_at <= before]
-        self._evict(silent)
+        if self._evict(silent):
+            event(logger, "silent connections cut off", level=logging.WARNING, address=address, count=len(silent))
         if len(silent) < len(surplus):
             self._trim_later(loop, address)
 
