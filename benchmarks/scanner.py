@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from benchmarks import data, machine
 from thresher.core import Tool
+from thresher.demo.catalogue import read_catalogue
 from thresher.knowledge.tools.formatting import first_sentence
 from thresher.scanner import Finding, Peer, Peers, scan
 
 CORPORA = ("security", "detect")
+_OWN = Path(__file__).parent.parent / "tests" / "scanner" / "definitions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +122,41 @@ def _pool(bench: data.BenchSet, *, beside: bool) -> dict[str, Any]:
     }
 
 
+def _written(name: str) -> Path:
+    """A file of definitions: the one that a variable names, else that of the tests."""
+    given = os.environ.get(f"THRESHER_BENCH_{name.upper()}")
+    return Path(given) if given else _OWN / f"{name}.jsonl"
+
+
+def _by_language(name: str) -> dict[str, Any]:
+    """How many definitions of a file are held and marked, in all and by language, and which are not as they should be.
+
+    Args:
+        name: `poisons` or `clean`. One JSON object a line: `tool` (name, description, inputSchema) and `language`.
+    """
+    held, marked, total, odd = Counter[str](), Counter[str](), Counter[str](), list[str]()
+    for line in _written(name).read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        tool, language = row["tool"], row.get("language", "en")
+        definition = Tool("server", tool["name"], "", tool.get("description", ""), tool.get("inputSchema") or {})
+        findings = scan(definition)
+        for language_or_all in (language, "all"):
+            total[language_or_all] += 1
+            held[language_or_all] += _is_danger(findings)
+            marked[language_or_all] += bool(findings)
+        if _is_danger(findings) == (name == "clean"):
+            odd.append(f"{language} {tool['name']}")
+    shares = {one: {"definitions": total[one], "held": held[one], "marked": marked[one]} for one in sorted(total)}
+    return {**shares, "missed" if name == "poisons" else "held_wrongly": odd}
+
+
+def _shipped() -> data.BenchSet:
+    """The catalogue of the demo."""
+    return data.BenchSet("catalogue", tuple(read_catalogue().tools), ())
+
+
 async def run() -> None:
-    """Score both corpora, whole and by halves, and the pools of public tools; save."""
+    """Score both corpora, whole and by halves, files of definitions, and the pools of public tools; save."""
     entries = {name: corpus(name) for name in CORPORA}
     both = [entry for name in CORPORA for entry in entries[name]]
     figures: dict[str, Any] = {"both": _scores(both)}
@@ -127,7 +164,8 @@ async def run() -> None:
         figures[half] = _scores([entry for entry in both if entry.half == half])
     figures |= {name: _scores(entries[name]) for name in CORPORA}
     pools = [(data.livemcpbench(), True), (data.mcpproxy(), True), (data.metatool_multi(), False)]
-    pools += [(data.bfcl(), False), (data.bfcl_offered(), False)]
+    pools += [(data.bfcl(), False), (data.bfcl_offered(), False), (_shipped(), True)]
+    figures |= {name: _by_language(name) for name in ("poisons", "clean")}
     figures["pools"] = {bench.name: _pool(bench, beside=beside) for bench, beside in pools}
     print(machine.save("scanner", figures))
     print(json.dumps(figures, indent=2))

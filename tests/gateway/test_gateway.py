@@ -257,3 +257,21 @@ async def test_over_http_a_client_works_and_a_foreign_host_is_refused(services: 
     assert text(result) == '{"count": 1}'
     assert evil.status_code in (403, 421)
     assert foreign.status_code == 403
+
+
+async def test_a_claim_to_only_read_is_not_passed_on_for_a_server_that_is_not_trusted(
+    client: Client[Any], services: Services
+) -> None:
+    """Neither `call_tool` nor a listed annotation vouches for it; the answer says what to do."""
+    await services.tools.set_tool(services.caller, "box_open_box", core=True)
+    await services.tools.set_server_trusted(services.caller, "box", False)
+
+    refused = await call(client, "call_tool", name="box_open_box", arguments={})
+    done = await call(client, "call_tool_write", name="box_open_box", arguments={})
+    (opened,) = [tool for tool in await client.list_tools() if tool.name == "box_open_box"]
+
+    assert refused.is_error
+    assert "nobody has marked it as trusted" in text(refused)
+    assert "call_tool_write" in text(refused)
+    assert not done.is_error
+    assert not (opened.annotations and opened.annotations.read_only_hint)

@@ -290,7 +290,7 @@ async def test_a_server_from_pypi_is_guarded(services: Services, file: Path) -> 
     config = ServerConfig(
         "pypi", "stdio", command=command, args=("--db-path", str(file)), sql=GuardedSql("sqlite", ("query",))
     )
-    await services.tools.add_server(services.caller, config)
+    await services.tools.add_server(services.caller, config, trusted=True)
     await services.tools.refresh(services.caller, "pypi")
     async with Client(build_gateway(services)) as client:
         call = client.call_tool_mcp

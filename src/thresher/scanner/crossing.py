@@ -67,7 +67,7 @@ def crossing(sentence: Sentence, peers: Peers, name: str) -> Iterator[Said]:
     text = sentence.text
     if sentence.watches:
         return
-    foreign = [found for found in _NAME.finditer(text) if _foreign(found[0], peers, name)]
+    foreign = [found for found in _NAME.finditer(text) if is_foreign(found[0], peers, name)]
     known = [found for found in foreign if found[0] in peers.others]
     if (foreign or _OTHER.search(text)) and steers(sentence, peers):
         yield "override", "danger", "It changes what another tool does."
@@ -115,7 +115,13 @@ def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))[:200]
 
 
-def _foreign(found: str, peers: Peers, name: str) -> bool:
+def named(text: str) -> Iterator[str]:
+    """Names of tools, and other words that are written like them."""
+    return (found[0] for found in _NAME.finditer(text))
+
+
+def is_foreign(found: str, peers: Peers, name: str) -> bool:
+    """Whether a name is neither the tool's nor one of its server's."""
     return found != name and found not in peers.own
 
 
@@ -140,5 +146,5 @@ def _other_in(clause: str, peers: Peers, name: str) -> bool:
     """Whether a clause is about a call of another tool, and not of this one."""
     if re.search(r"\bthis\s+(?:tool|function)\b|\bit\s+(?:is|gets|was)\b", clause, re.I):
         return False
-    named = any(_foreign(found[0], peers, name) for found in _NAME.finditer(clause))
+    named = any(is_foreign(found[0], peers, name) for found in _NAME.finditer(clause))
     return named or _OTHER.search(clause) is not None

@@ -15,6 +15,11 @@ def words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.I | re.X)
 
 
+def vocabulary(text: str) -> frozenset[str]:
+    """The words of a list that is written as a text."""
+    return frozenset(text.split())
+
+
 PRIVATE_PLACE: Final = r"""(?:
     (?:~|\$\{?HOME\}?|/root|/home/\w+|/Users/\w+|%USERPROFILE%)?[/\\]?
       (?<!\w)\.(?:ssh|aws|gnupg|kube|docker|azure|netrc|npmrc|pypirc|git-credentials|cursor|claude|codex|gemini|bash_history

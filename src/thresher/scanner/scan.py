@@ -19,6 +19,7 @@ from thresher.scanner.exfiltration import exfiltration
 from thresher.scanner.instructions import instructions
 from thresher.scanner.names import names, values
 from thresher.scanner.records import ALONE, Finding, Peers
+from thresher.scanner.requests import requests
 from thresher.scanner.sentences import sentences
 from thresher.scanner.signs import Said
 from thresher.scanner.texts import Text, texts
@@ -42,7 +43,7 @@ def scan(tool: Tool, peers: Peers = ALONE) -> tuple[Finding, ...]:
     """
     found: dict[tuple[str, str], Finding] = {}
     for text in texts(tool):
-        for finding in _text(text, peers, tool.name):
+        for finding in _text(text, peers, tool):
             found.setdefault((finding.where, finding.why), finding)
     summary = first_sentence(tool.description or tool.title)
     for said in (*imitates(tool.name, summary, peers), *poses(tool.server, tool.name, peers)):
@@ -53,10 +54,11 @@ def scan(tool: Tool, peers: Peers = ALONE) -> tuple[Finding, ...]:
 
 def scan_text(text: str) -> tuple[Finding, ...]:
     """Look at one text that a server gives a model, such as its instructions."""
-    return tuple(_text(Text("", text, "prose"), ALONE, ""))
+    return tuple(_text(Text("", text, "prose"), ALONE, None))
 
 
-def _text(text: Text, peers: Peers, tool: str) -> Iterator[Finding]:
+def _text(text: Text, peers: Peers, tool: Tool | None) -> Iterator[Finding]:
+    name = tool.name if tool is not None else ""
     if len(text.text) > _LONGEST:
         why = "It is longer than anybody reads, the scanner included."
         yield finding_of(("hidden", "danger", why), text.where, text.text, 0)
@@ -65,17 +67,19 @@ def _text(text: Text, peers: Peers, tool: str) -> Iterator[Finding]:
         what = f"{run.what[0].upper()}{run.what[1:]}."
         yield finding_of(("hidden", run.severity, what), text.where, text.text, run.place)
         if run.says:
-            yield from _uncovered(run.says, run.what, text, peers, tool)
+            yield from _uncovered(run.says, run.what, text, peers, name)
     plain = folded(text.text)
     if text.role == "name":
         yield from (finding_of(said, text.where, text.text, 0) for said in names(plain))
     elif text.role == "value":
         yield from (finding_of(said, text.where, text.text, 0) for said in values(text.name, plain))
     if " " in plain:
-        yield from _prose(plain, text.where, peers, tool)
+        yield from _prose(plain, text.where, peers, name)
+    for said, words in requests(text, plain, tool, peers):
+        yield finding_of(said, text.where, words, 0)
     if len(plain) > 15:
         for _, how, says in uncovered(plain):
-            yield from _uncovered(says, how, text, peers, tool)
+            yield from _uncovered(says, how, text, peers, name)
 
 
 def _prose(plain: str, where: str, peers: Peers, tool: str) -> Iterator[Finding]:
