@@ -116,9 +116,7 @@ async def listening(
     async def hook(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, _: Client) -> None:
         await serve_hook(rules, reader, writer)
 
-    sessions["mcp"] = protocol
-    sessions["control"] = control
-    sessions["hook"] = hook
+    sessions.update(mcp=protocol, control=control, hook=hook)
     address = await listener.open(unix=unix)
     place.write({"pid": 0, "version": version, "address": address, "token": token})
     presence.begin()

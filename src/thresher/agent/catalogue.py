@@ -22,9 +22,12 @@ _DESCRIPTION: Final = 1_200
 _OWN: Final = frozenset(
     (
         *(endpoints.SEARCH, endpoints.READ, endpoints.PROVIDERS, endpoints.USAGE, endpoints.IMPROVE),
-        *(passages.SEARCH, passages.READ, schemas.SCHEMA, schemas.CONNECTIONS, schemas.LOG),
+        *(passages.SEARCH, passages.READ, "retrieve_document", "list_repositories"),
+        *(schemas.SCHEMA, schemas.CONNECTIONS, schemas.LOG),
+        *("get_table_columns", "sql_table_info", "sql_list_tables"),
     )
 )
+"""Tools that the assistant answers with, and others that would give the same answer."""
 
 
 async def find_tools(box: Toolbox, inquiry: Inquiry) -> Findings:
