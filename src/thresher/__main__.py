@@ -14,7 +14,7 @@ _ONE_THREAD: Final = ("OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Matrices here are small. Threads of the linear algebra that wait for each other beside the encoder's made fitting the
 router eighteen times as dear on two busy cores, and search twice; the libraries read these when they are imported."""
 
-_BRIDGES: Final = ([], *(["--expose", much] for much in ("meta", "own", "all")))
+_BRIDGES: Final[tuple[list[str], ...]] = ([], *(["--expose", much] for much in ("meta", "own", "all")))
 """What may follow `stdio` where a client starts it; anything else is read by the command line."""
 
 

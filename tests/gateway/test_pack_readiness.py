@@ -171,7 +171,10 @@ async def test_tools_for_administration_need_the_setting(
     async with with_packs(database, tenant, settings, encoder, folder) as plain, Client(build_gateway(plain)) as client:
         refused = await call(client, "restock")
         found = await call(client, "find_tools", queries=["fill the warehouse again"])
-    async with with_packs(database, tenant, admin, encoder, folder) as more, Client(build_gateway(more)) as client:
+    async with (
+        with_packs(database, tenant, admin, encoder, folder) as more,
+        Client(build_gateway(more, expose="own")) as client,
+    ):
         listed = await names(client)
         called = await call(client, "restock")
 

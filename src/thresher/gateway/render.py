@@ -81,7 +81,7 @@ def taught(overview: Mapping[str, int], trace: str) -> tuple[str, dict[str, Any]
     """The answer to a search for nothing: how to search, and what there is; as text, and as structured content."""
     servers = ", ".join(map(plain_name, sorted(overview, key=lambda name: (-overview[name], name))[:_SERVERS]))
     there = f" There are {sum(overview.values())} tools{f' ({servers})' if servers else ''}."
-    content = {"tools": [], "searched": 0, "abstained": False, "degraded": WANTED, "trace_id": trace}
+    content: dict[str, Any] = {"tools": [], "searched": 0, "abstained": False, "degraded": WANTED, "trace_id": trace}
     return f"Nothing was searched. {WANTED}{there}", content
 
 
