@@ -70,7 +70,7 @@ def _repository(one: Mapping[str, Any], root: Path, folder: Path) -> Path:
     place = folder / "repositories" / one["name"]
     place.mkdir(parents=True, exist_ok=True)
     for part in one["files"]:
-        about = {"path": part} if isinstance(part, str) else part
+        about: dict[str, Any] = {"path": part} if isinstance(part, str) else part
         lines = (root / about["path"]).read_text(encoding="utf-8").splitlines(keepends=True)
         first, last = about.get("lines", (1, len(lines)))
         name = about.get("name") or Path(about["path"]).name
@@ -107,7 +107,7 @@ def _statements(files: Iterable[Path], dialect: str) -> Iterator[str]:
             yield tree.sql(dialect="sqlite")
 
 
-def _plain_value(node: exp.Expression) -> exp.Expression:
+def _plain_value(node: Any) -> Any:
     """A date that is made of a text, as SQLite writes it."""
     made = (exp.StrToTime, exp.StrToDate, exp.TsOrDsToDate, exp.Anonymous)
     if not (isinstance(node, made) and isinstance(node.this, exp.Literal)):

@@ -10,7 +10,7 @@ import pytest
 from tests.agent_chat.conftest import Talk, answered, called, names, new_thread, search, texts
 from tests.fakes.chat_answers import Answer, Said
 from thresher.agent.events import Decision
-from thresher.core import InvalidInput
+from thresher.core import InvalidInput, ModelError
 from thresher.llm import Function, Message
 
 MINE = Function("mine", "The client's own.", {"type": "object", "properties": {}})
@@ -99,14 +99,12 @@ async def test_a_message_that_is_no_text_leaves_the_thread_usable(talk: Talk, te
     assert (first.text, second.text) == ("Yes?", "Two.")
 
 
-async def test_what_cannot_be_written_as_json_is_an_answer_and_no_crash(talk: Talk) -> None:
+async def test_what_cannot_be_written_as_json_is_an_error_that_says_so(talk: Talk) -> None:
     """A tool of the client whose schema holds no JSON."""
     odd = Function("odd", "x", {"type": "object", "maximum": float("inf")})
 
-    told = await talk.say("Hello", new_thread(), functions=(odd,))
-
-    assert told.report.finish == "error"
-    assert "cannot be written as JSON" in told.text
+    with pytest.raises(ModelError, match="cannot be written as JSON"):
+        await talk.say("Hello", new_thread(), functions=(odd,))
 
 
 @pytest.mark.parametrize("name", ["functions.sql query", "x" * 300, "名"], ids=["dots", "long", "letters"])

@@ -137,6 +137,25 @@ async def stop_at_the_model(house: Talk, process: Talker, *script: str) -> UUID:
     return thread
 
 
+async def test_words_that_a_killed_process_had_sent_are_kept(house: Talk, process: Talker) -> None:
+    """As far as the last write, a fifth of a second before; the next turn has them in its prompt."""
+    thread = await stop_at_the_model(house, process, "good", "good", "trickle")
+
+    async def drafted() -> str | None:
+        last = (await house.conversations.history(house.caller, thread))[-1]
+        return last.text if last.cut else None
+
+    words = await eventually(drafted)
+    await process.kill()
+    house.model.answers = ["Fine."]
+    await say(house, "Go on", thread)
+    entries = await house.conversations.history(house.caller, thread)
+
+    assert words
+    assert [(one.text, one.cut) for one in entries[-3:]] == [(words, True), ("Go on", False), ("Fine.", False)]
+    assert words in texts(house.prompts_sent[-1])
+
+
 async def test_the_next_process_goes_on_with_turns_that_were_killed(house: Talk, process: Talker, bell: Bell) -> None:
     """The former question is there, no call is open, no document is left, and nobody waits for a clock."""
     async with asyncio.timeout(60):

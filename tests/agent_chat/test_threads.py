@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import replace
 
 import pytest
 from langchain_core.tracers.langchain import wait_for_all_tracers
 
-from tests.agent_chat.conftest import Talk, answered, called, last, new_thread, search, texts
+from tests.agent_chat.conftest import Body, Talk, answered, called, last, new_thread, search, texts
 from tests.fakes.chat_answers import Said
-from thresher.agent import ChatCall, Decision
-from thresher.core import Conflict, InvalidInput, NotFound
+from thresher.agent import ChatCall, Decision, Delta, Event, Step
+from thresher.core import Conflict, InvalidInput, ModelError, NotFound
 from thresher.llm import Message
 
 NOW = {"LANGSMITH_TRACING": "true", "LANGCHAIN_TRACING_V2": "true", "LANGSMITH_API_KEY": "x"}
@@ -153,20 +155,158 @@ async def test_a_call_without_a_thread_keeps_nothing(library: Talk) -> None:
     assert await rows(library, b"select count(*) from artifact") == [(0,)]
 
 
-async def test_a_model_that_fails_is_told_in_friendly_words_with_a_reference(talk: Talk) -> None:
-    """The turn ends, the reference is in the log, and the thread goes on."""
+async def test_a_model_that_fails_at_once_is_an_error_and_the_thread_goes_on(talk: Talk) -> None:
+    """Nothing was said or done, so the same message may be sent once more, and is in the thread once."""
     thread = new_thread()
     talk.server.mode = "400"
 
-    told = await talk.say("Hello", thread)
+    with pytest.raises(ModelError):
+        await talk.say("Hello", thread)
     talk.server.mode = "good"
-    talk.model.answers = ["Here again."]
-    after = await talk.say("Hello?", thread)
+    talk.model.answers = ["Here again.", "Still."]
+    after = await talk.say("Hello", thread)
+    await talk.say("More", thread)
+
+    assert after.text == "Here again."
+    assert after.report.finish == "stop"
+    said = [one.text for one in await talk.conversations.history(talk.caller, thread)]
+    assert said == ["Hello", "Here again.", "More", "Still."]
+
+
+async def test_a_model_that_fails_in_the_midst_is_told_in_friendly_words_with_a_reference(library: Talk) -> None:
+    """The turn ends, the reference is in the log, and the thread goes on: tools were called by then."""
+    thread = new_thread()
+    library.model.answers = [search("parental leave")]
+    library.server.script.extend(["good", "good", "400"])
+
+    told = await library.say("How long is leave?", thread)
+    library.model.answers = ["Here again."]
+    after = await library.say("Hello?", thread)
 
     assert told.report.finish == "error"
     assert told.report.trace_id in told.text
-    assert after.text == "Here again."
-    assert after.report.finish == "stop"
+    assert (after.text, after.report.finish) == ("Here again.", "stop")
+
+
+def systems(body: Body) -> str:
+    """The system prompt of a request."""
+    return str(body["messages"][0]["content"])
+
+
+async def test_a_system_message_is_the_threads_instruction_until_it_is_replaced(talk: Talk) -> None:
+    """It is kept, shown, replaced by the next one and taken back by an empty one; each of which is noted."""
+    thread = new_thread()
+    talk.model.answers = ["Meow.", "Purr.", "Woof.", "Hello."]
+
+    first = await talk.say(messages=(Message("system", "Speak like a cat."), Message("user", "Hi")), thread=thread)
+    same = await talk.say("And now?", thread)
+    kept = await talk.conversations.instruction(talk.caller, thread)
+    other = await talk.say(messages=(Message("system", "Speak like a dog."), Message("user", "Go on")), thread=thread)
+    none = await talk.say(messages=(Message("system", " "), Message("user", "And on")), thread=thread)
+
+    prompts = [systems(body) for body in talk.prompts_sent]
+    assert ["cat" in one for one in prompts] == [True, True, False, False]
+    assert ["dog" in one for one in prompts] == [False, False, True, False]
+    assert kept == "Speak like a cat."
+    assert await talk.conversations.instruction(talk.caller, thread) == ""
+    assert first.report.notes == ("The system message is the thread's instruction from now on.",)
+    assert (same.report.notes, len(other.report.notes), len(none.report.notes)) == ((), 1, 1)
+
+
+async def test_history_that_is_sent_along_begins_an_empty_thread_and_is_noted_in_others(talk: Talk) -> None:
+    """What the thread has already needs no word; what it has not is left out, and said."""
+    thread = new_thread()
+    earlier = (Message("user", "My name is Ada."), Message("assistant", "Hello Ada."))
+    talk.model.answers = ["Ada.", "Ada still.", "Who knows."]
+
+    began = await talk.say(messages=(*earlier, Message("user", "Who am I?")), thread=thread)
+    known = (*earlier, Message("user", "Who am I?"), Message("assistant", "Ada."), Message("user", "And now?"))
+    same = await talk.say(messages=known, thread=thread)
+    strange = (Message("user", "Call me Bob."), Message("assistant", "Hello Bob."), Message("user", "Who am I?"))
+    left = await talk.say(messages=strange, thread=thread)
+
+    assert "Hello Ada." in texts(talk.prompts_sent[0])
+    assert "begins with the 2 earlier messages" in began.report.notes[0]
+    assert same.report.notes == ()
+    assert "2 earlier messages that were sent along are not in this thread" in left.report.notes[0]
+    assert "Bob" not in texts(talk.prompts_sent[2])
+    said = [one.text for one in await talk.conversations.history(talk.caller, thread)]
+    assert said[:4] == ["My name is Ada.", "Hello Ada.", "Who am I?", "Ada."]
+
+
+async def test_words_of_an_answer_that_nobody_hears_to_its_end_are_kept_and_marked(talk: Talk) -> None:
+    """They are shown at once, and are in the conversation from the next turn on."""
+    thread = new_thread()
+    talk.server.mode = "trickle"
+    talk.model.answers = ["Hello Ada and all the others"]
+    call = ChatCall((Message("user", "Greet us"),), thread)
+
+    async with aclosing(talk.conversations.talk(talk.caller, call)) as events:
+        heard = [event.text async for event in _until_words(events)]
+    cut = await talk.conversations.history(talk.caller, thread)
+    talk.server.release.set()
+    talk.server.mode = "good"
+    talk.model.answers = ["Yes."]
+    await talk.say("Go on", thread)
+    after = await talk.conversations.history(talk.caller, thread)
+
+    assert [(one.kind, one.text, one.cut) for one in cut] == [
+        ("user", "Greet us", False),
+        ("assistant", heard[0], True),
+    ]
+    assert [(one.text, one.cut) for one in after] == [
+        ("Greet us", False),
+        (heard[0], True),
+        ("Go on", False),
+        ("Yes.", False),
+    ]
+    assert heard[0] in texts(talk.prompts_sent[-1])
+
+
+async def _until_words(events: AsyncGenerator[Event]) -> AsyncGenerator[Delta]:
+    """The first words of a turn."""
+    async for event in events:
+        if isinstance(event, Delta):
+            yield event
+            return
+
+
+async def test_the_persons_words_are_searched_beside_the_rephrased_question(library: Talk) -> None:
+    """Both searches are told, as is what came of them."""
+    thread = new_thread()
+    library.model.answers = ["Hello.", search("it"), "Sixteen [1]."]
+    library.model.rephrased = "How long is parental leave?"
+
+    await library.say("Hello", thread)
+    told = await library.say("And how long does the leave for parents last?", thread)
+
+    steps = {one.name: one.data for one in told.events if isinstance(one, Step)}
+    queries = ["How long is parental leave?", "it", "And how long does the leave for parents last?"]
+    assert steps["search"] == {"queries": queries}
+    assert steps["found"]["repositories"] == ["handbook"]
+    assert steps["found"]["passages"] >= 1
+    assert {"relevant", "left_out"} == set(steps["graded"])
+    assert steps["usage"]["prompt"] > 0
+    assert [one.name for one in told.report.tools_called].count("search_documents") == 3
+    assert told.report.citations[0].path == "leave.md"
+
+
+async def test_passages_that_were_graded_out_are_kept_for_people_and_marked(library: Talk) -> None:
+    """No model sees them, then or later."""
+    thread = new_thread()
+    library.model.answers = [search("leave and kilns"), "Sixteen [1]."]
+    library.model.grades = lambda line: "Kilns" not in line
+
+    told = await library.say("leave and kilns", thread)
+    (found,) = [one for one in await library.conversations.history(library.caller, thread) if one.passages]
+
+    used = {passage["path"] for passage in found.passages if passage["used"]}
+    left = [passage for passage in found.passages if not passage["used"]]
+    assert ("leave.md" in used, "kiln.md" in used) == (True, False)
+    assert {(one["path"], one["number"]) for one in left} == {("kiln.md", 0)}
+    assert told.report.documents == len(found.passages) - len(left)
+    assert "sixteen weeks" in last(library.prompts_sent[1])
+    assert "cools for a whole day" not in last(library.prompts_sent[1])
 
 
 async def test_a_search_goes_on_without_rephrasing_and_grading_where_the_model_fails_at_them(library: Talk) -> None:

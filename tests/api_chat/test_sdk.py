@@ -382,15 +382,53 @@ async def test_leaving_in_the_middle_of_a_stream_frees_the_thread_at_once(sdk: A
     assert time.monotonic() - left < turns.BEAT_SECONDS  # which finds it at the latest
 
 
-async def test_a_model_that_fails_is_told_in_the_answer(sdk: AsyncOpenAI, llm: ChatServer) -> None:
-    """In words with a reference; the client does not ask a second time what may have been done already."""
-    llm.mode = "400"
-    answer = await sdk.with_options(max_retries=2).chat.completions.create(model="thresher", messages=says("say x"))
+@pytest.mark.parametrize("streamed", [True, False])
+@pytest.mark.parametrize(("mode", "status"), [("400", 502), ("429", 429)])
+async def test_a_model_that_fails_at_once_is_an_error_status(
+    sdk: AsyncOpenAI, llm: ChatServer, monkeypatch: pytest.MonkeyPatch, mode: str, status: int, streamed: bool
+) -> None:
+    """Also of a stream, whose first byte has not been sent by then."""
+    monkeypatch.setattr("thresher.agent.models.asking.TRIES", 1)
+    llm.mode = mode
+    with pytest.raises(openai.APIStatusError) as refused:
+        await sdk.chat.completions.create(model="thresher", messages=says("say x"), stream=streamed)
 
-    told: Any = answer.model_extra
-    assert (answer.choices[0].finish_reason, told["thresher"]["finish"]) == ("stop", "error")
-    assert told["thresher"]["trace_id"] in (answer.choices[0].message.content or "")
-    assert len(llm.requests) == 1
+    assert refused.value.status_code == status
+    assert "chat model" in refused.value.message
+
+
+async def test_steps_are_chunks_that_the_client_passes_over(sdk: AsyncOpenAI, llm: ChatServer) -> None:
+    """They say nothing, and hold the step as data; the last one before the end is what the model took."""
+    stream = await sdk.chat.completions.create(model="thresher", messages=says("say Hello"), stream=True)
+    chunks = [chunk async for chunk in stream]
+
+    steps: list[Any] = [(chunk.model_extra or {}).get("thresher", {}).get("step") for chunk in chunks]
+    usage = next(step for step in steps if step is not None and step["name"] == "usage")
+    assert (usage["calls"], usage["prompt"] > 0) == (1, True)
+    assert all(chunk.choices for chunk in chunks)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "Hello"
+
+
+async def test_words_that_were_sent_before_the_client_left_are_kept(
+    sdk: AsyncOpenAI, llm: ChatServer, chatting: Served
+) -> None:
+    """Marked as cut off, in the history of the thread; its instruction is shown beside it."""
+    thread, messages = str(uuid4()), [{"role": "developer", "content": "Be brief."}, *says("say first and more")]
+    llm.mode = "trickle"
+    stream = await sdk.chat.completions.create(
+        model="thresher", messages=messages, stream=True, extra_headers={"x-thresher-thread": thread}
+    )
+    heard = await anext(chunk.choices[0].delta.content async for chunk in stream if chunk.choices[0].delta.content)
+    await stream.close()
+    assert await asyncio.to_thread(llm.gone.wait, 20)
+
+    async def kept() -> Any:
+        history = (await chatting.web.get(f"/v1/chat/history/{thread}")).json()
+        return history if len(history["messages"]) > 1 else None
+
+    history = await eventually(kept)
+    assert [(one["text"], one["cut"]) for one in history["messages"]] == [("say first and more", False), (heard, True)]
+    assert history["instruction"] == "Be brief."
 
 
 async def test_a_blocking_client_is_served(base_url: str) -> None:

@@ -111,11 +111,12 @@ async def use_best(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings:
         return found
     best, *others = found.results
     filled = filled_for(best, inquiry)
-    best = best | {"call": _call_of(best, filled)} | given({"missing": list(filled.missing)})
-    sure = float(best.get("relevance") or 0.0) >= (CERTAIN if filled.arguments else CERTAIN_WITHOUT)
+    call, relevance = _call_of(best, filled), float(best.get("relevance") or 0.0)
+    best = best | {"call": call} | given({"missing": list(filled.missing)})
+    sure = relevance >= (CERTAIN if filled.arguments else CERTAIN_WITHOUT)
     if filled.missing or best.get("write") or RUN not in box or not sure:
         return replace(found, results=(best, *others))
-    outcome = await box.call(Call(RUN, best["call"]["arguments"]))
+    outcome = await box.call(Call(RUN, call["arguments"]))
     if outcome.problem:
         return replace(found, results=(best, *others), problems=(*found.problems, outcome.problem))
     answer: Item = {"kind": "tool_result", "tool": RUN, "name": best["name"], "server": best.get("server")}

@@ -182,8 +182,8 @@ def _schema(item: Item) -> Lines:
 
 
 def _rows(item: Item) -> Lines:
-    rows = item.get("rows")
-    value = rows[0][0] if isinstance(rows, list) and rows and isinstance(rows[0], list) and rows[0] else None
+    rows: Any = item.get("rows")
+    value: Any = rows[0][0] if rows and rows[0] else None
     where = f"{code(item.get('table'))} of {code(item.get('connection'))}"
     return [f"**{words(value, 40)}** rows in {where}: {code(item.get('sql'), 400)}"]
 

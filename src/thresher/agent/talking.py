@@ -220,7 +220,7 @@ async def _entry(graph: Graph, config: Any, desk: Desk, base: Base, turn: Turn) 
     await drop_drafts(base.database, desk.caller, turn.thread)
     words = _last_words(call)
     if cut is None and messages and isinstance(messages[-1], HumanMessage) and text_of(messages[-1]) == words:
-        return given | {"messages": []}  # sent once more after a failure: it is in the thread
+        return {**given, "messages": Messages()}  # sent once more after a failure: it is in the thread
     closed = closings(messages, dict.fromkeys(waiting, WENT_ON), cut)
     return given | {"messages": [*closed, *_sent_along(desk, messages), user_message(words)]}
 

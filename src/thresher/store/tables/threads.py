@@ -89,5 +89,5 @@ artifact = tenant_table(
     _of_thread(),
 )
 """What a turn found or was told and no later prompt holds. `kind`: `documents` (JSON, the passages that were placed) or
-`result` (the text of a tool's long answer, which is read on with a cursor) or `draft` (JSON: what a model has said so far
-of an answer that is not in the thread yet)."""
+`result` (the text of a tool's long answer, which is read on with a cursor) or `draft` (JSON: what a model has said so
+far of an answer that is not in the thread yet)."""
