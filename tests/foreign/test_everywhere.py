@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import subprocess
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +16,7 @@ import pytest
 import typer
 
 from tests.cli.conftest import Command, command  # noqa: F401 - a fixture
-from tests.daemon.home import Client, Home, opened
+from tests.daemon.home import THRESHER, Client, Home, opened
 from tests.foreign.sources import NAME, UNSEEN, forged_lines, server_command, write_sources
 from tests.support import Databases
 from thresher.cli.application import application
@@ -132,15 +133,28 @@ async def home(open_folder: Path, databases: Databases) -> AsyncIterator[Home]:
     }
     more = {"THRESHER_PACKS": str(sources["packs"]), "THRESHER_ADMIN_TOOLS": "on", "THRESHER_RULES_FIRST": "off"}
     with opened(folder / "data", **urls, **more) as home:
-        serving = home.start("serve", "--port", "0", "--json")
-        assert serving.stdout is not None
-        assert json.loads(serving.stdout.readline())["url"]
+        serving = _served(home)
         for arguments in _adding(sources):
             done = home.run(*arguments)
             assert not UNSEEN.findall(done.stdout + done.stderr), arguments
             assert done.returncode == (8 if arguments[2] == "away" else 0), (arguments, done.stderr)
         yield home
+    serving.wait()
     await databases.drop(name)
+
+
+def _served(home: Home) -> subprocess.Popen[bytes]:
+    """The daemon in the foreground, its log in a file."""
+    with _log(home).open("wb") as log:
+        command = [*THRESHER, "serve", "--port", "0", "--json"]
+        serving = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=home.environment)
+    assert serving.stdout is not None
+    assert json.loads(serving.stdout.readline())["url"]
+    return serving
+
+
+def _log(home: Home) -> Path:
+    return home.folder.parent / "serving.log"
 
 
 def _adding(sources: Mapping[str, Path]) -> Iterator[tuple[str, ...]]:
@@ -230,7 +244,7 @@ def test_no_route_answers_what_a_model_reads_with_a_foreign_line(home: Home) -> 
 
 def test_the_log_has_one_line_an_event(home: Home) -> None:
     """Whatever a name, a message or an error holds."""
-    log = Path(home.place.log).read_text(encoding="utf-8")
+    log = _log(home).read_text(encoding="utf-8")
 
     assert not UNSEEN.findall(log)
     assert all(json.loads(line) for line in log.splitlines() if line.startswith("{"))
