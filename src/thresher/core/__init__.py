@@ -38,7 +38,7 @@ from thresher.core.errors import (
     UpstreamTimeout,
 )
 from thresher.core.log import Said, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
-from thresher.core.naming import checked_name
+from thresher.core.naming import checked_name, is_host
 from thresher.core.offsets import Lines
 from thresher.core.records import JSON, Arm, Caller, ContextPack, LeftOut, Piece, Rule, Scored, Tenant, Tool, Why
 from thresher.core.settings import SERVER_USER, Settings, environment, load_settings
@@ -105,6 +105,7 @@ __all__ = [
     "environment",
     "event",
     "first_sentence",
+    "is_host",
     "load_settings",
     "mask",
     "mask_text",

@@ -23,8 +23,8 @@ _logger = logging.getLogger("thresher.agent")
 MOST_LISTED: Final = 200
 _TRIES: Final = 3
 _SETTABLE: Final = (
-    f"There are {', '.join(SHIPPED)}. Prompts of others are changed where they are written: of a pack in its SKILL.md, of "
-    "a drop-in component in its module (thresher components list names it), of a server on that server."
+    f"There are {', '.join(SHIPPED)}. Prompts of others are changed where they are written: of a pack in its SKILL.md, "
+    "of a drop-in component in its module (thresher components list names it), of a server on that server."
 )
 
 
