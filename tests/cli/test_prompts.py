@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from tests.cli.conftest import Command
 from thresher.agent.prompts import SHIPPED
+from thresher.cli.output import show
 from thresher.cli.prompt_views import prompt_card
 
 OWN = "Answer like a pirate.\nBe brief."

@@ -7,10 +7,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.core import border_of
 from thresher.context.records import Facts, Note, Offer, Prompt
 from thresher.context.rendering import prompt_data, prompt_text
-from thresher.core import Rule, Scored, Tool, Why
+from thresher.core import Rule, Scored, Tool, Why, border_of
 from thresher.knowledge.intents.models import Decision, IntentScore
 from thresher.knowledge.tools import FoundTool
 
