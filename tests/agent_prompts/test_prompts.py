@@ -155,7 +155,8 @@ async def test_an_unknown_prompt_is_told_with_those_that_there_are(prompts: Prom
     for one in asked:
         with pytest.raises(NotFound, match="There is no prompt 'nothing'") as raised:
             await one
-        assert raised.value.hint == "There are basic, tools, context, table_selection, grade, rephrase."
+        assert raised.value.hint.startswith("There are basic, tools, context, table_selection, grade, rephrase. ")
+        assert "drop-in component in its module" in raised.value.hint
 
 
 @pytest.mark.parametrize("version", [7, -1, 2**70], ids=["later", "negative", "huge"])

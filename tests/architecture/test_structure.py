@@ -90,6 +90,29 @@ def test_names_say_what_things_are() -> None:
     assert vague_modules + vague_definitions == []
 
 
+def test_the_command_line_prints_through_one_module() -> None:
+    """What others wrote reaches a terminal by way of `cli/output.py` alone, which takes out what a terminal obeys."""
+    printing = re.compile(
+        r"\bprint\(|\.(stdout|stderr)\.(write|buffer)|\bConsole\(|typer\.(echo|secho|confirm)\b|click\.|isprintable\("
+    )
+    printed = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in sorted((PACKAGE / "cli").glob("*.py"))
+        if path.name != "output.py"
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if printing.search(line) and "_version" not in line and "__version__" not in line and "_ready_line" not in line
+    ]
+
+    assert printed == []
+
+
+def test_one_function_makes_the_borders_of_all_answers() -> None:
+    """A second copy would be mended by half."""
+    makers = [str(path.relative_to(PACKAGE)) for path in modules() if re.search(r"def _?border_of\(", path.read_text())]
+
+    assert makers == ["foreign.py"]
+
+
 def test_type_exceptions_carry_their_reason() -> None:
     """A line that silences the type checker or the linter names the rule and says why."""
     bare = [

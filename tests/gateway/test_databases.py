@@ -164,7 +164,7 @@ async def test_schema_tables_and_columns_in_their_tools(services: Services, shop
         absent = await call(client, "query_database_schema", connection="shp")
 
     assert all(name in text(whole) for name in ("customers", "orders", "parcels"))
-    assert count_tokens(text(whole)) == whole.structured_content["token_count"] <= 1000
+    assert whole.structured_content["token_count"] < count_tokens(text(whole)) <= 1000
     assert one.structured_content["table"]["primary_key"] == ["id"]
     assert columns.structured_content == same.structured_content
     assert [line["column"] for line in data(columns)[1:]] == ["id", "name", "city"]

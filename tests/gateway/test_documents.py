@@ -128,11 +128,11 @@ async def test_an_answer_is_the_content_and_the_record(services: Services, handb
         )
 
     assert listed == READING
-    assert [block.text for block in whole.content] == [whole.structured_content["content"]]
+    assert text(whole).split("\n", 1)[1].rpartition("\n")[0] == whole.structured_content["content"]
     assert "Parents have twelve weeks of paid leave" in text(whole)
     assert {field.name for field in fields(Retrieval)} <= set(part.structured_content)
     assert part.structured_content["was_compressed"]
-    assert count_tokens(text(part)) == part.structured_content["token_count"] <= 120
+    assert part.structured_content["token_count"] < count_tokens(text(part)) <= 120
 
 
 async def test_a_cursor_brings_what_was_left_out(services: Services, handbook: Path) -> None:
@@ -163,10 +163,10 @@ async def test_passages_and_pages_say_where_they_lie(services: Services, handboo
         section = await call(client, "read_document", repository="handbook", path="leave.md", section="Illness")
         repositories = await call(client, "list_repositories")
 
-    assert text(found).startswith("[handbook: leave.md, lines ")
+    assert "] [handbook: leave.md, lines " in text(found)
     assert "From the third day of an illness on" in text(found)
-    assert page.content[0].text == page.structured_content["content"]
-    assert f"next: cursor {page.structured_content['cursor']}]" in page.content[1].text
+    assert f"\n{page.structured_content['content']}\n" in text(page)
+    assert text(page).endswith(f"next: cursor {page.structured_content['cursor']}")
     assert count_tokens(text(page)) <= 200
     assert section.structured_content["content"].startswith("## Illness\n\nFrom the third day")
     assert [one["name"] for one in repositories.structured_content["repositories"]] == ["handbook"]
@@ -216,7 +216,7 @@ async def test_rules_name_the_repositories_and_offer_the_tools(services: Service
         prompt = await call(client, "process_prompt", prompt="what does the handbook say about parental leave")
         found = await call(client, "find_tools", queries=["search the documentation"])
 
-    assert "- Repositories: handbook (How we work here.)" in text(prompt)
+    assert '- Repositories: handbook ("How we work here.")' in text(prompt)
     assert "search_documents" in text(found)
 
 

@@ -145,7 +145,7 @@ async def test_redirects_are_followed_and_packed_answers_unpacked(web: Site) -> 
     web.serves("/lost", status=302)
 
     assert (await read_source(Source(f"{web.base}/old.json"))).data == TEXT
-    for path, said in {"/ring": "too often", "/file": "address is none", "/lost": "to nowhere"}.items():
+    for path, said in {"/ring": "too often", "/file": "not an address", "/lost": "to nowhere"}.items():
         with pytest.raises(InvalidInput, match=said):
             await read_source(Source(f"{web.base}{path}"))
 

@@ -41,7 +41,7 @@ from thresher.core.errors import (
 )
 from thresher.core.keyless import is_loopback, why_keys
 from thresher.core.log import Said, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
-from thresher.core.naming import argument_meant, checked_name
+from thresher.core.naming import argument_meant, checked_name, is_host
 from thresher.core.offsets import Lines
 from thresher.core.records import (
     FINGERPRINT,
@@ -128,6 +128,7 @@ __all__ = [
     "event",
     "first_sentence",
     "is_loopback",
+    "is_host",
     "load_settings",
     "mask",
     "mask_text",

@@ -1,4 +1,4 @@
-"""Names that people give to what they add.
+"""Names that people give to what they add, and hosts in the addresses that they give.
 
 Invariant: pure; a name that passes can stand in a command, an address and a message as it is.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from thresher.core.errors import InvalidInput
@@ -14,6 +15,9 @@ from thresher.core.errors import InvalidInput
 _NAME: Final = re.compile(r"[^\W_][\w.-]{0,62}")
 _SYNONYMS: Final = {"servername": "connection"}
 """What other tools of this kind call an argument, in small letters, and what ours do."""
+_NUMBER: Final = re.compile(r"\d+|0x[0-9a-f]*")
+"""What makes a host a number, where it stands behind the last dot (WHATWG URL, "ends in a number")."""
+_LABEL: Final = re.compile(r"(?!xn--$)\w(?:[\w-]{0,61}\w)?", re.ASCII)
 
 
 def checked_name(name: str, what: str) -> str:
@@ -53,3 +57,20 @@ def argument_meant(name: str, known: Collection[str]) -> str:
 
 def _folded(name: str) -> str:
     return name.replace("_", "").lower()
+
+
+def is_host(name: str) -> bool:
+    """Whether a host is a name that every resolver reads alike, or an address in its usual form.
+
+    Refused are numbers in other forms (`0177.0.0.1`, `2130706433`, `127.1`, a dot behind them, digits of full width),
+    which each resolver reads in its own way, and labels that are empty or too long (WHATWG URL, RFC 1123).
+    """
+    try:
+        if ":" in name:
+            return bool(IPv6Address(name.partition("%")[0]))
+        plain = name.encode("idna").decode("ascii").lower()
+        if _NUMBER.fullmatch(plain.rstrip(".").rpartition(".")[2]):
+            return plain == name and bool(IPv4Address(name))
+    except ValueError:
+        return False
+    return all(_LABEL.fullmatch(label) for label in plain.removesuffix(".").split("."))

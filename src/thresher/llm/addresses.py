@@ -5,9 +5,11 @@ Invariant: pure; no message repeats an address, which may hold a password.
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import httpx
 
-from thresher.core import InvalidInput
+from thresher.core import InvalidInput, is_host
 
 
 def service_address(url: str, what: str, instead: str) -> httpx.URL:
@@ -23,9 +25,11 @@ def service_address(url: str, what: str, instead: str) -> httpx.URL:
     """
     try:
         address = httpx.URL(url)
+        sound = address.scheme in ("http", "https") and is_host(address.host) and is_host(urlsplit(url).hostname or "")
+        sound = sound and urlsplit(url).port != 0
     except (httpx.InvalidURL, ValueError):
-        address = httpx.URL("")
-    if address.scheme not in ("http", "https") or not address.host:
+        address, sound = httpx.URL(""), False
+    if not sound:
         raise InvalidInput(f"{what} is no address of a service.", hint="Write it like http://127.0.0.1:11434/v1.")
     if address.userinfo:
         raise InvalidInput(f"{what} holds a password.", hint=instead)

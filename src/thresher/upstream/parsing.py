@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
 
-from thresher.core import JSON, InvalidInput
+from thresher.core import JSON, InvalidInput, is_host
 from thresher.upstream.config import ServerConfig, valid_name
 from thresher.upstream.guarded import GuardedSql, read_sql
 from thresher.upstream.oauth_client import OAuthClient, read_oauth
@@ -266,7 +266,7 @@ class _Fields:
         url = self.text("url").strip()
         try:
             parts = urlsplit(url)
-            valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+            valid = parts.scheme in ("http", "https") and is_host(parts.hostname or "") and parts.port != 0
         except ValueError:
             valid = False
         if not valid or re.search(r"\s", url):

@@ -22,6 +22,10 @@ from thresher.store import Database
 _logger = logging.getLogger("thresher.agent")
 MOST_LISTED: Final = 200
 _TRIES: Final = 3
+_SETTABLE: Final = (
+    f"There are {', '.join(SHIPPED)}. Prompts of others are changed where they are written: of a pack in its SKILL.md, "
+    "of a drop-in component in its module (thresher components list names it), of a server on that server."
+)
 
 
 class Prompts:
@@ -158,7 +162,7 @@ class Prompts:
 
 def _shipped(name: str) -> Prompt:
     if (found := SHIPPED.get(name)) is None:
-        raise NotFound(f"There is no prompt '{name[:80]}'.", hint=f"There are {', '.join(SHIPPED)}.")
+        raise NotFound(f"There is no prompt '{name[:80]}' that can be set here.", hint=_SETTABLE)
     return found
 
 

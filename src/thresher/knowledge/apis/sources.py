@@ -12,14 +12,13 @@ import os
 import re
 import stat
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 import httpx
 
-from thresher.core import Caller, InvalidInput, NotAllowed, NotFound, Settings
+from thresher.core import Caller, InvalidInput, NotAllowed, NotFound, Settings, is_host
 from thresher.openapi import LIMITS
 
 _LONGEST: Final = 2_000
@@ -28,8 +27,6 @@ _SECRET: Final = re.compile(
 )
 _ODD: Final = re.compile(r"[\\%]|(?:^|/)\.\.(?:[^/]*)(?:/|$)")
 """What some servers take for a step up: two dots with something behind them, a backslash, or escaped twice."""
-_NUMBER: Final = re.compile(r"\d+|0x[0-9a-f]*", re.I)
-"""What makes a host a number, where it stands behind the last dot (WHATWG URL, "ends in a number")."""
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -103,12 +100,14 @@ def checked_address(text: str, *, kept: bool = True) -> str:
     """
     try:
         parts = urlsplit(text)
-        sound = parts.scheme.lower() in ("http", "https") and _is_host(parts.hostname or "") and parts.port != 0
+        sound = parts.scheme.lower() in ("http", "https") and is_host(parts.hostname or "") and parts.port != 0
         httpx.URL(text)  # which asks more of a host's name
     except (ValueError, httpx.InvalidURL):
         sound, parts = False, urlsplit("")
     if not sound:
-        raise InvalidInput("The address is none.", hint="Write https://host/path, or the path of a file.")
+        raise InvalidInput(
+            "This is not an address that can be read.", hint="Write https://host/path, or the path of a file."
+        )
     query = parts.query.replace(";", "&") + "&" + parts.path.partition(";")[2].replace(";", "&")
     named = any(_SECRET.search(name) for name, _ in parse_qsl(query, keep_blank_values=True))
     if parts.username is not None or parts.password is not None or (kept and named):
@@ -117,13 +116,6 @@ def checked_address(text: str, *, kept: bool = True) -> str:
             hint="Download the description and add the file, or publish it where no sign-in is needed.",
         )
     return urlunsplit((parts.scheme.lower(), parts.netloc.lower(), parts.path or "/", parts.query, ""))
-
-
-def _is_host(name: str) -> bool:
-    """Whether a host is named, or given by its number as everybody writes it: not `0177.0.0.1`, `0x7f.1`, `127.1`."""
-    if ":" in name or _NUMBER.fullmatch(name.rstrip(".").rpartition(".")[2]):
-        ip_address(name.partition("%")[0])
-    return bool(name)
 
 
 async def read_file(location: str) -> bytes:

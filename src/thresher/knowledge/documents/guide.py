@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Final, TypeAlias, cast
 from urllib.parse import unquote
 
-from thresher.core import shortened
+from thresher.core import one_line, shortened
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.glossary import acronyms_of, joined, terms_of
 from thresher.knowledge.documents.models import Chunked, Parsed
@@ -268,4 +268,4 @@ def _links_of(path: str, text: str) -> list[str]:
 
 def _plain(text: str, limit: int = _TITLE) -> str:
     """On one line, without markup."""
-    return shortened(" ".join(_MARKUP.sub(r"\1", text[: 8 * limit]).split()), limit)
+    return shortened(one_line(_MARKUP.sub(r"\1", text[: 8 * limit]), 8 * limit), limit)

@@ -19,11 +19,13 @@ from thresher.knowledge.databases import Asker, QueryAnswer, TableColumns
 from thresher.packs import current
 from thresher.packs.results import result
 from thresher.packs.rows import (
+    BORDERS,
     columns_text,
     connections_text,
     health_text,
     records_text,
     rows_text,
+    schema_text,
     session_text,
     tables_text,
 )
@@ -65,10 +67,10 @@ async def query_database_schema(
         connection,
         table or None,
         question=question or None,
-        budget=budget,
+        budget=budget - BORDERS,
         cursor=cursor or None,
     )
-    return result(answer, answer.content)
+    return result(answer, schema_text(answer))
 
 
 @tool(annotations=_READS)

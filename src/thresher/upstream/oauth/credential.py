@@ -146,7 +146,10 @@ def address_of(config: ServerConfig) -> str:
 
 def shown_address(url: object) -> str:
     """An address as it may be shown: neither user nor query."""
-    parts = urlsplit(str(url))
+    try:
+        parts = urlsplit(str(url))
+    except ValueError:
+        return "an address that cannot be read"
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 

@@ -20,7 +20,7 @@ import httpx2
 from mcp.shared.auth import OAuthToken
 from pydantic import ValidationError
 
-from thresher.core import UpstreamError, UpstreamRefused
+from thresher.core import UpstreamError, UpstreamRefused, is_host
 from thresher.upstream.config import ServerConfig
 from thresher.upstream.oauth.credential import shown_address
 from thresher.upstream.oauth.failures import GrantRefused, clean, unavailable
@@ -102,9 +102,13 @@ def check_address(config: ServerConfig, url: str) -> None:
     Raises:
         UpstreamRefused: It is neither https, nor the server's own host, nor loopback beside loopback.
     """
-    parts, own = urlsplit(url), urlsplit(config.url)
+    try:
+        parts, own = urlsplit(url), urlsplit(config.url)
+        sound = is_host(parts.hostname or "") and parts.port != 0
+    except ValueError:
+        parts, own, sound = urlsplit(""), urlsplit(""), False
     local = _is_loopback(parts.hostname) and _is_loopback(own.hostname)
-    if parts.scheme == "https" or (parts.scheme == "http" and (parts.hostname == own.hostname or local)):
+    if sound and (parts.scheme == "https" or (parts.scheme == "http" and (parts.hostname == own.hostname or local))):
         return
     raise UpstreamRefused(
         f"Server '{config.name}' wants a sign-in at {shown_address(url)}, which is not safe.",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
 
-from thresher.core import Caller, InvalidInput, NotAllowed, NotFound, Settings
+from thresher.core import Caller, InvalidInput, NotAllowed, NotFound, Settings, is_host
 from thresher.knowledge.documents.models import Origin, SourceKind
 from thresher.knowledge.documents.sources.selecting import Selection
 
@@ -189,7 +189,7 @@ def _check(scheme: str, host: str, parts: SplitResult) -> None:
     """Refuse what is no address of a git repository, or holds what should not be stored."""
     if parts.password is not None or (parts.username and scheme != "ssh") or parts.query or parts.fragment:
         raise InvalidInput("The address holds a user, a password or a query, which would be stored.", hint=_SIGN_IN)
-    if scheme not in _PORTS or not _HOST.fullmatch(f"[{host}]" if ":" in host else host):
+    if scheme not in _PORTS or not is_host(host) or not _HOST.fullmatch(f"[{host}]" if ":" in host else host):
         raise InvalidInput(
             "The address is none of a git repository.",
             hint="Write https://host/path, ssh://user@host/path or a folder.",
