@@ -51,12 +51,12 @@ class ToolOffers:
         notes: list[Note] = []
         for pack in packs:
             own = _servers(pack)
-            there = pack.code is not None or bool(known if EVERY_SERVER in own else known.intersection(own))
+            there = pack.code is not None or EVERY_SERVER in own or bool(known.intersection(own))
             if not own or there or await self._names_one(caller, pack):
                 reached.append(pack)
             else:
                 missing = f"{pack.name} fits, and is not given: none of its servers is connected"
-                notes.append(Note(missing, joined(name for name in pack.servers if name != EVERY_SERVER)))
+                notes.append(Note(missing, joined(pack.servers)))
         return tuple(reached), tuple(notes)
 
     async def _names_one(self, caller: Caller, pack: Pack) -> bool:

@@ -48,11 +48,9 @@ class Rulebooks:
             in_full: Whether packs with a short form give the whole at once.
         """
         situation = Situation(caller, files)
-        texts = await asyncio.gather(*(self._filled(situation, pack, pack.rules) for pack in packs))
-        shorts = await asyncio.gather(
-            *(self._filled(situation, pack, "" if in_full else _short(pack)) for pack in packs)
-        )
-        rules = [_rule(*one) for one in zip(packs, texts, shorts, strict=True) if one[1].text.strip()]
+        pairs = await asyncio.gather(*(self._filled(situation, pack, in_full=in_full) for pack in packs))
+        texts = [text for text, _ in pairs]
+        rules = [_rule(pack, *pair) for pack, pair in zip(packs, pairs, strict=True) if pair[0].text.strip()]
         kept = _within(rules, most)
         without_value = tuple(dict.fromkeys(name for text in texts for name in text.without_value))
         unknown = {pack.name: text.unknown for pack, text in zip(packs, texts, strict=True) if text.unknown}
@@ -71,10 +69,13 @@ class Rulebooks:
         ]
         return Rulebook(tuple(kept), without_value, unknown, tuple(notes))
 
-    async def _filled(self, situation: Situation, pack: Pack, text: str) -> Filled:
-        if not pack.fills_variables or not (names := names_in(text)):
-            return Filled(text)
-        return filled(text, await self._variables.values(situation, names, pack=pack.digest))
+    async def _filled(self, situation: Situation, pack: Pack, *, in_full: bool) -> tuple[Filled, Filled]:
+        """The rules and their short form, which is empty where the whole is wanted; each variable is asked for once."""
+        rules, short = pack.rules, "" if in_full else _short(pack)
+        if not pack.fills_variables or not (names := {*names_in(rules), *names_in(short)}):
+            return Filled(rules), Filled(short)
+        values = await self._variables.values(situation, names, pack=pack.digest)
+        return filled(rules, values), filled(short, values)
 
 
 def _short(pack: Pack) -> str:
@@ -82,7 +83,7 @@ def _short(pack: Pack) -> str:
     return pack.short or _made(pack.rules)
 
 
-_made = lru_cache(maxsize=256)(short_form)
+_made = lru_cache(maxsize=512)(short_form)
 
 
 def _rule(pack: Pack, text: Filled, short: Filled) -> Rule:
@@ -103,7 +104,7 @@ def _within(rules: Sequence[Rule], most: int | None) -> list[Rule]:
     return kept
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1_024)
 def _tokens(text: str) -> int:
     """Counted once while a pack and its values stay as they are."""
     return count_tokens(text)

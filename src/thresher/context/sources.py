@@ -123,7 +123,7 @@ def piece_of(kind: str, name: str, text: str, heading: str, data: Mapping[str, A
     return Piece(kind, name, text, heading, data, value, why, max(_tokens(text), _tokens(dumps(data))))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1_024)
 def _tokens(text: str) -> int:
     """Counted once while a pack stays as it is."""
     return count_tokens(text)

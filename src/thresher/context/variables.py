@@ -11,6 +11,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePath
 
 from thresher.core import Caller, InvalidInput, event, named, one_line, shortened
@@ -66,6 +67,7 @@ class Filled:
     unknown: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=1_024)
 def names_in(text: str) -> tuple[str, ...]:
     """The variables that a text names, in order, each once."""
     return tuple(dict.fromkeys(_PLACE.findall(text))) if "{{" in text else ()
@@ -88,7 +90,8 @@ def filled(text: str, values: Mapping[str, str | None]) -> Filled:
     )
 
 
-def _without_lines(text: str, missing: Collection[str]) -> str:
+@lru_cache(maxsize=1_024)
+def _without_lines(text: str, missing: tuple[str, ...]) -> str:
     """A text without the lines that name one of these variables, and without headings of which nothing is left."""
     kept: list[str] = []
     emptied = False

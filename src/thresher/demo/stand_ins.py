@@ -12,14 +12,17 @@ import subprocess
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 from fastmcp import FastMCP
 from mcp_types import ToolAnnotations
+from pydantic import Field
 
 from thresher import __version__
 
+Zone = Annotated[str, Field(description="IANA timezone name, such as 'America/New_York' or 'Europe/London'")]
+Clock = Annotated[str, Field(description="Time to convert, HH:MM in 24 hours")]
 _READS = ToolAnnotations(read_only_hint=True)
 _VERSION = f"{__version__} of Thresher"
 
@@ -29,13 +32,13 @@ def time_server() -> FastMCP[Any]:
     server: FastMCP[Any] = FastMCP("time", version=_VERSION)
 
     @server.tool(annotations=_READS)
-    def get_current_time(timezone: str) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction] - registered
-        """Get the current time in a specific timezone, an IANA name such as 'Asia/Tokyo'."""
+    def get_current_time(timezone: Zone) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction] - registered
+        """Get current time in a specific timezone."""
         return _moment(datetime.now(ZoneInfo(timezone)))
 
     @server.tool(annotations=_READS)
-    def convert_time(source_timezone: str, time: str, target_timezone: str) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction] - registered
-        """Convert a time (HH:MM, 24 hours) between timezones, given by their IANA names."""
+    def convert_time(source_timezone: Zone, time: Clock, target_timezone: Zone) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction] - registered
+        """Convert time between timezones."""
         clock = datetime.strptime(time, "%H:%M").time()
         source = datetime.combine(datetime.now(ZoneInfo(source_timezone)), clock, ZoneInfo(source_timezone))
         target = source.astimezone(ZoneInfo(target_timezone))

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
+from uuid import uuid4
 
 from fastmcp import Client
 
@@ -226,7 +227,9 @@ class _Guide:
             The calls, and the tokens of the definitions that a client carries in every request.
         """
         made: list[Called] = []
-        async with Client(build_gateway(self._app.services)) as client:
+        # A session of this run alone: what a former run was given, this one's model has not read.
+        session = replace(self._caller, client=uuid4().hex)
+        async with Client(build_gateway(replace(self._app.services, caller=session))) as client:
             tools = await client.list_tools()
             for call in calls:
                 if call.server in live:
