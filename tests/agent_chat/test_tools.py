@@ -269,7 +269,7 @@ async def test_a_long_schema_is_cut_to_the_tables_that_the_model_chooses(shop: T
     call = Said(calls=(("query_database_schema", {"connection": "shop", "question": "orders"}),))
     shop.model.answers = [call, "Done."]
 
-    await shop.say("What is in orders?", new_thread(), settings={"result_tokens": 100})
+    await shop.say("What is in orders?", new_thread(), settings={"result_tokens": 120})
 
     assert shop.model.inside == ["table_selection"]
     assert "orders" in last(shop.prompts_sent[1])

@@ -245,3 +245,13 @@ async def test_connections_are_managed_over_mcp_only_where_that_was_allowed(
     assert gone.structured_content == {"removed": "shop"}
     assert empty.structured_content == {"connections": []}
     assert "thresher db add" in text(empty)
+
+
+async def test_the_smallest_budget_holds_a_schema_and_its_borders(services: Services, shop: Path) -> None:
+    """What the borders take is left free, and no more is refused for it."""
+    await add(services, shop)
+    async with Client(build_gateway(services)) as client:
+        least = await call(client, "query_database_schema", connection="shop", budget=200)
+
+    assert not least.is_error
+    assert count_tokens(text(least)) <= 200

@@ -63,7 +63,7 @@ async def test_a_prompt_is_given_filled(services: Services, mode: str) -> None:
         grade = said(await client.get_prompt("grade", {"question": "{{PASSAGES}}?", "passages": "1: Nobody."}))
         basic = said(await client.get_prompt("basic"))
 
-    assert re.search(r"(=\w{8}=) begin QUESTION\n\{\{PASSAGES}}\?\n\1 end QUESTION", grade)
+    assert re.search(r"(\[\w{6}\]) begin QUESTION\n\{\{PASSAGES}}\?\n\1 end QUESTION", grade)
     assert "begin PASSAGES\n1: Nobody.\n" in grade
     assert basic == services.prompts.shipped["basic"].text
 

@@ -23,7 +23,7 @@ from thresher.agent.inner import TURNS, select_tables
 from thresher.agent.offers import READER, SEARCH, Outcome, Tool
 from thresher.agent.state import State, Update
 from thresher.agent.transcript import answered, former_words, open_calls, question
-from thresher.core import StoreError, ThresherError, dumps, event
+from thresher.core import StoreError, ThresherError, dumps, event, named
 from thresher.embedding import count_tokens
 
 logger = logging.getLogger("thresher.agent")
@@ -225,7 +225,7 @@ async def _chosen(desk: Desk, state: State, arguments: Mapping[str, Any], outcom
     if any(one.failed for one in parts):
         return outcome
     left = [name for name in names if name not in chosen[:_TABLES]]
-    tail = f"\n\n[Not shown: {', '.join(left)}]" if left else ""
+    tail = f"\n\n[Not shown: {', '.join(map(named, left))}]" if left else ""
     return Outcome("\n\n".join(one.text for one in parts) + tail, outcome.data, ms=outcome.ms)
 
 

@@ -21,7 +21,8 @@ from thresher.knowledge.databases.searching import Searcher
 from thresher.knowledge.databases.slices import dialect_note, sliced
 from thresher.knowledge.databases.wording import Writer, inline
 
-LEAST_BUDGET: Final = 200
+LEAST_BUDGET: Final = 160
+"""Below the 200 tokens that callers may ask for: borders around the text take their part of those."""
 MOST_BUDGET: Final = 100_000
 _MOST_CHARACTERS: Final = 20_000
 _SLICE_CANDIDATES: Final = 30

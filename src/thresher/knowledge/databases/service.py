@@ -210,7 +210,7 @@ class DatabaseService:
             connection: Name of the connection.
             table: `table` or `schema.table`: this one in full, with the keys that point to it.
             question: What shall be found out: the tables that it needs, and those between them.
-            budget: Tokens at most, 200 to 100,000.
+            budget: Tokens at most, 160 to 100,000.
             cursor: Of an answer to the same: what it left out.
 
         Raises:
