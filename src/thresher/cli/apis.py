@@ -19,8 +19,9 @@ from thresher.cli.api_views import (
     removed,
     usage_report,
 )
+from thresher.cli.client import ask
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, ReaderGone, progress_bar, show
-from thresher.daemon import ask
 
 commands = typer.Typer(help="Ask and manage descriptions of APIs.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -78,6 +79,7 @@ class Format(StrEnum):
 
 
 @commands.command("add")
+@writes
 def add(
     name: Annotated[str, typer.Argument(help="What the API is called from now on: short, lower case.")],
     sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help="OpenAPI descriptions: files or URLs.")],
@@ -104,24 +106,28 @@ def list_apis(as_json: AsJson = False) -> None:
 
 
 @commands.command("sync")
+@writes
 def sync(name: Name, version: Version = None, wait: Wait = True, as_json: AsJson = False) -> None:
     """Read an API's descriptions again; what did not change is kept as it is."""
     _finish(ask("sync_api", _given({"name": name, "version": version})), wait, as_json)
 
 
 @commands.command("enable")
+@writes
 def enable(name: Name, as_json: AsJson = False) -> None:
     """Let an API be found again."""
     show(ask("set_api_active", {"name": name, "active": True}), as_json, provider_card)
 
 
 @commands.command("disable")
+@writes
 def disable(name: Name, as_json: AsJson = False) -> None:
     """Keep an API, but let nobody find it."""
     show(ask("set_api_active", {"name": name, "active": False}), as_json, provider_card)
 
 
 @commands.command("remove")
+@writes
 def remove(name: Name, version: Version = None, as_json: AsJson = False) -> None:
     """Forget an API, or one of its versions; its description is left alone."""
     show(ask("remove_api", _given({"name": name, "version": version})), as_json, removed)

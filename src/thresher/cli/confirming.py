@@ -11,7 +11,8 @@ from typing import Any
 
 import typer
 
-from thresher.daemon import DaemonFailure, ask
+from thresher.cli.client import ask
+from thresher.daemon import DaemonFailure
 
 UNCONFIRMED = "unconfirmed"
 """Code of the error of a change that somebody must agree to first."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli.addresses import STANDARD_INPUT, read_address
+from thresher.cli.client import ask
 from thresher.cli.database_views import (
     added,
     columns,
@@ -22,8 +23,8 @@ from thresher.cli.database_views import (
     session,
     table_list,
 )
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, show
-from thresher.daemon import ask
 
 commands = typer.Typer(help="Ask and manage connections to databases.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -38,6 +39,7 @@ UNREACHABLE = 13
 
 
 @commands.command("add")
+@writes
 def add(
     name: Annotated[str, typer.Argument(help="What the connection is called from now on.")],
     url: Annotated[
@@ -85,12 +87,14 @@ def session_info(name: Name, as_json: AsJson = False) -> None:
 
 
 @commands.command("remove")
+@writes
 def remove(name: Name, as_json: AsJson = False) -> None:
     """Forget a connection and what is known of its schema; the database is left alone."""
     show(ask("remove_connection", {"name": name}), as_json, removed)
 
 
 @commands.command("refresh")
+@writes
 def refresh(name: Name, as_json: AsJson = False) -> None:
     """Read a connection's schema again now."""
     show(ask("refresh_schema", {"name": name}), as_json, refreshed)

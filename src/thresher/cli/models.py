@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from thresher.cli.addresses import STANDARD_INPUT
+from thresher.cli.client import ask
 from thresher.cli.confirming import given
+from thresher.cli.dry_run import writes
 from thresher.cli.model_views import checked, model_kept, model_list, removed
 from thresher.cli.output import AsJson, show
 from thresher.cli.references import filled
-from thresher.daemon import ask
 
 commands = typer.Typer(
     help="Register chat models for conversations, check and switch them.", no_args_is_help=True, rich_markup_mode=None
@@ -31,6 +32,7 @@ def list_models(as_json: AsJson = False) -> None:
 
 
 @commands.command("add")
+@writes
 def add_model(
     name: Annotated[str, typer.Argument(help="What the model is called from now on.")],
     url: Annotated[str, typer.Option(help="The service's address, such as http://127.0.0.1:11434/v1.")],
@@ -58,18 +60,21 @@ def check_model(name: Name, as_json: AsJson = False) -> None:
 
 
 @commands.command("enable")
+@writes
 def enable_model(name: Name, as_json: AsJson = False) -> None:
     """Let conversations use a model again."""
     show([ask("switch_model", {"name": name, "enabled": True})], as_json, model_list)
 
 
 @commands.command("disable")
+@writes
 def disable_model(name: Name, as_json: AsJson = False) -> None:
     """Keep conversations from using a model."""
     show([ask("switch_model", {"name": name, "enabled": False})], as_json, model_list)
 
 
 @commands.command("remove")
+@writes
 def remove_model(name: Name, as_json: AsJson = False) -> None:
     """Forget a model and its key."""
     show(ask("remove_model", {"name": name}), as_json, removed)

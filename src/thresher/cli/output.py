@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,6 +30,25 @@ PIPE_WIDTH = 1000
 """Columns where no terminal wraps them: a line of a table stays a line for grep."""
 
 
+_plans: ContextVar[list[dict[str, Any]] | None] = ContextVar("plans", default=None)
+
+
+@contextmanager
+def rehearsing() -> Generator[list[dict[str, Any]]]:
+    """A dry run: within the block results are not printed, and what would be different is collected."""
+    plans: list[dict[str, Any]] = []
+    before = _plans.set(plans)
+    try:
+        yield plans
+    finally:
+        _plans.reset(before)
+
+
+def collected_plans() -> list[dict[str, Any]] | None:
+    """Where the plans of a dry run are collected; None outside of one."""
+    return _plans.get()
+
+
 class ReaderGone(Exception):
     """Whoever read our output has closed the pipe."""
 
@@ -40,7 +60,11 @@ def show(value: Any, as_json: bool, render: Callable[[Any], RenderableType]) -> 
         value: The result, as JSON can hold it.
         as_json: Whether a program reads it.
         render: Turns the value into something for people.
+
+    In a dry run nothing is printed: the value is about what does not last.
     """
+    if collected_plans() is not None:
+        return
     write(json.dumps(value, ensure_ascii=False, indent=2) + "\n" if as_json else _rendered(render(value)))
 
 

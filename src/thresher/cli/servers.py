@@ -10,10 +10,12 @@ import typer
 
 from thresher.cli import signing
 from thresher.cli.approving import SqlArguments, SqlDialect, SqlTools, sql_of
+from thresher.cli.client import ask
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, progress_bar, show
 from thresher.cli.references import filled, variable_here
 from thresher.cli.rendering import changed, imported, refreshed, server_list
-from thresher.daemon import DaemonFailure, ask
+from thresher.daemon import DaemonFailure
 
 commands = typer.Typer(help="Add and manage MCP servers.", no_args_is_help=True, rich_markup_mode=None)
 signing.register(commands)
@@ -26,6 +28,7 @@ UPSTREAM_FAILED = 8
 
 
 @commands.command("add")
+@writes
 def add(
     name: Annotated[str | None, typer.Argument(help="The name; it prefixes the server's tools.")] = None,
     arguments: Annotated[list[str] | None, typer.Argument(help="After --: the command's arguments.")] = None,
@@ -78,6 +81,7 @@ def list_servers(as_json: AsJson = False) -> None:
 
 
 @commands.command("remove")
+@writes
 def remove(names: Names, as_json: AsJson = False) -> None:
     """Remove servers with all their tools."""
     for name in names:
@@ -86,18 +90,21 @@ def remove(names: Names, as_json: AsJson = False) -> None:
 
 
 @commands.command("enable")
+@writes
 def enable(names: Names, as_json: AsJson = False) -> None:
     """Use servers again."""
     _set(names, as_json, enabled=True)
 
 
 @commands.command("disable")
+@writes
 def disable(names: Names, as_json: AsJson = False) -> None:
     """Keep servers in the catalogue without using them."""
     _set(names, as_json, enabled=False)
 
 
 @commands.command("refresh")
+@writes
 def refresh(
     names: Annotated[list[str] | None, typer.Argument(help="Servers; all when none is given.")] = None,
     as_json: AsJson = False,

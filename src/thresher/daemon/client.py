@@ -28,6 +28,7 @@ def request(
     start: bool = True,
     progress: Progress | None = None,
     project: str | None = None,
+    planned: Progress | None = None,
 ) -> Any:
     """Ask the daemon to do one thing and wait for the result.
 
@@ -38,6 +39,7 @@ def request(
         start: Whether to start a daemon when none runs.
         progress: Called with each event on the way.
         project: The folder that the client works in; the process's own unless given.
+        planned: Makes it a dry run: nothing of it lasts, and this is called with what a verb that writes would change.
 
     Returns:
         The result as decoded JSON.
@@ -48,10 +50,13 @@ def request(
     link = attach(place, "control", start=start, project=project)
     with link, link.makefile("rwb") as stream:
         try:
-            stream.write(json.dumps({"verb": verb, "arguments": dict(arguments or {})}).encode() + b"\n")
+            asked = {"verb": verb, "arguments": dict(arguments or {}), "dry_run": planned is not None}
+            stream.write(json.dumps(asked).encode() + b"\n")
             stream.flush()
             for line in stream:
                 event = json.loads(line)
+                if planned is not None and "plan" in event:
+                    planned(event["plan"])
                 if "result" in event:
                     return event["result"]
                 if "error" in event:
@@ -66,7 +71,12 @@ def request(
 
 
 def ask(
-    verb: str, arguments: Mapping[str, Any] | None = None, *, start: bool = True, progress: Progress | None = None
+    verb: str,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    start: bool = True,
+    progress: Progress | None = None,
+    planned: Progress | None = None,
 ) -> Any:
     """`request` of the daemon in the data folder that the environment names."""
-    return request(here(), verb, arguments, start=start, progress=progress)
+    return request(here(), verb, arguments, start=start, progress=progress, planned=planned)

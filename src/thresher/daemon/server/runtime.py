@@ -14,7 +14,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,11 +27,12 @@ from thresher.core import Caller, ConfigurationError, Settings, event
 from thresher.daemon.imports import Importing
 from thresher.daemon.lock import FileLock
 from thresher.daemon.place import Place
-from thresher.daemon.server.control import serve_control
+from thresher.daemon.server.control import Verb, serve_control
 from thresher.daemon.server.hooking import rules_for, serve_hook
 from thresher.daemon.server.http import address_of, bind, serving
 from thresher.daemon.server.listener import Identity, Listener
 from thresher.daemon.server.presence import Presence
+from thresher.daemon.server.rehearsal import rehearse
 from thresher.daemon.server.verbs import Facts, build_verbs
 from thresher.gateway import Expose
 from thresher.upstream import ServerConfig
@@ -202,7 +203,10 @@ async def _open_doors(
     async def control(
         reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, project: str
     ) -> None:
-        await serve_control(build_verbs(app, presence, facts, caller, project), reader, writer)
+        def verbs(of: App) -> Mapping[str, Verb]:
+            return build_verbs(of, presence, facts, caller, project)
+
+        await serve_control(verbs(app), partial(rehearse, app, verbs), reader, writer)
 
     async def hook(
         reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, _project: str
