@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from thresher.agent import AgentSettings, Models, Prompts
 from thresher.audit import AuditLog
@@ -38,7 +38,7 @@ from thresher.packs import BUILT_IN
 from thresher.search import SearchIndex
 from thresher.services import Services
 from thresher.store import Database, Keys, SecretBox, open_store
-from thresher.upstream import Changed, ServerConfig, Upstreams, settle_sign_ins
+from thresher.upstream import Changed, IdleUpstreams, ServerConfig, Upstreams, settle_sign_ins
 
 LOCAL_TENANT = "local"
 
@@ -58,8 +58,7 @@ async def open_services(settings: Settings, stack: AsyncExitStack) -> Services:
     encoder = open_encoder(settings)
     stack.push_async_callback(encoder.close)
     stack.push_async_callback(settle_sign_ins)
-    files = _Files(Storage(settings.data_dir), settings.data_dir)
-    return await _assemble(settings, database, secrets, encoder, files, stack)
+    return await _assemble(settings, database, secrets, encoder, Storage(settings.data_dir), Upstreams, stack)
 
 
 async def rehearsed_services(services: Services, stack: AsyncExitStack) -> Services:
@@ -72,17 +71,11 @@ async def rehearsed_services(services: Services, stack: AsyncExitStack) -> Servi
     Raises:
         StoreUnavailable: No connection is free.
     """
-    settings, database = services.settings, await stack.enter_async_context(services.database.rehearsal())
-    files = _Files(RehearsedStorage(settings.data_dir), None)
-    return await _assemble(settings, database, services.secrets, services.encoder, files, stack)
-
-
-@dataclass(frozen=True, slots=True)
-class _Files:
-    """What services write besides rows: files of workspaces, and the anchors of the audit log."""
-
-    storage: Storage
-    anchors: Path | None
+    folder = await asyncio.to_thread(stack.enter_context, TemporaryDirectory(prefix="thresher-dry-run-"))
+    settings = services.settings.model_copy(update={"data_dir": Path(folder)})
+    database = await stack.enter_async_context(services.database.rehearsal())
+    storage = RehearsedStorage(services.settings.data_dir)
+    return await _assemble(settings, database, services.secrets, services.encoder, storage, IdleUpstreams, stack)
 
 
 async def _assemble(
@@ -90,12 +83,13 @@ async def _assemble(
     database: Database,
     secrets: SecretBox,
     encoder: Encoder,
-    files: _Files,
+    storage: Storage,
+    upstreams_of: type[Upstreams],
     stack: AsyncExitStack,
 ) -> Services:
     keys = Keys(database)
     stack.push_async_callback(keys.settle)
-    audit = AuditLog(database, secrets, files.anchors)
+    audit = AuditLog(database, secrets, settings.data_dir)
     stack.push_async_callback(audit.settle)
     previous = _previous(settings)
     if previous is not None:
@@ -110,7 +104,7 @@ async def _assemble(
         return await databases.connector_url(Caller(Tenant(config.tenant, ""), config.owner or None), name)
 
     credentials = CredentialStore(database, secrets)
-    upstreams = Upstreams(settings, credentials=credentials, changed=changed, addresses=address)
+    upstreams = upstreams_of(settings, credentials=credentials, changed=changed, addresses=address)
     stack.push_async_callback(upstreams.close)
     tools = ToolService(database, index, upstreams, secrets, settings)
     stack.push_async_callback(tools.close)
@@ -128,7 +122,7 @@ async def _assemble(
     stack.push_async_callback(databases.close)
     apis = ApiService(database, index, crossing, jobs, settings, chat)
     stack.push_async_callback(apis.close)
-    solutions = SolutionService(database, files.storage, settings, databases.provide)
+    solutions = SolutionService(database, storage, settings, databases.provide)
     context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis)))
     _name_things(context.variables, databases, apis, solutions)
     models = _open_models(database, secrets, settings, stack)

@@ -19,7 +19,7 @@ from thresher.cli.api_views import (
     removed,
     usage_report,
 )
-from thresher.cli.client import ask
+from thresher.cli.client import ask, follow_job
 from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, ReaderGone, progress_bar, show
 
@@ -210,9 +210,8 @@ def _finish(provider: dict[str, Any], wait: bool, as_json: bool) -> None:
     """Follow the jobs of an API to their ends, if that is wanted, and show how it stands then."""
     jobs = [version["job"] for version in provider["versions"] if version["job"]]
     if wait and jobs:
-        with progress_bar("Indexing", as_json) as follow:
-            for job in dict.fromkeys(jobs):
-                ask("follow_job", {"job": job}, progress=follow)
+        for job in dict.fromkeys(jobs):
+            follow_job(job, "Indexing", as_json=as_json)
         named = [one for one in ask("list_api_providers") if one["name"] == provider["name"]]
         provider = named[0] if named else provider
     show(provider, as_json, provider_card)

@@ -40,7 +40,7 @@ from thresher.cli import (
     threads,
     tools,
 )
-from thresher.cli.output import BROKEN_PIPE, INTERRUPTED, ReaderGone, complain
+from thresher.cli.output import BROKEN_PIPE, INTERRUPTED, ReaderGone, complain, for_programs
 
 application = typer.Typer(
     name="thresher",
@@ -105,7 +105,8 @@ def run(arguments: Sequence[str]) -> int:
     """
     as_json = "--json" in arguments
     try:
-        code: Any = application(list(arguments), prog_name="thresher", standalone_mode=False)
+        with for_programs(as_json):
+            code: Any = application(list(arguments), prog_name="thresher", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except (typer.Abort, KeyboardInterrupt):

@@ -39,7 +39,7 @@ def added(answer: Row) -> RenderableType:
     one = answer["connection"]
     head = Text(one["name"], "bold")
     head.append(_seen(f"  {one['location']}"), "dim")
-    return Group(head, health(answer["test"]))
+    return Group(head, health(answer["test"]) if answer["test"] else Text("Not tested.", "yellow"))
 
 
 def health(answer: Row) -> RenderableType:

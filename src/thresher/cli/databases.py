@@ -52,6 +52,9 @@ def add(
         list[str] | None, typer.Option(help="A function of that database that may be called: schema.name; repeatable.")
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Give an existing name this address.")] = False,
+    test: Annotated[
+        bool, typer.Option("--test/--no-test", help="Connect first, and keep the connection only if it works.")
+    ] = True,
     as_json: AsJson = False,
 ) -> None:
     """Keep a connection under a name, try it, and say what its role could change.
@@ -59,11 +62,8 @@ def add(
     Without --url the address is asked for and not shown. It is stored encrypted.
     """
     arguments = {"name": name, "url": read_address(url), "samples": samples, "description": description}
-    more = {"allow_functions": allow_function, "replace": replace or None}
-    kept = ask("add_connection", _given(arguments | more))
-    tested = ask("test_connection", {"name": name})
-    show({"connection": kept, "test": tested}, as_json, added)
-    _fail_unless(tested)
+    more = {"allow_functions": allow_function, "replace": replace or None, "test": test}
+    show(ask("add_connection", _given(arguments | more)), as_json, added)
 
 
 @commands.command("list")

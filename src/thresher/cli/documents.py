@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.client import ask
+from thresher.cli.client import ask, follow_job
 from thresher.cli.document_views import (
     guide_text,
     indexed,
@@ -21,7 +21,7 @@ from thresher.cli.document_views import (
 )
 from thresher.cli.dry_run import writes
 from thresher.cli.files import text_of
-from thresher.cli.output import AsJson, progress_bar, show
+from thresher.cli.output import AsJson, show
 
 commands = typer.Typer(help="Ask and manage repositories of documents.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -167,8 +167,7 @@ def _finish(repository: dict[str, Any], wait: bool, as_json: bool) -> None:
     """Follow the job of a repository to its end, if that is wanted, and show how the repository stands then."""
     job: dict[str, Any] = {}
     if wait and repository["job"]:
-        with progress_bar("Indexing", as_json) as follow:
-            job = ask("follow_job", {"job": repository["job"]}, progress=follow)
+        job = follow_job(repository["job"], "Indexing", as_json=as_json)
         repository = ask("show_repository", {"name": repository["name"]})
     show(repository, as_json, indexed)
     if job and job["state"] != "done":

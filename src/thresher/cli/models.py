@@ -41,14 +41,15 @@ def add_model(
         str | None, typer.Option(help="The service's key, as '${NAME}' of a variable; - reads it from standard input.")
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Give an existing name this model.")] = False,
+    test: Annotated[
+        bool, typer.Option("--test/--no-test", help="Ask it something first, and keep it only if it answers.")
+    ] = True,
     as_json: AsJson = False,
 ) -> None:
     """Register a model of a service that speaks the OpenAI wire format, and ask it something; the key is encrypted."""
-    arguments = {"name": name, "url": url, "model": model, "key": _key(key), "replace": replace or None}
-    kept = ask("add_model", given(arguments))
-    tried = ask("check_model", {"name": name})
-    show({"model": kept, "check": tried}, as_json, model_kept)
-    _fail_unless(tried["ok"])
+    arguments = {"name": name, "url": url, "model": model, "key": _key(key)}
+    more = {"replace": replace or None, "test": test}
+    show(ask("add_model", given(arguments | more)), as_json, model_kept)
 
 
 @commands.command("check")

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thresher.daemon import later
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -26,6 +28,8 @@ BROKEN_PIPE = 141
 """Exit code when the reader of our output has gone: 128 + SIGPIPE."""
 
 
+LINES_AFTER_SECONDS = 2.0
+"""What takes longer tells of its stages where no terminal shows a bar."""
 PIPE_WIDTH = 1000
 """Columns where no terminal wraps them: a line of a table stays a line for grep."""
 
@@ -47,6 +51,24 @@ def rehearsing() -> Generator[list[dict[str, Any]]]:
 def collected_plans() -> list[dict[str, Any]] | None:
     """Where the plans of a dry run are collected; None outside of one."""
     return _plans.get()
+
+
+_for_programs: ContextVar[bool] = ContextVar("for_programs", default=False)
+
+
+@contextmanager
+def for_programs(as_json: bool) -> Generator[None]:
+    """Within the block a program reads what is printed, or a person."""
+    before = _for_programs.set(as_json)
+    try:
+        yield
+    finally:
+        _for_programs.reset(before)
+
+
+def is_for_programs() -> bool:
+    """Whether a program reads what is printed."""
+    return _for_programs.get()
 
 
 class ReaderGone(Exception):
@@ -93,14 +115,19 @@ def _rendered(value: RenderableType) -> str:
 
 @contextmanager
 def progress_bar(title: str, as_json: bool) -> Generator[Callable[[Mapping[str, Any]], None]]:
-    """A bar on standard error that follows `{done, total, stage}` events; nothing where no person looks.
+    """A bar on standard error that follows `{done, total, stage}` events; where no terminal is, a line for each stage.
 
     Args:
         title: What is being done.
         as_json: Whether a program reads the output.
     """
-    if as_json or not sys.stderr.isatty():
+    if as_json:
         yield lambda _event: None
+        return
+    if not sys.stderr.isatty():
+        lines = _Lines(title)
+        with later(LINES_AFTER_SECONDS, lines.begin):
+            yield lines.follow
         return
     from rich.console import Console  # noqa: PLC0415 - `--help` does without
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415 - `--help` does without
@@ -114,6 +141,27 @@ def progress_bar(title: str, as_json: bool) -> Generator[Callable[[Mapping[str, 
             bar.update(task, completed=event.get("done", 0), total=event.get("total"), description=stage)
 
         yield follow
+
+
+class _Lines:
+    """Stages as lines, once they are worth a word."""
+
+    def __init__(self, title: str) -> None:
+        self._stage = title
+        self._begun = False
+
+    def begin(self) -> None:
+        """Say how far it is, and every stage from now on."""
+        self._begun = True
+        sys.stderr.write(f"thresher: {self._stage} ...\n")
+
+    def follow(self, event: Mapping[str, Any]) -> None:
+        """Take an event."""
+        stage = str(event.get("stage") or self._stage)
+        if stage != self._stage:
+            self._stage = stage
+            if self._begun:
+                self.begin()
 
 
 def complain(error: BaseException, as_json: bool) -> int:

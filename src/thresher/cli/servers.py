@@ -22,7 +22,12 @@ signing.register(commands)
 
 Names = Annotated[list[str], typer.Argument(help="Servers, as `servers list` names them.")]
 _REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)")
-_ALWAYS = ("HOME", "USERPROFILE")
+_ALWAYS = ("HOME", "USERPROFILE", "PATH")
+Tested = Annotated[
+    bool, typer.Option("--test/--no-test", help="Start or reach it first, and add it only if it lists its tools.")
+]
+BROKEN_ENTRIES = 2
+"""Exit code where entries of a file could not be used."""
 UPSTREAM_FAILED = 8
 """Exit code when at least one server could not be listed."""
 
@@ -49,14 +54,17 @@ def add(
     sql_argument: SqlArguments = None,
     sql_tool: SqlTools = None,
     config: Annotated[Path | None, typer.Option(help="Import every server of an mcpServers file.")] = None,
+    test: Tested = True,
     as_json: AsJson = False,
 ) -> None:
     """Add a server, or import a file; an existing name gets the new definition.
 
+    A server that cannot be started or reached is not added, unless --no-test is given.
+
     Example: thresher servers add git --command uvx -- mcp-server-git
     """
     if config is not None:
-        _import(config, as_json)
+        _import(config, as_json, test=test)
         return
     if name is None or (command is None) == (url is None):
         raise typer.BadParameter("Give a name and either --command or --url, or else --config FILE.")
@@ -67,9 +75,12 @@ def add(
     else:
         program = [str(command), *(arguments or [])]
         entry |= {"transport": "stdio", "command": program[0], "args": program[1:]}
-        entry |= {"env": dict(_variable(text) for text in env or []), "cwd": _folder(cwd, program)}
+        path = variable_here("PATH")  # the daemon's own may be that of another shell, or of another day
+        own = {"PATH": path} if path else {}
+        entry |= {"env": own | dict(_variable(text) for text in env or []), "cwd": _folder(cwd, program)}
     with progress_bar(f"Adding {name}", as_json) as follow:
-        answer = ask("add_server", {"server": entry, "auto_approve": auto_approve, "sql": sql}, progress=follow)
+        given = {"server": entry, "auto_approve": auto_approve, "sql": sql, "test": test}
+        answer = ask("add_server", given, progress=follow)
     show(answer, as_json, refreshed)
     _fail_if_any(answer)
 
@@ -122,7 +133,7 @@ def _set(names: list[str], as_json: bool, *, enabled: bool) -> None:
     show({"changed": names, "enabled": enabled}, as_json, changed)
 
 
-def _import(path: Path, as_json: bool) -> None:
+def _import(path: Path, as_json: bool, *, test: bool) -> None:
     try:
         document = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -133,9 +144,11 @@ def _import(path: Path, as_json: bool) -> None:
     wanted = {*_REFERENCE.findall(document), *_ALWAYS}
     variables = {name: value for name in wanted if (value := variable_here(name)) is not None}
     with progress_bar("Importing", as_json) as follow:
-        answer = ask("import_servers", {"document": document, "variables": variables}, progress=follow)
+        answer = ask("import_servers", {"document": document, "variables": variables, "test": test}, progress=follow)
     show(answer, as_json, imported)
     _fail_if_any(answer)
+    if answer["problems"]:
+        raise typer.Exit(BROKEN_ENTRIES)
 
 
 def _fail_if_any(answer: dict[str, Any]) -> None:

@@ -41,8 +41,9 @@ from thresher.core.log import Said, configure_logging, current_trace, event, mas
 from thresher.core.naming import checked_name
 from thresher.core.offsets import Lines
 from thresher.core.records import JSON, Arm, Caller, ContextPack, LeftOut, Piece, Rule, Scored, Tenant, Tool, Why
-from thresher.core.settings import SERVER_USER, Settings, environment, load_settings
+from thresher.core.settings import SERVER_USER, Settings, differing, environment, load_settings
 from thresher.core.talking import Talk, current_talk, talking_in
+from thresher.core.validation import problem_of, problems_of
 from thresher.core.wording import did_you_mean, first_sentence, nearest, shortened
 
 __all__ = [
@@ -99,6 +100,7 @@ __all__ = [
     "current_talk",
     "current_trace",
     "did_you_mean",
+    "differing",
     "dumps",
     "environment",
     "event",
@@ -109,6 +111,8 @@ __all__ = [
     "nearest",
     "new_trace",
     "plain",
+    "problem_of",
+    "problems_of",
     "shortened",
     "talking_in",
     "traced",

@@ -178,6 +178,48 @@ def _server(name: str, entry: object, variables: Mapping[str, str]) -> ServerCon
     return ServerConfig(**common, transport=transport, url=fields.url(), headers=fields.headers(), oauth=fields.oauth())
 
 
+def checked_server(config: ServerConfig) -> ServerConfig:
+    """A definition that came in as fields, once it has passed the checks of an entry of a file.
+
+    Raises:
+        InvalidInput: A field cannot be used.
+    """
+    try:
+        if config.transport == "stdio":
+            _checked_command(config.command)
+        else:
+            _checked_url(config.url)
+            _checked_headers(config.headers)
+    except _BrokenEntry as broken:
+        raise InvalidInput(f"Server '{config.name}': {broken.message}", hint=broken.hint) from None
+    return config
+
+
+def _checked_command(command: object) -> str:
+    if not isinstance(command, str):
+        raise _BrokenEntry("its 'command' must be a text.", "Write the program's name, and its arguments in 'args'.")
+    if not command.strip():
+        raise _BrokenEntry("its 'command' is empty.", "Write the program's name.")
+    return command.strip()
+
+
+def _checked_url(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid or re.search(r"\s", url):
+        raise _BrokenEntry("its 'url' is not an http or https address.", "Write https://HOST/PATH.")
+    return url
+
+
+def _checked_headers(headers: Mapping[str, str]) -> None:
+    for name, value in headers.items():
+        if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or re.search(r"[\r\n]", value):
+            raise _BrokenEntry(f"the header {name!r} is not a valid HTTP header.")
+
+
 def _suggested(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-._")[:64] or "my-server"
 
@@ -232,9 +274,7 @@ class _Fields:
 
     def headers(self) -> dict[str, str]:
         headers = self.mapping("headers")
-        for name, value in headers.items():
-            if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or re.search(r"[\r\n]", value):
-                raise _BrokenEntry(f"the header {name!r} is not a valid HTTP header.")
+        _checked_headers(headers)
         return headers
 
     def oauth(self) -> OAuthClient | None:
@@ -257,21 +297,11 @@ class _Fields:
             raise _BrokenEntry(error.message, error.hint) from None
 
     def command(self) -> str:
-        command = self.text("command").strip()
-        if not command:
-            raise _BrokenEntry("its 'command' is empty.")
-        return command
+        _checked_command(self._entry.get("command"))
+        return _checked_command(self.text("command"))
 
     def url(self) -> str:
-        url = self.text("url").strip()
-        try:
-            parts = urlsplit(url)
-            valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            valid = False
-        if not valid or re.search(r"\s", url):
-            raise _BrokenEntry("its 'url' is not an http or https address.")
-        return url
+        return _checked_url(self.text("url").strip())
 
     def _expanded(self, value: object, where: str) -> str:
         if isinstance(value, bool):

@@ -2,6 +2,7 @@
 
     client: {"verb": "find_tools", "arguments": {...}}, with "dry_run": true to learn what it would change
     daemon: {"progress": {...}} ... then {"result": ...} or {"error": {code, message, hint, exit_code, trace}};
+            before it {"notice": "..."} where "variables", the client's THRESHER_* variables, have no effect;
             after the dry run of a verb that writes {"result": ..., "plan": {...}}
 
 Invariant: a client that closes its connection cancels its work. No error reaches a client as a traceback.
@@ -16,7 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from thresher.core import InvalidInput, NotFound, Said, ThresherError, dumps, event, traced
+from thresher.core import InvalidInput, NotFound, Said, Settings, ThresherError, differing, dumps, event, traced
 
 logger = logging.getLogger("thresher.daemon")
 
@@ -35,13 +36,18 @@ _CHUNK = 64 * 1024
 
 
 async def serve_control(
-    verbs: Mapping[str, Verb], dry_run: DryRun, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    verbs: Mapping[str, Verb],
+    dry_run: DryRun,
+    settings: Settings,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
 ) -> None:
     """Answer one request.
 
     Args:
         verbs: What can be asked, by name.
         dry_run: Runs a verb so that nothing of it lasts.
+        settings: In force here; a client is told where its variables say otherwise.
         reader: The client's bytes, past the handshake.
         writer: To the client.
     """
@@ -59,6 +65,8 @@ async def serve_control(
         if not writer.is_closing():
             writer.write(_line({"progress": progress}))
 
+    for notice in _notices(settings, line):
+        writer.write(_line({"notice": notice}))
     work = asyncio.create_task(_answer(verbs, dry_run, line, tell))
     gone = asyncio.create_task(_end_of(reader))
     await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -126,6 +134,14 @@ def _decode(line: bytes) -> tuple[str, Mapping[str, Any], bool]:
         raise InvalidInput(
             f"The request is not one: {error}.", hint="Send {verb, arguments} as one JSON line."
         ) from None
+
+
+def _notices(settings: Settings, line: bytes) -> tuple[str, ...]:
+    try:
+        variables = dict(json.loads(line).get("variables") or {})
+    except (ValueError, TypeError, AttributeError):
+        return ()
+    return differing(settings, {str(name): str(value) for name, value in variables.items()})
 
 
 def _line(value: Mapping[str, Any]) -> bytes:

@@ -206,7 +206,7 @@ async def _open_doors(
         def verbs(of: App) -> Mapping[str, Verb]:
             return build_verbs(of, presence, facts, caller, project)
 
-        await serve_control(verbs(app), partial(rehearse, app, verbs), reader, writer)
+        await serve_control(verbs(app), partial(rehearse, app, verbs), settings, reader, writer)
 
     async def hook(
         reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None, _project: str

@@ -231,7 +231,7 @@ def check(wish: Wish) -> None:
         _known(word, KINDS, "kind of feedback")
     _known(wish.min_severity, SEVERITIES, "severity")
     if not 1 <= wish.limit <= LIMIT_CAP:
-        raise InvalidInput(f"`limit` is {wish.limit}.", hint=f"Give a number from 1 to {LIMIT_CAP}.")
+        raise InvalidInput(f"limit is {wish.limit}; it must be 1 to {LIMIT_CAP}.")
 
 
 def fitting(findings: Collection[Finding], wish: Wish, operation: str) -> list[Finding]:

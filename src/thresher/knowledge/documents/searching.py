@@ -54,7 +54,7 @@ class Searcher:
             StoreUnavailable: The database cannot be reached.
         """
         if not 1 <= limit <= MOST_PASSAGES:
-            raise InvalidInput(f"{limit} is no number of passages.", hint=f"Give 1 to {MOST_PASSAGES}.")
+            raise InvalidInput(f"limit is {limit}; it must be 1 to {MOST_PASSAGES}.")
         started = time.perf_counter()
         with traced() as trace:
             words = question.words(repository or "")

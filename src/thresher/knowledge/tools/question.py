@@ -49,7 +49,7 @@ def ask(
 ) -> Question:
     """Build a question from the arguments of `find_tools`.
 
-    A limit above the cap is lowered to it. History matters only to a message of fewer than four words ("and in
+    History matters only to a message of fewer than four words ("and in
     Berlin?"): the last turn then stands before it.
 
     Raises:
@@ -60,12 +60,12 @@ def ask(
             "Give either queries or message, not both and not neither.",
             hint="queries: short action phrases, one for each step; message: the user's words.",
         )
-    if limit < 1:
+    if not 1 <= limit <= LIMIT_CAP:
         raise InvalidInput(f"limit is {limit}; it must be 1 to {LIMIT_CAP}.")
     if threshold is not None and not (math.isfinite(threshold) and 0 <= threshold <= 1):
         raise InvalidInput(f"threshold is {threshold}; it must be a probability, 0 to 1.")
     texts = _queries(queries) if queries is not None else (_message(message or "", history),)
-    return Question(texts, split=queries is None, limit=min(limit, LIMIT_CAP), threshold=threshold)
+    return Question(texts, split=queries is None, limit=limit, threshold=threshold)
 
 
 def _queries(queries: Sequence[str] | str) -> tuple[str, ...]:

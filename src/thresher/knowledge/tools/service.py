@@ -93,7 +93,7 @@ class ToolService:
             message: the user's words, which may hold several tasks. Exactly one of the two.
             history: The last turns, oldest first; used only when the message alone is too short to search.
             servers: Only tools of these servers.
-            limit: At most so many tools, core tools included; 8 unless told, never above 10.
+            limit: At most so many tools, core tools included; 1 to 10, by default 8.
             threshold: The least probability, 0 to 1, that anything fits; the fitted one unless told.
             include_core_tools: Whether core tools are always part of the answer.
             include_unchosen: Whether the answer shows, where clients see all tools, those that were not chosen too.
@@ -291,6 +291,17 @@ class ToolService:
     ) -> ServerInfo:
         """Add a server, without connecting to it: `refresh` lists it. See `Servers.add`."""
         return await self._servers.add(caller, config, replace=replace, auto_approve=auto_approve)
+
+    async def check_server(self, caller: Caller, config: ServerConfig) -> str:
+        """See whether a server that is not kept yet can be used: start or reach it, and list its tools.
+
+        Returns:
+            What was checked, in words.
+
+        Raises:
+            UpstreamError: It cannot be used; `SignInNeeded` where a person has to sign in first.
+        """
+        return await self._servers.check(caller, config)
 
     async def remove_server(self, caller: Caller, name: str) -> None:
         """Remove a server with its tools and end its session."""
