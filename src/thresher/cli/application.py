@@ -46,7 +46,6 @@ application = typer.Typer(
     name="thresher",
     help="One MCP endpoint that picks, for each message, the few tools a model needs - and says why.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 
-from thresher.cli.output import rehearsing, show
+from thresher.cli.output import rehearsing, shortened, show
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -111,6 +111,4 @@ def _details(change: Mapping[str, Any]) -> list[str]:
 
 
 def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = " ".join(text.split())
-    return text if len(text) <= _DETAIL else f"{text[: _DETAIL - 1]}…"
+    return shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), _DETAIL)

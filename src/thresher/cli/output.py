@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thresher.cli.hints import for_command_line
 from thresher.daemon import later
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ BROKEN_PIPE = 141
 
 LINES_AFTER_SECONDS = 2.0
 """What takes longer tells of its stages where no terminal shows a bar."""
-PIPE_WIDTH = 1000
+PIPE_WIDTH = 100_000
 """Columns where no terminal wraps them: a line of a table stays a line for grep."""
 
 
@@ -88,6 +89,17 @@ def show(value: Any, as_json: bool, render: Callable[[Any], RenderableType]) -> 
     if collected_plans() is not None:
         return
     write(json.dumps(value, ensure_ascii=False, indent=2) + "\n" if as_json else _rendered(render(value)))
+
+
+def shortened(text: str, limit: int) -> str:
+    """A text on one line; on a terminal no longer than the limit, in a pipe as long as it is.
+
+    Args:
+        text: The text; blanks and line breaks become single blanks.
+        limit: Characters.
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= limit or not sys.stdout.isatty() else f"{line[: limit - 1]}…"
 
 
 def write(text: str) -> None:
@@ -188,7 +200,8 @@ def _fields(error: BaseException) -> dict[str, Any]:
     # By attribute: the two families of errors share no base, so that the bridge need not import the heavier one.
     if hasattr(error, "hint") and hasattr(error, "exit_code"):
         names = {"code": "error", "message": str(error), "hint": "", "exit_code": 1, "trace": ""}
-        return {name: getattr(error, name, default) for name, default in names.items()}
+        fields = {name: getattr(error, name, default) for name, default in names.items()}
+        return fields | {"hint": for_command_line(str(fields["hint"]))}
     message = f"Something unexpected went wrong: {type(error).__name__}: {error}"
     hint = "Please report it, with what you did."
     return {"code": "internal", "message": message, "hint": hint, "exit_code": 1, "trace": ""}

@@ -14,6 +14,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from thresher.cli.output import shortened
+
 Row = Mapping[str, Any]
 
 
@@ -221,8 +223,7 @@ def _plain(value: Any) -> str:
 
 
 def _short(text: str, limit: int = 100) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return shortened(text, limit)
 
 
 def _table(*headings: str) -> Table:

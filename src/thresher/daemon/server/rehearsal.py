@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from thresher.app import App, rehearsed
-from thresher.core import InvalidInput, NotFound, StoreUnavailable
+from thresher.core import InvalidInput, NotFound, StoreUnavailable, plain
 from thresher.daemon.server.control import Progress, Verb
+from thresher.knowledge.solutions import Planned
 
 SECONDS: Final = 120.0
 """The longest that a rehearsal may take: it holds a connection, and the rows that it writes are locked."""
@@ -136,7 +137,10 @@ async def rehearse(
         async with asyncio.timeout(SECONDS), rehearsed(app) as trial:
             verbs, shown = build(trial), WRITES[verb]
             before = await _rows(verbs, shown, arguments)
-            result = _lasting(await verbs[verb](arguments, follow))
+            try:
+                result = _lasting(await verbs[verb](arguments, follow))
+            except Planned as planned:
+                result = {"change": plain(planned.change)}
             after = await _rows(verbs, shown, arguments)
     except TimeoutError:
         raise StoreUnavailable(f"The dry run took longer than {SECONDS:.0f} seconds.", hint="Try again.") from None
@@ -188,12 +192,17 @@ def _differences(shown: Shown, before: Mapping[str, Any], after: Mapping[str, An
     for name in [*before, *(name for name in after if name not in before)]:
         old, new = _fields(before.get(name)), _fields(after.get(name))
         if name in before and name in after:
-            differ = [field for field in {**old, **new} if old.get(field) != new.get(field)]
+            differ = [field for field in {**old, **new} if _is_other(field, old.get(field), new.get(field))]
             old, new = ({field: row.get(field) for field in differ} for row in (old, new))
         if old != new or (name in before) != (name in after):
             change = "added" if name not in before else "removed" if name not in after else "changed"
             changes.append({"what": shown.what, "name": name, "change": change, "before": old, "after": new})
     return changes
+
+
+def _is_other(field: str, old: Any, new: Any) -> bool:
+    """Whether a field differs by more than the moment at which something was done again."""
+    return old != new and not (field.endswith("_at") and old and new)
 
 
 def _fields(row: Mapping[str, Any] | None, prefix: str = "") -> dict[str, Any]:
@@ -202,6 +211,6 @@ def _fields(row: Mapping[str, Any] | None, prefix: str = "") -> dict[str, Any]:
     for name, value in (row or {}).items():
         if isinstance(value, Mapping):
             flat |= _fields(cast("Mapping[str, Any]", value), f"{prefix}{name}.")
-        elif name not in _PASSING and not name.endswith("_at"):
+        elif name not in _PASSING:
             flat[prefix + name] = value
     return flat

@@ -194,8 +194,20 @@ class Storage:
         return _change(entry.head.id, plan)
 
 
+class Planned(Exception):
+    """A change was checked and would be written now; what comes after it cannot be known in a rehearsal.
+
+    Attributes:
+        change: How files would differ.
+    """
+
+    def __init__(self, change: Change) -> None:
+        super().__init__(change.action)
+        self.change = change
+
+
 class RehearsedStorage(Storage):
-    """Checks changes and says how files would differ, and writes nothing: no file, no journal, no lock."""
+    """Checks changes, ends with `Planned`, and writes nothing: no file, no journal, no lock."""
 
     def recover(self, root: Path) -> tuple[Recovered, ...]:
         """Nothing is completed or taken back."""
@@ -217,7 +229,7 @@ class RehearsedStorage(Storage):
         del journal
         with _explained(root):
             _planned(root, "", plan, self._now())
-        return _change("", plan)
+        raise Planned(_change("", plan))
 
 
 def _change(change_id: str, plan: _Plan) -> Change:
