@@ -44,8 +44,8 @@ def list_tools(
     server: Annotated[str | None, typer.Option("--server", "-s", help="Only this server.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List every tool of the catalogue."""
-    show(ask("list_tools", {"server": server}), as_json, tool_list)
+    """List every tool of the catalogue; with --json descriptions and schemas, too."""
+    show(ask("list_tools", {"server": server, "whole": as_json}), as_json, tool_list)
 
 
 @commands.command("show")

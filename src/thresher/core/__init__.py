@@ -43,7 +43,7 @@ from thresher.core.offsets import Lines
 from thresher.core.records import JSON, Arm, Caller, ContextPack, LeftOut, Piece, Rule, Scored, Tenant, Tool, Why
 from thresher.core.settings import SERVER_USER, Settings, differing, environment, load_settings
 from thresher.core.talking import Talk, current_talk, talking_in
-from thresher.core.validation import problem_of, problems_of
+from thresher.core.validation import check_limit, problem_of, problems_of
 from thresher.core.wording import did_you_mean, first_sentence, nearest, shortened
 
 __all__ = [
@@ -95,6 +95,7 @@ __all__ = [
     "acting_caller",
     "acting_for",
     "acting_or",
+    "check_limit",
     "checked_name",
     "configure_logging",
     "current_talk",

@@ -10,6 +10,8 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
+from thresher.core.errors import InvalidInput
+
 _KINDS: Final[Mapping[str, str]] = {
     "missing": "is missing",
     "extra_forbidden": "is not a known field",
@@ -38,6 +40,18 @@ _WITH: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "too_long": lambda about: f"must have at most {about['max_length']} entries",
     "value_error": lambda about: str(about["error"]),
 }
+
+
+def check_limit(limit: int, most: int) -> None:
+    """Check how many rows somebody asks for; every kind has the same words for it.
+
+    Raises:
+        InvalidInput: It is not 1 to `most`.
+    """
+    if not 1 <= limit <= most:
+        raise InvalidInput(
+            f"limit is {limit}; it must be 1 to {most:,}.", hint="Ask for some at a time."
+        )
 
 
 def problem_of(entry: Mapping[str, Any]) -> str:

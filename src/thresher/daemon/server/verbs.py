@@ -143,7 +143,8 @@ class _Verbs:
         return plain(await self._tools.describe_tools(self._caller, arguments["names"]))
 
     async def list_tools(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        return plain(await self._tools.list_tools(self._caller, arguments.get("server")))
+        whole = arguments.get("whole") is True
+        return plain(await self._tools.list_tools(self._caller, arguments.get("server"), whole=whole))
 
     async def set_tool(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         return plain(await self._tools.set_tool(self._caller, **arguments))

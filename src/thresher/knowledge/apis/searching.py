@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from thresher.core import Arm, Caller, EncoderError, InvalidInput, NotFound, Why
+from thresher.core import Arm, Caller, EncoderError, NotFound, Why, check_limit
 from thresher.embedding import CrossEncoder
 from thresher.knowledge.apis import browsing, cleaning, concepts, cursors, detecting, ranking, shipped, steps, verbs
 from thresher.knowledge.apis.browsing import Browse, Part
@@ -141,8 +141,7 @@ class Searcher:
         return replace(found, search_ms=max(total - found.embedding_ms, 0.0))
 
     async def _wish(self, caller: Caller, query: Query) -> _Wish:
-        if not 1 <= query.limit <= LIMIT_CAP:
-            raise InvalidInput(f"limit is {query.limit}; it must be 1 to {LIMIT_CAP}.")
+        check_limit(query.limit, LIMIT_CAP)
         heads = _asked_for(await self._shelf.directory(caller), query.providers)
         scope = await self._scope(caller, heads)
         methods = browsing.checked_methods(query.methods)

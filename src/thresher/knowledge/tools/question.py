@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from thresher.core import InvalidInput
+from thresher.core import InvalidInput, check_limit
 from thresher.knowledge.tools.models import LIMIT_CAP
 from thresher.search import MAX_QUERIES
 
@@ -60,8 +60,7 @@ def ask(
             "Give either queries or message, not both and not neither.",
             hint="queries: short action phrases, one for each step; message: the user's words.",
         )
-    if not 1 <= limit <= LIMIT_CAP:
-        raise InvalidInput(f"limit is {limit}; it must be 1 to {LIMIT_CAP}.")
+    check_limit(limit, LIMIT_CAP)
     if threshold is not None and not (math.isfinite(threshold) and 0 <= threshold <= 1):
         raise InvalidInput(f"threshold is {threshold}; it must be a probability, 0 to 1.")
     texts = _queries(queries) if queries is not None else (_message(message or "", history),)

@@ -236,12 +236,24 @@ class ToolService:
         named = sorted(catalogue.by_id.values(), key=lambda tool: tool.name)
         return tuple(_definition(tool, stored) for tool in named if tool.row.id in stored)
 
-    async def list_tools(self, caller: Caller, server: str | None = None) -> tuple[Definition, ...]:
-        """Every tool, disabled ones included, by name: names, switches and cost, with bare definitions."""
+    async def list_tools(
+        self, caller: Caller, server: str | None = None, *, whole: bool = False
+    ) -> tuple[Definition, ...]:
+        """Every tool, disabled ones included, by name: names, switches and cost.
+
+        Args:
+            caller: Who asks.
+            server: Only tools of this server.
+            whole: Whether the definitions are read, too; they are bare otherwise.
+        """
         catalogue = await self._catalogues.current(caller)
         scope = None if server is None else {catalogue.server(server).id}
-        named = sorted(catalogue.tools, key=lambda tool: tool.name)
-        return tuple(_bare(tool) for tool in named if scope is None or tool.row.server_id in scope)
+        named = [tool for tool in catalogue.tools if scope is None or tool.row.server_id in scope]
+        named.sort(key=lambda tool: tool.name)
+        if not whole:
+            return tuple(_bare(tool) for tool in named)
+        stored = await self._definitions(caller, catalogue, named)
+        return tuple(_definition(tool, stored) for tool in named if tool.row.id in stored)
 
     async def overview(self, caller: Caller) -> dict[str, int]:
         """How many enabled tools each enabled server has."""
