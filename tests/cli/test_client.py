@@ -26,7 +26,7 @@ def test_variables_of_a_command_that_have_no_effect_are_named(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another value than the daemon's, a mistyped name, a wrong value; programs are not told."""
-    command("status")
+    command("db", "list")
     monkeypatch.setenv("THRESHER_FIND_LIMIT", "3")
     monkeypatch.setenv("THRESHER_LLM_KYE", "sk-very-secret")
     monkeypatch.setenv("THRESHER_LOG_DAYS", "many")
@@ -58,7 +58,7 @@ def test_a_server_starts_with_the_path_of_the_shell_that_it_was_added_from(
     program.chmod(0o755)
     config = tmp_path / "mcp.json"
     config.write_text(json.dumps({"mcpServers": {"filed": {"command": "my-server"}}}), encoding="utf-8")
-    command("status")
+    command("db", "list")
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
     by_hand = command("servers", "add", "mine", "--command", "my-server")
     from_file = command("servers", "add", "--config", str(config))

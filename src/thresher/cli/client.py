@@ -29,10 +29,10 @@ def ask(
     """
     plans = collected_plans()
     planned = None if plans is None else plans.append
-    if is_for_programs():
-        return ask_daemon(verb, arguments, start=start, progress=progress, planned=planned)
-    said = {"starting": _starting, "noticed": _notice}
-    return ask_daemon(verb, arguments, start=start, progress=progress, planned=planned, **said)
+    starting, noticed = (None, None) if is_for_programs() else (_starting, _notice)
+    return ask_daemon(
+        verb, arguments, start=start, progress=progress, planned=planned, starting=starting, noticed=noticed
+    )
 
 
 def follow_job(job: int, title: str, *, as_json: bool) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -20,7 +20,6 @@ from thresher.cli.output import rehearsing, shortened, show
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-P = ParamSpec("P")
 Plan = Mapping[str, Any]
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be different, and change nothing.")]
@@ -30,7 +29,7 @@ _DETAIL = 160
 _MARKS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow")}
 
 
-def writes(command: Callable[P, None], *, files: bool = False) -> Callable[..., None]:
+def writes(command: Callable[..., None], *, files: bool = False) -> Callable[..., None]:
     """A command with the option `--dry-run`.
 
     Args:
@@ -39,7 +38,7 @@ def writes(command: Callable[P, None], *, files: bool = False) -> Callable[..., 
     """
 
     @functools.wraps(command)
-    def run(*args: P.args, dry_run: bool = False, **options: P.kwargs) -> None:
+    def run(*args: Any, dry_run: bool = False, **options: Any) -> None:
         if not dry_run:
             command(*args, **options)
             return
@@ -93,13 +92,17 @@ def _lines(plan: Plan) -> list[Any]:
         mark, style = _MARKS[change["change"]]
         lines.append(Text(f"{mark} {change['what']} {change['name']}".rstrip(), style))
         lines += [Text(f"    {text}") for text in _details(change)]
-    result = plan.get("result")
-    for name, value in (result if isinstance(result, Mapping) else {}).items():
-        if diff := value if name == "diff" else value.get("diff", "") if isinstance(value, Mapping) else "":
+    for name, value in _result(plan).items():
+        if diff := value if name == "diff" else _result({"result": value}).get("diff", ""):
             lines += [Text(line, {"+": "green", "-": "red"}.get(line[:1], "")) for line in str(diff).splitlines()]
         elif value not in (None, "", [], {}):
             lines.append(Text(f"    {name}: {_short(value)}"))
     return lines
+
+
+def _result(plan: Plan) -> Mapping[str, Any]:
+    result = plan.get("result")
+    return cast("Mapping[str, Any]", result) if isinstance(result, Mapping) else {}
 
 
 def _details(change: Mapping[str, Any]) -> list[str]:

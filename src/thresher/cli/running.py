@@ -35,8 +35,8 @@ class HookClient(StrEnum):
 
 def register(application: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (demo, serve, stdio, hook, stop, status, migrate):
-        application.command(command.__name__)(writes(command) if command is migrate else command)
+    for command in (demo, serve, stdio, hook, stop, status, writes(migrate)):
+        application.command(command.__name__)(command)
 
 
 def demo(

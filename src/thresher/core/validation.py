@@ -49,9 +49,7 @@ def check_limit(limit: int, most: int) -> None:
         InvalidInput: It is not 1 to `most`.
     """
     if not 1 <= limit <= most:
-        raise InvalidInput(
-            f"limit is {limit}; it must be 1 to {most:,}.", hint="Ask for some at a time."
-        )
+        raise InvalidInput(f"limit is {limit}; it must be 1 to {most:,}.", hint="Ask for some at a time.")
 
 
 def problem_of(entry: Mapping[str, Any]) -> str:

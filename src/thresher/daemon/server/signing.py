@@ -46,7 +46,8 @@ class _Signing:
         """Sign in; tells the `address` to open, and lists the server afterwards."""
         caller, config = await self._meant(arguments)
         if self._is_rehearsal:
-            return _not_rehearsed(config, tell) | {"scope": "", "renewable": True, "expires_at": None, "failures": {}}
+            ended: dict[str, Any] = {"scope": "", "renewable": True, "expires_at": None, "failures": {}}
+            return _not_rehearsed(config, tell) | ended
         states: list[str] = []
         async with open_sign_in(config, self._credentials, scopes=tuple(arguments.get("scopes") or ())) as sign_in:
 

@@ -45,11 +45,11 @@ def _rehearsed(path: Path, after: bytes | None) -> bool:
     before = path.read_bytes() if path.is_file() else None
     if before != after:
         change = "added" if before is None else "removed" if after is None else "changed"
-        texts = [(octets or b"").decode("utf-8", "replace").splitlines() for octets in (before, after)]
-        diff = difflib.unified_diff(*texts, f"a/{path.name}", f"b/{path.name}", lineterm="")
+        old, new = ((octets or b"").decode("utf-8", "replace").splitlines() for octets in (before, after))
+        diff = difflib.unified_diff(old, new, f"a/{path.name}", f"b/{path.name}", lineterm="")
         sizes = [{} if octets is None else {"octets": len(octets)} for octets in (before, after)]
-        row = {"what": "file", "name": str(path), "change": change, "before": sizes[0], "after": sizes[1]}
-        note(row, "\n".join(diff))
+        row: dict[str, object] = {"what": "file", "name": str(path), "change": change}
+        note(row | {"before": sizes[0], "after": sizes[1]}, "\n".join(diff))
     return True
 
 
