@@ -173,7 +173,7 @@ def test_a_config_file_is_imported_with_the_variables_it_names(
 
     assert ended.json["added"] == ["named"]
     assert "NOT_SET_ANYWHERE" in ended.json["problems"][0]
-    assert command("servers", "add", "--config", str(config)).code == 0
+    assert command("servers", "add", "--config", str(config)).code == 2
     assert command("servers", "remove", "named").code == 0
 
 

@@ -150,11 +150,7 @@ def _input_problems(root: JSON) -> list[ServerProblem]:
 
 
 def _server(name: str, entry: object, variables: Mapping[str, str]) -> ServerConfig:
-    if not valid_name(name):
-        raise _BrokenEntry(
-            "its name may hold only letters, digits, '_', '.' and '-', at most 64.",
-            f"Rename it, for example to '{_suggested(name)}'.",
-        )
+    _check_name(name)
     if not isinstance(entry, Mapping):
         raise _BrokenEntry("its entry is not an object.", 'Give it a "command" or a "url".')
     fields = _Fields(cast("Mapping[str, Any]", entry), variables)
@@ -185,6 +181,7 @@ def checked_server(config: ServerConfig) -> ServerConfig:
         InvalidInput: A field cannot be used.
     """
     try:
+        _check_name(config.name)
         if config.transport == "stdio":
             _checked_command(config.command)
         else:
@@ -193,6 +190,14 @@ def checked_server(config: ServerConfig) -> ServerConfig:
     except _BrokenEntry as broken:
         raise InvalidInput(f"Server '{config.name}': {broken.message}", hint=broken.hint) from None
     return config
+
+
+def _check_name(name: str) -> None:
+    if not valid_name(name):
+        raise _BrokenEntry(
+            "its name may hold only letters, digits, '_', '.' and '-', at most 64.",
+            f"Rename it, for example to '{_suggested(name)}'.",
+        )
 
 
 def _checked_command(command: object) -> str:
