@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -20,39 +20,20 @@ from typing import Any
 from fastmcp import Client
 from starlette.types import ASGIApp
 
-from thresher.agent import AgentSettings, Assistant, Conversations, Models, Prompts, Threads
-from thresher.audit import AuditLog
-from thresher.context import (
-    ContextService,
-    DocumentSource,
-    EndpointSource,
-    SchemaSource,
-    Variables,
-    name_datasources,
-    name_providers,
-    name_solution,
-)
-from thresher.core import Caller, InvalidInput, Settings, Tenant, ThresherError, environment, event, why_keys
-from thresher.embedding import Encoder, open_cross_encoder, open_encoder
+from thresher.agent import Assistant, Conversations, Threads
+from thresher.assembly import open_services, rehearsed_services
+from thresher.core import Caller, InvalidInput, Settings, ThresherError, environment, event, why_keys
 from thresher.gateway import build_gateway, http_app, open_inside, serve_stream_session
-from thresher.jobs import Jobs, Supervisor
+from thresher.jobs import Supervisor
 from thresher.knowledge.apis import TASK as SYNC_TASK
-from thresher.knowledge.apis import ApiService
-from thresher.knowledge.databases import EMBED_TASK, DatabaseService, read_configured
-from thresher.knowledge.documents import TASK, DocumentService
-from thresher.knowledge.intents import IntentService, sources_of
-from thresher.knowledge.solutions import SolutionService, Storage
-from thresher.knowledge.tools import CredentialStore, DropIns, ToolService, purge_logs
-from thresher.llm import open_chat
-from thresher.packs import BUILT_IN
-from thresher.search import SearchIndex
+from thresher.knowledge.databases import EMBED_TASK, read_configured
+from thresher.knowledge.documents import TASK
+from thresher.knowledge.tools import DropIns, purge_logs
 from thresher.services import Services
-from thresher.store import Database, Keys, SecretBox, open_store
-from thresher.upstream import Changed, ServerConfig, ServerFile, Upstreams, parse_servers, settle_sign_ins
+from thresher.upstream import ServerConfig, ServerFile, parse_servers
 
 logger = logging.getLogger("thresher.app")
 
-LOCAL_TENANT = "local"
 SWEEP_SECONDS = 24 * 3600.0
 TASKS = (TASK, EMBED_TASK, SYNC_TASK)
 """What workers can do; `worker.open_tasks` makes it."""
@@ -73,6 +54,7 @@ class App:
         conversations: Conversations with a model, as a client of the gateway.
         open_client: Opens a client of the gateway that asks for a caller.
         indexing: Ends when every server that was known at the start has been listed, or has failed.
+        rehearsal: Whether nothing that is done with it lasts; see `rehearsed`.
     """
 
     services: Services
@@ -85,6 +67,7 @@ class App:
     conversations: Conversations
     open_client: Callable[[Caller], AbstractAsyncContextManager[Client[Any]]]
     indexing: asyncio.Task[None]
+    rehearsal: bool = False
 
     @property
     def asgi(self) -> ASGIApp:
@@ -104,7 +87,7 @@ async def open_app(settings: Settings, *, servers: Sequence[ServerConfig] = ()) 
         ThresherError: The database or a key cannot be opened.
     """
     async with AsyncExitStack() as stack:
-        services = await _open_services(settings, stack)
+        services = await open_services(settings, stack)
         gateway = build_gateway(services)
         http = http_app(gateway)
         await stack.enter_async_context(http.router.lifespan_context(http))
@@ -147,95 +130,17 @@ async def open_app(settings: Settings, *, servers: Sequence[ServerConfig] = ()) 
         yield App(services, open_door, serve_stream, workers, components, assistant, *talking, indexing)
 
 
-async def _open_services(settings: Settings, stack: AsyncExitStack) -> Services:
-    database = await stack.enter_async_context(open_store(settings))
-    keys = Keys(database)
-    stack.push_async_callback(keys.settle)
-    secrets = SecretBox.from_settings(settings)
-    audit = AuditLog(database, secrets, settings.data_dir)
-    stack.push_async_callback(audit.settle)
-    encoder = open_encoder(settings)
-    stack.push_async_callback(encoder.close)
-    previous = _previous(settings)
-    if previous is not None:
-        stack.push_async_callback(previous.close)
-    index = SearchIndex(database, encoder, settings, previous=previous)
-    stack.push_async_callback(index.close)
+@asynccontextmanager
+async def rehearsed(app: App) -> AsyncGenerator[App]:
+    """The product with services whose changes are seen inside the block alone, for dry runs.
 
-    def changed(config: ServerConfig, what: Changed) -> None:
-        tools.server_changed(config, what)
-
-    async def address(config: ServerConfig, name: str) -> str:
-        return await databases.connector_url(Caller(Tenant(config.tenant, ""), config.owner or None), name)
-
-    stack.push_async_callback(settle_sign_ins)
-    credentials = CredentialStore(database, secrets)
-    upstreams = Upstreams(settings, credentials=credentials, changed=changed, addresses=address)
-    stack.push_async_callback(upstreams.close)
-    tools = ToolService(database, index, upstreams, secrets, settings)
-    stack.push_async_callback(tools.close)
-    caller = Caller(await database.tenant(LOCAL_TENANT))
-    sources = await asyncio.to_thread(sources_of, settings, BUILT_IN)
-    intents = IntentService(database, encoder, secrets, settings, sources, caller)
-    stack.push_async_callback(intents.close)
-    crossing = open_cross_encoder(settings)
-    stack.push_async_callback(crossing.close)
-    jobs = Jobs(database)
-    if (chat := open_chat(settings)) is not None:
-        stack.push_async_callback(chat.close)
-    documents = DocumentService(database, index, crossing, jobs, settings, chat)
-    databases = DatabaseService(database, index, jobs, secrets, audit, settings)
-    stack.push_async_callback(databases.close)
-    apis = ApiService(database, index, crossing, jobs, settings, chat)
-    stack.push_async_callback(apis.close)
-    solutions = SolutionService(database, Storage(settings.data_dir), settings, databases.provide)
-    context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis)))
-    _name_things(context.variables, databases, apis, solutions)
-    models = _open_models(database, secrets, settings, stack)
-    return Services(
-        settings=settings,
-        database=database,
-        encoder=encoder,
-        index=index,
-        upstreams=upstreams,
-        tools=tools,
-        intents=intents,
-        context=context,
-        secrets=secrets,
-        caller=caller,
-        keys=keys,
-        documents=documents,
-        jobs=jobs,
-        audit=audit,
-        databases=databases,
-        apis=apis,
-        solutions=solutions,
-        prompts=Prompts(database),
-        models=models,
-        chat_settings=AgentSettings(database, models.names, settings.approval_floor),
-    )
-
-
-def _open_models(database: Database, secrets: SecretBox, settings: Settings, stack: AsyncExitStack) -> Models:
-    models = Models(database, secrets, settings)
-    stack.push_async_callback(models.close)
-    return models
-
-
-def _name_things(
-    variables: Variables, databases: DatabaseService, apis: ApiService, solutions: SolutionService
-) -> None:
-    """Let rules name what the kinds hold."""
-    name_datasources(variables, databases)
-    name_providers(variables, apis)
-    name_solution(variables, solutions, databases)
-
-
-def _previous(settings: Settings) -> Encoder | None:
-    """The packaged model where another encoder is configured: what it has indexed, it serves until that is embedded."""
-    packaged = {name: Settings.model_fields[name].default for name in ("model", "model_dir", "encoder_url")}
-    former = settings.model_copy(update=packaged)
-    return None if former == settings else open_encoder(former)
+    Rows are rolled back, files of workspaces are not written, and upstream servers must not be asked.
+    """
+    async with AsyncExitStack() as stack:
+        services = await rehearsed_services(app.services, stack)
+        threads = Threads(services.database)
+        stack.push_async_callback(threads.close)
+        yield replace(app, services=services, threads=threads, rehearsal=True)
 
 
 class _Work:

@@ -87,7 +87,7 @@ def test_a_server_is_guarded_from_the_command_line(command: Command) -> None:
     server = ("servers", "add", "db", "--command", sys.executable, "--env", "DATABASE_URL=${connection:shop}")
     wrong = command(*server, "--sql-dialect", "nosql", "--", str(FAKE))
     alone = command(*server, "--sql-tool", "query", "--", str(FAKE))
-    added = command(*server, "--sql-dialect", "sqlite", "--sql-tool", "query", "--", str(FAKE))
+    added = command(*server, "--no-test", "--sql-dialect", "sqlite", "--sql-tool", "query", "--", str(FAKE))
     again = command("servers", "add", "db", "--command", sys.executable, "--", str(FAKE))
     listed = command("servers", "list")
     ended = command("servers", "set", "db", "--sql-dialect", "none")

@@ -102,14 +102,34 @@ def test_servers_are_added_listed_switched_refreshed_and_removed(command: Comman
     assert secret not in everything
 
 
-def test_a_server_that_cannot_be_listed_is_kept_and_named(command: Command) -> None:
-    """Exit code 8, the reason, and a way to go on."""
-    ended = command("servers", "add", "ghost", "--command", "/nowhere/ghost")
+def test_a_server_that_cannot_be_used_is_not_added(command: Command, tmp_path: Path) -> None:
+    """A missing program, one that dies at once, an address where nothing listens: exit code 8, and nothing is kept."""
+    missing = command("servers", "add", "ghost", "--command", "/nowhere/ghost")
+    dying = command("servers", "add", "dying", "--command", sys.executable, "--", "-c", "raise SystemExit(3)")
     remote = command("servers", "add", "far", "--url", "http://127.0.0.1:1/mcp", "--header", "X-Key: k-secret")
+    config = tmp_path / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": {"five": {"command": 5}, "unset": {"command": "${NOT_SET_HERE}"}}}))
+    file = command("servers", "add", "--config", str(config))
+
+    assert missing.code == dying.code == remote.code == 8
+    assert "Server 'ghost' was not added." in missing.err
+    assert "k-secret" not in remote.out + remote.err
+    assert (file.code, "'five'" in file.out, "NOT_SET_HERE" in file.out) == (2, True, True)
+    assert command("servers", "add", "odd", "--url", "notaurl").code == 2
+    names = {server["name"] for server in command("servers", "list", "--json").json}
+    assert names.isdisjoint({"ghost", "dying", "far", "five", "unset", "odd"})
+
+
+def test_a_server_is_kept_untried_where_that_is_wanted(command: Command) -> None:
+    """Its failure is said, it offers nothing, and a search that could use nothing else names it."""
+    ended = command("servers", "add", "ghost", "--command", "/nowhere/ghost", "--no-test")
+    remote = command("servers", "add", "far", "--url", "http://127.0.0.1:1/mcp", "--no-test")
+    found = command("tools", "find", "list the ghosts", "-s", "ghost")
 
     assert ended.code == remote.code == 8
     assert "ghost" in ended.out
-    assert "k-secret" not in remote.out + remote.err
+    assert "failed: ghost" in found.out
+    assert "thresher servers refresh" in found.out
     assert command("servers", "refresh", "ghost").code == 8
     assert "ghost" in command("doctor").out
     assert command("servers", "remove", "ghost", "far").code == 0
@@ -153,7 +173,7 @@ def test_a_config_file_is_imported_with_the_variables_it_names(
 
     assert ended.json["added"] == ["named"]
     assert "NOT_SET_ANYWHERE" in ended.json["problems"][0]
-    assert command("servers", "add", "--config", str(config)).code == 0
+    assert command("servers", "add", "--config", str(config)).code == 2
     assert command("servers", "remove", "named").code == 0
 
 

@@ -103,10 +103,12 @@ def test_what_may_not_run_ends_with_a_code_of_its_own(command: Command, shop: Pa
 
 
 def test_a_password_is_warned_of_and_never_printed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that does not answer is told with a code; the connection is kept all the same."""
+    """A server that does not answer has an exit code of its own; the connection is kept only where that is wanted."""
     monkeypatch.setenv("SHOP_PASSWORD", "hunter2")
-    shown = command("db", "add", "away", "--url", "postgresql://me:hunter2@127.0.0.1:1/shop", "--replace")
-    hidden = command("db", "add", "away", "--url", "postgresql://me:${SHOP_PASSWORD}@127.0.0.1:1/shop", "--replace")
+    shown = command("db", "add", "away", "--url", "postgresql://me:hunter2@127.0.0.1:1/shop")
+    unkept = command("db", "test", "away")
+    url = "postgresql://me:${SHOP_PASSWORD}@127.0.0.1:1/shop"
+    hidden = command("db", "add", "away", "--url", url, "--no-test")
     tested = command("db", "test", "away", "--json")
     asked = command("db", "query", "away", "SELECT 1")
     doctor = command("doctor")
@@ -114,7 +116,7 @@ def test_a_password_is_warned_of_and_never_printed(command: Command, monkeypatch
 
     assert "list of processes" in shown.err
     assert hidden.err == ""
-    assert (shown.code, hidden.code, tested.code, asked.code) == (13, 13, 13, 13)
+    assert (shown.code, unkept.code, hidden.code, tested.code, asked.code) == (13, 3, 0, 13, 13)
     assert tested.json["problem"]
     assert "databases" in doctor.out
     assert all("hunter2" not in one.out + one.err for one in (shown, hidden, tested, asked, doctor))

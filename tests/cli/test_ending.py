@@ -37,9 +37,29 @@ async def test_ctrl_c_in_an_evaluation_leaves_nothing_behind(home: Home, tmp_pat
     out, err = await asyncio.to_thread(process.communicate, None, 30)
 
     assert process.returncode == 130
-    assert (out, err.replace(b"\n", b"")) == (b"", b"")
+    assert out == b""
+    assert [line for line in err.splitlines() if line and not line.endswith(b" ...")] == []
     await eventually(lambda: home.json("status")["clients"]["control"] == 1, seconds=40)
     assert "command failed" not in home.log_tail()
+
+
+async def test_ctrl_c_while_documents_are_indexed_says_which_job_goes_on(home: Home, tmp_path: Path) -> None:
+    """And how to watch it and to end it: nobody waits for it any more, and it is not over."""
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for number in range(400):
+        (folder / f"{number}.md").write_text(f"# Rule {number}\n\n" + "Trains may be booked.\n\n" * 50)
+    home.json("status")
+    process = home.start("index", "docs", "many", str(folder))
+    await eventually(lambda: home.json("jobs", "list"), seconds=60)
+    process.send_signal(signal.SIGINT)
+    out, err = await asyncio.to_thread(process.communicate, None, 30)
+    (job,) = home.json("jobs", "list")
+    home.json("jobs", "cancel", str(job["id"]))
+
+    assert (process.returncode, out) == (130, b"")
+    assert f"job {job['id']} goes on" in err.decode()
+    assert f"thresher jobs cancel {job['id']}" in err.decode()
 
 
 def test_a_reader_that_goes_away_is_no_error(home: Home, tmp_path: Path) -> None:

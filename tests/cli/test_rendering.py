@@ -97,13 +97,18 @@ def test_checks_and_figures_and_status_have_a_line_each() -> None:
     assert "mcp 2" in text(rendering.status({"running": True, "clients": {"mcp": 2}, "pid": 7}))
 
 
-def test_long_texts_are_shortened_visibly() -> None:
-    """One line, with an ellipsis."""
+def test_long_texts_are_shortened_visibly_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line, with an ellipsis; in a pipe they are whole."""
     server = {"name": "s", "transport": "stdio", "target": "x" * 200, "enabled": True, "state": "ready"}
-    shown = text(rendering.server_list([server | {"tools": 1, "error": "y" * 500}]))
+    rows = [server | {"tools": 1, "error": "q" * 500}]
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    piped = text(rendering.server_list(rows))
+    monkeypatch.setattr("sys.stdout", Terminal())
+    shown = text(rendering.server_list(rows))
 
+    assert piped.count("q") == 500
     assert "x" * 59 + "…" in shown
-    assert "y" * 101 not in shown
+    assert "q" * 101 not in shown
 
 
 class Terminal(io.StringIO):

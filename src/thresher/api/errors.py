@@ -42,6 +42,7 @@ from thresher.core import (
     UpstreamError,
     UpstreamTimeout,
     event,
+    problem_of,
     traced,
 )
 
@@ -189,7 +190,7 @@ async def _of_body(request: Request, error: Any) -> JSONResponse:
     found = error.errors()
     if found and found[0]["type"] == "json_invalid":
         return _no_json(str(error.body), int(found[0]["loc"][1]), request.url.path)
-    wrong = [WrongField(field=_path(entry["loc"]), message=str(entry["msg"])) for entry in found]
+    wrong = [WrongField(field=_path(entry["loc"]), message=problem_of(entry)) for entry in found]
     detail = f"The request does not fit: {'; '.join(f'{item.field}: {item.message}' for item in wrong[:_NAMED])}."
     param = param_of(found[0]["loc"]) if found else None
     errors, path = wrong[:_LISTED], request.url.path

@@ -19,7 +19,7 @@ from thresher.audit.checking import Check, Frame
 from thresher.audit.links import Content, Link, Signer, decision_of, outcome_of
 from thresher.audit.records import Attempt, Ended, Entries, Entry, Filters, Outcome, Verification
 from thresher.audit.writing import Writer, broken
-from thresher.core import Caller, InvalidInput, NotAllowed, Tenant, current_trace
+from thresher.core import Caller, InvalidInput, NotAllowed, Tenant, check_limit, current_trace
 from thresher.store import Database, SecretBox
 
 MOST_ENTRIES: Final = 500
@@ -84,8 +84,7 @@ class AuditLog:
         Raises:
             InvalidInput: The limit is out of bounds, or the cursor is none.
         """
-        if not 1 <= limit <= MOST_ENTRIES:
-            raise InvalidInput(f"{limit} is no number of entries.", hint=f"Give 1 to {MOST_ENTRIES}.")
+        check_limit(limit, MOST_ENTRIES)
         if filters.since is not None and filters.since.tzinfo is None:
             filters = replace(filters, since=filters.since.replace(tzinfo=dt.UTC))
         rows = await queries.read_entries(self._database, caller, filters, _place(cursor), limit + 1)

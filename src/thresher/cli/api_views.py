@@ -15,6 +15,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from thresher.cli.hints import for_command_line
+
 Row = Mapping[str, Any]
 
 _STYLES = {"ready": "green", "failed": "red", "indexing": "bold", "waiting": "bold", "off": "dim"}
@@ -69,7 +71,7 @@ def found_endpoints(answer: Row) -> RenderableType:
     notes = [*answer["notes"], *([answer["degraded"]] if answer["degraded"] else [])]
     shown = len(answer["tags"] or answer["endpoints"])
     count = Text(f"({shown:,} of {answer['total']:,}; {answer['embedding_ms'] + answer['search_ms']:,.0f} ms)", "dim")
-    return Group(*body, count, *(_text(f"({note})", "yellow") for note in notes), *_more(answer))
+    return Group(*body, count, *(_text(f"({for_command_line(note)})", "yellow") for note in notes), *_more(answer))
 
 
 def endpoint_text(answer: Row) -> RenderableType:

@@ -18,8 +18,9 @@ from thresher.cli.api_views import (
     removed,
     usage_report,
 )
+from thresher.cli.client import ask, follow_job
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, export, progress_bar, show
-from thresher.daemon import ask
 
 commands = typer.Typer(help="Ask and manage descriptions of APIs.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -77,6 +78,7 @@ class Format(StrEnum):
 
 
 @commands.command("add")
+@writes
 def add(
     name: Annotated[str, typer.Argument(help="What the API is called from now on: short, lower case.")],
     sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help="OpenAPI descriptions: files or URLs.")],
@@ -103,24 +105,28 @@ def list_apis(as_json: AsJson = False) -> None:
 
 
 @commands.command("sync")
+@writes
 def sync(name: Name, version: Version = None, wait: Wait = True, as_json: AsJson = False) -> None:
     """Read an API's descriptions again; what did not change is kept as it is."""
     _finish(ask("sync_api", _given({"name": name, "version": version})), wait, as_json)
 
 
 @commands.command("enable")
+@writes
 def enable(name: Name, as_json: AsJson = False) -> None:
     """Let an API be found again."""
     show(ask("set_api_active", {"name": name, "active": True}), as_json, provider_card)
 
 
 @commands.command("disable")
+@writes
 def disable(name: Name, as_json: AsJson = False) -> None:
     """Keep an API, but let nobody find it."""
     show(ask("set_api_active", {"name": name, "active": False}), as_json, provider_card)
 
 
 @commands.command("remove")
+@writes
 def remove(name: Name, version: Version = None, as_json: AsJson = False) -> None:
     """Forget an API, or one of its versions; its description is left alone."""
     show(ask("remove_api", _given({"name": name, "version": version})), as_json, removed)
@@ -203,9 +209,8 @@ def _finish(provider: dict[str, Any], wait: bool, as_json: bool) -> None:
     """Follow the jobs of an API to their ends, if that is wanted, and show how it stands then."""
     jobs = [version["job"] for version in provider["versions"] if version["job"]]
     if wait and jobs:
-        with progress_bar("Indexing", as_json) as follow:
-            for job in dict.fromkeys(jobs):
-                ask("follow_job", {"job": job}, progress=follow)
+        for job in dict.fromkeys(jobs):
+            follow_job(job, "Indexing", as_json=as_json)
         named = [one for one in ask("list_api_providers") if one["name"] == provider["name"]]
         provider = named[0] if named else provider
     show(provider, as_json, provider_card)

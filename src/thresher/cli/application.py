@@ -40,13 +40,12 @@ from thresher.cli import (
     threads,
     tools,
 )
-from thresher.cli.output import BROKEN_PIPE, INTERRUPTED, ReaderGone, complain
+from thresher.cli.output import BROKEN_PIPE, INTERRUPTED, ReaderGone, complain, for_programs
 
 application = typer.Typer(
     name="thresher",
     help="One MCP endpoint that picks, for each message, the few tools a model needs - and says why.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -105,7 +104,8 @@ def run(arguments: Sequence[str]) -> int:
     """
     as_json = "--json" in arguments
     try:
-        code: Any = application(list(arguments), prog_name="thresher", standalone_mode=False)
+        with for_programs(as_json):
+            code: Any = application(list(arguments), prog_name="thresher", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except (typer.Abort, KeyboardInterrupt):

@@ -12,10 +12,12 @@ from typing import Annotated, Any
 
 import typer
 
+from thresher.cli.client import ask
+from thresher.cli.dry_run import writes
 from thresher.cli.held import consent_list, decided, forgotten, held_list
 from thresher.cli.output import AsJson, confirm, show
 from thresher.cli.rendering import changed
-from thresher.daemon import DaemonFailure, ask
+from thresher.daemon import DaemonFailure
 
 Held = dict[str, Any]
 Names = Annotated[
@@ -42,11 +44,11 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 def register(tools: typer.Typer, servers: typer.Typer) -> None:
     """Add the commands to `thresher tools` and `thresher servers`."""
     tools.command("held")(held)
-    tools.command("approve")(approve)
-    tools.command("reject")(reject)
+    tools.command("approve")(writes(approve))
+    tools.command("reject")(writes(reject))
     tools.command("consents")(consents)
-    tools.command("forget")(forget)
-    servers.command("set")(set_servers)
+    tools.command("forget")(writes(forget))
+    servers.command("set")(writes(set_servers))
 
 
 def held(server: Server = None, as_json: AsJson = False) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thresher.cli.client import ask as ask_daemon
 from thresher.cli.output import AsJson, note, show
 from thresher.cli.rendering import plain_text
-from thresher.daemon import ask as ask_daemon
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli.audit_views import activity, pruned, restarted, verification
+from thresher.cli.client import ask
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, show
-from thresher.daemon import ask
 
 commands = typer.Typer(
     help="See what was asked of databases, and whether that log is whole.", no_args_is_help=True, rich_markup_mode=None
@@ -50,6 +51,7 @@ def verify(
 
 
 @commands.command("prune")
+@writes
 def prune(
     older_than: Annotated[float, typer.Option("--older-than", help="Age in days; 0 removes all.")],
     tenant: Tenant = None,
@@ -60,6 +62,7 @@ def prune(
 
 
 @commands.command("restart")
+@writes
 def restart(tenant: Tenant = None, as_json: AsJson = False) -> None:
     """Go on after a check has found the log changed, and what happened is known.
 

@@ -14,6 +14,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from thresher.cli.output import shortened
+
 Row = Mapping[str, Any]
 
 _SQL = 200
@@ -30,7 +32,7 @@ def activity(page: Row) -> RenderableType:
         attempt = entry["attempt"]
         who = attempt["actor"] or attempt["client"] or "-"
         sql = _line(attempt["sql"])
-        shown = Text(sql if len(sql) <= _SQL else f"{sql[: _SQL - 1]}…")
+        shown = Text(shortened(sql, _SQL))
         table.add_row(
             str(entry["id"]), _moment(entry["at"]), Text(who), Text(attempt["connection"]), _end(entry), shown
         )

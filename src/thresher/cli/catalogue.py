@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson
 from thresher.cli.servers import refresh
 
@@ -13,6 +14,7 @@ commands = typer.Typer(help="Bring the index up to date.", no_args_is_help=True,
 
 
 @commands.command("tools")
+@writes
 def index_tools(
     server: Annotated[list[str] | None, typer.Option("--server", "-s", help="Only this server; repeatable.")] = None,
     as_json: AsJson = False,

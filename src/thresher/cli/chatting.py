@@ -11,10 +11,11 @@ from uuid import uuid4
 
 import typer
 
+from thresher.cli.client import ask
 from thresher.cli.output import AsJson, note, show
 from thresher.cli.telling import Telling
 from thresher.cli.thread_views import citations, noted, waiting
-from thresher.daemon import DaemonFailure, ask
+from thresher.daemon import DaemonFailure
 
 FAILED = 1
 """Exit code where no model could answer."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from thresher.cli.client import ask
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, show
-from thresher.daemon import ask
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,6 +28,7 @@ def list_components(as_json: AsJson = False) -> None:
 
 
 @commands.command("refresh")
+@writes
 def refresh(as_json: AsJson = False) -> None:
     """Run the modules anew, as they are now."""
     answer = ask("refresh_components")

@@ -9,8 +9,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from thresher.cli.client import ask
 from thresher.cli.output import confirm
-from thresher.daemon import DaemonFailure, ask
+from thresher.daemon import DaemonFailure
 
 UNCONFIRMED = "unconfirmed"
 """Code of the error of a change that somebody must agree to first."""

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from thresher.cli.client import ask
 from thresher.cli.output import AsJson, note, show
 from thresher.cli.rendering import plain_text
-from thresher.daemon import ask
 
 Message = Annotated[str, typer.Argument(help="The user's message.")]
 History = Annotated[list[str] | None, typer.Option(help="An earlier turn, oldest first; repeatable.")]

@@ -14,6 +14,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from thresher.cli.hints import for_command_line
+
 Row = Mapping[str, Any]
 
 _STYLES = {"ready": "green", "failed": "red", "stale": "yellow", "new": "bold"}
@@ -39,7 +41,7 @@ def added(answer: Row) -> RenderableType:
     one = answer["connection"]
     head = Text(one["name"], "bold")
     head.append(f"  {one['location']}", "dim")
-    return Group(head, health(answer["test"]))
+    return Group(head, health(answer["test"]) if answer["test"] else Text("Not tested.", "yellow"))
 
 
 def health(answer: Row) -> RenderableType:
@@ -168,7 +170,7 @@ def _writable(writable: Sequence[str], whose: str = "") -> list[Text]:
 
 
 def _notes(answer: Row) -> list[Text]:
-    return [Text(f"({note})", "yellow") for note in answer.get("notes", ())]
+    return [Text(f"({for_command_line(note)})", "yellow") for note in answer.get("notes", ())]
 
 
 def _more(answer: Row) -> list[Text]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli.addresses import STANDARD_INPUT, read_address
+from thresher.cli.client import ask
 from thresher.cli.database_views import (
     added,
     columns,
@@ -22,8 +23,8 @@ from thresher.cli.database_views import (
     session,
     table_list,
 )
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, show
-from thresher.daemon import ask
 
 commands = typer.Typer(help="Ask and manage connections to databases.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -38,6 +39,7 @@ UNREACHABLE = 13
 
 
 @commands.command("add")
+@writes
 def add(
     name: Annotated[str, typer.Argument(help="What the connection is called from now on.")],
     url: Annotated[
@@ -50,6 +52,9 @@ def add(
         list[str] | None, typer.Option(help="A function of that database that may be called: schema.name; repeatable.")
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Give an existing name this address.")] = False,
+    test: Annotated[
+        bool, typer.Option("--test/--no-test", help="Connect first, and keep the connection only if it works.")
+    ] = True,
     as_json: AsJson = False,
 ) -> None:
     """Keep a connection under a name, try it, and say what its role could change.
@@ -57,11 +62,8 @@ def add(
     Without --url the address is asked for and not shown. It is stored encrypted.
     """
     arguments = {"name": name, "url": read_address(url), "samples": samples, "description": description}
-    more = {"allow_functions": allow_function, "replace": replace or None}
-    kept = ask("add_connection", _given(arguments | more))
-    tested = ask("test_connection", {"name": name})
-    show({"connection": kept, "test": tested}, as_json, added)
-    _fail_unless(tested)
+    more = {"allow_functions": allow_function, "replace": replace or None, "test": test}
+    show(ask("add_connection", _given(arguments | more)), as_json, added)
 
 
 @commands.command("list")
@@ -85,12 +87,14 @@ def session_info(name: Name, as_json: AsJson = False) -> None:
 
 
 @commands.command("remove")
+@writes
 def remove(name: Name, as_json: AsJson = False) -> None:
     """Forget a connection and what is known of its schema; the database is left alone."""
     show(ask("remove_connection", {"name": name}), as_json, removed)
 
 
 @commands.command("refresh")
+@writes
 def refresh(name: Name, as_json: AsJson = False) -> None:
     """Read a connection's schema again now."""
     show(ask("refresh_schema", {"name": name}), as_json, refreshed)

@@ -12,6 +12,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from thresher.cli.output import shortened
+
 Row = Mapping[str, Any]
 
 _SHOWN = 20
@@ -190,8 +192,7 @@ def _milliseconds(value: float | None) -> str:
 
 
 def _short(text: str, limit: int = _LINE) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return shortened(text, limit)
 
 
 def _table(*headings: str) -> Table:

@@ -14,6 +14,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from thresher.cli.hints import for_command_line
+
 Row = Mapping[str, Any]
 
 _STYLES = {"ready": "green", "failed": "red", "indexing": "bold", "waiting": "bold"}
@@ -67,7 +69,7 @@ def retrieved(answer: Row) -> RenderableType:
     """What a model would read, then what it cost."""
     parts = [Text(answer["content"])]
     if answer["hint"]:
-        parts.insert(0, Text(answer["hint"], "yellow"))
+        parts.insert(0, Text(for_command_line(answer["hint"]), "yellow"))
     of = f" of {answer['original_token_count']:,}" if answer["was_compressed"] else ""
     where = f" of {answer['document']}" if answer["document"] else ""
     told = f"({answer['token_count']:,}{of} tokens{where}; {answer['timings'].get('total', 0):,.0f} ms)"
@@ -84,7 +86,7 @@ def passages(answer: Row) -> RenderableType:
         head.append("  " + " > ".join(part["heading_path"]), "dim")
         parts += [head, Text(one["text"].strip()), Text("")]
     if answer["hint"]:
-        parts.append(Text(answer["hint"], "yellow"))
+        parts.append(Text(for_command_line(answer["hint"]), "yellow"))
     if answer["degraded"]:
         parts.append(Text(f"({answer['degraded']})", "yellow"))
     if answer["left_out_count"]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from thresher.cli.client import ask, follow_job
 from thresher.cli.document_views import (
     guide_text,
     indexed,
@@ -18,9 +19,9 @@ from thresher.cli.document_views import (
     repository_list,
     retrieved,
 )
+from thresher.cli.dry_run import writes
 from thresher.cli.files import text_of
-from thresher.cli.output import AsJson, progress_bar, show
-from thresher.daemon import ask
+from thresher.cli.output import AsJson, show
 
 commands = typer.Typer(help="Ask and manage repositories of documents.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -53,7 +54,7 @@ Search = Annotated[SearchType | None, typer.Option("--search-type", "-t", help="
 
 def register(index: typer.Typer) -> None:
     """Add `docs` to the group `index`."""
-    index.command("docs")(index_docs)
+    index.command("docs")(writes(index_docs))
 
 
 def index_docs(
@@ -83,6 +84,7 @@ def show_repository(name: Name, as_json: AsJson = False) -> None:
 
 
 @commands.command("guide")
+@writes
 def guide(
     name: Name,
     file: Annotated[Path | None, typer.Option("--set", help="Take this file's text; - is standard input.")] = None,
@@ -100,12 +102,14 @@ def guide(
 
 
 @commands.command("refresh")
+@writes
 def refresh(name: Name, wait: Wait = True, as_json: AsJson = False) -> None:
     """Take in what has changed at a repository's source."""
     _finish(ask("refresh_repository", {"name": name}), wait, as_json)
 
 
 @commands.command("remove")
+@writes
 def remove(name: Name, as_json: AsJson = False) -> None:
     """Forget a repository and all that was indexed of it; its source is left alone."""
     show(ask("remove_repository", {"name": name}), as_json, removed)
@@ -163,8 +167,7 @@ def _finish(repository: dict[str, Any], wait: bool, as_json: bool) -> None:
     """Follow the job of a repository to its end, if that is wanted, and show how the repository stands then."""
     job: dict[str, Any] = {}
     if wait and repository["job"]:
-        with progress_bar("Indexing", as_json) as follow:
-            job = ask("follow_job", {"job": repository["job"]}, progress=follow)
+        job = follow_job(repository["job"], "Indexing", as_json=as_json)
         repository = ask("show_repository", {"name": repository["name"]})
     show(repository, as_json, indexed)
     if job and job["state"] != "done":

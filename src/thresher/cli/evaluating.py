@@ -11,13 +11,13 @@ import typer
 from thresher.cli.addresses import read_address
 from thresher.cli.api_trials import api_trial
 from thresher.cli.chat_trials import chat_trial
+from thresher.cli.client import ask
 from thresher.cli.document_trials import document_trial
 from thresher.cli.output import AsJson, progress_bar, show
 from thresher.cli.relation_trials import relation_trial
 from thresher.cli.rendering import figures
 from thresher.cli.statement_trials import statement_trial
 from thresher.cli.trials import trial
-from thresher.daemon import ask
 
 
 class DocumentMode(StrEnum):

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from thresher.cli.client import ask
 from thresher.cli.decisions import explained, intent_list, statistics, threshold_set
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, show
-from thresher.daemon import ask
 
 commands = typer.Typer(help="See which rules a message needs, and why.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -41,6 +42,7 @@ def explain(
 
 
 @commands.command("threshold")
+@writes
 def threshold(
     name: Annotated[str, typer.Argument(help="An intent, as `intents list` names it.")],
     value: Annotated[float | None, typer.Argument(help="The least score that matches, 0 to 1.")] = None,

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from thresher.cli.client import ask, follow_job
+from thresher.cli.dry_run import writes
 from thresher.cli.job_views import job_card, job_list
-from thresher.cli.output import AsJson, progress_bar, show
-from thresher.daemon import ask
+from thresher.cli.output import AsJson, show
 
 commands = typer.Typer(
     help="See and end long work that goes on by itself.", no_args_is_help=True, rich_markup_mode=None
@@ -36,14 +37,14 @@ def show_job(
     if not wait:
         show(ask("show_job", {"job": job}), as_json, job_card)
         return
-    with progress_bar("Waiting", as_json) as follow:
-        ended = ask("follow_job", {"job": job}, progress=follow)
+    ended = follow_job(job, "Waiting", as_json=as_json)
     show(ended, as_json, job_card)
     if ended["state"] != "done":
         raise typer.Exit(1)
 
 
 @commands.command("cancel")
+@writes
 def cancel(job: Number, as_json: AsJson = False) -> None:
     """End a job; what it has done so far stays, and asking for it again goes on from there."""
     show(ask("cancel_job", {"job": job}), as_json, job_card)

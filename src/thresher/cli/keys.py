@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from thresher.cli.client import ask
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, show
 from thresher.cli.rendering import changed, key_list, key_made
-from thresher.daemon import ask
 
 commands = typer.Typer(help="Make and revoke keys for callers.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -16,6 +17,7 @@ OfTenant = Annotated[str | None, typer.Option("--tenant", help="Whose keys; `loc
 
 
 @commands.command("add")
+@writes
 def add(
     name: Annotated[str, typer.Argument(help="What to call the key: its holder, or the machine that it is for.")],
     tenant: Annotated[str | None, typer.Option(help="Whose servers and tools it opens; `local` unless told.")] = None,
@@ -33,6 +35,7 @@ def list_keys(tenant: OfTenant = None, as_json: AsJson = False) -> None:
 
 
 @commands.command("revoke")
+@writes
 def revoke(
     names: Annotated[list[str], typer.Argument(help="Keys, as `keys list` names them.")],
     tenant: OfTenant = None,

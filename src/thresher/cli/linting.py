@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from thresher.cli.client import ask
 from thresher.cli.output import progress_bar
 from thresher.core import NotFound, Settings, ThresherError, did_you_mean, load_settings, nearest
-from thresher.daemon import DaemonFailure, ask
+from thresher.daemon import DaemonFailure
 from thresher.embedding import Matrix, open_encoder
 from thresher.knowledge.intents import (
     KnownTools,

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thresher.cli.client import ask
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, show
-from thresher.daemon import ask
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,7 +27,7 @@ _FALLBACK_AIM = 0.001
 def register(application: typer.Typer, tools: typer.Typer) -> None:
     """Add the commands of the logs."""
     tools.command("stats")(stats)
-    application.command("purge")(purge)
+    application.command("purge")(writes(purge))
 
 
 def stats(

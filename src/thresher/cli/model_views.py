@@ -30,7 +30,7 @@ def model_list(models: Sequence[Row]) -> RenderableType:
 
 def model_kept(kept: Row) -> RenderableType:
     """A registered model, and what came of asking it."""
-    return Group(model_list([kept["model"]]), checked(kept["check"]))
+    return Group(model_list([kept["model"]]), checked(kept["check"]) if kept["check"] else Text("Not asked.", "yellow"))
 
 
 def checked(tried: Row) -> RenderableType:

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from thresher.cli.addresses import STANDARD_INPUT
+from thresher.cli.client import ask
 from thresher.cli.confirming import given
+from thresher.cli.dry_run import writes
 from thresher.cli.model_views import checked, model_kept, model_list, removed
 from thresher.cli.output import AsJson, note, show
 from thresher.cli.references import filled
-from thresher.daemon import ask
 
 commands = typer.Typer(
     help="Register chat models for conversations, check and switch them.", no_args_is_help=True, rich_markup_mode=None
@@ -31,6 +32,7 @@ def list_models(as_json: AsJson = False) -> None:
 
 
 @commands.command("add")
+@writes
 def add_model(
     name: Annotated[str, typer.Argument(help="What the model is called from now on.")],
     url: Annotated[str, typer.Option(help="The service's address, such as http://127.0.0.1:11434/v1.")],
@@ -39,14 +41,15 @@ def add_model(
         str | None, typer.Option(help="The service's key, as '${NAME}' of a variable; - reads it from standard input.")
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Give an existing name this model.")] = False,
+    test: Annotated[
+        bool, typer.Option("--test/--no-test", help="Ask it something first, and keep it only if it answers.")
+    ] = True,
     as_json: AsJson = False,
 ) -> None:
     """Register a model of a service that speaks the OpenAI wire format, and ask it something; the key is encrypted."""
-    arguments = {"name": name, "url": url, "model": model, "key": _key(key), "replace": replace or None}
-    kept = ask("add_model", given(arguments))
-    tried = ask("check_model", {"name": name})
-    show({"model": kept, "check": tried}, as_json, model_kept)
-    _fail_unless(tried["ok"])
+    arguments = {"name": name, "url": url, "model": model, "key": _key(key)}
+    more = {"replace": replace or None, "test": test}
+    show(ask("add_model", given(arguments | more)), as_json, model_kept)
 
 
 @commands.command("check")
@@ -58,18 +61,21 @@ def check_model(name: Name, as_json: AsJson = False) -> None:
 
 
 @commands.command("enable")
+@writes
 def enable_model(name: Name, as_json: AsJson = False) -> None:
     """Let conversations use a model again."""
     show([ask("switch_model", {"name": name, "enabled": True})], as_json, model_list)
 
 
 @commands.command("disable")
+@writes
 def disable_model(name: Name, as_json: AsJson = False) -> None:
     """Keep conversations from using a model."""
     show([ask("switch_model", {"name": name, "enabled": False})], as_json, model_list)
 
 
 @commands.command("remove")
+@writes
 def remove_model(name: Name, as_json: AsJson = False) -> None:
     """Forget a model and its key."""
     show(ask("remove_model", {"name": name}), as_json, removed)

@@ -9,10 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
+from thresher.cli.hints import for_command_line
+from thresher.daemon import later
 from thresher.foreign import visible, visible_json
 
 if TYPE_CHECKING:
@@ -27,7 +30,9 @@ BROKEN_PIPE = 141
 """Exit code when the reader of our output has gone: 128 + SIGPIPE."""
 
 
-PIPE_WIDTH = 1000
+LINES_AFTER_SECONDS = 2.0
+"""What takes longer tells of its stages where no terminal shows a bar."""
+PIPE_WIDTH = 100_000
 """Columns where no terminal wraps them: a line of a table stays a line for grep."""
 
 
@@ -38,6 +43,41 @@ TEXTS: Final = frozenset(
     }
 )
 """Fields whose texts have lines of their own; in all others a line break is as foreign as an escape sequence."""
+_plans: ContextVar[list[dict[str, Any]] | None] = ContextVar("plans", default=None)
+
+
+@contextmanager
+def rehearsing() -> Generator[list[dict[str, Any]]]:
+    """A dry run: within the block results are not printed, and what would be different is collected."""
+    plans: list[dict[str, Any]] = []
+    before = _plans.set(plans)
+    try:
+        yield plans
+    finally:
+        _plans.reset(before)
+
+
+def collected_plans() -> list[dict[str, Any]] | None:
+    """Where the plans of a dry run are collected; None outside of one."""
+    return _plans.get()
+
+
+_for_programs: ContextVar[bool] = ContextVar("for_programs", default=False)
+
+
+@contextmanager
+def for_programs(as_json: bool) -> Generator[None]:
+    """Within the block a program reads what is printed, or a person."""
+    before = _for_programs.set(as_json)
+    try:
+        yield
+    finally:
+        _for_programs.reset(before)
+
+
+def is_for_programs() -> bool:
+    """Whether a program reads what is printed."""
+    return _for_programs.get()
 
 
 class ReaderGone(Exception):
@@ -51,8 +91,23 @@ def show(value: Any, as_json: bool, render: Callable[[Any], RenderableType]) -> 
         value: The result, as JSON can hold it.
         as_json: Whether a program reads it.
         render: Turns the value into something for people.
+
+    In a dry run nothing is printed: the value is about what does not last.
     """
+    if collected_plans() is not None:
+        return
     _write(visible_json(value, indent=2) + "\n" if as_json else _rendered(render(_visible(value))))
+
+
+def shortened(text: str, limit: int) -> str:
+    """A text on one line; on a terminal no longer than the limit, in a pipe as long as it is.
+
+    Args:
+        text: The text; blanks and line breaks become single blanks.
+        limit: Characters.
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= limit or not sys.stdout.isatty() else f"{line[: limit - 1]}…"
 
 
 def put(text: str) -> None:
@@ -122,14 +177,19 @@ def _rendered(value: RenderableType) -> str:
 
 @contextmanager
 def progress_bar(title: str, as_json: bool) -> Generator[Callable[[Mapping[str, Any]], None]]:
-    """A bar on standard error that follows `{done, total, stage}` events; nothing where no person looks.
+    """A bar on standard error that follows `{done, total, stage}` events; where no terminal is, a line for each stage.
 
     Args:
         title: What is being done.
         as_json: Whether a program reads the output.
     """
-    if as_json or not sys.stderr.isatty():
+    if as_json:
         yield lambda _event: None
+        return
+    if not sys.stderr.isatty():
+        lines = _Lines(title)
+        with later(LINES_AFTER_SECONDS, lines.begin):
+            yield lines.follow
         return
     from rich.console import Console  # noqa: PLC0415 - `--help` does without
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415 - `--help` does without
@@ -143,6 +203,27 @@ def progress_bar(title: str, as_json: bool) -> Generator[Callable[[Mapping[str, 
             bar.update(task, completed=event.get("done", 0), total=event.get("total"), description=stage)
 
         yield follow
+
+
+class _Lines:
+    """Stages as lines, once they are worth a word."""
+
+    def __init__(self, title: str) -> None:
+        self._stage = title
+        self._begun = False
+
+    def begin(self) -> None:
+        """Say how far it is, and every stage from now on."""
+        self._begun = True
+        sys.stderr.write(f"thresher: {self._stage} ...\n")
+
+    def follow(self, event: Mapping[str, Any]) -> None:
+        """Take an event."""
+        stage = str(event.get("stage") or self._stage)
+        if stage != self._stage:
+            self._stage = stage
+            if self._begun:
+                self.begin()
 
 
 def complain(error: BaseException, as_json: bool) -> int:
@@ -170,7 +251,8 @@ def _fields(error: BaseException) -> dict[str, Any]:
     # By attribute: the two families of errors share no base, so that the bridge need not import the heavier one.
     if hasattr(error, "hint") and hasattr(error, "exit_code"):
         names = {"code": "error", "message": str(error), "hint": "", "exit_code": 1, "trace": ""}
-        return {name: getattr(error, name, default) for name, default in names.items()}
+        fields = {name: getattr(error, name, default) for name, default in names.items()}
+        return fields | {"hint": for_command_line(str(fields["hint"]))}
     message = f"Something unexpected went wrong: {type(error).__name__}: {error}"
     hint = "Please report it, with what you did."
     return {"code": "internal", "message": message, "hint": hint, "exit_code": 1, "trace": ""}

@@ -13,6 +13,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from thresher.cli.output import shortened
+
 Row = Mapping[str, Any]
 
 _STYLES = {"error": "red", "danger": "red", "warning": "yellow", "hint": "dim"}
@@ -32,6 +34,8 @@ _DONE = {
 def pack_list(answer: Row) -> RenderableType:
     """Packs in use, packs that are not, problems."""
     parts: list[RenderableType] = []
+    if answer["reading"]:
+        parts.append(Text("Packs are still being read: this list is an earlier one. Try again.", "yellow"))
     if answer["active"]:
         table = Table(box=None, pad_edge=False, header_style="dim")
         for heading in ("pack", "from", "lines", "what it is for"):
@@ -147,5 +151,4 @@ def untrusted(answer: Row) -> RenderableType:
 
 
 def _short(text: str, limit: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return shortened(text, limit)

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from thresher.cli.client import ask
+from thresher.cli.dry_run import writes, writes_files
 from thresher.cli.output import AsJson, confirm, show
 from thresher.cli.pack_views import (
     exported,
@@ -23,7 +25,6 @@ from thresher.cli.pack_views import (
     trusted,
     untrusted,
 )
-from thresher.daemon import ask
 
 commands = typer.Typer(
     help="Write, check, trust and hand out packs of rules.", no_args_is_help=True, rich_markup_mode=None
@@ -52,6 +53,7 @@ def show_pack(name: Name, as_json: AsJson = False) -> None:
 
 
 @commands.command("new")
+@writes_files
 def new(
     name: Annotated[str, typer.Argument(help="1 to 64 of a-z, 0-9 and single hyphens.")],
     folder: Annotated[Path, typer.Option("--dir", help="The folder to put it into.")] = Path(".agents/skills"),
@@ -88,6 +90,7 @@ def lint(
 
 
 @commands.command("export")
+@writes_files
 def export(
     skills: Annotated[Path, typer.Option("--skills", help="The folder of skills to write into.")],
     names: Annotated[
@@ -111,6 +114,7 @@ def export(
 
 
 @commands.command("install")
+@writes_files
 def install(
     client: Annotated[Literal["copilot", "cursor", "claude", "agents"], typer.Option(help="Whose file.")],
     project: Annotated[Path | None, typer.Option(help="The project's folder; this one unless given.")] = None,
@@ -125,6 +129,7 @@ def install(
 
 
 @commands.command("trust")
+@writes
 def trust(
     name: Annotated[str, typer.Argument(help="A pack: NAME or its path, or NAME@DIGEST as it was shown.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
@@ -145,6 +150,7 @@ def trust(
 
 
 @commands.command("untrust")
+@writes
 def untrust(name: Name, as_json: AsJson = False) -> None:
     """Take a pack of a project out of use again."""
     show(ask("untrust_pack", {"name": _named(name)}), as_json, untrusted)

@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
+from thresher.cli.client import ask
 from thresher.cli.confirming import given
+from thresher.cli.dry_run import writes
 from thresher.cli.files import text_of
 from thresher.cli.output import AsJson, export, show
 from thresher.cli.prompt_views import prompt_card, prompt_diff, prompt_kept, prompt_list, prompt_versions
-from thresher.daemon import ask
 
 commands = typer.Typer(
     help="Read and change what the agent's model is told.", no_args_is_help=True, rich_markup_mode=None
@@ -42,6 +43,7 @@ def show_prompt(
 
 
 @commands.command("set")
+@writes
 def set_prompt(
     name: Name,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="With the text; - is standard input.")],
@@ -56,6 +58,7 @@ def set_prompt(
 
 
 @commands.command("reset")
+@writes
 def reset_prompt(name: Name, as_json: AsJson = False) -> None:
     """Have the shipped words again; yours stay as a version."""
     show(ask("reset_prompt", {"name": name}), as_json, prompt_kept)

@@ -14,6 +14,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from thresher.cli.output import shortened
+
 Row = Mapping[str, Any]
 
 
@@ -23,7 +25,7 @@ def plain_text(answer: Row) -> RenderableType:
 
 
 def found(answer: Row) -> RenderableType:
-    """The answer to `find_tools`: tools with probability and reasons, then what it cost."""
+    """The answer to `find_tools`: tools with probability and reasons, those that fit best first; then what it cost."""
     lines: list[RenderableType] = []
     if answer["abstained"]:
         lines.append(Text(f"No tool fits (probability {answer['probability']:.2f}).", style="bold"))
@@ -36,6 +38,9 @@ def found(answer: Row) -> RenderableType:
     if answer.get("held_back"):
         waiting = ", ".join(answer["held_back"])
         lines.append(Text(f"held back until approved (thresher tools held): {waiting}", style="yellow"))
+    if failed := answer.get("failed_servers"):
+        lines.append(Text(f"failed: {', '.join(failed)} - no tools are known of them.", style="red"))
+        lines.append(Text("  See why: thresher servers list. Try again: thresher servers refresh NAME.", style="red"))
     if len(answer["clauses"]) > 1:
         lines.append(Text("searched as: " + " | ".join(answer["clauses"]), style="dim"))
     saved = f"{answer['tokens_sent']} tokens in place of {answer['tokens_all']}"
@@ -45,7 +50,7 @@ def found(answer: Row) -> RenderableType:
 
 def _found_table(tools: Sequence[Row]) -> Table:
     table = _table("", "tool", "fits", "why")
-    for place, tool in enumerate(tools, 1):
+    for place, tool in enumerate(sorted(tools, key=lambda tool: -tool["score"]), 1):
         name = Text(tool["name"], style="bold")
         name.append(f"\n{_short(tool['line'])}", style="dim")
         table.add_row(str(place), name, f"{tool['score']:.2f}", Text(_reasons(tool["why"])))
@@ -225,8 +230,7 @@ def _plain(value: Any) -> str:
 
 
 def _short(text: str, limit: int = 100) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return shortened(text, limit)
 
 
 def _table(*headings: str) -> Table:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.output import AsJson, show
+from thresher.cli.dry_run import writes
+from thresher.cli.output import AsJson, collected_plans, show
 from thresher.cli.rendering import changed
 from thresher.cli.rendering import status as status_table
 from thresher.daemon import DaemonFailure, Importing, ask, here, run_bridge, run_hook, stop_daemon
@@ -41,7 +42,7 @@ class HookClient(StrEnum):
 
 def register(application: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (demo, serve, stdio, hook, stop, status, migrate):
+    for command in (demo, serve, stdio, hook, stop, status, writes(migrate)):
         application.command(command.__name__)(command)
 
 
@@ -131,4 +132,11 @@ def migrate(as_json: AsJson = False) -> None:
     from thresher.core import load_settings  # noqa: PLC0415 - `--help` does without
     from thresher.store import migrate_external  # noqa: PLC0415 - as above
 
-    show({"changed": ["schema"], "revision": migrate_external(load_settings())}, as_json, changed)
+    plans = collected_plans()
+    before, after = migrate_external(load_settings(), keep=plans is None)
+    if plans is not None:
+        change = {"what": "schema", "name": "", "change": "changed", "before": {"revision": before}}
+        changes = [change | {"after": {"revision": after}}] if before != after else []
+        checked = ["every migration runs, and the application role gets its rights; all of it was rolled back"]
+        plans.append({"verb": "migrate", "changes": changes, "checked": checked})
+    show({"changed": ["schema"], "revision": after}, as_json, changed)

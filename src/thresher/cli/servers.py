@@ -10,22 +10,30 @@ import typer
 
 from thresher.cli import signing
 from thresher.cli.approving import SqlArguments, SqlDialect, SqlTools, Trusted, sql_of
+from thresher.cli.client import ask
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, progress_bar, show
 from thresher.cli.references import filled, variable_here
 from thresher.cli.rendering import changed, imported, refreshed, server_list
-from thresher.daemon import DaemonFailure, ask
+from thresher.daemon import DaemonFailure
 
 commands = typer.Typer(help="Add and manage MCP servers.", no_args_is_help=True, rich_markup_mode=None)
 signing.register(commands)
 
 Names = Annotated[list[str], typer.Argument(help="Servers, as `servers list` names them.")]
 _REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)")
-_ALWAYS = ("HOME", "USERPROFILE")
+_ALWAYS = ("HOME", "USERPROFILE", "PATH")
+Tested = Annotated[
+    bool, typer.Option("--test/--no-test", help="Start or reach it first, and add it only if it lists its tools.")
+]
+BROKEN_ENTRIES = 2
+"""Exit code where entries of a file could not be used."""
 UPSTREAM_FAILED = 8
 """Exit code when at least one server could not be listed."""
 
 
 @commands.command("add")
+@writes
 def add(
     name: Annotated[str | None, typer.Argument(help="The name; it prefixes the server's tools.")] = None,
     arguments: Annotated[list[str] | None, typer.Argument(help="After --: the command's arguments.")] = None,
@@ -47,14 +55,17 @@ def add(
     sql_argument: SqlArguments = None,
     sql_tool: SqlTools = None,
     config: Annotated[Path | None, typer.Option(help="Import every server of an mcpServers file.")] = None,
+    test: Tested = True,
     as_json: AsJson = False,
 ) -> None:
     """Add a server, or import a file; an existing name gets the new definition.
 
+    A server that cannot be started or reached is not added, unless --no-test is given.
+
     Example: thresher servers add git --command uvx -- mcp-server-git
     """
     if config is not None:
-        _import(config, as_json)
+        _import(config, as_json, test=test)
         return
     if name is None or (command is None) == (url is None):
         raise typer.BadParameter("Give a name and either --command or --url, or else --config FILE.")
@@ -65,9 +76,11 @@ def add(
     else:
         program = [str(command), *(arguments or [])]
         entry |= {"transport": "stdio", "command": program[0], "args": program[1:]}
-        entry |= {"env": dict(_variable(text) for text in env or []), "cwd": _folder(cwd, program)}
+        path = variable_here("PATH")  # the daemon's own may be that of another shell, or of another day
+        own = {"PATH": path} if path else {}
+        entry |= {"env": own | dict(_variable(text) for text in env or []), "cwd": _folder(cwd, program)}
     with progress_bar(f"Adding {name}", as_json) as follow:
-        switches = {"auto_approve": auto_approve, "trusted": trusted}
+        switches = {"auto_approve": auto_approve, "trusted": trusted, "test": test}
         answer = ask("add_server", {"server": entry, "sql": sql, **switches}, progress=follow)
     show(answer, as_json, refreshed)
     _fail_if_any(answer)
@@ -80,6 +93,7 @@ def list_servers(as_json: AsJson = False) -> None:
 
 
 @commands.command("remove")
+@writes
 def remove(names: Names, as_json: AsJson = False) -> None:
     """Remove servers with all their tools."""
     for name in names:
@@ -88,18 +102,21 @@ def remove(names: Names, as_json: AsJson = False) -> None:
 
 
 @commands.command("enable")
+@writes
 def enable(names: Names, as_json: AsJson = False) -> None:
     """Use servers again."""
     _set(names, as_json, enabled=True)
 
 
 @commands.command("disable")
+@writes
 def disable(names: Names, as_json: AsJson = False) -> None:
     """Keep servers in the catalogue without using them."""
     _set(names, as_json, enabled=False)
 
 
 @commands.command("refresh")
+@writes
 def refresh(
     names: Annotated[list[str] | None, typer.Argument(help="Servers; all when none is given.")] = None,
     as_json: AsJson = False,
@@ -117,7 +134,7 @@ def _set(names: list[str], as_json: bool, *, enabled: bool) -> None:
     show({"changed": names, "enabled": enabled}, as_json, changed)
 
 
-def _import(path: Path, as_json: bool) -> None:
+def _import(path: Path, as_json: bool, *, test: bool) -> None:
     try:
         document = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -128,9 +145,11 @@ def _import(path: Path, as_json: bool) -> None:
     wanted = {*_REFERENCE.findall(document), *_ALWAYS}
     variables = {name: value for name in wanted if (value := variable_here(name)) is not None}
     with progress_bar("Importing", as_json) as follow:
-        answer = ask("import_servers", {"document": document, "variables": variables}, progress=follow)
+        answer = ask("import_servers", {"document": document, "variables": variables, "test": test}, progress=follow)
     show(answer, as_json, imported)
     _fail_if_any(answer)
+    if answer["problems"]:
+        raise typer.Exit(BROKEN_ENTRIES)
 
 
 def _fail_if_any(answer: dict[str, Any]) -> None:

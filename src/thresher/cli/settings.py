@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from thresher.cli.client import ask
 from thresher.cli.confirming import given
+from thresher.cli.dry_run import writes
 from thresher.cli.model_views import floor_line, settings_table
 from thresher.cli.output import AsJson, show
-from thresher.daemon import ask
 
 commands = typer.Typer(help="See and choose what holds in conversations.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -25,6 +26,7 @@ def show_settings(thread: Thread = None, as_json: AsJson = False) -> None:
 
 
 @commands.command("set")
+@writes
 def set_settings(
     choices: Annotated[list[str], typer.Argument(metavar="FIELD=VALUE...", help="Such as model=sonnet top_k=5.")],
     thread: Thread = None,
@@ -36,6 +38,7 @@ def set_settings(
 
 
 @commands.command("reset")
+@writes
 def reset_settings(
     fields: Annotated[list[str], typer.Argument(metavar="FIELD...", help="As `settings show` names them.")],
     thread: Thread = None,

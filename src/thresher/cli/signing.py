@@ -15,9 +15,11 @@ from urllib.parse import urlsplit
 
 import typer
 
+from thresher.cli.client import ask
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, note, show
 from thresher.cli.rendering import signed_in, signed_out
-from thresher.daemon import DaemonFailure, ask
+from thresher.daemon import DaemonFailure
 
 Tenant = Annotated[str | None, typer.Option(help="Whose server; `local` unless told.")]
 User = Annotated[str | None, typer.Option(help="The user who signs in; none: the tenant as a whole.")]
@@ -25,8 +27,8 @@ User = Annotated[str | None, typer.Option(help="The user who signs in; none: the
 
 def register(commands: typer.Typer) -> None:
     """Add the commands to `thresher servers`."""
-    commands.command("login")(login)
-    commands.command("logout")(logout)
+    commands.command("login")(writes(login))
+    commands.command("logout")(writes(logout))
 
 
 def login(

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from thresher.cli.client import ask
 from thresher.cli.confirming import ask_confirmed, given
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, show
 from thresher.cli.solution_items import items_of
 from thresher.cli.solution_options import (
@@ -23,7 +25,6 @@ from thresher.cli.solution_options import (
     Solution,
 )
 from thresher.cli.solution_views import deleted, listing, relation
-from thresher.daemon import ask
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A relation.")]
 Primary = Annotated[
@@ -58,10 +59,10 @@ Duplicate = Annotated[
 def register(solutions: typer.Typer) -> None:
     """Add the commands to `thresher solutions`."""
     solutions.command("relations")(relations)
-    solutions.command("open-relation")(open_relation)
-    solutions.command("update-relation")(update_relation)
-    solutions.command("rename-relation")(rename_relation)
-    solutions.command("delete-relations")(delete_relations)
+    solutions.command("open-relation")(writes(open_relation))
+    solutions.command("update-relation")(writes(update_relation))
+    solutions.command("rename-relation")(writes(rename_relation))
+    solutions.command("delete-relations")(writes(delete_relations))
 
 
 def relations(scope: Scoped = "modules", limit: Limit = None, cursor: Cursor = None, as_json: AsJson = False) -> None:

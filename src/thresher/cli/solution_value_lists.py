@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from thresher.cli.client import ask
 from thresher.cli.confirming import ask_confirmed, given
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, show
 from thresher.cli.solution_options import (
     Comment,
@@ -22,7 +24,6 @@ from thresher.cli.solution_options import (
     ValueType,
 )
 from thresher.cli.solution_views import deleted, listing, value_list
-from thresher.daemon import ask
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A value list.")]
 Values = Annotated[
@@ -57,10 +58,10 @@ Lazy = Annotated[bool | None, typer.Option("--lazy-loading/--no-lazy-loading", h
 def register(solutions: typer.Typer) -> None:
     """Add the commands to `thresher solutions`."""
     solutions.command("value-lists")(value_lists)
-    solutions.command("open-value-list")(open_value_list)
-    solutions.command("update-value-list")(update_value_list)
-    solutions.command("rename-value-list")(rename_value_list)
-    solutions.command("delete-value-lists")(delete_value_lists)
+    solutions.command("open-value-list")(writes(open_value_list))
+    solutions.command("update-value-list")(writes(update_value_list))
+    solutions.command("rename-value-list")(writes(rename_value_list))
+    solutions.command("delete-value-lists")(writes(delete_value_lists))
 
 
 def value_lists(scope: Scoped = "modules", limit: Limit = None, cursor: Cursor = None, as_json: AsJson = False) -> None:

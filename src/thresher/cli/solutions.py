@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli import solution_relations, solution_value_lists
+from thresher.cli.client import ask
 from thresher.cli.confirming import given
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, show
 from thresher.cli.solution_views import (
     backup_list,
@@ -19,7 +21,6 @@ from thresher.cli.solution_views import (
     workspace_card,
     workspace_list,
 )
-from thresher.daemon import ask
 
 commands = typer.Typer(
     help="Relations and value lists of Servoy workspaces.", no_args_is_help=True, rich_markup_mode=None
@@ -35,6 +36,7 @@ DIFFERENT = 1
 
 
 @commands.command("add")
+@writes
 def add(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of the workspace: the solutions lie in it.")],
     name: Annotated[str | None, typer.Option(help="What to call it; its folder's name unless given.")] = None,
@@ -59,6 +61,7 @@ def show_workspace(name: Name, as_json: AsJson = False) -> None:
 
 
 @commands.command("remove")
+@writes
 def remove(name: Name, as_json: AsJson = False) -> None:
     """Forget a workspace; its files are left alone."""
     show(ask("remove_workspace", {"name": name}), as_json, removed)
@@ -71,6 +74,7 @@ def context(as_json: AsJson = False) -> None:
 
 
 @commands.command("use")
+@writes
 def use(
     solution: Annotated[str, typer.Argument(help="The solution or module where new things go from now on.")],
     workspace: Workspace = None,
@@ -92,6 +96,7 @@ def backups(workspace: Workspace = None, as_json: AsJson = False) -> None:
 
 
 @commands.command("undo")
+@writes
 def undo(
     change: Annotated[str, typer.Argument(metavar="CHANGE", help="As `solutions backups` and each change name it.")],
     workspace: Workspace = None,

@@ -12,8 +12,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-Row = Mapping[str, Any]
+from thresher.cli.output import shortened
 
+Row = Mapping[str, Any]
 _SHOWN = 40
 """Wrong statements; `--json` has them all."""
 _LINE = 110
@@ -52,5 +53,4 @@ def _value(value: Any) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LINE else line[: _LINE - 1] + "…"
+    return shortened(text, _LINE)

@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from thresher.cli.client import ask
 from thresher.cli.confirming import given
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, note, show
 from thresher.cli.thread_views import deleted, thread_card, thread_list, thread_page
-from thresher.daemon import ask
 
 commands = typer.Typer(
     help="See and manage conversations; `thresher chat` goes on with one.", no_args_is_help=True, rich_markup_mode=None
@@ -42,6 +43,7 @@ def show_thread(
 
 
 @commands.command("rename")
+@writes
 def rename_thread(
     thread: ThreadId,
     title: Annotated[str, typer.Argument(help="One line.")],
@@ -52,6 +54,7 @@ def rename_thread(
 
 
 @commands.command("fork")
+@writes
 def fork_thread(
     thread: ThreadId,
     at: Annotated[str | None, typer.Option(help="One of its states; the last one unless told.")] = None,
@@ -63,6 +66,7 @@ def fork_thread(
 
 
 @commands.command("delete")
+@writes
 def delete_thread(thread: ThreadId, as_json: AsJson = False) -> None:
     """Remove a conversation and all that is kept of it; forks of it stay."""
     show(ask("delete_thread", {"thread": thread}), as_json, deleted)

@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from thresher.cli.client import ask
+from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, show
 from thresher.cli.rendering import changed, definitions, found, refreshed, tool_list
 from thresher.cli.servers import UPSTREAM_FAILED
-from thresher.daemon import ask
 
 commands = typer.Typer(help="Find and manage tools.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -43,8 +44,8 @@ def list_tools(
     server: Annotated[str | None, typer.Option("--server", "-s", help="Only this server.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List every tool of the catalogue."""
-    show(ask("list_tools", {"server": server}), as_json, tool_list)
+    """List every tool of the catalogue; with --json descriptions and schemas, too."""
+    show(ask("list_tools", {"server": server, "whole": as_json}), as_json, tool_list)
 
 
 @commands.command("show")
@@ -54,18 +55,21 @@ def show_tools(names: Names, as_json: AsJson = False) -> None:
 
 
 @commands.command("enable")
+@writes
 def enable(names: Names, as_json: AsJson = False) -> None:
     """Let tools be found and called."""
     _set(names, {"enabled": True}, as_json)
 
 
 @commands.command("disable")
+@writes
 def disable(names: Names, as_json: AsJson = False) -> None:
     """Hide tools from every search and refuse calls to them."""
     _set(names, {"enabled": False}, as_json)
 
 
 @commands.command("core")
+@writes
 def core(
     names: Names,
     off: Annotated[bool, typer.Option("--off", help="Take the mark away.")] = False,
@@ -76,6 +80,7 @@ def core(
 
 
 @commands.command("refresh")
+@writes
 def refresh(
     name: Annotated[str, typer.Argument(help="A tool, as `tools list` names it.")], as_json: AsJson = False
 ) -> None:

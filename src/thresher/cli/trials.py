@@ -12,8 +12,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-Row = Mapping[str, Any]
+from thresher.cli.output import shortened
 
+Row = Mapping[str, Any]
 _SHOWN = 40
 """Wrong lines; `--json` has them all."""
 _LINE = 90
@@ -71,5 +72,4 @@ def _reason(line: Row) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LINE else line[: _LINE - 1] + "…"
+    return shortened(text, _LINE)

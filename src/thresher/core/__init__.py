@@ -58,8 +58,9 @@ from thresher.core.records import (
     Tool,
     Why,
 )
-from thresher.core.settings import SERVER_USER, Settings, environment, load_settings
+from thresher.core.settings import SERVER_USER, Settings, differing, environment, load_settings
 from thresher.core.talking import Talk, current_talk, talking_in
+from thresher.core.validation import check_limit, problem_of, problems_of
 from thresher.core.wording import did_you_mean, first_sentence, nearest, shortened
 from thresher.foreign import border_of, named, one_line, visible, visible_json
 
@@ -118,11 +119,13 @@ __all__ = [
     "acting_or",
     "argument_meant",
     "border_of",
+    "check_limit",
     "checked_name",
     "configure_logging",
     "current_talk",
     "current_trace",
     "did_you_mean",
+    "differing",
     "dumps",
     "environment",
     "event",
@@ -137,6 +140,8 @@ __all__ = [
     "new_trace",
     "one_line",
     "plain",
+    "problem_of",
+    "problems_of",
     "shortened",
     "talking_in",
     "traced",

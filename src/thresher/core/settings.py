@@ -18,6 +18,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from thresher.core.errors import ConfigurationError
 from thresher.core.records import Expose
+from thresher.core.validation import problem_of
+from thresher.core.wording import did_you_mean, nearest
 
 SERVER_USER = "thresher-postgres"
 """The account that is made for the embedded server where the daemon is root."""
@@ -216,6 +218,10 @@ class Settings(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
 
+_NO_SETTINGS = frozenset({"THRESHER_BENCH_DATA", "THRESHER_WRITE_GOLDENS"})
+"""Variables that benchmarks and tests read."""
+
+
 def load_settings(**overrides: object) -> Settings:
     """Read the environment once.
 
@@ -229,8 +235,33 @@ def load_settings(**overrides: object) -> Settings:
     try:
         return Settings(**given)  # pyright: ignore[reportArgumentType] - pydantic validates each value
     except ValidationError as error:
-        problems = "; ".join(f"THRESHER_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors())
+        problems = "; ".join(f"THRESHER_{str(e['loc'][0]).upper()}: {problem_of(e)}" for e in error.errors())
         raise ConfigurationError(f"Settings are not valid: {problems}.", hint="Correct or unset them.") from None
+
+
+def differing(settings: Settings, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """What is wrong with `THRESHER_*` variables of another process, in sentences that hold no value.
+
+    Args:
+        settings: In force in this process.
+        variables: Of the other one.
+    """
+    said: list[str] = []
+    for name, value in variables.items():
+        field = name.removeprefix("THRESHER_").lower()
+        if field not in Settings.model_fields:
+            if name not in _NO_SETTINGS:
+                near = did_you_mean(nearest(name, [f"THRESHER_{one.upper()}" for one in Settings.model_fields])[:1])
+                said.append(f"{name} is not a setting. {near}".strip())
+            continue
+        try:
+            wanted = getattr(Settings(**{field: value}), field)  # pyright: ignore[reportArgumentType] - as above
+        except ValidationError as error:
+            said.append(f"{name} is not valid: it {problem_of(error.errors()[0])}.")
+            continue
+        if wanted != getattr(settings, field):
+            said.append(f"{name} has no effect: the running daemon has another value. End it first: thresher stop.")
+    return tuple(said)
 
 
 def environment() -> Mapping[str, str]:

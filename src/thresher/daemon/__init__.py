@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from thresher.daemon.hook import run_hook
     from thresher.daemon.imports import Importing
     from thresher.daemon.place import Place, here
+    from thresher.daemon.start import later
     from thresher.daemon.stop import stop_daemon
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "ask",
     "attach",
     "here",
+    "later",
     "request",
     "run_bridge",
     "run_hook",
@@ -39,6 +41,7 @@ _HOMES = {
     "ask": "client",
     "attach": "attaching",
     "here": "place",
+    "later": "start",
     "request": "client",
     "run_bridge": "bridge",
     "run_hook": "hook",

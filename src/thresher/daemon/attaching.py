@@ -22,6 +22,10 @@ ANSWER_SECONDS = 15.0
 """The longest that a living daemon may take to answer a handshake."""
 LINE_LIMIT = 65_536
 
+TYPE_CHECKING = False  # `typing` itself costs a bridge more than all of this module
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 def attach(
     place: Place,
@@ -31,6 +35,7 @@ def attach(
     version: str = __version__,
     project: str | None = None,
     expose: str = "",
+    starting: Callable[[], None] | None = None,
 ) -> socket.socket:
     """Connect to the daemon, starting one where none runs.
 
@@ -41,6 +46,7 @@ def attach(
         version: The version to claim.
         project: The folder that the client works in; the process's own unless given.
         expose: What `tools/list` shows to the client: `meta`, `own` or `all`; empty: what the daemon's setting says.
+        starting: Called if the start of a daemon takes longer than a moment.
 
     Returns:
         A connected blocking socket, past its handshake.
@@ -59,26 +65,30 @@ def attach(
         raise DaemonFailure(
             f"No daemon runs for the data folder {place.folder}.", hint="Start one: thresher serve.", code="not_running"
         )
-    return _start_and_attach(place, greeting, deadline)
+    return _start_and_attach(place, greeting, deadline, starting)
 
 
-def _start_and_attach(place: Place, greeting: dict[str, str], deadline: float) -> socket.socket:
-    from thresher.daemon.start import start_daemon  # noqa: PLC0415 - subprocess costs half of Python's own start
+def _start_and_attach(
+    place: Place, greeting: dict[str, str], deadline: float, starting: Callable[[], None] | None
+) -> socket.socket:
+    from thresher.daemon.start import NOTICE_SECONDS, later, start_daemon  # noqa: PLC0415 - subprocess costs half of Python's own start
 
     place.prepare()
     lock = FileLock(place.start_lock)
-    if not lock.acquire(deadline - time.monotonic()):
-        raise DaemonFailure(
-            "Another client has been starting the daemon for too long.", hint=f"Look into {place.log}, then try again."
-        )
-    try:
-        while time.monotonic() < deadline:
-            link = _greet(place, greeting, deadline)
-            if link is not None:
-                return link
-            start_daemon(place, deadline)
-    finally:
-        lock.release()
+    with later(NOTICE_SECONDS, starting):
+        if not lock.acquire(deadline - time.monotonic()):
+            raise DaemonFailure(
+                "Another client has been starting the daemon for too long.",
+                hint=f"Look into {place.log}, then try again.",
+            )
+        try:
+            while time.monotonic() < deadline:
+                link = _greet(place, greeting, deadline)
+                if link is not None:
+                    return link
+                start_daemon(place, deadline)
+        finally:
+            lock.release()
     raise DaemonFailure("The daemon was started but does not answer.", hint=f"Look into {place.log}, then try again.")
 
 

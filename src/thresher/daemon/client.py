@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from thresher.daemon.attaching import attach, failure
 from thresher.daemon.failure import DaemonFailure
+from thresher.daemon.folder import own_variables
 from thresher.daemon.place import Place, here
 
 TYPE_CHECKING = False  # `typing` itself costs a bridge more than all of this module
@@ -28,6 +29,9 @@ def request(
     start: bool = True,
     progress: Progress | None = None,
     project: str | None = None,
+    planned: Progress | None = None,
+    starting: Callable[[], None] | None = None,
+    noticed: Callable[[str], None] | None = None,
 ) -> Any:
     """Ask the daemon to do one thing and wait for the result.
 
@@ -38,6 +42,9 @@ def request(
         start: Whether to start a daemon when none runs.
         progress: Called with each event on the way.
         project: The folder that the client works in; the process's own unless given.
+        planned: Makes it a dry run: nothing of it lasts, and this is called with what a verb that writes would change.
+        starting: Called if a daemon has to be started first and that takes longer than a moment.
+        noticed: Called with each thing that is wrong with the `THRESHER_*` variables of this process.
 
     Returns:
         The result as decoded JSON.
@@ -45,19 +52,26 @@ def request(
     Raises:
         DaemonFailure: The daemon cannot be reached, or answered with an error.
     """
-    link = attach(place, "control", start=start, project=project)
+    link = attach(place, "control", start=start, project=project, starting=starting)
     with link, link.makefile("rwb") as stream:
         try:
-            stream.write(json.dumps({"verb": verb, "arguments": dict(arguments or {})}).encode() + b"\n")
+            asked = {"verb": verb, "arguments": dict(arguments or {}), "dry_run": planned is not None}
+            if noticed is not None:
+                asked["variables"] = own_variables()
+            stream.write(json.dumps(asked).encode() + b"\n")
             stream.flush()
             for line in stream:
                 event = json.loads(line)
+                if noticed is not None and "notice" in event:
+                    noticed(event["notice"])
+                if planned is not None and "plan" in event:
+                    planned(event["plan"])
                 if "result" in event:
                     return event["result"]
                 if "error" in event:
                     raise failure(event["error"])
-                if progress is not None:
-                    progress(event.get("progress", {}))
+                if progress is not None and "progress" in event:
+                    progress(event["progress"])
         except (OSError, ValueError):
             pass  # a connection that breaks says the same as one that ends
     raise DaemonFailure(
@@ -66,7 +80,16 @@ def request(
 
 
 def ask(
-    verb: str, arguments: Mapping[str, Any] | None = None, *, start: bool = True, progress: Progress | None = None
+    verb: str,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    start: bool = True,
+    progress: Progress | None = None,
+    planned: Progress | None = None,
+    starting: Callable[[], None] | None = None,
+    noticed: Callable[[str], None] | None = None,
 ) -> Any:
     """`request` of the daemon in the data folder that the environment names."""
-    return request(here(), verb, arguments, start=start, progress=progress)
+    return request(
+        here(), verb, arguments, start=start, progress=progress, planned=planned, starting=starting, noticed=noticed
+    )

@@ -34,6 +34,13 @@ def own_expose() -> str:
     return variable("THRESHER_EXPOSE")
 
 
+def own_variables() -> dict[str, str]:
+    """The settings in the environment of this client, apart from those that concern the client alone."""
+    own = ("THRESHER_DATA_DIR", "THRESHER_EXPOSE", "THRESHER_KEY", "THRESHER_PROJECT")
+    names = [name for name in os.environ if name.startswith("THRESHER_") and name not in own]  # noqa: TID251 - as below
+    return {name: value for name in names if (value := variable(name))}
+
+
 def variable(name: str) -> str:
     """A variable of the environment, without blanks around it; empty when it is not set."""
     return os.environ.get(name, "").strip()  # noqa: TID251 - core.settings costs more than Python's own start

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 from thresher.daemon.attaching import failure
 from thresher.daemon.failure import DaemonFailure
@@ -20,6 +22,20 @@ from thresher.daemon.place import Place, as_object, unwritable
 COMMAND = "_daemon"
 """The argument under which `python -m thresher` is a daemon that a client started."""
 TAIL_BYTES = 2000
+NOTICE_SECONDS = 0.5
+"""A start that takes longer is worth a word."""
+
+
+@contextmanager
+def later(seconds: float, action: Callable[[], None] | None) -> Generator[None]:
+    """Do something if the block lasts longer than this."""
+    timer = threading.Timer(seconds, action or (lambda: None))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def start_daemon(place: Place, deadline: float) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Tenant
+from thresher.core import Caller, Conflict, NotAllowed, NotFound, Tenant, check_limit
 from thresher.jobs import queries
 from thresher.jobs.models import Job
 from thresher.store import Database, run_retrying
@@ -80,8 +80,7 @@ class Jobs:
         Raises:
             InvalidInput: The limit is out of bounds.
         """
-        if not 1 <= limit <= LONGEST_LIST:
-            raise InvalidInput(f"{limit} is no number of jobs.", hint=f"Give 1 to {LONGEST_LIST}.")
+        check_limit(limit, LONGEST_LIST)
         async with self._database.transaction(caller.tenant) as connection:
             return await queries.list_jobs(connection, caller, task, subject, limit)
 

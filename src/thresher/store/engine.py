@@ -183,6 +183,20 @@ class Database:
         await connection.close()
         return rows
 
+    @asynccontextmanager
+    async def rehearsal(self) -> AsyncGenerator[Rehearsal]:
+        """A database on which changes can be tried out: nothing that is written to it outlives the block.
+
+        Raises:
+            StoreUnavailable: The connection was lost, or none is free.
+        """
+        with translated():
+            connection, raw = await self._begin(0)
+            try:
+                yield Rehearsal(self._engine, self.address, connection, raw)
+            finally:
+                await asyncio.shield(_give_back(connection, raw))
+
     async def tenant(self, name: str) -> Tenant:
         """Get a tenant by its name; it is created when it is new.
 
@@ -209,6 +223,64 @@ class Database:
     async def close(self) -> None:
         """Close all connections."""
         await self._engine.dispose()
+
+
+class Rehearsal(Database):
+    """The database as one open transaction sees it; see `Database.rehearsal`.
+
+    Each transaction is a savepoint of that one. Tasks take turns; the task whose turn it is may begin another within.
+    """
+
+    def __init__(
+        self, engine: AsyncEngine, address: str, connection: AsyncConnection, raw: DriverConnection[Any]
+    ) -> None:
+        super().__init__(engine, 1, address)
+        self._connection = connection
+        self._raw = raw
+        self._turn = asyncio.Lock()
+        self._owner: asyncio.Task[Any] | None = None
+        self._tenants: list[int] = []
+
+    @asynccontextmanager
+    async def transaction(self, tenant: Tenant) -> AsyncGenerator[AsyncConnection]:
+        """A savepoint that sees and writes the rows of one tenant: kept at the end, undone by an exception."""
+        async with self._my_turn():
+            name = f"rehearsal_{len(self._tenants)}"
+            with translated():
+                await self._raw.execute(f"savepoint {name}".encode())
+                await self._act_for(tenant.id)
+                self._tenants.append(tenant.id)
+                try:
+                    yield self._connection
+                    await self._raw.execute(f"release savepoint {name}".encode())
+                except BaseException:
+                    await asyncio.shield(self._raw.execute(f"rollback to savepoint {name}".encode()))
+                    raise
+                finally:
+                    self._tenants.pop()
+                if self._tenants:
+                    await self._act_for(self._tenants[-1])
+
+    async def once(self, tenant: Tenant, send: Callable[[DriverConnection[Any]], Awaitable[Cursor]]) -> list[Row]:
+        """One statement in a savepoint."""
+        async with self.transaction(tenant):
+            return await (await send(self._raw)).fetchall()
+
+    async def _act_for(self, tenant: int) -> None:
+        await self._raw.execute(_SET_TENANT, (str(tenant),))
+
+    @asynccontextmanager
+    async def _my_turn(self) -> AsyncGenerator[None]:
+        task = asyncio.current_task()
+        if self._owner is task:
+            yield
+            return
+        async with self._turn:
+            self._owner = task
+            try:
+                yield
+            finally:
+                self._owner = None
 
 
 def _engine(url: str, pool_size: int, pool_timeout: float) -> AsyncEngine:

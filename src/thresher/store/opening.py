@@ -52,8 +52,15 @@ async def _opened(url: str) -> AsyncGenerator[Database]:
         await database.close()
 
 
-def migrate_external(settings: Settings) -> str:
-    """What `thresher migrate` does to an external database; returns the revision.
+def migrate_external(settings: Settings, *, keep: bool = True) -> tuple[str | None, str]:
+    """What `thresher migrate` does to an external database.
+
+    Args:
+        settings: With both addresses.
+        keep: False rolls everything back in the end.
+
+    Returns:
+        The revision before (None: no schema of ours) and after.
 
     Raises:
         ConfigurationError: One of the two addresses is missing, or the owner lacks a right.
@@ -65,4 +72,4 @@ def migrate_external(settings: Settings) -> str:
             "database migrates itself at each start.",
         )
     role = application_role(settings.database_url.get_secret_value())
-    return migrate(settings.migration_url.get_secret_value(), application_role=role)
+    return migrate(settings.migration_url.get_secret_value(), application_role=role, keep=keep)

@@ -49,7 +49,7 @@ grant execute on function jobs.defer(text, bigint, bigint), jobs.cancel(bigint),
 """
 
 
-def migrate(owner_url: str, *, application_role: str = APPLICATION) -> str:
+def migrate(owner_url: str, *, application_role: str = APPLICATION, keep: bool = True) -> tuple[str | None, str]:
     """Bring the schema to this code's revision and give the application role its rights.
 
     Running it again, or on several replicas at once, is safe.
@@ -57,9 +57,10 @@ def migrate(owner_url: str, *, application_role: str = APPLICATION) -> str:
     Args:
         owner_url: Address of the database for the role that owns (or shall own) the tables.
         application_role: The role of `THRESHER_DATABASE_URL`; it gets rows and functions, no table of its own.
+        keep: False rolls everything back in the end: a rehearsal.
 
     Returns:
-        The revision that the database now has.
+        The revision that the database had (None: no schema of ours), and the one that it has now.
 
     Raises:
         SchemaMismatch: The database is newer than this code.
@@ -68,14 +69,17 @@ def migrate(owner_url: str, *, application_role: str = APPLICATION) -> str:
     """
     engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(owner_url), poolclass=NullPool)
     try:
-        with translated(), engine.begin() as connection:
+        with translated(), engine.connect() as connection, connection.begin() as transaction:
             connection.exec_driver_sql("select pg_advisory_xact_lock(%s)", (_LOCK,))
-            check_revision(current_revision(connection), for_migration=True)
+            before = current_revision(connection)
+            check_revision(before, for_migration=True)
             with _explained(connection, application_role):
                 _ensure_vector(connection)
                 _upgrade(connection)
                 _grant(connection, application_role)
-            return head_revision()
+            if not keep:
+                transaction.rollback()
+            return before, head_revision()
     finally:
         engine.dispose()
 

@@ -21,9 +21,9 @@ from thresher.upstream.oauth import (
     sign_out,
 )
 from thresher.upstream.oauth_client import OAuthClient
-from thresher.upstream.parsing import ServerFile, ServerProblem, parse_servers
+from thresher.upstream.parsing import ServerFile, ServerProblem, checked_server, parse_servers
 from thresher.upstream.peer import Peer, Question
-from thresher.upstream.pool import Upstreams
+from thresher.upstream.pool import IdleUpstreams, Upstreams
 from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState
 from thresher.upstream.transport.process import start_child, stop_child
 
@@ -32,6 +32,7 @@ __all__ = [
     "Changed",
     "Credentials",
     "GuardedSql",
+    "IdleUpstreams",
     "Limits",
     "Listing",
     "OAuthClient",
@@ -46,6 +47,7 @@ __all__ = [
     "SignedIn",
     "Upstreams",
     "auth_for",
+    "checked_server",
     "identity_for",
     "open_sign_in",
     "parse_servers",

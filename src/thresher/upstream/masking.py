@@ -100,4 +100,6 @@ class Redactor:
 
 
 def _worth_hiding(name: str, value: str) -> bool:
-    return bool(value.strip()) and (len(value) >= _MIN_SECRET or (secret_name(name) and len(value) >= 4))
+    if name == "PATH" or not value.strip():
+        return False
+    return len(value) >= _MIN_SECRET or (secret_name(name) and len(value) >= 4)

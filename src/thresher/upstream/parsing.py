@@ -150,11 +150,7 @@ def _input_problems(root: JSON) -> list[ServerProblem]:
 
 
 def _server(name: str, entry: object, variables: Mapping[str, str]) -> ServerConfig:
-    if not valid_name(name):
-        raise _BrokenEntry(
-            "its name may hold only letters, digits, '_', '.' and '-', at most 64.",
-            f"Rename it, for example to '{_suggested(name)}'.",
-        )
+    _check_name(name)
     if not isinstance(entry, Mapping):
         raise _BrokenEntry("its entry is not an object.", 'Give it a "command" or a "url".')
     fields = _Fields(cast("Mapping[str, Any]", entry), variables)
@@ -176,6 +172,57 @@ def _server(name: str, entry: object, variables: Mapping[str, str]) -> ServerCon
             cwd=fields.text("cwd"),
         )
     return ServerConfig(**common, transport=transport, url=fields.url(), headers=fields.headers(), oauth=fields.oauth())
+
+
+def checked_server(config: ServerConfig) -> ServerConfig:
+    """A definition that came in as fields, once it has passed the checks of an entry of a file.
+
+    Raises:
+        InvalidInput: A field cannot be used.
+    """
+    try:
+        _check_name(config.name)
+        if config.transport == "stdio":
+            _checked_command(config.command)
+        else:
+            _checked_url(config.url)
+            _checked_headers(config.headers)
+    except _BrokenEntry as broken:
+        raise InvalidInput(f"Server '{config.name}': {broken.message}", hint=broken.hint) from None
+    return config
+
+
+def _check_name(name: str) -> None:
+    if not valid_name(name):
+        raise _BrokenEntry(
+            "its name may hold only letters, digits, '_', '.' and '-', at most 64.",
+            f"Rename it, for example to '{_suggested(name)}'.",
+        )
+
+
+def _checked_command(command: object) -> str:
+    if not isinstance(command, str):
+        raise _BrokenEntry("its 'command' must be a text.", "Write the program's name, and its arguments in 'args'.")
+    if not command.strip():
+        raise _BrokenEntry("its 'command' is empty.", "Write the program's name.")
+    return command.strip()
+
+
+def _checked_url(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and is_host(parts.hostname or "") and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid or re.search(r"\s", url):
+        raise _BrokenEntry("its 'url' is not an http or https address.", "Write https://HOST/PATH.")
+    return url
+
+
+def _checked_headers(headers: Mapping[str, str]) -> None:
+    for name, value in headers.items():
+        if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or re.search(r"[\r\n]", value):
+            raise _BrokenEntry(f"the header {name!r} is not a valid HTTP header.")
 
 
 def _suggested(name: str) -> str:
@@ -232,9 +279,7 @@ class _Fields:
 
     def headers(self) -> dict[str, str]:
         headers = self.mapping("headers")
-        for name, value in headers.items():
-            if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or re.search(r"[\r\n]", value):
-                raise _BrokenEntry(f"the header {name!r} is not a valid HTTP header.")
+        _checked_headers(headers)
         return headers
 
     def oauth(self) -> OAuthClient | None:
@@ -257,21 +302,11 @@ class _Fields:
             raise _BrokenEntry(error.message, error.hint) from None
 
     def command(self) -> str:
-        command = self.text("command").strip()
-        if not command:
-            raise _BrokenEntry("its 'command' is empty.")
-        return command
+        _checked_command(self._entry.get("command"))
+        return _checked_command(self.text("command"))
 
     def url(self) -> str:
-        url = self.text("url").strip()
-        try:
-            parts = urlsplit(url)
-            valid = parts.scheme in ("http", "https") and is_host(parts.hostname or "") and parts.port != 0
-        except ValueError:
-            valid = False
-        if not valid or re.search(r"\s", url):
-            raise _BrokenEntry("its 'url' is not an http or https address.")
-        return url
+        return _checked_url(self.text("url").strip())
 
     def _expanded(self, value: object, where: str) -> str:
         if isinstance(value, bool):

@@ -19,6 +19,7 @@ from thresher.upstream.oauth import Credentials
 from thresher.upstream.peer import Peer
 from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState
 from thresher.upstream.session import Session
+from thresher.upstream.transport.process import find_program
 
 DEFAULT = Limits()
 Key: TypeAlias = tuple[int, str, str]
@@ -54,6 +55,18 @@ class Upstreams:
             UpstreamError: The server cannot be started or reached, or its listing is unusable.
         """
         return await (await self._filled(config)).list_tools()
+
+    async def check(self, config: ServerConfig) -> str:
+        """Connect to a server and list its tools, to see whether its definition is right.
+
+        Returns:
+            What was checked, in words.
+
+        Raises:
+            UpstreamError: The server cannot be started or reached, or its listing is unusable.
+        """
+        listing = await self.list_tools(config)
+        return f"server '{config.name}' lists {len(listing.tools)} tools"
 
     async def call_tool(
         self,
@@ -187,6 +200,21 @@ class Upstreams:
         await asyncio.gather(*(session.close() for session in sessions))
         if self._leaving:
             await asyncio.wait(self._leaving)
+
+
+class IdleUpstreams(Upstreams):
+    """Sessions that are never opened, for dry runs: nothing is started and no server is asked."""
+
+    async def check(self, config: ServerConfig) -> str:
+        """Whether the program is there; of a remote server nothing can be said without asking it."""
+        if config.transport != "stdio":
+            return f"the address of server '{config.name}' is well formed; it was not asked"
+        program = await asyncio.to_thread(find_program, config)
+        return f"the command of server '{config.name}' is {program}; it was not started"
+
+    async def list_tools(self, config: ServerConfig) -> Listing:
+        """Refuse."""
+        raise UpstreamError(f"Server '{config.name}' is not asked in a dry run.", hint="Run it without --dry-run.")
 
 
 def _unheard(_config: ServerConfig, _change: Changed) -> None:

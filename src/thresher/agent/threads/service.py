@@ -30,7 +30,7 @@ from thresher.agent.threads.records import (
     thread_id,
     unknown,
 )
-from thresher.core import Caller, Conflict, InvalidInput, StoreError, ThresherError, event
+from thresher.core import Caller, Conflict, InvalidInput, StoreError, ThresherError, check_limit, event
 from thresher.store import Database
 
 _logger = logging.getLogger("thresher.agent")
@@ -227,8 +227,7 @@ def _busy(thread: UUID) -> ThresherError:
 
 
 def _check_limit(limit: int) -> None:
-    if not 1 <= limit <= MOST_LISTED:
-        raise InvalidInput("The limit is out of bounds.", hint=f"Ask for 1 to {MOST_LISTED}.")
+    check_limit(limit, MOST_LISTED)
 
 
 def _cursor(last: Thread) -> str:

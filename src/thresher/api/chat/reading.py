@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from thresher.agent import ChatCall, ChatSettings, Decision
 from thresher.api.chat.bodies import PASSED, ChatBody, MessageBody
+from thresher.core import problem_of
 from thresher.llm import Function, FunctionCall, Message
 
 THREAD_HEADER: Final = "x-thresher-thread"
@@ -152,7 +153,7 @@ def _settings(body: ChatBody) -> dict[str, Any]:
         settings = ChatSettings.model_validate(given).model_dump(include=set(given))
     except ValidationError as error:
         first = error.errors()[0]
-        refuse(("thresher", "settings", *first["loc"]), first["msg"])
+        refuse(("thresher", "settings", *first["loc"]), problem_of(first))
     if body.model and body.model != OWN_MODEL:
         settings["model"] = body.model
     if body.temperature is not None:

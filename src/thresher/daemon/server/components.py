@@ -32,8 +32,11 @@ def component_verbs(app: App, *, is_owner: bool) -> Mapping[str, Verb]:
         owner_only()
         return plain(await app.components.report())
 
-    async def refresh_components(_arguments: Mapping[str, Any], _tell: Progress) -> Any:
+    async def refresh_components(_arguments: Mapping[str, Any], tell: Progress) -> Any:
         owner_only()
+        if app.rehearsal:
+            tell({"checked": "no module is run in a dry run; `thresher components list` shows how they stand"})
+            return plain(await app.components.report())
         return plain(await app.components.load(anew=True))
 
     return {"list_components": list_components, "refresh_components": refresh_components}

@@ -1,7 +1,9 @@
 """The control protocol: one request a connection, events on the way, one result or error at the end.
 
-    client: {"verb": "find_tools", "arguments": {...}}
-    daemon: {"progress": {...}} ... then {"result": ...} or {"error": {code, message, hint, exit_code, trace}}
+    client: {"verb": "find_tools", "arguments": {...}}, with "dry_run": true to learn what it would change
+    daemon: {"progress": {...}} ... then {"result": ...} or {"error": {code, message, hint, exit_code, trace}};
+            before it {"notice": "..."} where "variables", the client's THRESHER_* variables, have no effect;
+            after the dry run of a verb that writes {"result": ..., "plan": {...}}
 
 Invariant: a client that closes its connection cancels its work. No error reaches a client as a traceback.
 """
@@ -15,12 +17,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from thresher.core import InvalidInput, NotFound, Said, ThresherError, dumps, event, traced
+from thresher.core import InvalidInput, NotFound, Said, Settings, ThresherError, differing, dumps, event, traced
 
 logger = logging.getLogger("thresher.daemon")
 
 Progress = Callable[[Mapping[str, Any]], None]
 Verb = Callable[[Mapping[str, Any], Progress], Awaitable[Any]]
+DryRun = Callable[[str, Mapping[str, Any], Progress], Awaitable[dict[str, Any]]]
+"""Runs a verb so that nothing of it lasts: name, arguments, progress -> `result` and perhaps `plan`."""
 
 
 REQUEST_LIMIT = 16 * 1024 * 1024
@@ -31,11 +35,19 @@ REFUSAL_SECONDS = 10.0
 _CHUNK = 64 * 1024
 
 
-async def serve_control(verbs: Mapping[str, Verb], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def serve_control(
+    verbs: Mapping[str, Verb],
+    dry_run: DryRun,
+    settings: Settings,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+) -> None:
     """Answer one request.
 
     Args:
         verbs: What can be asked, by name.
+        dry_run: Runs a verb so that nothing of it lasts.
+        settings: In force here; a client is told where its variables say otherwise.
         reader: The client's bytes, past the handshake.
         writer: To the client.
     """
@@ -53,7 +65,9 @@ async def serve_control(verbs: Mapping[str, Verb], reader: asyncio.StreamReader,
         if not writer.is_closing():
             writer.write(_line({"progress": progress}))
 
-    work = asyncio.create_task(_answer(verbs, line, tell))
+    for notice in _notices(settings, line):
+        writer.write(_line({"notice": notice}))
+    work = asyncio.create_task(_answer(verbs, dry_run, line, tell))
     gone = asyncio.create_task(_end_of(reader))
     await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
     gone.cancel()
@@ -90,13 +104,13 @@ async def _end_of(reader: asyncio.StreamReader) -> None:
         pass
 
 
-async def _answer(verbs: Mapping[str, Verb], line: bytes, tell: Progress) -> dict[str, Any]:
+async def _answer(verbs: Mapping[str, Verb], dry_run: DryRun, line: bytes, tell: Progress) -> dict[str, Any]:
     with traced() as trace:
         try:
-            verb, arguments = _decode(line)
+            verb, arguments, is_dry = _decode(line)
             if verb not in verbs:
                 raise NotFound(f"The daemon knows no verb {verb!r}.", hint="Client and daemon may differ in version.")
-            return {"result": await verbs[verb](arguments, tell)}
+            return await dry_run(verb, arguments, tell) if is_dry else {"result": await verbs[verb](arguments, tell)}
         except ThresherError as error:
             event(logger, "command failed", level=logging.WARNING, code=error.code, message=Said(error.message))
             return {"error": _error(error.code, error.message, error.hint, error.exit_code, trace)}
@@ -112,14 +126,22 @@ def _error(code: str, message: str, hint: str, exit_code: int, trace: str) -> di
     return {"code": code, "message": message, "hint": hint, "exit_code": exit_code, "trace": trace}
 
 
-def _decode(line: bytes) -> tuple[str, Mapping[str, Any]]:
+def _decode(line: bytes) -> tuple[str, Mapping[str, Any], bool]:
     try:
         request = json.loads(line)
-        return str(request["verb"]), dict(request.get("arguments") or {})
+        return str(request["verb"]), dict(request.get("arguments") or {}), request.get("dry_run") is True
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InvalidInput(
             f"The request is not one: {error}.", hint="Send {verb, arguments} as one JSON line."
         ) from None
+
+
+def _notices(settings: Settings, line: bytes) -> tuple[str, ...]:
+    try:
+        variables = dict(json.loads(line).get("variables") or {})
+    except (ValueError, TypeError, AttributeError):
+        return ()
+    return differing(settings, {str(name): str(value) for name, value in variables.items()})
 
 
 def _line(value: Mapping[str, Any]) -> bytes:

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from thresher.app import App
-from thresher.core import Caller, InvalidInput, plain
+from thresher.app import App, rehearsed
+from thresher.core import Caller, DatabaseUnavailable, InvalidInput, plain
 from thresher.daemon.server.control import Progress, Verb
 from thresher.evaluation import dialect_of, judge_statements, read_statements, sql_figures
-from thresher.knowledge.databases import Asker
+from thresher.knowledge.databases import Asker, Connection
 from thresher.sqlguard import Verdict, judge
 
-_ADD = frozenset({"name", "url", "samples", "description", "allow_functions", "replace"})
+_ADD = frozenset({"name", "url", "samples", "description", "allow_functions", "replace", "test"})
 _SCHEMA = frozenset({"connection", "table", "question", "budget", "cursor"})
 _TABLES = frozenset({"connection", "search", "schema", "limit", "cursor"})
 _COLUMNS = frozenset({"connection", "table"})
@@ -48,15 +48,35 @@ class _Databases:
     """One method a verb: (arguments, progress) -> result."""
 
     def __init__(self, app: App, caller: Caller) -> None:
+        self._app = app
         self._databases = app.services.databases
         self._solutions = app.services.solutions
         self._readiness = app.services.context.readiness
         self._caller = caller
 
-    async def add_connection(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        kept = await self._databases.add_connection(self._caller, **_known(arguments, _ADD))
+    async def add_connection(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
+        """Keep a connection that works, and say how it was tested; `test: false` keeps it untried."""
+        given = _known(arguments, _ADD)
+        name, test = str(given["name"]), given.pop("test", True)
+        if not test:
+            return plain({"connection": await self._add(given), "test": None})
+        async with rehearsed(self._app) as trial:
+            databases = trial.services.databases
+            await databases.add_connection(self._caller, **given)
+            health = await databases.test_connection(self._caller, name)
+        if not health.ok:
+            raise DatabaseUnavailable(
+                f"The connection '{name}' was not added. {health.problem}",
+                hint="Correct the address, or see that the database runs; --no-test keeps it as it is.",
+            )
+        tell({"checked": f"the database of '{name}' answers"})
+        kept = await self._add(given)
+        return plain({"connection": kept, "test": await self._databases.test_connection(self._caller, name)})
+
+    async def _add(self, given: Mapping[str, Any]) -> Connection:
+        kept = await self._databases.add_connection(self._caller, **given)
         self._readiness.look_again()
-        return plain(kept)
+        return kept
 
     async def remove_connection(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         await self._databases.remove_connection(self._caller, str(arguments["name"]))

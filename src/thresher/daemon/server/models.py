@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
-from thresher.app import App
-from thresher.core import Caller, InvalidInput, Tenant, plain
+from thresher.app import App, rehearsed
+from thresher.core import Caller, InvalidInput, ModelError, Tenant, plain
 from thresher.daemon.server.control import Progress, Verb
 
 TenantOf: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Tenant]]
 
-_ADD = frozenset({"name", "url", "model", "key", "replace"})
+_ADD = frozenset({"name", "url", "model", "key", "replace", "test"})
 
 
 def model_verbs(app: App, caller: Caller, owned_tenant: TenantOf) -> Mapping[str, Verb]:
@@ -35,15 +35,30 @@ class _Models:
     """One method a verb: (arguments, progress) -> result."""
 
     def __init__(self, app: App, caller: Caller, owned_tenant: TenantOf) -> None:
+        self._app = app
         self._owned_tenant = owned_tenant
         self._models = app.services.models
         self._settings = app.services.chat_settings
         self._caller = caller
 
-    async def add_model(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+    async def add_model(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
+        """Keep a model that answers, and say how it was asked; `test: false` keeps it unasked."""
         if unknown := sorted(set(arguments) - _ADD):
             raise InvalidInput(f"There is no argument '{unknown[0]}'.", hint=f"Known: {', '.join(sorted(_ADD))}.")
-        return plain(await self._models.add(self._caller, **arguments))
+        given = dict(arguments)
+        name, test = str(given["name"]), given.pop("test", True)
+        if not test:
+            return plain({"model": await self._models.add(self._caller, **given), "check": None})
+        async with rehearsed(self._app) as trial:
+            await trial.services.models.add(self._caller, **given)
+            check = await trial.services.models.check(self._caller, name)
+        if not check.ok:
+            raise ModelError(
+                f"The model '{name}' was not added. {check.problem}",
+                hint="Correct what is wrong and add it again; --no-test keeps it as it is.",
+            )
+        tell({"checked": f"the model of '{name}' answers"})
+        return plain({"model": await self._models.add(self._caller, **given), "check": check})
 
     async def list_models(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
         return plain(await self._models.list(self._caller))

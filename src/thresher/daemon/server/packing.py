@@ -43,6 +43,7 @@ class _Packs:
             "active": [summary(pack) for pack in packs.active],
             "inert": [summary(held.pack) | _standing(held) for held in packs.inert],
             "problems": plain(packs.problems),
+            "reading": self._intents.is_reading(self._caller),
         }
 
     async def show_pack(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:

@@ -14,7 +14,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -27,11 +27,12 @@ from thresher.core import ConfigurationError, Settings, event, is_loopback
 from thresher.daemon.imports import Importing
 from thresher.daemon.lock import FileLock
 from thresher.daemon.place import Place
-from thresher.daemon.server.control import serve_control
+from thresher.daemon.server.control import Verb, serve_control
 from thresher.daemon.server.hooking import rules_for, serve_hook
 from thresher.daemon.server.http import access_of, address_of, bind, check_keyless, serving
 from thresher.daemon.server.listener import Client, Identity, Listener
 from thresher.daemon.server.presence import Presence
+from thresher.daemon.server.rehearsal import rehearse
 from thresher.daemon.server.verbs import Facts, build_verbs
 from thresher.upstream import ServerConfig
 
@@ -198,7 +199,10 @@ async def _open_doors(
         await app.serve_stream(reader, writer, client.acting(app.services.caller))
 
     async def control(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
-        await serve_control(build_verbs(app, presence, facts, client.caller, client.project), reader, writer)
+        def verbs(of: App) -> Mapping[str, Verb]:
+            return build_verbs(of, presence, facts, client.caller, client.project)
+
+        await serve_control(verbs(app), partial(rehearse, app, verbs), settings, reader, writer)
 
     async def hook(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
         await serve_hook(rules_for(app, client.caller or app.services.caller), reader, writer)

@@ -36,6 +36,7 @@ class _Signing:
 
     def __init__(self, app: App, caller: Caller | None) -> None:
         self._services = app.services
+        self._is_rehearsal = app.rehearsal
         self._tools = app.services.tools
         self._credentials = CredentialStore(app.services.database, app.services.secrets)
         self._is_owner = caller is None
@@ -44,6 +45,9 @@ class _Signing:
     async def login_server(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         """Sign in; tells the `address` to open, and lists the server afterwards."""
         caller, config = await self._meant(arguments)
+        if self._is_rehearsal:
+            ended: dict[str, Any] = {"scope": "", "renewable": True, "expires_at": None, "failures": {}}
+            return _not_rehearsed(config, tell) | ended
         states: list[str] = []
         async with open_sign_in(config, self._credentials, scopes=tuple(arguments.get("scopes") or ())) as sign_in:
 
@@ -77,9 +81,11 @@ class _Signing:
             )
         sign_in.take(address)
 
-    async def logout_server(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+    async def logout_server(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         """Forget a sign-in, and end it at the authorization server where that is offered."""
         caller, config = await self._meant(arguments)
+        if self._is_rehearsal:
+            return _not_rehearsed(config, tell) | {"revoked": False}
         revoked = await sign_out(config, self._credentials)
         await self._services.upstreams.disconnect(caller.tenant.id, config.name, identity=config.identity)
         return {"name": config.name, "revoked": revoked}
@@ -115,3 +121,9 @@ class _Signing:
                 hint="It is made and ended with a key that names no user, or without --user.",
             )
         return caller, config
+
+
+def _not_rehearsed(config: ServerConfig, tell: Progress) -> dict[str, Any]:
+    """Signing in and out changes what other servers keep, which no dry run could take back."""
+    tell({"checked": f"server '{config.name}' is there; nobody was signed in or out"})
+    return {"name": config.name}

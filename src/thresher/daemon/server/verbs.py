@@ -9,7 +9,7 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -18,7 +18,20 @@ from pydantic import TypeAdapter, ValidationError
 
 from thresher import __version__
 from thresher.app import App
-from thresher.core import Caller, EncoderError, InvalidInput, NotAllowed, NotFound, Tenant, did_you_mean, nearest, plain
+from thresher.core import (
+    Caller,
+    EncoderError,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    Tenant,
+    ThresherError,
+    UpstreamError,
+    did_you_mean,
+    nearest,
+    plain,
+    problems_of,
+)
 from thresher.daemon.server.apis import api_verbs
 from thresher.daemon.server.approving import approving_verbs
 from thresher.daemon.server.asking import asking_verbs
@@ -41,9 +54,11 @@ from thresher.daemon.server.signing import signing_verbs
 from thresher.daemon.server.solutions import solution_verbs
 from thresher.evaluation import evaluate, read_pool, read_questions
 from thresher.knowledge.tools import Refreshed, total_of
-from thresher.upstream import ServerConfig, parse_servers, read_sql
+from thresher.upstream import ServerConfig, SignInNeeded, checked_server, parse_servers, read_sql
 
 _SERVER = TypeAdapter(ServerConfig)
+_NAMED = 4
+"""Servers that are named while they are waited for."""
 _SPEED_TEXTS = [f"list the open issues of project {number}" for number in range(10)]
 
 
@@ -117,13 +132,21 @@ class _Verbs:
             | {"also": tool.also, "why": tool.why}
             for tool in found.tools
         ]
-        return plain(replace(found, tools=())) | {"tools": plain(tools)}
+        failed = [] if found.tools else await self._failed(arguments.get("servers"))
+        return plain(replace(found, tools=())) | {"tools": plain(tools), "failed_servers": failed}
+
+    async def _failed(self, chosen: Sequence[str] | None) -> list[str]:
+        """The servers that could offer tools and do not, since they could not be listed."""
+        servers = await self._tools.list_servers(self._caller)
+        failed = (server for server in servers if server.enabled and not server.tools and server.state == "failed")
+        return [server.name for server in failed if not chosen or server.name in chosen]
 
     async def describe_tools(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         return plain(await self._tools.describe_tools(self._caller, arguments["names"]))
 
     async def list_tools(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        return plain(await self._tools.list_tools(self._caller, arguments.get("server")))
+        whole = arguments.get("whole") is True
+        return plain(await self._tools.list_tools(self._caller, arguments.get("server"), whole=whole))
 
     async def set_tool(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         return plain(await self._tools.set_tool(self._caller, **arguments))
@@ -132,22 +155,52 @@ class _Verbs:
         return plain(await self._tools.list_servers(self._caller))
 
     async def add_server(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
+        """Keep a server that can be used; `test: false` keeps it untried."""
         try:
-            config = _SERVER.validate_python(arguments["server"])
+            config = checked_server(_SERVER.validate_python(arguments["server"]))
         except ValidationError as error:
-            problems = "; ".join(f"{e['loc'][0] if e['loc'] else ''}: {e['msg']}" for e in error.errors())
-            raise InvalidInput(f"The server is not defined well: {problems}.") from None
+            raise InvalidInput(f"The server is not well defined: {problems_of(error)}.") from None
         config = replace(config, sql=read_sql(arguments.get("sql")) or config.sql)
+        unusable = await self._unusable([config], tell) if arguments.get("test", True) else {}
+        if error := unusable.get(config.name):
+            raise UpstreamError(f"Server '{config.name}' was not added. {error.message}", hint=error.hint)
         switches = {name: arguments.get(name) for name in ("auto_approve", "trusted")}
         return _refreshed(await self._take_in([config], tell, **switches))
 
     async def import_servers(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
-        servers = parse_servers(arguments["document"], arguments["variables"])
-        done = await self._take_in(servers, tell)
-        return _refreshed(done) | {
-            "added": [server.name for server in servers],
+        """Keep those servers of a file that can be used; `test: false` keeps them untried."""
+        variables = arguments["variables"]
+        servers = parse_servers(arguments["document"], variables)
+        found = [_with_path(server, variables.get("PATH", "")) for server in servers]
+        unusable = await self._unusable(found, tell) if arguments.get("test", True) else {}
+        usable = [server for server in found if server.name not in unusable]
+        done = await self._take_in(usable, tell)
+        failures = {name: str(error) for name, error in unusable.items()}
+        return _refreshed(replace(done, failures={**done.failures, **failures})) | {
+            "added": [server.name for server in usable],
             "problems": [str(problem) for problem in servers.problems],
         }
+
+    async def _unusable(self, servers: Sequence[ServerConfig], tell: Progress) -> dict[str, ThresherError]:
+        """Which servers cannot be used, all tried at once; a sign-in that is needed is no fault of a definition."""
+        waiting = _Waiting(tell, [server.name for server in servers if server.enabled])
+
+        async def tried(server: ServerConfig) -> ThresherError | None:
+            try:
+                checked = await self._tools.check_server(self._caller, server)
+            except SignInNeeded as error:
+                checked = str(error)
+            except ThresherError as error:
+                return error
+            finally:
+                waiting.done(server.name)
+            if self._app.rehearsal:
+                tell({"checked": checked})
+            return None
+
+        enabled = [server for server in servers if server.enabled]
+        errors = await asyncio.gather(*(tried(server) for server in enabled))
+        return {server.name: error for server, error in zip(enabled, errors, strict=True) if error is not None}
 
     async def _take_in(self, servers: list[ServerConfig], tell: Progress, **switches: bool | None) -> Refreshed:
         for server in servers:
@@ -161,19 +214,25 @@ class _Verbs:
         return plain(await self._tools.set_server_enabled(self._caller, **arguments))
 
     async def refresh(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
-        if tool := cast("str | None", arguments.get("tool")):
+        if (tool := cast("str | None", arguments.get("tool"))) and not self._app.rehearsal:
             return _refreshed(await self._tools.refresh(self._caller, tool=tool))
         return _refreshed(await self._refresh(cast("list[str] | None", arguments.get("servers")), tell))
 
     async def _refresh(self, names: list[str] | None, tell: Progress) -> Refreshed:
-        """Refresh some servers, or all; none waits for another."""
+        """Refresh some servers, or all; none waits for another. In a dry run no server is asked."""
+        if self._app.rehearsal:
+            tell({"checked": "no server was started or asked for its tools"})
+            return total_of([])
+        if names is None:
+            names = [server.name for server in await self._tools.list_servers(self._caller) if server.enabled]
+        waiting = _Waiting(tell, names)
 
-        def follow(done: int, total: int) -> None:
-            tell({"stage": "Indexing", "done": done, "total": total})
+        async def refreshed(name: str) -> Refreshed:
+            done = await self._tools.refresh(self._caller, name, progress=waiting.indexing)
+            waiting.done(name)
+            return done
 
-        wanted = names if names is not None else [None]
-        refreshed = await asyncio.gather(*(self._tools.refresh(self._caller, name, progress=follow) for name in wanted))
-        return total_of(refreshed)
+        return total_of(await asyncio.gather(*(refreshed(name) for name in names)))
 
     async def stats(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         caller, given = await self.of_tenant(arguments)
@@ -264,6 +323,40 @@ class _Verbs:
             await self._services.encoder.embed_queries([f"{text} {salt}"])
             spent.append((time.perf_counter() - started) * 1000)
         return {"model": self._services.encoder.model.id, "p50_ms": sorted(spent)[len(spent) // 2]}
+
+
+class _Waiting:
+    """Tells whoever watches which servers have not answered yet."""
+
+    def __init__(self, tell: Progress, names: Sequence[str]) -> None:
+        self._tell = tell
+        self._total = len(names)
+        self._left = list(names)
+        if self._left:
+            self._report()
+
+    def done(self, name: str) -> None:
+        """A server has answered, or failed."""
+        if name in self._left:
+            self._left.remove(name)
+        if self._left:
+            self._report()
+
+    def indexing(self, done: int, total: int) -> None:
+        """Tools of one of them are indexed."""
+        self._tell({"stage": "Indexing", "done": done, "total": total})
+
+    def _report(self) -> None:
+        more = f" and {len(self._left) - _NAMED} more" if len(self._left) > _NAMED else ""
+        stage = f"Waiting for {', '.join(self._left[:_NAMED])}{more}"
+        self._tell({"stage": stage, "done": self._total - len(self._left), "total": self._total})
+
+
+def _with_path(server: ServerConfig, path: str) -> ServerConfig:
+    """A stdio server that finds programs as the shell does that it was added from."""
+    if server.transport != "stdio" or not path or "PATH" in server.env:
+        return server
+    return replace(server, env={**server.env, "PATH": path})
 
 
 def _refreshed(done: Refreshed) -> dict[str, Any]:

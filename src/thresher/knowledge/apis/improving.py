@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final, get_args
 from urllib.parse import unquote, urlsplit
 
-from thresher.core import Caller, InvalidInput, NotFound, did_you_mean, nearest
+from thresher.core import Caller, InvalidInput, NotFound, check_limit, did_you_mean, nearest
 from thresher.knowledge.apis.heads import Operations, ProviderHead, VersionHead
 from thresher.knowledge.apis.listing import named
 from thresher.knowledge.apis.missing import missed_findings
@@ -230,8 +230,7 @@ def check(wish: Wish) -> None:
     for word in wish.kinds:
         _known(word, KINDS, "kind of feedback")
     _known(wish.min_severity, SEVERITIES, "severity")
-    if not 1 <= wish.limit <= LIMIT_CAP:
-        raise InvalidInput(f"`limit` is {wish.limit}.", hint=f"Give a number from 1 to {LIMIT_CAP}.")
+    check_limit(wish.limit, LIMIT_CAP)
 
 
 def fitting(findings: Collection[Finding], wish: Wish, operation: str) -> list[Finding]:

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from thresher.core import Arm, Caller, EncoderError, InvalidInput, NotFound, Why
+from thresher.core import Arm, Caller, EncoderError, NotFound, Why, check_limit
 from thresher.embedding import CrossEncoder
 from thresher.knowledge.apis import browsing, cleaning, concepts, cursors, detecting, ranking, shipped, steps, verbs
 from thresher.knowledge.apis.browsing import Browse, Part
@@ -141,15 +141,14 @@ class Searcher:
         return replace(found, search_ms=max(total - found.embedding_ms, 0.0))
 
     async def _wish(self, caller: Caller, query: Query) -> _Wish:
-        if query.limit < 1:
-            raise InvalidInput(f"The limit is {query.limit}.", hint=f"Ask for 1 to {LIMIT_CAP}.")
+        check_limit(query.limit, LIMIT_CAP)
         heads = _asked_for(await self._shelf.directory(caller), query.providers)
         scope = await self._scope(caller, heads)
         methods = browsing.checked_methods(query.methods)
         tags = browsing.checked_tags(query.tags, scope.parts)
         question = (query.text, "\t".join(head.name for head in heads), "\t".join(methods), "\t".join(tags))
         place = cursors.place_of(query.cursor, question)
-        return _Wish(scope, methods, tags, min(query.limit, LIMIT_CAP), place, question)
+        return _Wish(scope, methods, tags, query.limit, place, question)
 
     async def _scope(self, caller: Caller, heads: Sequence[ProviderHead]) -> Scope:
         """The operations of some providers; kept while their versions stay as they are."""

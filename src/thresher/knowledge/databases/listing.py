@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from thresher.connectors import Table
-from thresher.core import InvalidInput, NotFound, did_you_mean, nearest
+from thresher.core import NotFound, check_limit, did_you_mean, nearest
 from thresher.knowledge.databases.catalog import Catalog
 from thresher.knowledge.databases.entries import words_of
 from thresher.knowledge.databases.models import Relations, TableColumns, TableList
@@ -31,8 +31,7 @@ def listed(
     notes: tuple[str, ...],
 ) -> TableList:
     """See `DatabaseService.list_tables`."""
-    if not 1 <= limit <= MOST_LISTED:
-        raise InvalidInput("The limit is out of bounds.", hint=f"Ask for 1 to {MOST_LISTED:,} tables.")
+    check_limit(limit, MOST_LISTED)
     words = (str(held.id), str(catalog.edition), search or "", schema or "", "list")
     first = place_of(cursor, words) if cursor else 0
     within = _of_schema(catalog, schema)

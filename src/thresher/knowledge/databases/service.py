@@ -12,7 +12,7 @@ from typing import Any
 
 from thresher.audit import AuditLog
 from thresher.connectors import Health, Rows, Tag
-from thresher.core import Caller, InvalidInput, NotAllowed, Settings
+from thresher.core import Caller, NotAllowed, Settings, check_limit
 from thresher.jobs import Jobs
 from thresher.knowledge.databases import listing
 from thresher.knowledge.databases.configured import Configured, settle
@@ -281,8 +281,7 @@ class DatabaseService:
             InvalidInput: There are no words, or the limit is out of bounds.
             NotFound: There is no such connection.
         """
-        if not 1 <= limit <= MOST_FOUND:
-            raise InvalidInput("The limit is out of bounds.", hint=f"Ask for 1 to {MOST_FOUND} tables.")
+        check_limit(limit, MOST_FOUND)
         sources = await self._schemas.several(caller, connection)
         return await self._searcher.search(caller, query, sources, limit)
 

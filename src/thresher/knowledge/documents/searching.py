@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from thresher.core import Caller, InvalidInput, Said, event, traced
+from thresher.core import Caller, InvalidInput, Said, check_limit, event, traced
 from thresher.knowledge.documents import choosing, ranking
 from thresher.knowledge.documents.choosing import Choice
 from thresher.knowledge.documents.layout import Layout
@@ -53,8 +53,7 @@ class Searcher:
             NotFound: There is no such repository.
             StoreUnavailable: The database cannot be reached.
         """
-        if not 1 <= limit <= MOST_PASSAGES:
-            raise InvalidInput(f"{limit} is no number of passages.", hint=f"Give 1 to {MOST_PASSAGES}.")
+        check_limit(limit, MOST_PASSAGES)
         started = time.perf_counter()
         with traced() as trace:
             words = question.words(repository or "")

@@ -27,6 +27,7 @@ from thresher.knowledge.intents.models import (
     Packs,
     RouterState,
 )
+from thresher.knowledge.intents.placing import rehearsed_files
 from thresher.knowledge.intents.reader import read_pack
 from thresher.knowledge.intents.router.head import Head, fit_head
 from thresher.knowledge.intents.scaffold import new_pack
@@ -79,6 +80,7 @@ __all__ = [
     "new_pack",
     "pieces_of",
     "read_pack",
+    "rehearsed_files",
     "remove_lines",
     "short_form",
     "sources_of",

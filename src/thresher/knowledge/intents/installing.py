@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from thresher.core import InvalidInput
 from thresher.knowledge.intents.folders import opened
-from thresher.knowledge.intents.placing import place_file
+from thresher.knowledge.intents.placing import delete_file, place_file
 
 Client: TypeAlias = Literal["copilot", "cursor", "claude", "agents"]
 FILES: Final[dict[Client, str]] = {
@@ -197,12 +197,8 @@ def _read(path: Path) -> bytes | None:
 
 def _delete(path: Path, project: Path) -> None:
     """Delete a file, and the folders of the client above it that are empty then."""
-    try:
-        path.resolve().unlink()
-    except OSError as error:
-        raise InvalidInput(
-            f"{path} cannot be deleted: {error.strerror or error}.", hint="Look at its rights."
-        ) from None
+    if not delete_file(path):
+        return
     for folder in path.parents:
         if folder == project or next(folder.iterdir(), None) is not None:
             return

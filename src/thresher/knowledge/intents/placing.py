@@ -6,13 +6,71 @@ is moved as a whole, so that it is never seen in part.
 
 from __future__ import annotations
 
+import difflib
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from typing import TypeAlias
 
 from thresher.core import InvalidInput
+
+Note: TypeAlias = Callable[[dict[str, object], str], None]
+"""Takes a change of a file, `{what, name, change, before, after}`, and its unified diff."""
+
+_note: ContextVar[Note | None] = ContextVar("note", default=None)
+
+
+@contextmanager
+def rehearsed_files(note: Note) -> Generator[None]:
+    """Within the block, note what would be written and deleted, and write and delete nothing.
+
+    Args:
+        note: Called for each file that would be different.
+    """
+    before = _note.set(note)
+    try:
+        yield
+    finally:
+        _note.reset(before)
+
+
+def _rehearsed(path: Path, after: bytes | None) -> bool:
+    """Whether a change of a file was noted in place of being made."""
+    if (note := _note.get()) is None:
+        return False
+    before = path.read_bytes() if path.is_file() else None
+    if before != after:
+        change = "added" if before is None else "removed" if after is None else "changed"
+        old, new = ((octets or b"").decode("utf-8", "replace").splitlines() for octets in (before, after))
+        diff = difflib.unified_diff(old, new, f"a/{path.name}", f"b/{path.name}", lineterm="")
+        sizes = [{} if octets is None else {"octets": len(octets)} for octets in (before, after)]
+        row: dict[str, object] = {"what": "file", "name": str(path), "change": change}
+        note(row | {"before": sizes[0], "after": sizes[1]}, "\n".join(diff))
+    return True
+
+
+def delete_file(path: Path) -> bool:
+    """Delete a file, or what a link leads to.
+
+    Returns:
+        Whether it was deleted, and not merely noted.
+
+    Raises:
+        InvalidInput: It cannot be deleted.
+    """
+    if _rehearsed(path, None):
+        return False
+    try:
+        path.resolve().unlink()
+    except OSError as error:
+        raise InvalidInput(
+            f"{path} cannot be deleted: {error.strerror or error}.", hint="Look at its rights."
+        ) from None
+    return True
 
 
 def place_folder(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -25,6 +83,9 @@ def place_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     Raises:
         InvalidInput: It cannot be written.
     """
+    gone = [file for file in folder.rglob("*") if file.is_file() and file.relative_to(folder).as_posix() not in files]
+    if all([*(_rehearsed(file, None) for file in gone), *(_rehearsed(folder / path, files[path]) for path in files)]):
+        return
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         fresh = _beside(folder)
@@ -67,6 +128,8 @@ def place_file(path: Path, octets: bytes) -> None:
     Raises:
         InvalidInput: It cannot be written.
     """
+    if _rehearsed(path, octets):
+        return
     try:
         path = path.resolve()
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -35,7 +35,7 @@ from thresher.knowledge.intents.shelf import Shelf
 from thresher.knowledge.intents.sources import Sources
 from thresher.knowledge.intents.statistics import IntentStatistics, measure, purge
 from thresher.knowledge.intents.training import lines_of, negatives_of
-from thresher.knowledge.intents.views import Views
+from thresher.knowledge.intents.views import RELOAD_SECONDS, Views
 from thresher.store import Database, SecretBox, clean, run_retrying
 
 
@@ -258,9 +258,15 @@ class IntentService:
 
     async def reload(self, caller: Caller) -> Packs:
         """Read the packs again, whatever the file system says of them."""
-        self._shelf.forget(caller.project if self._views.owns(caller) else None)
+        if not self._views.is_reading(caller):
+            self._shelf.forget(caller.project if self._views.owns(caller) else None)
         self._views.forget(caller)
+        await self._views.current(caller, patience=RELOAD_SECONDS)
         return await self.packs(caller)
+
+    def is_reading(self, caller: Caller) -> bool:
+        """Whether the files of the caller's packs are still being read, so that what is known of them is older."""
+        return self._views.is_reading(caller)
 
     def mark_given(self, caller: Caller, names: Iterable[str]) -> None:
         """Note that the caller's session has been given the rules of some intents; never waits.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from thresher.core import Caller, StoreUnavailable
+from thresher.core import Caller, SourceUnavailable, StoreUnavailable, ThresherError
 from thresher.knowledge.intents import queries
 from thresher.knowledge.intents.assembly import assemble
 from thresher.knowledge.intents.models import Decision, Found, Pack, Packs
@@ -26,6 +26,8 @@ FRESH_SECONDS: Final = 2.0
 """How long a view serves without a look at files and database."""
 _READ_SECONDS: Final = 1.0
 """How long a look may take where there is a view to go on with."""
+RELOAD_SECONDS: Final = 20.0
+"""The same where a person has asked for a fresh look."""
 _VIEWS: Final = 64
 _NEVER: Final = float("-inf")
 Key: TypeAlias = tuple[int, str | None, str, bool]
@@ -57,6 +59,7 @@ class _Held:
     view: View
     checked: float
     changes: int
+    reading: bool = False
 
 
 class Views:
@@ -88,18 +91,28 @@ class Views:
         self._held.move_to_end(key)
         return held.view
 
-    async def current(self, caller: Caller) -> View:
+    def is_reading(self, caller: Caller) -> bool:
+        """Whether files are still being read, so that the view is of an earlier look."""
+        held = self._held.get(self.key(caller))
+        return held is not None and held.reading
+
+    async def current(self, caller: Caller, *, patience: float = _READ_SECONDS) -> View:
         """A view at most `FRESH_SECONDS` behind other processes and files, and never behind this process.
 
-        While the database does not answer, the last one serves.
+        While the database does not answer, or files are read for longer than that, the last one serves.
+
+        Args:
+            caller: Who asks.
+            patience: Seconds that a look may take where there is a last one.
 
         Raises:
             StoreUnavailable: The database does not answer, and there is none, or this process has changed something.
+            SourceUnavailable: The same while files are read.
         """
         if (view := self.fresh(caller)) is not None:
             return view
         async with self._locks[self.key(caller)]:
-            return self.fresh(caller) or await self._renewed(caller)
+            return self.fresh(caller) or await self._renewed(caller, patience)
 
     def changed(self, tenant_id: int) -> None:
         """Note that this process changed what a tenant's people have decided."""
@@ -125,19 +138,21 @@ class Views:
         if (held := self._held.get(self.key(caller))) is not None:
             held.checked = _NEVER
 
-    async def _renewed(self, caller: Caller) -> View:
+    async def _renewed(self, caller: Caller, patience: float) -> View:
         key = self.key(caller)
         held = self._held.get(key)
         changes = self._changes[caller.tenant.id]
         project = caller.project if self.owns(caller) else None
+        looking = asyncio.create_task(asyncio.to_thread(self._shelf.found, project))
         try:
-            async with asyncio.timeout(None if held is None else _READ_SECONDS):
-                looking = asyncio.to_thread(self._shelf.found, project)
-                found, standing = await asyncio.gather(looking, queries.read_standing(self._database, caller))
-        except (StoreUnavailable, TimeoutError):
+            async with asyncio.timeout(None if held is None else patience):
+                standing = await queries.read_standing(self._database, caller)
+                found = await asyncio.shield(looking)
+        except (StoreUnavailable, TimeoutError) as error:
+            is_reading = isinstance(error, TimeoutError) and not looking.done()
             if held is None or held.changes != changes:
-                raise StoreUnavailable("The database does not answer.", hint="Try again in a moment.") from None
-            held.checked = time.monotonic()
+                raise _behind(reading=is_reading) from None
+            held.checked, held.reading = time.monotonic(), is_reading
             return held.view
         view = held.view if held is not None else None
         if view is None or view.found is not found or view.standing.version != standing.version:
@@ -150,6 +165,13 @@ class Views:
         while len(self._held) > _VIEWS:
             self._locks.pop(self._held.popitem(last=False)[0], None)
         return view
+
+
+def _behind(*, reading: bool) -> ThresherError:
+    """Why there is no view that is new enough."""
+    if reading:
+        return SourceUnavailable("The packs of this project are still being read.", hint="Try again in a moment.")
+    return StoreUnavailable("The database does not answer.", hint="Try again in a moment.")
 
 
 def _view(found: Found, standing: StandingRow, last: View | None) -> View:

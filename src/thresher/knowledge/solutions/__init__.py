@@ -27,7 +27,7 @@ from thresher.knowledge.solutions.models import (
 )
 from thresher.knowledge.solutions.service import SolutionService
 from thresher.knowledge.solutions.servoy_workspace import ServoyWorkspace
-from thresher.knowledge.solutions.storage import Storage
+from thresher.knowledge.solutions.storage import Planned, RehearsedStorage, Storage
 from thresher.knowledge.solutions.wishes import RelationChanges, RelationWish, ValueListChanges, ValueListWish
 from thresher.knowledge.solutions.workspace import FileChange, Stored, Workspace
 
@@ -41,9 +41,11 @@ __all__ = [
     "Listing",
     "Location",
     "ObjectKind",
+    "Planned",
     "Project",
     "Reference",
     "ReferenceKind",
+    "RehearsedStorage",
     "RelationAnswer",
     "RelationChanges",
     "RelationWish",

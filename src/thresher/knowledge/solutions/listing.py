@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final, get_args
 
-from thresher.core import InvalidInput
+from thresher.core import InvalidInput, check_limit
 from thresher.knowledge.solutions.checks import is_column
 from thresher.knowledge.solutions.desk import Desk
 from thresher.knowledge.solutions.models import ListedObject, Listing, ObjectKind, Scope
@@ -31,8 +31,7 @@ def listed(desk: Desk, kind: ObjectKind, scope: Scope, *, cursor: str, limit: in
     """One page; see `SolutionService.list_relations`."""
     if scope not in get_args(Scope):
         raise InvalidInput(f"There is no scope '{scope[:40]}'.", hint="Use current, modules or all.")
-    if not 1 <= limit <= MOST_LISTED:
-        raise InvalidInput("The limit is out of bounds.", hint=f"Ask for 1 to {MOST_LISTED:,}.")
+    check_limit(limit, MOST_LISTED)
     question = (desk.name, desk.active or "", kind, scope)
     after = _after(cursor, question) if cursor else ("", "")
     stored, broken = desk.workspace.objects(kind, desk.scoped(scope))

@@ -112,12 +112,8 @@ class Storage:
                     hint=f"What they held before stands in {journal.path_of(change_id)}.",
                 )
             steps = [Step(step.path, step.after, step.before, step.mode) for step in entry.steps]
-            plan = _Plan(f"undo: {entry.head.action}", steps, owner, undoes=change_id)
-            change = self._write(place, journal, plan)
-            for folder in reversed(entry.head.folders):
-                with suppress(OSError):  # others put something into it
-                    (place / folder).rmdir()
-            return change
+            plan = _Plan(f"undo: {entry.head.action}", steps, owner, undoes=change_id, emptied=entry.head.folders)
+            return self._write(place, journal, plan)
 
     def recover(self, root: Path) -> tuple[Recovered, ...]:
         """Complete or take back what a killed process left half done; `apply` and `undo` do so first, too.
@@ -192,18 +188,65 @@ class Storage:
             raise
         with _kept(self._folder):
             journal.prune(self._now())
-        shown = [FileChange(step.path, step.before, step.after) for step in plan.steps]
-        return Change(entry.head.id, plan.action, tuple(step.path for step in plan.steps), unified(shown))
+        for folder in reversed(plan.emptied):
+            with suppress(OSError):  # others put something into it
+                (root / folder).rmdir()
+        return _change(entry.head.id, plan)
+
+
+class Planned(Exception):
+    """A change was checked and would be written now; what comes after it cannot be known in a rehearsal.
+
+    Attributes:
+        change: How files would differ.
+    """
+
+    def __init__(self, change: Change) -> None:
+        super().__init__(change.action)
+        self.change = change
+
+
+class RehearsedStorage(Storage):
+    """Checks changes, ends with `Planned`, and writes nothing: no file, no journal, no lock."""
+
+    def recover(self, root: Path) -> tuple[Recovered, ...]:
+        """Nothing is completed or taken back."""
+        del root
+        return ()
+
+    def forget(self, root: Path, owner: Owner) -> bool:
+        """Nothing is forgotten; whether it would be is not known."""
+        del root, owner
+        return True
+
+    @contextmanager
+    def _held(self, root: Path, *, recovering: bool = True) -> Generator[tuple[Path, Journal]]:
+        del recovering
+        place = _resolved(root)
+        yield place, self._journal(place)
+
+    def _write(self, root: Path, journal: Journal, plan: _Plan) -> Change:
+        del journal
+        with _explained(root):
+            _planned(root, "", plan, self._now())
+        raise Planned(_change("", plan))
+
+
+def _change(change_id: str, plan: _Plan) -> Change:
+    """A change as its caller sees it."""
+    shown = [FileChange(step.path, step.before, step.after) for step in plan.steps]
+    return Change(change_id, plan.action, tuple(step.path for step in plan.steps), unified(shown))
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A change that shall be made: what, by whom, and which one it takes back."""
+    """A change that shall be made: what, by whom, which one it takes back, and which folders go if they are empty."""
 
     action: str
     steps: Sequence[Step]
     owner: Owner
     undoes: str = ""
+    emptied: Sequence[str] = ()
 
 
 def _planned(root: Path, change_id: str, plan: _Plan, when: dt.datetime) -> Entry:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from thresher.core import InvalidInput
+from thresher.core import InvalidInput, check_limit
 from thresher.knowledge.tools.models import LIMIT_CAP
 from thresher.search import MAX_QUERIES
 
@@ -55,7 +55,7 @@ def ask(
     """Build a question from the arguments of `find_tools`.
 
     Empty queries and a blank message count as not given. With both, the queries are searched, and the message is their
-    context. A limit above the cap is lowered to it. History matters only to a message of fewer than four words ("and in
+    context. History matters only to a message of fewer than four words ("and in
     Berlin?"): the last turn then stands before it.
 
     Raises:
@@ -64,13 +64,12 @@ def ask(
     phrases, words = _queries(queries or ()), _message(message or "", history)
     if not phrases and not words:
         raise InvalidInput("Nothing is asked for.", hint=WANTED)
-    if limit < 1:
-        raise InvalidInput(f"limit is {limit}; it must be 1 to {LIMIT_CAP}.")
+    check_limit(limit, LIMIT_CAP)
     if threshold is not None and not (math.isfinite(threshold) and 0 <= threshold <= 1):
         raise InvalidInput(f"threshold is {threshold}; it must be a probability, 0 to 1.")
     if phrases:
-        return Question(phrases, False, min(limit, LIMIT_CAP), threshold, words)
-    return Question((words,), split=True, limit=min(limit, LIMIT_CAP), threshold=threshold)
+        return Question(phrases, False, limit, threshold, words)
+    return Question((words,), split=True, limit=limit, threshold=threshold)
 
 
 def _queries(queries: Sequence[str] | str) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from thresher.core import (
     Conflict,
     InvalidInput,
     NotAllowed,
+    ThresherError,
     dumps,
     event,
 )
@@ -156,6 +157,16 @@ class Servers:
             identity=identity_for(config, owner=server.owner, user=caller.user),
             owner=server.owner or "",
         )
+
+    async def check(self, caller: Caller, config: ServerConfig) -> str:
+        """Connect to a server that is not kept yet, as the caller; see `ToolService.check_server`."""
+        identity = identity_for(config, owner=caller.user, user=caller.user)
+        meant = changed(config, tenant=caller.tenant.id, identity=identity, owner=caller.user or "")
+        try:
+            return await self._upstreams.check(meant)
+        except ThresherError:
+            await self._upstreams.disconnect(caller.tenant.id, config.name)
+            raise
 
     async def remove(self, caller: Caller, name: str) -> None:
         """Remove a server with its tools, and end its session.

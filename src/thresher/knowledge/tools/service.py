@@ -98,7 +98,7 @@ class ToolService:
                 message lends them context.
             history: The last turns, oldest first; used only when the message alone is too short to search.
             servers: Only tools of these servers.
-            limit: At most so many tools, core tools included; 8 unless told, never above 10.
+            limit: At most so many tools, core tools included; 1 to 10, by default 8.
             threshold: The least probability, 0 to 1, that anything fits; the fitted one unless told.
             include_core_tools: Whether core tools are always part of the answer.
             include_unchosen: Whether the answer shows, where clients see all tools, those that were not chosen too.
@@ -280,13 +280,25 @@ class ToolService:
         stored = {tool.id: tool for tool in read}
         return _in_full(catalogue, sorted(catalogue.by_id.values(), key=lambda tool: tool.name), stored)
 
-    async def list_tools(self, caller: Caller, server: str | None = None) -> tuple[Definition, ...]:
-        """Every tool, disabled ones included, by name: names, switches and cost, with bare definitions."""
+    async def list_tools(
+        self, caller: Caller, server: str | None = None, *, whole: bool = False
+    ) -> tuple[Definition, ...]:
+        """Every tool, disabled ones included, by name: names, switches and cost.
+
+        Args:
+            caller: Who asks.
+            server: Only tools of this server.
+            whole: Whether the definitions are read, too; they are bare otherwise.
+        """
         await self.ready(caller)
         catalogue = await self._catalogues.current(caller)
         scope = None if server is None else {catalogue.server(server).id}
-        named = sorted(catalogue.tools, key=lambda tool: tool.name)
-        return tuple(_bare(tool) for tool in named if scope is None or tool.row.server_id in scope)
+        named = [tool for tool in catalogue.tools if scope is None or tool.row.server_id in scope]
+        named.sort(key=lambda tool: tool.name)
+        if not whole:
+            return tuple(_bare(tool) for tool in named)
+        stored = await self._definitions(caller, catalogue, named)
+        return tuple(_definition(tool, stored) for tool in named if tool.row.id in stored)
 
     async def overview(self, caller: Caller) -> dict[str, int]:
         """How many enabled tools each enabled server has."""
@@ -343,6 +355,17 @@ class ToolService:
     ) -> ServerInfo:
         """Add a server, without connecting to it: `refresh` lists it. See `Servers.add`."""
         return await self._servers.add(caller, config, replace=replace, auto_approve=auto_approve, trusted=trusted)
+
+    async def check_server(self, caller: Caller, config: ServerConfig) -> str:
+        """See whether a server that is not kept yet can be used: start or reach it, and list its tools.
+
+        Returns:
+            What was checked, in words.
+
+        Raises:
+            UpstreamError: It cannot be used; `SignInNeeded` where a person has to sign in first.
+        """
+        return await self._servers.check(caller, config)
 
     async def remove_server(self, caller: Caller, name: str) -> None:
         """Remove a server with its tools and end its session."""

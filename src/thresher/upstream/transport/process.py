@@ -57,6 +57,26 @@ def child_environment(config: ServerConfig, inherited: Mapping[str, str]) -> dic
     return base | dict(config.env)
 
 
+def find_program(config: ServerConfig) -> str:
+    """The path of a stdio server's program.
+
+    Raises:
+        UpstreamError: The command or the working directory does not exist.
+    """
+    path = child_environment(config, environment()).get("PATH", "")
+    cwd = _working_directory(config)
+    program = shutil.which(config.command, path=path)
+    if program is None and cwd and (cwd / config.command).is_file():
+        program = str(cwd / config.command)
+    if program is None:
+        known = _HOW_TO_GET.get(config.command, "Install it, or give its full path.")
+        raise UpstreamError(
+            f"Server '{config.name}' cannot start: the command '{config.command}' was not found.",
+            hint=f"{known} Looked in PATH={path}",
+        )
+    return program
+
+
 async def start_child(config: ServerConfig) -> Process:
     """Start a stdio server with pipes on all three streams.
 
@@ -64,16 +84,7 @@ async def start_child(config: ServerConfig) -> Process:
         UpstreamError: The command or the working directory does not exist, or cannot be run.
     """
     env = child_environment(config, environment())
-    cwd = _working_directory(config)
-    program = shutil.which(config.command, path=env.get("PATH"))
-    if program is None and cwd and (cwd / config.command).is_file():
-        program = str(cwd / config.command)
-    if program is None:
-        known = _HOW_TO_GET.get(config.command, "Install it, or give its full path.")
-        raise UpstreamError(
-            f"Server '{config.name}' cannot start: the command '{config.command}' was not found.",
-            hint=f"{known} Looked in PATH={env.get('PATH', '')}",
-        )
+    program, cwd = find_program(config), _working_directory(config)
     try:
         return await asyncio.create_subprocess_exec(
             program,

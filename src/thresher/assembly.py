@@ -1,0 +1,172 @@
+"""From settings to services: what `app` serves, and the same services on a database that forgets, for dry runs.
+
+Invariant: what was opened is closed in the opposite order, however the block ends.
+
+Uses: agent, audit, context, core, embedding, jobs, knowledge, llm, packs, search, services, store, upstream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from thresher.agent import AgentSettings, Models, Prompts
+from thresher.audit import AuditLog
+from thresher.context import (
+    ContextService,
+    DocumentSource,
+    EndpointSource,
+    SchemaSource,
+    Variables,
+    name_datasources,
+    name_providers,
+    name_solution,
+)
+from thresher.core import Caller, Settings, Tenant
+from thresher.embedding import Encoder, open_cross_encoder, open_encoder
+from thresher.jobs import Jobs
+from thresher.knowledge.apis import ApiService
+from thresher.knowledge.databases import DatabaseService
+from thresher.knowledge.documents import DocumentService
+from thresher.knowledge.intents import IntentService, sources_of
+from thresher.knowledge.solutions import RehearsedStorage, SolutionService, Storage
+from thresher.knowledge.tools import CredentialStore, ToolService
+from thresher.llm import open_chat
+from thresher.packs import BUILT_IN
+from thresher.search import SearchIndex
+from thresher.services import Services
+from thresher.store import Database, Keys, SecretBox, open_store
+from thresher.upstream import Changed, IdleUpstreams, ServerConfig, Upstreams, settle_sign_ins
+
+LOCAL_TENANT = "local"
+
+
+async def open_services(settings: Settings, stack: AsyncExitStack) -> Services:
+    """Open the database and everything above it.
+
+    Args:
+        settings: The settings.
+        stack: Closes what is opened.
+
+    Raises:
+        ThresherError: The database or a key cannot be opened.
+    """
+    database = await stack.enter_async_context(open_store(settings))
+    secrets = SecretBox.from_settings(settings)
+    encoder = open_encoder(settings)
+    stack.push_async_callback(encoder.close)
+    stack.push_async_callback(settle_sign_ins)
+    return await _assemble(settings, database, secrets, encoder, Storage(settings.data_dir), Upstreams, stack)
+
+
+async def rehearsed_services(services: Services, stack: AsyncExitStack) -> Services:
+    """The same services again, where nothing that is written lasts.
+
+    Args:
+        services: Those of the running product; the encoder and the sealing key are shared.
+        stack: Closes what is opened, and so takes everything back.
+
+    Raises:
+        StoreUnavailable: No connection is free.
+    """
+    folder = await asyncio.to_thread(stack.enter_context, TemporaryDirectory(prefix="thresher-dry-run-"))
+    settings = services.settings.model_copy(update={"data_dir": Path(folder)})
+    database = await stack.enter_async_context(services.database.rehearsal())
+    storage = RehearsedStorage(services.settings.data_dir)
+    return await _assemble(settings, database, services.secrets, services.encoder, storage, IdleUpstreams, stack)
+
+
+async def _assemble(
+    settings: Settings,
+    database: Database,
+    secrets: SecretBox,
+    encoder: Encoder,
+    storage: Storage,
+    upstreams_of: type[Upstreams],
+    stack: AsyncExitStack,
+) -> Services:
+    keys = Keys(database)
+    stack.push_async_callback(keys.settle)
+    audit = AuditLog(database, secrets, settings.data_dir)
+    stack.push_async_callback(audit.settle)
+    previous = _previous(settings)
+    if previous is not None:
+        stack.push_async_callback(previous.close)
+    index = SearchIndex(database, encoder, settings, previous=previous)
+    stack.push_async_callback(index.close)
+
+    def changed(config: ServerConfig, what: Changed) -> None:
+        tools.server_changed(config, what)
+
+    async def address(config: ServerConfig, name: str) -> str:
+        return await databases.connector_url(Caller(Tenant(config.tenant, ""), config.owner or None), name)
+
+    credentials = CredentialStore(database, secrets)
+    upstreams = upstreams_of(settings, credentials=credentials, changed=changed, addresses=address)
+    stack.push_async_callback(upstreams.close)
+    tools = ToolService(database, index, upstreams, secrets, settings)
+    stack.push_async_callback(tools.close)
+    caller = Caller(await database.tenant(LOCAL_TENANT))
+    sources = await asyncio.to_thread(sources_of, settings, BUILT_IN)
+    intents = IntentService(database, encoder, secrets, settings, sources, caller)
+    stack.push_async_callback(intents.close)
+    crossing = open_cross_encoder(settings)
+    stack.push_async_callback(crossing.close)
+    jobs = Jobs(database)
+    if (chat := open_chat(settings)) is not None:
+        stack.push_async_callback(chat.close)
+    documents = DocumentService(database, index, crossing, jobs, settings, chat)
+    databases = DatabaseService(database, index, jobs, secrets, audit, settings)
+    stack.push_async_callback(databases.close)
+    apis = ApiService(database, index, crossing, jobs, settings, chat)
+    stack.push_async_callback(apis.close)
+    solutions = SolutionService(database, storage, settings, databases.provide)
+    context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis)))
+    _name_things(context.variables, databases, apis, solutions)
+    models = _open_models(database, secrets, settings, stack)
+    return Services(
+        settings=settings,
+        database=database,
+        encoder=encoder,
+        index=index,
+        upstreams=upstreams,
+        tools=tools,
+        intents=intents,
+        context=context,
+        secrets=secrets,
+        caller=caller,
+        keys=keys,
+        documents=documents,
+        jobs=jobs,
+        audit=audit,
+        databases=databases,
+        apis=apis,
+        solutions=solutions,
+        prompts=Prompts(database),
+        models=models,
+        chat_settings=AgentSettings(database, models.names, settings.approval_floor),
+    )
+
+
+def _open_models(database: Database, secrets: SecretBox, settings: Settings, stack: AsyncExitStack) -> Models:
+    models = Models(database, secrets, settings)
+    stack.push_async_callback(models.close)
+    return models
+
+
+def _name_things(
+    variables: Variables, databases: DatabaseService, apis: ApiService, solutions: SolutionService
+) -> None:
+    """Let rules name what the kinds hold."""
+    name_datasources(variables, databases)
+    name_providers(variables, apis)
+    name_solution(variables, solutions, databases)
+
+
+def _previous(settings: Settings) -> Encoder | None:
+    """The packaged model where another encoder is configured: what it has indexed, it serves until that is embedded."""
+    packaged = {name: Settings.model_fields[name].default for name in ("model", "model_dir", "encoder_url")}
+    former = settings.model_copy(update=packaged)
+    return None if former == settings else open_encoder(former)

@@ -1,0 +1,60 @@
+"""Says in hints which command does what a tool does: whoever reads them sits at a command line.
+
+Invariant: every tool of ours that a hint may name is here; a test looks for others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "find_tools": "tools find",
+    "describe_tools": "tools show",
+    "list_tools": "tools list",
+    "process_prompt": "prompt",
+    "get_context": "context",
+    "sql_connection_list": "db list",
+    "sql_list_tables": "db tables",
+    "sql_table_info": "db columns",
+    "get_table_columns": "db columns",
+    "query_database_schema": "db schema",
+    "search_schema": "db find",
+    "sql_query": "db query",
+    "sql_explain": "db explain",
+    "find_relations": "db relations",
+    "list_repositories": "docs list",
+    "retrieve_document": "docs retrieve",
+    "search_documents": "docs search",
+    "read_document": "docs read",
+    "index_documents": "index docs",
+    "list_api_providers": "apis list",
+    "search_api_docs": "apis search",
+    "get_api_endpoint": "apis show",
+    "suggest_api_improvements": "apis improve",
+    "get_solution_context": "solutions context",
+    "set_solution_context": "solutions use",
+    "list_workspaces": "solutions list",
+    "list_relations": "solutions relations",
+    "open_relation": "solutions open-relation",
+    "update_relation": "solutions update-relation",
+    "delete_relations": "solutions delete-relations",
+    "list_value_lists": "solutions value-lists",
+    "open_value_list": "solutions open-value-list",
+    "update_value_list": "solutions update-value-list",
+    "delete_value_lists": "solutions delete-value-lists",
+    "undo_solution_change": "solutions undo",
+}
+"""The command of each tool, after `thresher`."""
+
+_TOOL: Final = re.compile(rf"`?\b({'|'.join(COMMANDS)})\b`?(?!=)")
+
+
+def for_command_line(text: str) -> str:
+    """A hint with commands in the place of tools.
+
+    Args:
+        text: A hint of ours.
+    """
+    return _TOOL.sub(lambda found: f"`thresher {COMMANDS[found[1]]}`", text)

@@ -1,0 +1,216 @@
+"""Dry runs: a verb that writes is run on services whose changes do not last, and what it would change is compared.
+
+Invariant: every verb is either looked at (it changes nothing), rehearsed (it writes), or not rehearsable; tests hold
+that no verb is missing here. A rehearsal leaves the database, the data folder, workspaces and servers as they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from thresher.app import App, rehearsed
+from thresher.core import InvalidInput, NotFound, StoreUnavailable, plain
+from thresher.daemon.server.control import Progress, Verb
+from thresher.knowledge.solutions import Planned
+
+SECONDS: Final = 120.0
+"""The longest that a rehearsal may take: it holds a connection, and the rows that it writes are locked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Which verb shows what a verb that writes changes.
+
+    Attributes:
+        what: A row, in words.
+        verb: Returns the rows.
+        arguments: Those arguments of the writing verb that it takes, too.
+    """
+
+    what: str
+    verb: str
+    arguments: tuple[str, ...] = ()
+
+
+_SERVERS, _TOOLS = Shown("server", "list_servers"), Shown("tool", "list_tools")
+_HELD = Shown("tool that waits for approval", "held_tools")
+_KEYS, _JOBS = Shown("key", "list_keys", ("tenant",)), Shown("job", "list_jobs")
+_CONNECTIONS, _APIS = Shown("connection", "list_connections"), Shown("API", "list_api_providers")
+_REPOSITORIES, _WORKSPACES = Shown("repository", "list_repositories"), Shown("workspace", "list_workspaces")
+_MODELS, _PROMPTS = Shown("model", "list_models"), Shown("prompt", "show_prompt", ("name",))
+_THREADS, _PACKS = Shown("conversation", "list_threads"), Shown("pack", "list_packs")
+
+WRITES: Final[Mapping[str, Shown | None]] = {
+    **dict.fromkeys(("add_server", "import_servers", "remove_server", "set_server_enabled"), _SERVERS),
+    **dict.fromkeys(("set_server_auto_approve", "set_server_sql", "refresh"), _SERVERS),
+    **dict.fromkeys(("login_server", "logout_server"), _SERVERS),
+    "set_tool": _TOOLS,
+    **dict.fromkeys(("approve_tools", "reject_tools"), _HELD),
+    **dict.fromkeys(("add_key", "revoke_key"), _KEYS),
+    "cancel_job": _JOBS,
+    **dict.fromkeys(("add_connection", "remove_connection", "refresh_schema"), _CONNECTIONS),
+    **dict.fromkeys(("add_api", "sync_api", "set_api_active", "remove_api"), _APIS),
+    **dict.fromkeys(("index_documents", "refresh_repository", "remove_repository"), _REPOSITORIES),
+    "set_guide": Shown("repository", "show_repository", ("name",)),
+    **dict.fromkeys(("add_workspace", "remove_workspace"), _WORKSPACES),
+    "set_solution_context": Shown("context", "get_solution_context"),
+    **dict.fromkeys(("add_model", "switch_model", "remove_model"), _MODELS),
+    "set_settings": Shown("settings", "show_settings", ("thread",)),
+    **dict.fromkeys(("set_prompt", "reset_prompt"), _PROMPTS),
+    **dict.fromkeys(("rename_thread", "fork_thread", "delete_thread"), _THREADS),
+    **dict.fromkeys(("trust_pack", "untrust_pack"), _PACKS),
+    "set_threshold": Shown("intent", "list_intents"),
+    "refresh_components": None,
+    **dict.fromkeys(("purge", "prune_audit", "restart_audit")),
+    **dict.fromkeys(("open_relation", "update_relation", "rename_relation", "delete_relations")),
+    **dict.fromkeys(("open_value_list", "update_value_list", "rename_value_list", "delete_value_lists")),
+    "undo_solution_change": None,
+}
+"""Verbs that write, each with the verb that shows what it changes; None: its own answer says so."""
+
+LOOKS: Final = frozenset(
+    {
+        *("find_tools", "describe_tools", "list_tools", "list_servers", "held_tools", "stats", "status"),
+        *("measure_encoder", "list_keys", "list_jobs", "show_job", "follow_job"),
+        *("list_connections", "show_connection", "test_connection", "session_info", "query_database_schema"),
+        *("list_tables", "get_table_columns", "search_schema", "find_relations", "sql_query", "sql_explain"),
+        *("list_api_providers", "search_api_docs", "get_api_endpoint", "analyze_api_usage"),
+        *("suggest_api_improvements", "list_repositories", "show_repository", "retrieve_document"),
+        *("search_documents", "read_document", "list_workspaces", "show_workspace", "get_solution_context"),
+        *("list_relations", "list_value_lists", "list_solution_changes", "list_models", "check_model"),
+        *("show_settings", "list_prompts", "show_prompt", "list_prompt_versions", "diff_prompt"),
+        *("list_threads", "show_thread", "list_packs", "show_pack", "list_intents", "explain_intents"),
+        *("intent_stats", "list_components", "sql_activity_log", "verify_audit", "process_prompt", "get_context"),
+    }
+)
+"""Verbs that change nothing that a person keeps; what they log of themselves aside."""
+
+OTHERS: Final = frozenset(
+    {
+        *("ask", "chat", "finish_login"),
+        *("evaluate_tools", "evaluate_apis", "evaluate_chat", "evaluate_documents", "evaluate_intents"),
+        *("evaluate_relations", "evaluate_sql"),
+    }
+)
+"""Conversations and measurements: nobody could say what they would do without doing it."""
+
+_PASSING: Final = frozenset({"id", "job", "hint", "token", "digest"})
+"""Fields that are drawn at random, or number what will not be there."""
+_NAMES: Final = ("name", "id", "path")
+
+
+async def rehearse(
+    app: App, build: Callable[[App], Mapping[str, Verb]], verb: str, arguments: Mapping[str, Any], tell: Progress
+) -> dict[str, Any]:
+    """Run a verb so that nothing of it lasts.
+
+    Args:
+        app: The running product.
+        build: Makes the verbs of a product.
+        verb: The verb's name.
+        arguments: Its arguments.
+        tell: Takes its events.
+
+    Returns:
+        `result`, as the verb would have answered; where the verb writes also `plan`: `changes`, rows `{what, name,
+        change, before, after}`; `result`, where that alone says what would change; and `checked`, in words.
+
+    Raises:
+        ThresherError: The verb would fail.
+    """
+    if verb in LOOKS:
+        return {"result": await build(app)[verb](arguments, tell)}
+    if verb not in WRITES:
+        raise InvalidInput(f"There is no dry run of '{verb}'.", hint="Run it without --dry-run.")
+    checked: list[str] = []
+
+    def follow(event: Mapping[str, Any]) -> None:
+        if said := event.get("checked"):
+            checked.append(str(said))
+        else:
+            tell(event)
+
+    try:
+        async with asyncio.timeout(SECONDS), rehearsed(app) as trial:
+            verbs, shown = build(trial), WRITES[verb]
+            before = await _rows(verbs, shown, arguments)
+            try:
+                result = _lasting(await verbs[verb](arguments, follow))
+            except Planned as planned:
+                result = {"change": plain(planned.change)}
+            after = await _rows(verbs, shown, arguments)
+    except TimeoutError:
+        raise StoreUnavailable(f"The dry run took longer than {SECONDS:.0f} seconds.", hint="Try again.") from None
+    plan: dict[str, Any] = {"verb": verb, "checked": checked}
+    plan |= {"result": result, "changes": []} if shown is None else {"changes": _differences(shown, before, after)}
+    return {"result": result, "plan": plan}
+
+
+def _lasting(value: Any) -> Any:
+    """An answer without the jobs that will not be there."""
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, Any]", value)
+        return {name: None if name == "job" else _lasting(item) for name, item in fields.items()}
+    return [_lasting(item) for item in cast("Sequence[Any]", value)] if isinstance(value, list | tuple) else value
+
+
+async def _rows(verbs: Mapping[str, Verb], shown: Shown | None, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What a verb shows, by name."""
+    if shown is None:
+        return {}
+    given = {name: arguments[name] for name in shown.arguments if arguments.get(name) is not None}
+    try:
+        return _named(await verbs[shown.verb](given, lambda _event: None))
+    except NotFound:
+        return {}
+
+
+def _named(value: Any) -> dict[str, Any]:
+    if isinstance(value, list | tuple):
+        return {_name(row): row for row in cast("Sequence[Mapping[str, Any]]", value)}
+    fields = cast("Mapping[str, Any]", value)
+    lists = {name: rows for name, rows in fields.items() if _is_listing(rows)}
+    if "name" in fields or not lists:
+        return {str(fields.get("name", "")): fields}
+    return {name: row for rows in lists.values() for name, row in _named(rows).items()}
+
+
+def _is_listing(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(row, Mapping) for row in cast("Sequence[Any]", value))
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return str(next((row[name] for name in _NAMES if row.get(name)), ""))
+
+
+def _differences(shown: Shown, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What is added, removed or changed; of a change those fields alone that differ."""
+    changes: list[dict[str, Any]] = []
+    for name in [*before, *(name for name in after if name not in before)]:
+        old, new = _fields(before.get(name)), _fields(after.get(name))
+        if name in before and name in after:
+            differ = [field for field in {**old, **new} if _is_other(field, old.get(field), new.get(field))]
+            old, new = ({field: row.get(field) for field in differ} for row in (old, new))
+        if old != new or (name in before) != (name in after):
+            change = "added" if name not in before else "removed" if name not in after else "changed"
+            changes.append({"what": shown.what, "name": name, "change": change, "before": old, "after": new})
+    return changes
+
+
+def _is_other(field: str, old: Any, new: Any) -> bool:
+    """Whether a field differs by more than the moment at which something was done again."""
+    return old != new and not (field.endswith("_at") and old and new)
+
+
+def _fields(row: Mapping[str, Any] | None, prefix: str = "") -> dict[str, Any]:
+    """The fields of a row, those of records inside it too."""
+    flat: dict[str, Any] = {}
+    for name, value in (row or {}).items():
+        if isinstance(value, Mapping):
+            flat |= _fields(cast("Mapping[str, Any]", value), f"{prefix}{name}.")
+        elif name not in _PASSING:
+            flat[prefix + name] = value
+    return flat

@@ -1,0 +1,148 @@
+"""What concerns every command: starts that take a moment, variables without effect, hints, lists in a pipe."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.daemon.home import FAKE, Home
+from thresher.cli.hints import COMMANDS, for_command_line
+from thresher.cli.output import progress_bar
+from thresher.core import Settings, differing
+from thresher.daemon import later
+from thresher.gateway.meta import SCHEMAS
+
+SOURCE = Path(__file__).parent.parent.parent / "src" / "thresher"
+TOOLS = re.compile(r"\b(?:sql|list|find|get|search|describe|open|update|delete|retrieve|read|suggest)_[a-z_]+\b")
+
+
+def test_variables_of_a_command_that_have_no_effect_are_named(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another value than the daemon's, a mistyped name, a wrong value; programs are not told."""
+    command("db", "list")
+    monkeypatch.setenv("THRESHER_FIND_LIMIT", "3")
+    monkeypatch.setenv("THRESHER_LLM_KYE", "sk-very-secret")
+    monkeypatch.setenv("THRESHER_LOG_DAYS", "many")
+    people = command("db", "list")
+    programs = command("db", "list", "--json")
+
+    assert "THRESHER_FIND_LIMIT has no effect" in people.err
+    assert "thresher stop" in people.err
+    assert "THRESHER_LLM_KYE is not a setting. Did you mean 'THRESHER_LLM_KEY'?" in people.err
+    assert "THRESHER_LOG_DAYS is not valid: it must be a whole number." in people.err
+    assert "sk-very-secret" not in people.err + people.out
+    assert programs.err == ""
+
+
+def test_a_variable_that_says_what_is_so_anyway_is_not_named() -> None:
+    """The default by its value, and variables of tests."""
+    settings = Settings(find_limit=8)
+
+    assert differing(settings, {"THRESHER_FIND_LIMIT": "8", "THRESHER_BENCH_DATA": "/data"}) == ()
+
+
+def test_a_server_starts_with_the_path_of_the_shell_that_it_was_added_from(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By hand and from a file: the daemon was started where the program was not to be found."""
+    program = tmp_path / "bin" / "my-server"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} {FAKE} good\n", encoding="utf-8")
+    program.chmod(0o755)
+    config = tmp_path / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": {"filed": {"command": "my-server"}}}), encoding="utf-8")
+    command("db", "list")
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    by_hand = command("servers", "add", "mine", "--command", "my-server")
+    from_file = command("servers", "add", "--config", str(config))
+    states = {server["name"]: server["state"] for server in command("servers", "list", "--json").json}
+    command("servers", "remove", "mine", "filed")
+
+    assert (by_hand.code, from_file.code) == (0, 0)
+    assert (states["mine"], states["filed"]) == ("ready", "ready")
+
+
+def test_tools_are_listed_for_programs_with_descriptions_and_schemas(command: Command) -> None:
+    """A table for people has names alone."""
+    command("servers", "add", "own", "--command", sys.executable, "--", str(FAKE), "good")
+    tools = {tool["name"]: tool["tool"] for tool in command("tools", "list", "-s", "own", "--json").json}
+    command("servers", "remove", "own")
+
+    assert tools["own_echo"]["description"]
+    assert tools["own_echo"]["input_schema"]["type"] == "object"
+
+
+def test_a_limit_is_refused_in_the_same_words_everywhere(command: Command) -> None:
+    """As over HTTP: it is not lowered in silence."""
+    for arguments, most in [
+        (("tools", "find", "x", "--limit", "99"), 10),
+        (("apis", "search", "x", "--limit", "99"), 50),
+        (("docs", "search", "x", "--limit", "99"), 50),
+        (("db", "find", "x", "--limit", "99"), 50),
+        (("jobs", "list", "--limit", "9999"), 1000),
+        (("threads", "list", "--limit", "9999"), 200),
+        (("audit", "log", "--limit", "9999"), 500),
+    ]:
+        ended = command(*arguments)
+
+        assert ended.code == 2
+        assert f"limit is {arguments[-1]}; it must be 1 to {most:,}." in ended.err
+
+
+def test_hints_name_commands_in_the_place_of_tools() -> None:
+    """Whoever reads them sits at a command line."""
+    assert for_command_line("Call find_tools again.") == "Call `thresher tools find` again."
+    assert for_command_line("`sql_explain` shows it.") == "`thresher db explain` shows it."
+    assert for_command_line("open_relation_of is no tool.") == "open_relation_of is no tool."
+
+
+def test_every_tool_that_a_hint_names_has_a_command() -> None:
+    """Of all hints that are written in the source."""
+    named: set[str] = set()
+    for file in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "hint":
+                texts = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
+                named |= {name for text in texts if isinstance(text, str) for name in TOOLS.findall(text)}
+
+    tools = {name for name in named if name in SCHEMAS or name in COMMANDS or name.startswith(("sql_", "list_"))}
+    assert tools
+    assert tools <= set(COMMANDS)
+
+
+def test_completion_knows_the_commands(home: Home) -> None:
+    """As the shell asks for it, with what `--install-completion` puts into its start-up file."""
+    words = {"_THRESHER_COMPLETE": "complete_bash", "COMP_WORDS": "thresher servers re", "COMP_CWORD": "2"}
+    asked = home.run(settings=words)
+    shown = home.run("--show-completion", "bash")
+
+    assert sorted(asked.stdout.split()) == ["refresh", "remove"]
+    assert "_THRESHER_COMPLETE=complete_bash" in shown.stdout
+
+
+def test_stages_are_lines_where_no_terminal_shows_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only of what takes longer, and never for programs."""
+    with progress_bar("Adding", as_json=False) as follow:
+        follow({"stage": "Waiting for own", "done": 0, "total": 1})
+    quick = capsys.readouterr().err
+
+    assert quick == ""
+
+
+def test_what_takes_longer_than_a_moment_is_told_once() -> None:
+    """And nothing is told of what does not."""
+    told: list[str] = []
+    with later(60.0, lambda: told.append("late")):
+        pass
+    with later(0.0, lambda: told.append("slow")):
+        while not told:
+            pass
+
+    assert told == ["slow"]
