@@ -298,7 +298,7 @@ class ToolService:
         if not whole:
             return tuple(_bare(tool) for tool in named)
         stored = await self._definitions(caller, catalogue, named)
-        return tuple(_definition(tool, stored) for tool in named if tool.row.id in stored)
+        return _in_full(catalogue, named, stored)
 
     async def overview(self, caller: Caller) -> dict[str, int]:
         """How many enabled tools each enabled server has."""
