@@ -1,6 +1,6 @@
 """Questions over everything at once: whether the assistant answers from the right kind, and the right source of it.
 
-`python -m benchmarks ask` asks the questions that come with the project over `questions/ask.json`;
+`python -m benchmarks ask` asks the questions that come with the project over what `questions/ask*.json` list;
 `python -m benchmarks.ask INSTALLATION QUESTIONS` asks others. A question is a line of JSON: `id`, `messages` (those
 before the last are asked first, in the same conversation), `kind` (`tools`, `sql`, `apis`, `documents`) and `source`
 (a server, a database, an API, a repository). Counted is what the first result of the last answer is from.
@@ -24,8 +24,11 @@ from thresher.agent import Answer
 from thresher.app import App
 
 QUESTIONS: Final = Path(__file__).with_name("questions")
-INSTALLATION: Final = QUESTIONS / "ask.json"
-SETS: Final = {"tuned_on": QUESTIONS / "ask.jsonl", "held_out": QUESTIONS / "ask_held_out.jsonl"}
+SETS: Final = (
+    (QUESTIONS / "ask.json", {"tuned_on": QUESTIONS / "ask.jsonl", "held_out": QUESTIONS / "ask_held_out.jsonl"}),
+    (QUESTIONS / "ask_blind.json", {"blind": QUESTIONS / "ask_blind.jsonl"}),
+)
+"""What is set up, and the questions that are asked over it."""
 KINDS: Final[Mapping[str, tuple[str, str]]] = {
     **dict.fromkeys(("tool", "tool_details", "tool_result"), ("tools", "server")),
     **dict.fromkeys(("schema", "rows", "statement"), ("sql", "connection")),
@@ -37,11 +40,14 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
 
 async def run() -> None:
     """Measure and save."""
-    await measure(INSTALLATION, SETS)
+    figures: dict[str, Any] = {}
+    for installation, sets in SETS:
+        figures |= await measure(installation, sets)
+    machine.save("ask", figures)
 
 
 async def measure(installation: Path, sets: Mapping[str, Path]) -> dict[str, Any]:
-    """Set up an installation, ask the questions of some files, and save the figures."""
+    """Set up an installation and ask the questions of some files; returns the figures of each."""
     figures: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="thresher-ask-") as folder:
         async with product.opened(workers=0) as app:
@@ -51,7 +57,6 @@ async def measure(installation: Path, sets: Mapping[str, Path]) -> dict[str, Any
                 lines = file.read_text(encoding="utf-8").splitlines()
                 figures[name] = figures_of([await asked(app, json.loads(line)) for line in lines if line.strip()])
                 print(name, json.dumps({key: value for key, value in figures[name].items() if key != "wrong"}))
-    machine.save("ask", figures)
     return figures
 
 
@@ -104,4 +109,5 @@ if __name__ == "__main__":
     parser.add_argument("installation", type=Path)
     parser.add_argument("questions", type=Path)
     given = parser.parse_args()
-    asyncio.run(measure(given.installation, {given.questions.stem: given.questions}))
+    found = asyncio.run(measure(given.installation, {given.questions.stem: given.questions}))
+    print(json.dumps(found, indent=1, ensure_ascii=False))
