@@ -145,3 +145,38 @@ def test_what_fits_is_never_changed(value: Any, kind: str) -> None:
     whole = schema(x={"type": kind})
 
     assert coerce({"x": value}, whole) == {"x": value}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"type": "string", "pattern": "^(a+)+$"},
+        {"type": "object", "patternProperties": {"^(a+)+$": {}}, "additionalProperties": False},
+        {"type": "object", "propertyNames": {"pattern": "^(a+)+$"}},
+        {"type": "object", "patternProperties": {"^(a+)+$": {}}, "unevaluatedProperties": False},
+    ],
+)
+def test_no_regular_expression_of_a_server_is_run(entry: dict[str, Any]) -> None:
+    """One that backtracks would hold everybody up for ever; the server checks by it itself."""
+    text = "a" * 60 + "!"
+    value = text if entry["type"] == "string" else {text: 1}
+
+    check({"x": value}, schema(x=entry), str)
+
+
+@pytest.mark.parametrize("draft", ["http://json-schema.org/draft-07/schema#", ""])
+def test_a_schema_that_asks_for_endless_work_is_left_to_its_server(draft: str) -> None:
+    """Alternatives of alternatives, each named twice: two to the thirtieth of them."""
+    levels = {f"l{n}": {"anyOf": [{"$ref": f"#/$defs/l{n + 1}"}] * 2} for n in range(30)}
+    endless = schema(x={"$ref": "#/$defs/l0"}) | {"$schema": draft, "$defs": levels | {"l30": {"type": "integer"}}}
+
+    check({"x": "no"}, endless, str)
+
+    assert coerce({"x": "5"}, endless) == {"x": 5}
+
+
+def test_a_schema_that_names_itself_has_an_end() -> None:
+    """As trees do."""
+    tree = schema(x={"$ref": "#/$defs/t"}) | {"$defs": {"t": {"anyOf": [{"$ref": "#/$defs/t"}, {"type": "integer"}]}}}
+
+    assert coerce({"x": "5"}, tree) == {"x": 5}

@@ -1,7 +1,7 @@
 """Makes a client's arguments fit a tool's schema, or says clearly why they do not.
 
-Invariant: pure, and the schema is foreign: it is never fetched from anywhere, and a broken one stops no call. A value
-that already fits is never changed.
+Invariant: pure, and the schema is foreign: it is never fetched from anywhere, none of its regular expressions is run,
+the work that it asks for is bounded, and a broken one stops no call. A value that already fits is never changed.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from typing import Any, Final, TypeAlias, cast
 
 from jsonschema import Draft7Validator, Draft202012Validator
 from jsonschema.exceptions import UnknownType, ValidationError, relevance
+from jsonschema.validators import extend  # pyright: ignore[reportUnknownVariableType] - it has no types
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
@@ -34,7 +36,43 @@ _BROKEN_SCHEMA = (
     AttributeError,
     LookupError,
 )
-"""What the validator raises where the schema itself is wrong."""
+"""What the validator raises where the schema itself is wrong, or asks for too much work (`_TooMuchWork`)."""
+_STEPS: Final = 20_000
+"""Keywords that are looked at for one call, about a tenth of a second; nested alternatives can ask for any number."""
+_UNCHECKED: Final = ("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems", "uniqueItems")
+"""Keywords that only the server checks: regular expressions can take for ever, and unequal items are found in pairs."""
+_steps_left: ContextVar[list[int]] = ContextVar("thresher_schema_steps")
+_Keyword: TypeAlias = Callable[[Any, Any, Any, Any], Iterable[ValidationError] | None]
+
+
+class _TooMuchWork(ValueError):
+    """The schema asks for more than `_STEPS`."""
+
+
+def _bounded(draft: Any) -> Any:
+    """A validator of the same draft that counts its steps and runs no foreign regular expression."""
+    keywords = {name: _counted(keyword) for name, keyword in draft.VALIDATORS.items()}
+    return cast("Any", extend(draft, {**keywords, **dict.fromkeys(_UNCHECKED, _nothing)}))
+
+
+def _counted(keyword: _Keyword) -> _Keyword:
+    def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Iterable[ValidationError] | None:
+        left = _steps_left.get()
+        left[0] -= 1
+        if left[0] < 0:
+            raise _TooMuchWork
+        by_pattern = keyword is _ADDITIONAL and "patternProperties" in schema
+        return None if by_pattern else keyword(validator, value, instance, schema)
+
+    return counted
+
+
+def _nothing(*_: Any) -> None:
+    return None
+
+
+_ADDITIONAL: Final[_Keyword] = Draft202012Validator.VALIDATORS["additionalProperties"]
+_DRAFT_7, _DRAFT_2020 = _bounded(Draft7Validator), _bounded(Draft202012Validator)
 
 
 def coerce(arguments: JSON, schema: JSON) -> dict[str, Any]:
@@ -69,7 +107,7 @@ def _validator(schema: JSON) -> Any:
     """The validator of a schema, built once for as long as the schema is in use."""
     known = _validators.get(id(schema))
     if known is None or known[0] is not schema:
-        draft = Draft7Validator if "draft-0" in str(schema.get("$schema", "")) else Draft202012Validator
+        draft = _DRAFT_7 if "draft-0" in str(schema.get("$schema", "")) else _DRAFT_2020
         # Without a registry of its own the library fetches foreign references over the network.
         known = _validators[id(schema)] = (schema, draft(schema, registry=Registry[Any]()))
         while len(_validators) > _VALIDATORS:
@@ -78,6 +116,7 @@ def _validator(schema: JSON) -> Any:
 
 
 def _worst(validator: Any, arguments: JSON) -> ValidationError | None:
+    _steps_left.set([_STEPS])
     errors = cast("list[ValidationError]", list(validator.iter_errors(arguments)))
     return max(errors, key=relevance, default=None)
 
@@ -159,22 +198,31 @@ def allows(schema: object, root: JSON, kind: str) -> bool:
     return True  # says nothing: allows everything
 
 
-def _types(entry: Mapping[str, Any], root: JSON, depth: int = 0) -> set[str]:
-    kind = entry.get("type")
-    if isinstance(kind, str):
-        return {kind}
-    if isinstance(kind, list):
-        return {name for name in cast("list[Any]", kind) if isinstance(name, str)}
+def _types(entry: Mapping[str, Any], root: JSON) -> set[str]:
+    """The JSON types that a schema names, its alternatives' too; empty where it allows every type."""
     found: set[str] = set()
-    for word in ("anyOf", "oneOf"):
-        branches = entry.get(word)
-        if isinstance(branches, list) and depth < _DEPTH:
-            for branch in cast("list[Any]", branches):
-                names = _types(_resolved(branch, root), root, depth + 1)
-                if not names:
-                    return set()
-                found |= names
+    seen: set[int] = set()
+    waiting = [entry]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:  # alternatives may name each other, and each other's, without an end
+            continue
+        seen.add(id(one))
+        kind: object = one.get("type")
+        alternatives = [branch for word in ("anyOf", "oneOf") for branch in _sequence(one.get(word))]
+        if names := {name for name in _sequence(kind) if isinstance(name, str)}:
+            found |= names
+        elif alternatives:
+            waiting += [_resolved(branch, root) for branch in alternatives]
+        else:
+            return set()
     return found
+
+
+def _sequence(value: object) -> list[Any]:
+    if isinstance(value, list):
+        return cast("list[Any]", value)
+    return [value] if isinstance(value, str) else []
 
 
 def _resolved(schema: object, root: JSON) -> Mapping[str, Any]:
