@@ -6,6 +6,7 @@ Invariant: what decodes is a request, a notification or an answer; numbers are f
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias, cast
 
@@ -20,6 +21,8 @@ Identity: TypeAlias = int | str
 
 # Written in ASCII: a lone surrogate in an argument then passes, as JSON allows.
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+_ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)")
+"""An escape of a JSON text: a pair of surrogates, a lone one, or any other."""
 
 
 def encoded(**fields: Any) -> bytes:
@@ -30,7 +33,7 @@ def encoded(**fields: Any) -> bytes:
 def decoded(data: bytes | bytearray | str) -> Message | None:
     """The message that the bytes hold; None when they hold none."""
     try:
-        value: object = from_json(data, allow_inf_nan=False)
+        value: object = _parsed(data.encode(errors="replace") if isinstance(data, str) else data)
     except ValueError:
         return None
     if not isinstance(value, dict):
@@ -40,6 +43,21 @@ def decoded(data: bytes | bytearray | str) -> Message | None:
         return None
     known = isinstance(message.get("method"), str) or "result" in message or "error" in message
     return message if known else None
+
+
+def _parsed(data: bytes | bytearray) -> Any:
+    """The value of a JSON text; half an emoji, which JSON allows and programs write when they cut texts, is U+FFFD.
+
+    Raises:
+        ValueError: It is not JSON, or nested too deeply.
+    """
+    try:
+        return from_json(data, allow_inf_nan=False)
+    except ValueError:
+        mended, count = _ESCAPE.subn(lambda found: b"\\ufffd" if found[1] else found[0], data)
+        if not count:
+            raise
+        return from_json(mended, allow_inf_nan=False)
 
 
 def answered(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,40 @@
+"""JSON-RPC messages as servers write them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from thresher.upstream.transport.messages import decoded
+
+EMOJI = json.dumps("\N{PILE OF POO}")[1:-1]
+HIGH, LOW = EMOJI[:6], EMOJI[6:]
+
+
+def text_of(escaped: str) -> object:
+    """The text that a server sends in this form, as it is read."""
+    message = decoded(f'{{"jsonrpc": "2.0", "id": 1, "result": {{"text": "{escaped}"}}}}')
+    return message and message["result"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("escaped", "read"),
+    [
+        (f"cut {HIGH}", "cut \ufffd"),
+        (f"{LOW} first", "\ufffd first"),
+        (f"{HIGH}{HIGH}{LOW}", "\ufffd\N{PILE OF POO}"),
+        (f"{HIGH.upper().replace('U', 'u')}.", "\ufffd."),
+        (f"\\\\{HIGH[1:]} {HIGH}", f"\\{HIGH[1:]} \ufffd"),
+        (EMOJI, "\N{PILE OF POO}"),
+    ],
+)
+def test_half_of_an_emoji_is_read(escaped: str, read: str) -> None:
+    """Programs that cut texts by UTF-16 units write it, and JSON allows it."""
+    assert text_of(escaped) == read
+
+
+@pytest.mark.parametrize("broken", ["{", '{"jsonrpc": "2.0", "id": 1, "result": \\ud83d}', "[" * 100_000, "\\ud83d"])
+def test_what_is_no_message_is_none(broken: str) -> None:
+    """However broken."""
+    assert decoded(broken) is None
