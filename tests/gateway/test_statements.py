@@ -61,9 +61,8 @@ def invoices(file: Path) -> list[Any]:
 async def add(services: Services, file: Path, sql: GuardedSql | None, **more: Any) -> None:
     """Put the fake server into the catalogue as `db`, and list it."""
     given: dict[str, Any] = {"env": {"DATABASE_URL": f"sqlite:///{file}"}, "sql": sql, **more}
-    await services.tools.add_server(
-        services.caller, ServerConfig("db", "stdio", command=sys.executable, args=(str(FAKE),), **given), replace=True
-    )
+    config = ServerConfig("db", "stdio", command=sys.executable, args=(str(FAKE),), **given)
+    await services.tools.add_server(services.caller, config, replace=True, trusted=True)
     await services.tools.refresh(services.caller, "db")
 
 
