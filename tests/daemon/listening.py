@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import secrets
 import threading
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from thresher import __version__
-from thresher.core import Conflict
+from thresher.core import Conflict, NotFound, Settings
 from thresher.daemon.lock import FileLock
 from thresher.daemon.place import Place
 from thresher.daemon.server.control import Progress, serve_control
@@ -71,6 +71,11 @@ def verbs(state: Listening) -> dict[str, Any]:
     return {"greet": greet, "clash": clash, "crash": crash, "hang": hang}
 
 
+async def no_dry_run(verb: str, _arguments: Mapping[str, Any], _tell: Progress) -> dict[str, Any]:
+    """Without a product nothing can be rehearsed."""
+    raise NotFound(f"There is no dry run of '{verb}'.")
+
+
 @asynccontextmanager
 async def listening(
     folder: Path,
@@ -105,7 +110,7 @@ async def listening(
 
     async def control(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
         state.projects.append(client.project)
-        await serve_control(verbs(state), reader, writer)
+        await serve_control(verbs(state), no_dry_run, Settings(data_dir=folder), reader, writer)
 
     async def rules(prompt: str, folder: str) -> str:
         state.folders.append(folder)

@@ -17,7 +17,8 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.daemon.listening import Listening, listening, listening_thread
+from tests.daemon.listening import Listening, listening, listening_thread, no_dry_run
+from thresher.core import Settings
 from thresher.daemon import DaemonFailure, Place, attach
 from thresher.daemon.attaching import read_line
 from thresher.daemon.client import request
@@ -420,7 +421,7 @@ async def _answered(pieces: list[bytes]) -> dict[str, Any]:
         return len(arguments["name"])
 
     reader = asyncio.StreamReader()
-    serving = asyncio.create_task(serve_control({"greet": hello}, reader, writer))
+    serving = asyncio.create_task(serve_control({"greet": hello}, no_dry_run, Settings(), reader, writer))
     for piece in pieces:
         reader.feed_data(piece)
         await asyncio.sleep(0)

@@ -23,7 +23,20 @@ from thresher.store import Database
 def server(number: int) -> ServerRow:
     """A server of the snapshot."""
     return ServerRow(
-        number, None, f"s{number}", {}, None, "", True, "ready", "", None, auto_approve=False, tools=0, held=0
+        number,
+        None,
+        f"s{number}",
+        {},
+        None,
+        "",
+        True,
+        "ready",
+        "",
+        None,
+        auto_approve=False,
+        trusted=False,
+        tools=0,
+        held=0,
     )
 
 

@@ -2,7 +2,7 @@
 
 Invariant: only `python -m thresher` and `thresher serve` come in here; every client stays on the light half.
 
-Uses: agent, app, audit, core, evaluation, gateway, jobs, knowledge, llm, packs, peers, sqlguard, store, upstream.
+Uses: agent, app, audit, core, evaluation, jobs, knowledge, llm, packs, peers, sqlguard, store, upstream.
 """
 
 from thresher.daemon.server.runtime import Ready
