@@ -37,7 +37,7 @@ def logging_on() -> None:
 async def stop_some(work: Callable[[], None], rounds: int) -> None:
     """Begin the work and stop it at some moment, time after time."""
     for number in range(rounds):
-        waiting = asyncio.create_task(Threads("small").run(work))
+        waiting = asyncio.create_task(Threads("small", grace=0).run(work))
         await asyncio.sleep(0.001 + 0.0007 * (number % 13))
         waiting.cancel()
         await asyncio.wait([waiting])

@@ -30,6 +30,8 @@ _LOCKING = frozenset(
     }
 )
 """Functions, of the standard library and of others, that take a lock or give one back."""
+GRACE_SECONDS = 2.0
+"""How long a thread may come to its end by itself, as one that loads a pack does, before it is told to stop."""
 PAUSE_SECONDS = 0.005
 """Between two looks at a thread that is where it must not be stopped."""
 AGAIN_SECONDS = 1.0
@@ -43,10 +45,12 @@ class Threads:
 
     Args:
         name: Whose they are, for people who look at the process.
+        grace: Seconds in which a thread may come to its end by itself before it is told to stop.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, grace: float = GRACE_SECONDS) -> None:
         self._name = name
+        self._grace = grace
         self._alive = 0
         self._lock = threading.Lock()
 
@@ -82,7 +86,7 @@ class Threads:
         try:
             result, error = await ended
         except asyncio.CancelledError:
-            _stop(thread)
+            _stop(thread, self._grace)
             raise
         if error is not None:
             raise error
@@ -101,13 +105,14 @@ class Threads:
             self._alive -= 1
 
 
-def _stop(thread: threading.Thread) -> None:
+def _stop(thread: threading.Thread, grace: float) -> None:
     """Have a thread ended, without waiting for it."""
-    threading.Thread(target=_end, args=(thread,), name=f"stop {thread.name}", daemon=True).start()
+    threading.Thread(target=_end, args=(thread, grace), name=f"stop {thread.name}", daemon=True).start()
 
 
-def _end(thread: threading.Thread) -> None:
-    """Raise `SystemExit` inside a thread where that does no harm; again where nobody heard it, as in a `__del__`."""
+def _end(thread: threading.Thread, grace: float) -> None:
+    """Raise `SystemExit` inside a thread that goes on, where that does no harm; again where nobody heard it, as in a `__del__`."""
+    thread.join(grace)
     while thread.is_alive():
         thread.join(AGAIN_SECONDS if _told(thread) else PAUSE_SECONDS)
 
