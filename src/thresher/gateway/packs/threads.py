@@ -111,7 +111,7 @@ def _stop(thread: threading.Thread, grace: float) -> None:
 
 
 def _end(thread: threading.Thread, grace: float) -> None:
-    """Raise `SystemExit` inside a thread that goes on, where that does no harm; again where nobody heard it, as in a `__del__`."""
+    """Raise `SystemExit` inside a thread that goes on, where that does no harm, until it is heard."""
     thread.join(grace)
     while thread.is_alive():
         thread.join(AGAIN_SECONDS if _told(thread) else PAUSE_SECONDS)
