@@ -12,6 +12,7 @@ from thresher.cli import signing
 from thresher.cli.approving import SqlArguments, SqlDialect, SqlTools, Trusted, sql_of
 from thresher.cli.client import ask
 from thresher.cli.dry_run import writes
+from thresher.cli.files import given_path
 from thresher.cli.output import AsJson, progress_bar, show
 from thresher.cli.references import filled, variable_here
 from thresher.cli.rendering import changed, imported, refreshed, server_list
@@ -177,6 +178,6 @@ def _header(text: str) -> tuple[str, str]:
 def _folder(cwd: str | None, program: list[str]) -> str:
     """The folder that relative paths of the command mean: the daemon runs elsewhere."""
     if cwd is not None:
-        return str(Path(cwd).absolute())
+        return str(given_path(cwd).absolute())
     relative = (word for word in program if not Path(word).is_absolute() and word not in (".", "..", ""))
     return str(Path.cwd()) if any(Path(word).exists() for word in relative) else ""
