@@ -135,6 +135,20 @@ def test_a_server_is_kept_untried_where_that_is_wanted(command: Command) -> None
     assert command("servers", "remove", "ghost", "far").code == 0
 
 
+def test_a_change_of_several_that_fails_midway_says_what_is_done(command: Command) -> None:
+    """The first are removed; a dry run, which removes none, does not say so."""
+    for name in ("one", "two"):
+        command("servers", "add", name, "--command", "/nowhere/ghost", "--no-test")
+    trial = command("servers", "remove", "one", "nosuch", "--dry-run")
+    ended = command("servers", "remove", "one", "one", "two", "nosuch", "--json")
+    left = {server["name"] for server in command("servers", "list", "--json").json}
+
+    assert (trial.code, ended.code) == (3, 3)
+    assert "Done before it" not in trial.err
+    assert ended.json["error"]["message"] == "There is no server 'nosuch'. Done before it: one, two."
+    assert left.isdisjoint({"one", "two"})
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -143,6 +157,13 @@ def test_a_server_is_kept_untried_where_that_is_wanted(command: Command) -> None
         ("servers", "add", "x", "--command", "a", "--url", "http://b"),
         ("servers", "add", "x", "--url", "http://b", "--header", "nothing"),
         ("servers", "add", "x", "--command", "a", "--env", "NOT_SET_ANYWHERE"),
+        ("servers", "add", "x", "--command", "a", "--header", "A: b"),
+        ("servers", "add", "x", "--url", "http://b", "--env", "A=b"),
+        ("servers", "add", "x", "--url", "http://b", "--cwd", "."),
+        ("servers", "add", "x", "--url", "http://b", "--", "word"),
+        ("servers", "add", "x", "--config", "mcp.json"),
+        ("servers", "add", "--config", "mcp.json", "--trusted"),
+        ("servers", "set", "x", "--trusted", "--sql-tool", "query"),
         ("servers", "add", "bad name!", "--command", "a"),
         ("servers", "add", "--config", "/nowhere/mcp.json"),
         ("serve", "--config", "/nowhere/mcp.json"),

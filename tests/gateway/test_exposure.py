@@ -92,6 +92,27 @@ async def test_a_client_may_see_more(services: Services) -> None:
     assert inside == own
 
 
+@pytest.mark.usefixtures("shop")
+async def test_an_alias_is_called_and_never_listed(services: Services) -> None:
+    """`sql_table_info` finds `get_table_columns`; no list and no search shows it as a tool of its own."""
+    about = {"connection": "shop", "table": "orders"}
+    gateway, wish = build_gateway(services, expose="all"), ["sql_table_info", "columns and types of one table"]
+    async with Client(gateway) as client:
+        listed = await names(client)
+        found = await client.call_tool_mcp("find_tools", {"queries": wish, "limit": 10})
+        described = await client.call_tool_mcp("describe_tools", {"names": ["sql_table_info"]})
+        called = await client.call_tool_mcp("call_tool", {"name": "sql_table_info", "arguments": about})
+        direct = await client.call_tool_mcp("sql_table_info", about)
+    catalogue = await services.tools.list_tools(services.caller)
+
+    assert "get_table_columns" in listed
+    assert "sql_table_info" not in {*listed, *(tool.name for tool in catalogue)}
+    assert "sql_table_info" not in [tool["name"] for tool in found.structured_content["tools"]]
+    assert [tool["name"] for tool in described.structured_content["tools"]] == ["get_table_columns"]
+    assert called.structured_content == direct.structured_content
+    assert [column["name"] for column in direct.structured_content["columns"]] == ["id"]
+
+
 async def test_a_setting_says_what_is_shown(services: Services) -> None:
     """`THRESHER_EXPOSE` is what holds where no client says otherwise."""
     shown = replace(services, settings=services.settings.model_copy(update={"expose": "all"}))

@@ -394,6 +394,7 @@ async def test_no_function_ends_a_session(services: Services, folder: Path, mode
 
 
 ASKING = """
+import datetime as dt
 from fastmcp import Context
 from fastmcp.tools import tool
 from pydantic import Field
@@ -411,6 +412,10 @@ def even(number: Annotated[int, Field(multiple_of=2)]) -> int:
 @tool
 def data() -> bytes:
     return b"\\xff"
+
+@tool
+def on(day: dt.date) -> str:
+    return day.isoformat()
 """
 
 
@@ -433,15 +438,17 @@ async def test_a_function_can_ask_the_client_of_its_call(services: Services, fol
 
 
 async def test_arguments_that_do_not_fit_are_said(services: Services, folder: Path, mode: str) -> None:
-    """By the schema that the function's types make."""
+    """By the schema that the function's types make, and in our words where only its types can tell."""
     write_pack(folder, "ship", code=ASKING)
     async with Client(build_gateway(services), mode=mode) as client:
         odd = await call(client, "ship_even", number=3)
         missing = await call(client, "ship_even")
+        date = await call(client, "ship_on", day="some day")
         data = await call(client, "ship_data")
 
     assert odd.is_error
     assert "multiple of 2" in text(odd)
+    assert text(date).startswith("on: day: must be a date, such as 2026-03-01. describe_tools")
     assert missing.is_error
     assert not data.is_error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,23 @@ def test_core_tools_take_places_from_the_worst_hits() -> None:
 
     assert chosen(catalogue, 1, 2, 3, 4, 5, limit=4) == [1, 2, 3, 9]
     assert chosen(catalogue, 1, 2, 3, 4, 5, limit=4, core=False) == [1, 2, 3, 4]
+
+
+def test_an_alias_finds_its_tool_and_gives_way_to_a_tool_of_that_name() -> None:
+    """Only a server inside this process has any: what a server's own file says there stands for nothing."""
+    aliases = {"old": "t1", "older": "t1", "t2": "t1", "gone": "t9"}
+    bare = replace(server(1), config={"transport": "local", "prefix": False, "aliases": aliases})
+    plain = replace(server(2), config={"transport": "local", "aliases": {"old": "t3"}})
+    foreign = replace(server(3), config={"transport": "stdio", "aliases": {"forged": "t4"}})
+    rows = [row(1), row(2), row(3, server_id=2), row(4, server_id=3)]
+    catalogue = snapshot(1, [bare, plain, foreign], rows, frozenset({"s1", "s2"}))
+
+    found = {name: catalogue.find(name) for name in ("old", "older", "t2", "gone", "s2_old", "forged")}
+
+    assert {name: tool.name for name, tool in found.items() if tool is not None} == {
+        "old": "t1", "older": "t1", "t2": "t2", "s2_old": "s2_t3"
+    }  # fmt: skip
+    assert "old" not in catalogue.by_name
 
 
 def test_more_core_tools_than_the_limit_are_all_there_up_to_the_cap() -> None:

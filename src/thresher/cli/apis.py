@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +19,7 @@ from thresher.cli.api_views import (
 )
 from thresher.cli.client import ask, follow_job
 from thresher.cli.dry_run import writes
+from thresher.cli.files import placed
 from thresher.cli.output import AsJson, export, progress_bar, show
 
 commands = typer.Typer(help="Ask and manage descriptions of APIs.", no_args_is_help=True, rich_markup_mode=None)
@@ -93,7 +93,7 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Make the operations of an API searchable; several sources are several versions of it."""
-    arguments = {"name": name, "sources": [_placed(one) for one in sources], "display_name": display, "aliases": alias}
+    arguments = {"name": name, "sources": [placed(one) for one in sources], "display_name": display, "aliases": alias}
     more = {"base_url": base_url, "version": version, "replace": replace or None}
     _finish(ask("add_api", _given(arguments | more)), wait, as_json)
 
@@ -237,11 +237,6 @@ def _patch(patch: dict[str, Any] | None, form: PatchForm) -> str:
 
 def _export(text: str) -> None:
     export(text if text.endswith("\n") or not text else f"{text}\n")
-
-
-def _placed(source: str) -> str:
-    """The source as the daemon, which works in no folder, understands it: a path absolute, an address as it is."""
-    return source if "://" in source else str(Path(source).expanduser().absolute())
 
 
 def _given(arguments: dict[str, Any]) -> dict[str, Any]:

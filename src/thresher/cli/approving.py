@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.client import ask
+from thresher.cli.client import ask, for_each
 from thresher.cli.dry_run import writes
 from thresher.cli.held import consent_list, decided, forgotten, held_list
 from thresher.cli.output import AsJson, confirm, show
@@ -92,8 +92,7 @@ def forget(
     names: Annotated[list[str], typer.Argument(help="Tools, as `tools consents` names them.")], as_json: AsJson = False
 ) -> None:
     """Be asked again before such a tool is called."""
-    for name in names:
-        ask("forget_consent", {"tool": name})
+    for_each(names, lambda name: ask("forget_consent", {"tool": name}))
     show({"forgotten": names}, as_json, forgotten)
 
 
@@ -116,14 +115,17 @@ def set_servers(
     """
     if auto_approve is None and sql_dialect is None and trusted is None:
         raise typer.BadParameter("Give --trusted, --auto-approve, their opposites, or --sql-dialect.")
-    for name in names:
+    sql = None if sql_dialect == "none" else sql_of(sql_dialect, sql_argument, sql_tool)
+
+    def set_one(name: str) -> None:
         if sql_dialect is not None:
-            sql = None if sql_dialect == "none" else sql_of(sql_dialect, sql_argument, sql_tool)
             ask("set_server_sql", {"name": name, "sql": sql})
         if trusted is not None:
             ask("set_server_trusted", {"name": name, "trusted": trusted})
         if auto_approve is not None:
             ask("set_server_auto_approve", {"name": name, "auto_approve": auto_approve})
+
+    for_each(names, set_one)
     if auto_approve:
         ask("refresh", {"servers": names})
     given = {"auto_approve": auto_approve, "trusted": trusted, "sql_dialect": sql_dialect}

@@ -6,10 +6,11 @@ Invariant: nothing but results goes to standard output; with `--json` standard e
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from thresher.cli.output import collected_plans, is_for_programs, progress_bar
+from thresher.daemon import DaemonFailure
 from thresher.daemon import ask as ask_daemon
 
 _noticed: set[str] = set()
@@ -33,6 +34,30 @@ def ask(
     return ask_daemon(
         verb, arguments, start=start, progress=progress, planned=planned, starting=starting, noticed=noticed
     )
+
+
+def for_each(names: Iterable[str], change: Callable[[str], object]) -> None:
+    """Change one thing after the other; a failure ends it, and says which of them are changed by then.
+
+    Args:
+        names: The things; each is changed once.
+        change: Has the daemon change one.
+
+    Raises:
+        DaemonFailure: As `change` raises it.
+    """
+    done: list[str] = []
+    for name in dict.fromkeys(names):
+        try:
+            change(name)
+        except DaemonFailure as failure:
+            if not done or collected_plans() is not None:
+                raise
+            message = f"{failure.message} Done before it: {', '.join(done)}."
+            raise DaemonFailure(
+                message, hint=failure.hint, code=failure.code, exit_code=failure.exit_code, trace=failure.trace
+            ) from failure
+        done.append(name)
 
 
 def follow_job(job: int, title: str, *, as_json: bool) -> dict[str, Any]:

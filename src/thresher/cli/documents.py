@@ -20,7 +20,7 @@ from thresher.cli.document_views import (
     retrieved,
 )
 from thresher.cli.dry_run import writes
-from thresher.cli.files import text_of
+from thresher.cli.files import placed, text_of
 from thresher.cli.output import AsJson, show
 
 commands = typer.Typer(help="Ask and manage repositories of documents.", no_args_is_help=True, rich_markup_mode=None)
@@ -175,10 +175,9 @@ def _finish(repository: dict[str, Any], wait: bool, as_json: bool) -> None:
 
 
 def _placed(source: str) -> str:
-    """The source as the daemon, which works in no folder, understands it: a path absolute, an address as it is."""
-    path = Path(source).expanduser()
-    address = "://" in source or (":" in source and not path.exists())
-    return source if address else str(path.absolute())
+    """The source as the daemon understands it; git has addresses without a scheme, too: `git@host:team/handbook`."""
+    address = ":" in source and not Path(source).expanduser().exists()
+    return source if address else placed(source)
 
 
 def _given(arguments: dict[str, Any]) -> dict[str, Any]:

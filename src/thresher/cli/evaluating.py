@@ -13,6 +13,7 @@ from thresher.cli.api_trials import api_trial
 from thresher.cli.chat_trials import chat_trial
 from thresher.cli.client import ask
 from thresher.cli.document_trials import document_trial
+from thresher.cli.files import given_path
 from thresher.cli.output import AsJson, progress_bar, show
 from thresher.cli.relation_trials import relation_trial
 from thresher.cli.rendering import figures
@@ -77,7 +78,7 @@ def evaluate_intents(
 
 @commands.command("documents")
 def evaluate_documents(
-    corpus: Annotated[Path, typer.Option(help="The folder of the documents.")],
+    corpus: Annotated[Path, typer.Option(parser=given_path, metavar="PATH", help="The folder of the documents.")],
     questions: Annotated[Path, typer.Option(help='JSON lines {"document", "question", "spans": [{"start", "end"}]}.')],
     budget: Annotated[int, typer.Option(min=1, help="Tokens of an answer at most.")] = 8000,
     mode: Annotated[DocumentMode, typer.Option(help="How answers are made.")] = DocumentMode.extractive,

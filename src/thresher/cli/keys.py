@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from thresher.cli.client import ask
+from thresher.cli.client import ask, for_each
 from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, show
 from thresher.cli.rendering import changed, key_list, key_made
@@ -42,6 +42,5 @@ def revoke(
     as_json: AsJson = False,
 ) -> None:
     """Refuse keys from now on, and end what is open with them."""
-    for name in names:
-        ask("revoke_key", {"name": name, "tenant": tenant})
+    for_each(names, lambda name: ask("revoke_key", {"name": name, "tenant": tenant}))
     show({"changed": names, "revoked": True}, as_json, changed)

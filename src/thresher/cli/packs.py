@@ -14,6 +14,7 @@ import typer
 
 from thresher.cli.client import ask
 from thresher.cli.dry_run import writes, writes_files
+from thresher.cli.files import given_path
 from thresher.cli.output import AsJson, confirm, show
 from thresher.cli.pack_views import (
     exported,
@@ -56,7 +57,9 @@ def show_pack(name: Name, as_json: AsJson = False) -> None:
 @writes_files
 def new(
     name: Annotated[str, typer.Argument(help="1 to 64 of a-z, 0-9 and single hyphens.")],
-    folder: Annotated[Path, typer.Option("--dir", help="The folder to put it into.")] = Path(".agents/skills"),
+    folder: Annotated[
+        Path, typer.Option("--dir", parser=given_path, metavar="PATH", help="The folder to put it into.")
+    ] = Path(".agents/skills"),
     description: Annotated[str, typer.Option(help="What it is for, and when to use it.")] = "",
     code: Annotated[bool, typer.Option("--code", help="With a tools.py for tools of its own.")] = False,
     as_json: AsJson = False,
@@ -71,7 +74,12 @@ def new(
 @commands.command("lint")
 def lint(
     paths: Annotated[
-        list[Path] | None, typer.Argument(help="Packs, or folders of them; without any, all that are found from here.")
+        list[Path] | None,
+        typer.Argument(
+            parser=given_path,
+            metavar="PATH",
+            help="Packs, or folders of them; without any, all that are found from here.",
+        ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings and hints too.")] = False,
     words: Annotated[bool, typer.Option("--words", help="Compare lines by their words alone: at once.")] = False,
@@ -92,7 +100,9 @@ def lint(
 @commands.command("export")
 @writes_files
 def export(
-    skills: Annotated[Path, typer.Option("--skills", help="The folder of skills to write into.")],
+    skills: Annotated[
+        Path, typer.Option("--skills", parser=given_path, metavar="PATH", help="The folder of skills to write into.")
+    ],
     names: Annotated[
         list[str] | None, typer.Argument(help="Packs by name or folder; without any, all outside projects.")
     ] = None,
@@ -117,7 +127,10 @@ def export(
 @writes_files
 def install(
     client: Annotated[Literal["copilot", "cursor", "claude", "agents"], typer.Option(help="Whose file.")],
-    project: Annotated[Path | None, typer.Option(help="The project's folder; this one unless given.")] = None,
+    project: Annotated[
+        Path | None,
+        typer.Option(parser=given_path, metavar="PATH", help="The project's folder; this one unless given."),
+    ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Take the lines out again.")] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +11,9 @@ import typer
 
 from thresher.cli import signing
 from thresher.cli.approving import SqlArguments, SqlDialect, SqlTools, Trusted, sql_of
-from thresher.cli.client import ask
+from thresher.cli.client import ask, for_each
 from thresher.cli.dry_run import writes
+from thresher.cli.files import given_path
 from thresher.cli.output import AsJson, progress_bar, show
 from thresher.cli.references import filled, variable_here
 from thresher.cli.rendering import changed, imported, refreshed, server_list
@@ -65,10 +67,18 @@ def add(
     Example: thresher servers add git --command uvx -- mcp-server-git
     """
     if config is not None:
+        own = {"a name": name, "--command": command, "--url": url, "--env": env, "--header": header, "--cwd": cwd}
+        switches = {"--auto-approve": auto_approve is not None, "--trusted": trusted is not None}
+        sql = {"--sql-dialect": sql_dialect, "--sql-argument": sql_argument, "--sql-tool": sql_tool}
+        _refuse("one server, without --config,", own | {"--description": description} | switches | sql)
         _import(config, as_json, test=test)
         return
     if name is None or (command is None) == (url is None):
         raise typer.BadParameter("Give a name and either --command or --url, or else --config FILE.")
+    if url is None:
+        _refuse("--url", {"--header": header})
+    else:
+        _refuse("--command", {"--env": env, "--cwd": cwd, "arguments after --": arguments})
     entry: dict[str, Any] = {"name": name, "description": description}
     sql = sql_of(sql_dialect, sql_argument, sql_tool)
     if url is not None:
@@ -96,8 +106,7 @@ def list_servers(as_json: AsJson = False) -> None:
 @writes
 def remove(names: Names, as_json: AsJson = False) -> None:
     """Remove servers with all their tools."""
-    for name in names:
-        ask("remove_server", {"name": name})
+    for_each(names, lambda name: ask("remove_server", {"name": name}))
     show({"changed": names, "removed": True}, as_json, changed)
 
 
@@ -129,8 +138,7 @@ def refresh(
 
 
 def _set(names: list[str], as_json: bool, *, enabled: bool) -> None:
-    for name in names:
-        ask("set_server_enabled", {"name": name, "enabled": enabled})
+    for_each(names, lambda name: ask("set_server_enabled", {"name": name, "enabled": enabled}))
     show({"changed": names, "enabled": enabled}, as_json, changed)
 
 
@@ -150,6 +158,12 @@ def _import(path: Path, as_json: bool, *, test: bool) -> None:
     _fail_if_any(answer)
     if answer["problems"]:
         raise typer.Exit(BROKEN_ENTRIES)
+
+
+def _refuse(needed: str, options: Mapping[str, object]) -> None:
+    """Refuse options that would have no effect: each belongs to the other kind of server."""
+    if unfit := [name for name, value in options.items() if value]:
+        raise typer.BadParameter(f"{' and '.join(unfit)} can be given with {needed} only.")
 
 
 def _fail_if_any(answer: dict[str, Any]) -> None:
@@ -177,6 +191,6 @@ def _header(text: str) -> tuple[str, str]:
 def _folder(cwd: str | None, program: list[str]) -> str:
     """The folder that relative paths of the command mean: the daemon runs elsewhere."""
     if cwd is not None:
-        return str(Path(cwd).absolute())
+        return str(given_path(cwd).absolute())
     relative = (word for word in program if not Path(word).is_absolute() and word not in (".", "..", ""))
     return str(Path.cwd()) if any(Path(word).exists() for word in relative) else ""

@@ -11,6 +11,7 @@ from thresher.cli import solution_relations, solution_value_lists
 from thresher.cli.client import ask
 from thresher.cli.confirming import given
 from thresher.cli.dry_run import writes
+from thresher.cli.files import given_path
 from thresher.cli.output import AsJson, show
 from thresher.cli.solution_views import (
     backup_list,
@@ -38,13 +39,15 @@ DIFFERENT = 1
 @commands.command("add")
 @writes
 def add(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of the workspace: the solutions lie in it.")],
+    folder: Annotated[
+        Path, typer.Argument(parser=given_path, metavar="FOLDER", help="Of the workspace: the solutions lie in it.")
+    ],
     name: Annotated[str | None, typer.Option(help="What to call it; its folder's name unless given.")] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Give an existing name this folder.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a workspace known: its relations, its value lists, its column information."""
-    arguments = {"path": str(folder.expanduser().absolute()), "name": name, "replace": replace or None}
+    arguments = {"path": str(folder.absolute()), "name": name, "replace": replace or None}
     show(ask("add_workspace", given(arguments)), as_json, workspace_card)
 
 
@@ -109,14 +112,17 @@ def undo(
 @commands.command("check")
 def check(
     folder: Annotated[
-        Path, typer.Option("--round-trip", metavar="DIR", help="Read and rewrite every solution file below it.")
+        Path,
+        typer.Option(
+            "--round-trip", parser=given_path, metavar="DIR", help="Read and rewrite every solution file below it."
+        ),
     ],
     as_json: AsJson = False,
 ) -> None:
     """Say which files would not be written back byte for byte; nothing is written, and no daemon is asked."""
     from thresher.knowledge.solutions import check_round_trip  # noqa: PLC0415 - `--help` does without what it imports
 
-    found = check_round_trip(folder.expanduser())
+    found = check_round_trip(folder)
     broken = [
         {"path": one.path, "message": one.message, "line": one.line, "column": one.column} for one in found.broken
     ]

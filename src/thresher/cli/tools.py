@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.client import ask
+from thresher.cli.client import ask, for_each
 from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, show
 from thresher.cli.rendering import changed, definitions, found, refreshed, tool_list
@@ -92,6 +92,5 @@ def refresh(
 
 
 def _set(names: list[str], change: dict[str, Any], as_json: bool) -> None:
-    for name in names:
-        ask("set_tool", {"name": name} | change)
+    for_each(names, lambda name: ask("set_tool", {"name": name} | change))
     show({"changed": names} | change, as_json, changed)

@@ -24,6 +24,14 @@ _KINDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("path_type", "path_not_file", "path_not_directory"), "must be a path"),
     **dict.fromkeys(("uuid_parsing", "uuid_type"), "must be a UUID"),
     **dict.fromkeys(("url_parsing", "url_type", "url_scheme"), "must be an address"),
+    **dict.fromkeys(
+        ("date_type", "date_parsing", "date_from_datetime_parsing", "date_from_datetime_inexact"),
+        "must be a date, such as 2026-03-01",
+    ),
+    **dict.fromkeys(
+        ("datetime_type", "datetime_parsing", "datetime_from_date_parsing", "datetime_object_invalid"),
+        "must be a date and time, such as 2026-03-01T14:30:00Z",
+    ),
     "string_pattern_mismatch": "does not have the form that is expected",
     "none_required": "must be null",
 }
@@ -62,6 +70,12 @@ def problem_of(entry: Mapping[str, Any]) -> str:
     if kind in _WITH and about:
         return _WITH[kind](about)
     return _KINDS.get(kind, "is not valid")
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first wrong value of a record as the beginning of a sentence, without the value: `inputSchema is missing`."""
+    entry = error.errors(include_input=False, include_url=False)[0]
+    return f"{'.'.join(str(part) for part in entry['loc']) or 'it'} {problem_of(entry)}"
 
 
 def problems_of(error: ValidationError) -> str:

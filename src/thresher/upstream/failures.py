@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import HEADER_MISMATCH
 from pydantic import ValidationError
 
-from thresher.core import UpstreamError, UpstreamRefused, UpstreamTimeout
+from thresher.core import UpstreamError, UpstreamRefused, UpstreamTimeout, first_problem
 from thresher.upstream.config import ServerConfig, public_config
 from thresher.upstream.log import ServerLog
 from thresher.upstream.masking import Redactor
@@ -136,9 +136,7 @@ class Failures:
         )
 
     def _malformed(self, method: str, error: ValidationError) -> UpstreamRefused:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        return self.malformed(method, self._redact(f"{where}: {first['msg']}")[:_MESSAGE_CHARS])
+        return self.malformed(method, self._redact(first_problem(error))[:_MESSAGE_CHARS])
 
     def _below_protocol(self, trouble: Trouble, message: str, what: str) -> UpstreamError:
         name, address = self._config.name, public_config(self._config).get("url", "")

@@ -17,7 +17,7 @@ from mcp.shared.inbound import find_invalid_x_mcp_header
 from mcp_types import METHOD_NOT_FOUND
 from pydantic import BaseModel, ValidationError
 
-from thresher.core import JSON, Tool, UpstreamError, event
+from thresher.core import JSON, Tool, UpstreamError, event, first_problem
 from thresher.upstream.connection import Connection
 from thresher.upstream.failures import Failures, Refused
 from thresher.upstream.records import Listing
@@ -154,7 +154,7 @@ class _Reader:
         """Add one page; returns its size in bytes."""
         entries: object = page.get(kind.field)
         if not isinstance(entries, list):
-            raise self._failures.malformed(kind.method, f"{kind.field}: it is no list")
+            raise self._failures.malformed(kind.method, f"{kind.field} is not a list")
         size = 0
         for entry in cast("list[object]", entries):
             size += len(encoded(entry=entry))
@@ -168,15 +168,13 @@ class _Reader:
         """Take one definition in, or say why it cannot be used."""
         one = kind.field.removesuffix("s")
         if not isinstance(entry, dict):
-            return f"A {one} is left out: it is no object."
+            return f"A {one} is left out: it is not an object."
         definition = cast("dict[str, Any]", entry)
         name = str(definition.get(kind.key, "?"))[:200]
         try:
             model = kind.model.model_validate(definition, by_name=False)
         except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False)[0]
-            where = ".".join(str(part) for part in first["loc"])
-            return f"The {one} '{name}' is left out: {where}: {first['msg']}."
+            return f"The {one} '{name}' is left out: {first_problem(error)}."
         if isinstance(model, types.Tool) and (wrong := self._unfit(model)):
             return f"The {one} '{name}' is left out: {wrong}."
         if name in listed.items:

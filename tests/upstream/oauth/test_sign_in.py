@@ -9,7 +9,7 @@ import pytest
 
 from tests.upstream.oauth.conftest import Add
 from tests.upstream.oauth.guarded import Guarded, browse, redirected, signed_in, state_of, whoami
-from thresher.core import InvalidInput, UpstreamRefused, UpstreamTimeout
+from thresher.core import InvalidInput, NotFound, UpstreamRefused, UpstreamTimeout
 from thresher.knowledge.tools import CredentialStore
 from thresher.upstream import OAuthClient, ServerConfig, SignInNeeded, open_sign_in, sign_in_state, sign_out
 
@@ -118,6 +118,8 @@ async def test_signing_out_forgets_and_revokes(guarded: Guarded, config: ServerC
     assert revoked
     assert await guarded.seen("revocations") == 1
     assert await store.load(config) is None
+    with pytest.raises(NotFound, match="Nobody is signed in at server 'guarded'"):
+        await sign_out(config, store)
     with pytest.raises(SignInNeeded):
         await whoami(config, store)
 

@@ -13,7 +13,7 @@ from thresher.app import App
 from thresher.core import Caller, ConfigurationError, InvalidInput, NotAllowed, plain
 from thresher.daemon.server.control import Progress, Verb
 from thresher.knowledge.tools import CredentialStore, ServerInfo
-from thresher.upstream import ServerConfig, SignIn, open_sign_in, sign_in_state, sign_out
+from thresher.upstream import ServerConfig, SignIn, check_sign_in, check_sign_out, open_sign_in, sign_in_state, sign_out
 
 _waiting: dict[str, SignIn] = {}
 """Sign-ins that wait for a browser, by the state that nobody else knows."""
@@ -46,6 +46,7 @@ class _Signing:
         """Sign in; tells the `address` to open, and lists the server afterwards."""
         caller, config = await self._meant(arguments)
         if self._is_rehearsal:
+            check_sign_in(config)
             ended: dict[str, Any] = {"scope": "", "renewable": True, "expires_at": None, "failures": {}}
             return _not_rehearsed(config, tell) | ended
         states: list[str] = []
@@ -85,6 +86,7 @@ class _Signing:
         """Forget a sign-in, and end it at the authorization server where that is offered."""
         caller, config = await self._meant(arguments)
         if self._is_rehearsal:
+            await check_sign_out(config, self._credentials)
             return _not_rehearsed(config, tell) | {"revoked": False}
         revoked = await sign_out(config, self._credentials)
         await self._services.upstreams.disconnect(caller.tenant.id, config.name, identity=config.identity)

@@ -50,6 +50,7 @@ class Code:
         condition: Says when the pack is of use; None: always.
         listed: Names of tools that stand in `tools/list` for as long as the pack is of use.
         prefix: Whether the pack's name goes before the names of its tools.
+        aliases: Other names by which its tools can be called, each with the tool's name; they are not listed.
         problems: What could not be loaded, one sentence each.
         module: The module's name, for as long as it is in use.
     """
@@ -61,6 +62,7 @@ class Code:
     condition: Condition | None = None
     listed: frozenset[str] = frozenset()
     prefix: bool = True
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
     problems: tuple[str, ...] = ()
     module: str = ""
 
@@ -70,9 +72,9 @@ class Code:
         ours = tuple(one for one in self.definitions if one.name not in apart)
         others = tuple(one for one in self.definitions if one.name in apart)
         if ours:
-            yield LocalServer(server_of(pack), ours, pack.description, self.prefix)
+            yield LocalServer(server_of(pack), ours, pack.description, self.prefix, self.aliases)
         if others and admin:
-            yield LocalServer(server_of(pack, ADMIN), others, pack.description, self.prefix)
+            yield LocalServer(server_of(pack, ADMIN), others, pack.description, self.prefix, self.aliases)
 
     def unload(self) -> None:
         """Forget the module; calls under way go on."""
@@ -141,6 +143,7 @@ def _code(module: ModuleType, pack: Pack, threads: Threads) -> Code:
         condition=_condition(module, threads),
         listed=_named(vars(module).get("LISTED")),
         prefix=vars(module).get("PREFIX") is not False,
+        aliases=_aliases(vars(module).get("ALIASES")),
         problems=tuple(problems),
     )
 
@@ -189,6 +192,12 @@ def _named(given: object) -> frozenset[str]:
     """The names in a list; none where it is no list."""
     names = cast("Iterable[object]", given) if isinstance(given, list | tuple | set | frozenset) else ()
     return frozenset(name for name in names if isinstance(name, str))
+
+
+def _aliases(given: object) -> dict[str, str]:
+    """The other names in a mapping; none if it is not one."""
+    entries = cast("Mapping[object, object]", given) if isinstance(given, Mapping) else dict[object, object]()
+    return {alias: name for alias, name in entries.items() if isinstance(alias, str) and isinstance(name, str)}
 
 
 def _marked(module: ModuleType) -> Iterator[tuple[str, Any]]:

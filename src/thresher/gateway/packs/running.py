@@ -19,8 +19,9 @@ from fastmcp.tools import FunctionTool, InputRequiredToolResult, ToolResult
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp_types import CallToolResult, InputRequiredResult
+from pydantic import ValidationError as PydanticValidationError
 
-from thresher.core import JSON, InvalidInput, ThresherError, UpstreamError, UpstreamTimeout, dumps
+from thresher.core import JSON, InvalidInput, ThresherError, UpstreamError, UpstreamTimeout, dumps, problems_of
 from thresher.gateway.confirming import Asked
 from thresher.gateway.packs.loading import place, said
 from thresher.gateway.peers import modern
@@ -68,7 +69,7 @@ async def run_tool(
     except (ThresherError, MCPError):
         raise
     except ValidationError as error:
-        raise InvalidInput(f"{tool.name}: {said(error)}", hint="describe_tools shows the schema.") from error
+        raise InvalidInput(f"{tool.name}: {_refused(error)}.", hint="describe_tools shows the schema.") from error
     except FastMCPError as error:  # what the author wrote for the model
         raise UpstreamError(f"{tool.name}: {error}") from error
     except TimeoutError as error:
@@ -88,6 +89,12 @@ def is_cancelled() -> bool:
     """Whether somebody has cancelled the task under way: code that raises the error by itself ends nothing."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+def _refused(error: ValidationError) -> str:
+    """Which arguments do not fit; FastMCP puts pydantic's error, which says so, behind its own."""
+    cause = error.__cause__
+    return problems_of(cause) if isinstance(cause, PydanticValidationError) else said(error).rstrip(".")
 
 
 def _failed(pack: Pack, tool: FunctionTool, error: BaseException) -> UpstreamError:

@@ -51,6 +51,7 @@ class Catalogue:
         servers: All visible servers by name.
         tools: All visible tools, disabled ones included, held ones not, in the order of their ids.
         by_name: The same by exposed name.
+        aliases: The exposed names of tools, by the other names that find them, too.
         by_id: Enabled tools by id.
         held: Tools that wait for approval, by exposed name.
         core: Enabled core tools, by name.
@@ -72,6 +73,7 @@ class Catalogue:
     tokens_all: int
     server_names: Mapping[int, str]
     shadowed: bool
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
     definitions: OrderedDict[int, StoredTool] = field(default_factory=OrderedDict[int, StoredTool])
     resolved: OrderedDict[int, Resolved] = field(default_factory=OrderedDict[int, Resolved])
 
@@ -85,23 +87,26 @@ class Catalogue:
                 kept.popitem(last=False)
 
     def find(self, name: str) -> NamedTool | None:
-        """An enabled tool by exposed name."""
-        found = self.by_name.get(name)
+        """An enabled tool by exposed name, or by an alias."""
+        found = self._named(name)
         return found if found is not None and found.row.enabled else None
 
     def known(self, name: str, *, enabled: bool = False) -> NamedTool:
-        """A tool by exposed name, or why there is none.
+        """A tool by exposed name or alias, or why there is none.
 
         Raises:
             HeldBack: It waits for approval.
             NotFound: None has this name, or it is disabled and only enabled ones were asked for.
         """
-        found = self.find(name) if enabled else self.by_name.get(name)
+        found = self.find(name) if enabled else self._named(name)
         if found is not None:
             return found
         if (waiting := self.held.get(name)) is not None:
             raise _held_back(waiting)
         raise NotFound(f"There is no tool '{name}'.", hint=did_you_mean(self.near(name)) or "Call find_tools.")
+
+    def _named(self, name: str) -> NamedTool | None:
+        return self.by_name.get(self.aliases.get(name, name))
 
     def near(self, name: str) -> tuple[str, ...]:
         """Enabled tools with names near to this one."""
@@ -168,7 +173,24 @@ def snapshot(
         tokens_all=sum(tool.row.tokens for tool in enabled.values()),
         server_names=seen,
         shadowed=len(seen) < len(servers) or len(tools) < len(named),
+        aliases=_aliases(by_name.values(), named),
     )
+
+
+def _aliases(servers: Iterable[ServerRow], named: Sequence[NamedTool]) -> dict[str, str]:
+    """What the aliases of local servers stand for; one that is also the name of a tool stands for nothing."""
+    giving = [server for server in servers if server.config.get("transport") == LOCAL and "aliases" in server.config]
+    if not giving:
+        return {}
+    exposed = {(tool.row.server, tool.row.name): tool.name for tool in named}
+    taken, found = frozenset(exposed.values()), dict[str, str]()
+    for server in giving:
+        prefix = "" if server.config.get("prefix") is False else f"{plain_name(server.name)}_"
+        for alias, own in server.config["aliases"].items():
+            name = exposed.get((server.name, own))
+            if name is not None and prefix + alias not in taken:
+                found[prefix + alias] = name
+    return found
 
 
 def is_offered(server: ServerRow, offered: frozenset[str]) -> bool:

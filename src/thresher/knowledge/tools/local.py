@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from thresher.core import Caller, NotFound
+from thresher.core import JSON, Caller, NotFound
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.catalogue import Catalogues
 from thresher.knowledge.tools.definitions import definition_hash
@@ -75,7 +75,8 @@ class LocalServers:
     async def _store(self, shared: Caller, server: LocalServer) -> None:
         digest = _digest(server)
         known = await self._row(shared, server.name)
-        config = {"transport": LOCAL} if server.prefix else {"transport": LOCAL, "prefix": False}
+        config: JSON = {"transport": LOCAL} if server.prefix else {"transport": LOCAL, "prefix": False}
+        config |= {"aliases": dict(server.aliases)} if server.aliases else {}
         same = known is not None and (known.description, dict(known.config)) == (server.description, config)
         if same and known is not None and known.listing == digest:
             return

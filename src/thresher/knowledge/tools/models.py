@@ -161,12 +161,15 @@ class LocalServer:
         tools: What it offers.
         description: What it is for.
         prefix: Whether the names of its tools begin with its own; else they stand as they are, where they are free.
+        aliases: Other names that find its tools, each with the tool's own name. They are never listed, and a tool that
+            has such a name comes first.
     """
 
     name: str
     tools: tuple[Tool, ...]
     description: str = ""
     prefix: bool = True
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from pydantic import Field
 from thresher.audit import Filters
 from thresher.context import Situation
 from thresher.core import InvalidInput
-from thresher.knowledge.databases import Asker, QueryAnswer, TableColumns
+from thresher.knowledge.databases import Asker, QueryAnswer
 from thresher.packs import current
 from thresher.packs.results import result
 from thresher.packs.rows import (
@@ -36,6 +36,7 @@ LISTED = (
     *("sql_connection_list", "sql_connection_test", "sql_session_info", "sql_activity_log"),
     *("add_connection", "remove_connection"),
 )
+ALIASES = {"sql_table_info": "get_table_columns"}
 
 _READS = {"readOnlyHint": True, "openWorldHint": False}
 _WRITES = {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": True}
@@ -76,13 +77,9 @@ async def query_database_schema(
 @tool(annotations=_READS)
 async def get_table_columns(connection: str, table: Table) -> ToolResult:
     """Columns of a table: name, type, nullable, default, primary key, comment; and its foreign keys."""
-    return _columns(await _table(connection, table))
-
-
-@tool(annotations=_READS)
-async def sql_table_info(connection: str, table: Table) -> ToolResult:
-    """The same as get_table_columns."""
-    return _columns(await _table(connection, table))
+    request = current()
+    answer = await request.services.databases.get_table_columns(request.caller, connection, table)
+    return result(answer, columns_text(answer))
 
 
 @tool(annotations=_READS)
@@ -188,11 +185,6 @@ async def remove_connection(connection: str) -> ToolResult:
     return result({"removed": connection}, f"Removed '{connection}'.")
 
 
-async def _table(connection: str, table: str) -> TableColumns:
-    request = current()
-    return await request.services.databases.get_table_columns(request.caller, connection, table)
-
-
 def _asker(name: str) -> Asker:
     request = current()
     return Asker(client=request.client, thread=request.caller.client, tool=name)
@@ -205,10 +197,6 @@ def _moment(text: str) -> dt.datetime | None:
     except ValueError:
         raise InvalidInput(f"'{text[:40]}' is no moment.", hint="Write 2026-03-01 or 2026-03-01T14:30+01:00.") from None
     return moment if moment is None or moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
-
-
-def _columns(answer: TableColumns) -> ToolResult:
-    return result(answer, columns_text(answer))
 
 
 def _rows(answer: QueryAnswer) -> ToolResult:

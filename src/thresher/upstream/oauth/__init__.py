@@ -8,7 +8,16 @@ from thresher.upstream.oauth.auth import StoredTokens, auth_for, identity_for
 from thresher.upstream.oauth.credential import Credentials
 from thresher.upstream.oauth.failures import SignInNeeded
 from thresher.upstream.oauth.keeper import settle_sign_ins
-from thresher.upstream.oauth.sign_in import SIGN_IN_SECONDS, SignedIn, SignIn, open_sign_in, sign_in_state, sign_out
+from thresher.upstream.oauth.sign_in import (
+    SIGN_IN_SECONDS,
+    SignedIn,
+    SignIn,
+    check_sign_in,
+    check_sign_out,
+    open_sign_in,
+    sign_in_state,
+    sign_out,
+)
 
 __all__ = [
     "SIGN_IN_SECONDS",
@@ -18,6 +27,8 @@ __all__ = [
     "SignedIn",
     "StoredTokens",
     "auth_for",
+    "check_sign_in",
+    "check_sign_out",
     "identity_for",
     "open_sign_in",
     "settle_sign_ins",

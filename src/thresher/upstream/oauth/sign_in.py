@@ -22,7 +22,16 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from pydantic import AnyUrl
 
-from thresher.core import JSON, ConfigurationError, InvalidInput, UpstreamError, UpstreamRefused, UpstreamTimeout, event
+from thresher.core import (
+    JSON,
+    ConfigurationError,
+    InvalidInput,
+    NotFound,
+    UpstreamError,
+    UpstreamRefused,
+    UpstreamTimeout,
+    event,
+)
 from thresher.upstream.config import ServerConfig
 from thresher.upstream.oauth.credential import Credential, Credentials, read_credential, shown_address
 from thresher.upstream.oauth.endpoint import Endpoint, check_address, open_endpoint
@@ -152,6 +161,46 @@ class SignIn:
             )
 
 
+def check_sign_in(config: ServerConfig) -> None:
+    """Check that a server takes a sign-in.
+
+    Raises:
+        InvalidInput: It is a program on this machine, or its definition says how its calls are authorized.
+    """
+    _check_remote(config)
+    if any(name.lower() == "authorization" for name in config.headers):
+        raise InvalidInput(
+            f"Server '{config.name}' has an 'Authorization' header in its definition, which is used.",
+            hint="Add the server again without it to sign in.",
+        )
+
+
+async def check_sign_out(config: ServerConfig, credentials: Credentials) -> None:
+    """Check that there is a sign-in to end; one that cannot be opened any more counts.
+
+    Raises:
+        InvalidInput: The server is a program on this machine.
+        NotFound: Nobody is signed in.
+    """
+    _check_remote(config)
+    try:
+        held = await credentials.load(config) is not None
+    except ConfigurationError:
+        held = True
+    if not held:
+        raise NotFound(
+            f"Nobody is signed in at server '{config.name}'.", hint="`thresher servers list` shows where somebody is."
+        )
+
+
+def _check_remote(config: ServerConfig) -> None:
+    if config.transport == "stdio":
+        raise InvalidInput(
+            f"Server '{config.name}' is a program on this machine; it signs in by itself.",
+            hint="Give it what it needs in its environment.",
+        )
+
+
 @asynccontextmanager
 async def open_sign_in(
     config: ServerConfig, credentials: Credentials, *, scopes: tuple[str, ...] = ()
@@ -166,16 +215,7 @@ async def open_sign_in(
     Raises:
         InvalidInput: This server takes no sign-in, or the configured port is taken.
     """
-    if config.transport == "stdio":
-        raise InvalidInput(
-            f"Server '{config.name}' is a program on this machine; it signs in by itself.",
-            hint="Give it what it needs in its environment.",
-        )
-    if any(name.lower() == "authorization" for name in config.headers):
-        raise InvalidInput(
-            f"Server '{config.name}' has an 'Authorization' header in its definition, which is used.",
-            hint="Add the server again without it to sign in.",
-        )
+    check_sign_in(config)
     async with open_loopback(config, config.oauth.callback_port if config.oauth is not None else 0) as loopback:
         yield SignIn(config, credentials, loopback, scopes)
 
@@ -193,7 +233,12 @@ async def sign_out(config: ServerConfig, credentials: Credentials) -> bool:
 
     Returns:
         Whether the authorization server says that it has; it need not offer that.
+
+    Raises:
+        InvalidInput: The server is a program on this machine.
+        NotFound: Nobody is signed in.
     """
+    await check_sign_out(config, credentials)
     try:
         held = read_credential(config, await credentials.load(config))
     except ConfigurationError:
