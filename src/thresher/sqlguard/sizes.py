@@ -32,6 +32,7 @@ _GATHERING: Final = frozenset(
 FORMATS: Final = frozenset({"printf", "format", "sformat"})
 """Functions whose first argument says how wide their answer is."""
 
+_PLAIN: Final = re.compile(r"\^?(?:\\b)?([\w ]*)(?:\\b)?\$?")
 _BRACES: Final = re.compile(r"\{[^{}]*\}")
 _INNER: Final = re.compile(r"\{[^{}]*\{")
 _WIDTH: Final = re.compile(r"%[-+ 0#,!]*(\*|\d+)?(?:\.(\*|\d+))?")
@@ -45,6 +46,23 @@ def is_gathering(name: str) -> bool:
 def gathered(name: str) -> str:
     """Why a value is too large for a statement that gathers values of many rows into one."""
     return f"{name} makes values of more than {GATHERED} characters, and the statement gathers those of many rows."
+
+
+def plain_pattern(pattern: str) -> str:
+    """The text that a pattern finds where it is nothing but a text, between bounds of words maybe; else empty."""
+    found = _PLAIN.fullmatch(pattern)
+    return found[1] if found else ""
+
+
+def replaced(length: float, text: str, replacement: float) -> float:
+    """Characters of a text in which another is replaced wherever it stands.
+
+    Args:
+        length: Characters of the text.
+        text: What is replaced; empty: unknown, a character at least.
+        replacement: Characters of what takes its place.
+    """
+    return length * max(1.0, replacement / max(1, len(text)))
 
 
 def check_sizes(
