@@ -87,6 +87,30 @@ def test_what_reads_rows_is_not_taken_for_what_makes_large_values(sql: str) -> N
     assert verdict.allowed, verdict
 
 
+def test_replacements_of_different_characters_do_not_multiply() -> None:
+    """Text that is escaped for HTML stays about as long; text that is replaced again and again does not."""
+    escaped, grown = "a", "a"
+    for character in '&<>"äöüßéèêàâîôûç':
+        escaped = f"replace({escaped}, '{character}', '-{'+' * 6}')"
+        grown = f"replace({grown}, '+', '{'+' * 6}')"
+
+    assert judge(f"SELECT string_agg({escaped}, ',') FROM t", "duckdb").allowed
+    assert judge(f"SELECT {grown} FROM t", "duckdb").rule == "cost"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT regexp_replace(a, '.', '{MANY}', 'g') FROM t",
+        "SELECT repeat(a, 9000) FROM t",
+        f"SELECT array_to_string(a, '{MANY}') FROM t",
+    ],
+)
+def test_a_column_is_not_taken_for_one_character(sql: str) -> None:
+    """Its values are multiplied as literals are, and there are rows of them."""
+    assert judge(sql, "duckdb").rule == "cost"
+
+
 def test_an_aggregate_gathers_no_values_made_of_literals() -> None:
     """Each row would keep one."""
     sql = "SELECT string_agg(replace(repeat('x', 100), 'x', '0123456789'), '') FROM range(1000000)"

@@ -1,6 +1,6 @@
 """How large the values of a DuckDB statement can become: `replace(replace('xx', 'x', 'yy'), 'y', 'zz')`.
 
-Invariant: the estimate is an upper bound as far as constants decide. A column of a table counts as one character, a
+Invariant: the estimate is an upper bound as far as constants decide. A column of a table counts as a short text, a
 column of a subquery as the largest expression behind its name. The engine counts no strings against its memory limit,
 so that a bound of the statement has to.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from thresher.sqlguard.sizes import FORMATS, bound, plain_pattern, replaced, widths
+from thresher.sqlguard.sizes import FORMATS, bound, growth, plain_pattern, replaced, widths
 
 Node: TypeAlias = Mapping[str, Any]
 Variables: TypeAlias = Mapping[str, float]
@@ -38,6 +38,9 @@ _EXPLODED: Final = ("key", "value", "json", "atom", "path", "fullkey")
 """Columns of `json_each` and `json_tree`."""
 _LAMBDAS: Final = 4
 """The deepest nesting of lambdas that is estimated: each level multiplies the work."""
+_COLUMN: Final = 25.0
+"""Characters or elements that a column of a table counts as: its own values are not multiplied without end either."""
+_INDENTED: Final = 50
 _STEPS: Final = 150_000
 _PROBE: Final = 1e6
 _ROUNDS: Final = 64
@@ -74,7 +77,7 @@ class Sizes:
 
     aliases: Mapping[str, str]
     columns: dict[str, float] = field(default_factory=dict[str, float])
-    unknown: float = 1.0
+    unknown: float = _COLUMN
     least: float = 0.0
     steps: int = 0
 
@@ -221,7 +224,11 @@ class Sizes:
         others = [argument for argument in arguments if argument.get("type") != "LAMBDA"]
         sizes = [self.of(argument, variables, depth) for argument in others]
         lengths = [size.length for size in sizes]
-        if functions:
+        chain = _chain(node) if name == "replace" else []
+        if len(chain) > 1:
+            start = self.of(chain[0][0], variables, depth)
+            length = Size(start.length * growth([(text, other) for _, text, other in chain]), start.made)
+        elif functions:
             length = self._lambda(name, functions[0], lengths, variables, depth)
         else:
             length = Size(_length(name, others, lengths))
@@ -267,7 +274,7 @@ def _length(name: str, arguments: Sequence[Node], lengths: Sequence[float]) -> f
     if name in _JOINED and len(lengths) > 1:
         return lengths[0] * (1 + sum(lengths[1:]))
     if name in _SQUARED and lengths:
-        return lengths[0] ** 2
+        return max(lengths[0], lengths[0] ** 2 / _INDENTED)
     if name in _ALTERNATIVES:
         return max(lengths, default=1.0)
     if name in _NUMERIC or (name == "+" and any(map(_is_number, arguments))):
@@ -347,6 +354,17 @@ def _is_number(node: Node) -> bool:
 
 def _arguments(node: Node) -> list[Node]:
     return [argument["expression"] for argument in node.get("arguments", ())]
+
+
+def _chain(node: Node) -> list[tuple[Node, str, str]]:
+    """The calls of `replace` in each other, the inner ones first: of what, and both texts, where they are written."""
+    found: list[tuple[Node, str, str]] = []
+    while node.get("function_name") == "replace" and len(arguments := _arguments(node)) == 3:
+        if not (text_of(arguments[1]) and arguments[2].get("literal", {}).get("kind") == "STRING"):
+            break
+        found.append((arguments[0], text_of(arguments[1]), text_of(arguments[2])))
+        node = arguments[0]
+    return found[::-1]
 
 
 def _operands(node: Node) -> Iterator[Node]:

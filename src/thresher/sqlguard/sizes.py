@@ -65,6 +65,23 @@ def replaced(length: float, text: str, replacement: float) -> float:
     return length * max(1.0, replacement / max(1, len(text)))
 
 
+def growth(steps: Sequence[tuple[str, str]]) -> float:
+    """How many times as long a text becomes in which texts are replaced, one after the other.
+
+    A character that no replacement before it has brought in is replaced in the first text only: what was replaced
+    already does not grow again. `&` and `<` as `&amp;` and `&lt;` make a text five times as long, not twenty times.
+
+    Args:
+        steps: What is replaced, and what takes its place.
+    """
+    factor = 1.0
+    for index, (text, replacement) in enumerate(steps):
+        grown = replaced(1.0, text, len(replacement))
+        fresh = len(text) == 1 and not any(text in earlier for _, earlier in steps[:index])
+        factor = max(factor, grown) if fresh else factor * grown
+    return factor
+
+
 def check_sizes(
     tokens: Sequence[Token], calls: Calls, multiplying: Calls, limits: Limits, *, gathering: bool = False
 ) -> None:
