@@ -229,6 +229,19 @@ def test_an_aggregate_gathers_no_large_values(dialect: Dialect, gathering: str) 
     assert judge(f"SELECT {many} FROM t", dialect).rule == "cost"
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_text_that_is_replaced_again_and_again_is_bounded(dialect: Dialect) -> None:
+    """Each call multiplies what the one in it made; what is escaped for HTML stays about as long."""
+    many, escaped = "'x'", "a"
+    for character in "xxx":
+        many = f"replace({many}, '{character}', '{'x' * 1_500}')"
+    for character in "&<>äöüßéèêàâîôû":
+        escaped = f"replace({escaped}, '{character}', '-{'+' * 6}')"
+
+    assert judge(f"SELECT {escaped} FROM t", dialect).allowed
+    assert judge(f"SELECT {many} FROM t", dialect).rule == "cost"
+
+
 @pytest.mark.parametrize("sql", ["SELECT * FROM Item_Seq", "SELECT minimum_value FROM `shop`.`item_seq`, t"])
 def test_a_sequence_is_not_read_as_a_table(sql: str) -> None:
     """MariaDB would show where it stands."""

@@ -11,22 +11,22 @@ import json
 import math
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeAlias, cast
+from typing import Final
 
 import duckdb
 
+from thresher.sqlguard.duckdb_sizes import SIZED, Node, Sizes, largest, nodes
 from thresher.sqlguard.grammars import words
 from thresher.sqlguard.lists import listed
 from thresher.sqlguard.records import Dialect, Functions, Knowledge, Limits, Rule, Verdict
 from thresher.sqlguard.refusals import Refused
-from thresher.sqlguard.sizes import FORMATS, GATHERED, VALUE, bound, gathered, is_gathering, widths
-
-Node: TypeAlias = Mapping[str, Any]
+from thresher.sqlguard.sizes import FORMATS, GATHERED, VALUE, gathered, is_gathering
 
 _HINT: Final = "Only statements that read may run here."
 _PARSE: Final = "select json_serialize_sql(?::varchar, skip_null := true, skip_empty := true)"
+_ALIASES: Final = "select distinct function_name, alias_of from duckdb_functions() where alias_of is not null"
 _SETTINGS: Final = {
     "threads": "1",
     "enable_external_access": "false",
@@ -75,9 +75,6 @@ _PARTS: Final = words(
     " unnamed_values unpivot_names upper using_columns value values when_expr where_clause with_ordinality"
 )
 _SHOWN: Final = {"", "tables", "databases", "schemas", "__show_tables_expanded"}
-_SIZED: Final = frozenset({"repeat", "lpad", "rpad", "range", "generate_series", "printf", "format",
-                           "list_resize", "array_resize", "bitstring"})  # fmt: skip
-_MULTIPLYING: Final = frozenset({"replace", "regexp_replace", "translate", "string_agg", "list_transform"})
 _BELOW: Final = {
     **dict.fromkeys(("duckdb_logs", "duckdb_secrets", "pg_settings"), "shows settings, or what others ask"),
     "pg_prepared_statements": "shows settings, or what others ask",
@@ -107,6 +104,12 @@ class _Parser:
             row = self._open().execute(_PARSE, [sql]).fetchone()
         return json.loads(row[0]) if row else {"error": True}
 
+    def aliases(self) -> Mapping[str, str]:
+        """The function that each further name stands for, both lower case."""
+        with self.lock:
+            rows = self._open().execute(_ALIASES).fetchall()
+        return {str(name).lower(): str(function).lower() for name, function in rows}
+
     def kinds(self, sql: str) -> list[str]:
         """What kinds of statements a text has."""
         with self.lock:
@@ -120,6 +123,12 @@ class _Parser:
 
 
 _parser: Final = functools.cache(_Parser)
+
+
+@functools.cache
+def _aliases() -> Mapping[str, str]:
+    """The further names of the engine's functions, asked once."""
+    return _parser().aliases()
 
 
 def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Verdict:
@@ -174,8 +183,8 @@ class _Reading:
         rows: Calls in FROM, which give row after row.
         reads: Whether there is a relation or a call in FROM.
         gathers: Whether an aggregate keeps the values of those rows in one.
-        total: Characters or rows that its calls make by their numbers.
-        made: The characters and elements among them.
+        sizes: How large its values become.
+        total: Characters, elements or rows that it makes.
     """
 
     sql: str
@@ -187,8 +196,8 @@ class _Reading:
     rows: set[int] = field(default_factory=set[int])
     reads: bool = False
     gathers: bool = False
+    sizes: Sizes = field(default_factory=lambda: Sizes(_aliases()))
     total: float = 0.0
-    made: float = 0.0
 
     def verdict(self) -> Verdict:
         """The verdict of the statement.
@@ -202,13 +211,14 @@ class _Reading:
         statements: list[Node] = tree["statements"]
         if len(statements) != 1:
             raise Refused("several_statements", "There is more than one statement.", hint="Send them one by one.")
-        nodes = list(_nodes(statements[0]))
-        self.rows = {id(node["function"]) for node in nodes if node.get("type") == "TABLE_FUNCTION"}
-        self.reads = any(node.get("type") in ("BASE_TABLE", "TABLE_FUNCTION") for node in nodes)
-        names = [str(node.get("function_name", "")).lower() for node in nodes]
+        parts = list(nodes(statements[0]))
+        self.rows = {id(node["function"]) for node in parts if node.get("type") == "TABLE_FUNCTION"}
+        self.reads = any(node.get("type") in ("BASE_TABLE", "TABLE_FUNCTION") for node in parts)
+        names = [str(node.get("function_name", "")).lower() for node in parts]
         self.gathers = self.reads and any(map(is_gathering, names))
-        for node in nodes:
+        for node in parts:
             self._check(node)
+        self._check_sizes(statements[0])
         query: Node = statements[0]["node"]
         limited = any(one["type"].startswith("LIMIT") for one in query.get("modifiers", ()))
         shown = query.get("from_table", {}).get("type") == "SHOW_REF"
@@ -243,8 +253,9 @@ class _Reading:
         dotted = ".".join(schema)
         self._check_name(name, dotted, node)
         self.called[name] = None
-        if name in _SIZED or name in _MULTIPLYING:
-            self._check_size(node)
+        name = self.sizes.name_of(node)
+        if name in SIZED:
+            self._check_count(name, node)
         if name in _BY_NAME and id(node) in self.rows:
             self._check_source(node)
 
@@ -270,24 +281,41 @@ class _Reading:
         if name in self.functions.shadowed and schema not in _ENGINE:
             raise self._refused("shadowed_function", f"Somebody's own function has the name {name[:60]}.", node, name)
 
-    def _check_size(self, node: Node) -> None:
-        """Refuses more characters or rows than any answer needs: alone, together, or one made of another."""
-        inner = [one for one in _nodes(node) if one.get("function_name") in _SIZED]
-        own = [_own(one) for one in inner]
-        scalar = node.get("function_name") in _SIZED and id(node) not in self.rows
-        formats = node.get("function_name") in FORMATS
-        if scalar and any(not _written_out(argument, formats=formats) for argument in _counts(node)):
+    def _check_count(self, name: str, node: Node) -> None:
+        """Refuses a size that is not written out, and series in FROM of more rows than any answer needs."""
+        in_from = id(node) in self.rows
+        formats = name in FORMATS
+        if not in_from and any(not _written_out(argument, formats=formats) for argument in _counts(name, node)):
             hint = "Write the number, or the format, itself; or let the rows come from the function in FROM."
             raise self._refused("cost", "How large a value becomes is not written out.", node, hint=hint)
-        if node.get("function_name") in _SIZED:
-            self.total += own[0]
-        largest = VALUE if scalar and self.reads else self.limits.literal_count
-        if math.prod(own) > largest or self.total > self.limits.literal_count:
-            reason = f"More than {largest:,} characters or rows are made of nothing."
-            raise self._refused("cost", reason, node)
-        self.made += own[0] if scalar else 0.0
-        if self.gathers and max(self.made, math.prod(own) if scalar else 0.0) > GATHERED:
-            raise self._refused("cost", gathered(str(node["function_name"])), node)
+        if in_from:
+            own = [_own(one) for one in nodes(node) if self.sizes.name_of(one) in SIZED]
+            self._add(max(own[0], math.prod(own)), self.limits.literal_count, node)
+
+    def _check_sizes(self, statement: Node) -> None:
+        """Refuses values that are longer than any answer: alone, together, or made of each other."""
+        most = VALUE if self.reads else self.limits.literal_count
+        for node, size in self.sizes.read(statement):
+            self._add(size.made, most, node)
+            if size.length > self.limits.literal_count:
+                self._add(size.length, self.limits.literal_count, node)
+        if self.gathers:
+            self._check_gathered(statement)
+
+    def _check_gathered(self, statement: Node) -> None:
+        """Refuses values made of constants that an aggregate would keep for each row."""
+        constants = replace(self.sizes, columns={}, unknown=0.0, least=0.0, steps=0)
+        found = [(size.made, node) for node, size in constants.read(statement)]
+        if sum(made for made, _ in found) > GATHERED:
+            _, node = max(found, key=lambda one: one[0])
+            name = next((str(one["function_name"]) for one in nodes(node) if "function_name" in one), "The statement")
+            raise self._refused("cost", gathered(name), node)
+
+    def _add(self, made: float, most: float, node: Node) -> None:
+        self.total += made
+        if made > most or self.total > self.limits.literal_count:
+            most = min(most, self.limits.literal_count)
+            raise self._refused("cost", f"More than {most:,} characters or rows are made of nothing.", node)
 
     def _check_table(self, node: Node) -> None:
         """Refuses files in a table's clothes, and what shows secrets or what others ask."""
@@ -335,7 +363,7 @@ class _Reading:
     def _refused(self, rule: Rule, reason: str, node: Node, text: str = "", hint: str = _HINT) -> Refused:
         """A refusal at the node."""
         places = [
-            place for inner in _nodes(node) if (place := inner.get("query_location", -1)) in range(4 * len(self.sql))
+            place for inner in nodes(node) if (place := inner.get("query_location", -1)) in range(4 * len(self.sql))
         ]
         offset = self._characters(int(places[0])) if places else None
         shown = "" if offset is None or not self.sql[offset:].lower().startswith(text.lower()) else text
@@ -367,26 +395,12 @@ def _path(node: Node) -> list[str]:
     return path
 
 
-def _nodes(value: Any, without: frozenset[str] = frozenset()) -> Iterator[Node]:
-    """Every object in a tree, the outer ones first, without the calls of these functions and what is in them."""
-    waiting: list[Any] = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            node = cast("dict[str, Any]", item)
-            if node.get("function_name") not in without:
-                yield node
-                waiting.extend(reversed(list(node.values())))
-        elif isinstance(item, list):
-            waiting.extend(reversed(cast("list[Any]", item)))
-
-
-def _counts(node: Node) -> list[Node]:
+def _counts(name: str, node: Node) -> list[Node]:
     """The arguments of a call that say how large its value becomes."""
     arguments: list[Node] = list(node.get("arguments", ()))
-    if node.get("function_name") in FORMATS:
+    if name in FORMATS:
         return arguments[:1]
-    return arguments if node.get("function_name") in {"range", "generate_series"} else arguments[1:2]
+    return arguments if name in {"range", "generate_series"} else arguments[1:2]
 
 
 def _written_out(argument: Node, *, formats: bool) -> bool:
@@ -396,11 +410,11 @@ def _written_out(argument: Node, *, formats: bool) -> bool:
         argument: The argument.
         formats: Whether it is a format; any other has numbers only.
     """
-    nodes = list(_nodes(argument))
-    if not formats and any(map(_is_text, nodes)):
+    parts = list(nodes(argument))
+    if not formats and any(map(_is_text, parts)):
         return False
-    plain = all(one.get("is_operator", True) for one in nodes)
-    return plain and not any(one.get("class") in ("COLUMN_REF", "SUBQUERY") for one in nodes)
+    plain = all(one.get("is_operator", True) for one in parts)
+    return plain and not any(one.get("class") in ("COLUMN_REF", "SUBQUERY") for one in parts)
 
 
 def _is_text(node: Node) -> bool:
@@ -411,13 +425,4 @@ def _is_text(node: Node) -> bool:
 
 def _own(node: Node) -> float:
     """The largest number among a call's own arguments, without those of such calls inside it; at least 1."""
-    return max((_largest(argument) for argument in node.get("arguments", ())), default=0.0) or 1.0
-
-
-def _largest(argument: Node) -> float:
-    """The largest number that an argument could be by its own digits."""
-    nodes = list(_nodes(argument, _SIZED))
-    literals = [node["literal"] for node in nodes if "literal" in node]
-    numbers = [float(one["text"]) for one in literals if one["kind"] in {"INTEGER", "NUMERIC", "FLOAT", "DOUBLE"}]
-    numbers += [width for one in literals if one["kind"] == "STRING" for width in widths(one["text"])]
-    return bound(numbers, {str(node.get("function_name", "")) for node in nodes})
+    return max((largest(argument) for argument in node.get("arguments", ())), default=0.0) or 1.0

@@ -16,7 +16,7 @@ from thresher.sqlguard.sizes import check_sizes, is_gathering
 from thresher.sqlguard.tokens import Lexicon, Token
 
 _WRITE_HINT: Final = "Only statements that read may run here."
-_MULTIPLYING: Final = frozenset({"replace", "regexp_replace", "translate", "string_agg", "group_concat", "listagg"})
+_MULTIPLYING: Final = frozenset({"replace", "regexp_replace", "string_agg", "group_concat", "listagg"})
 _REASONS: Final[Mapping[Rule, str]] = {
     "writes": "{word} changes or stores something.",
     "locks": "{word} locks rows or tables.",
@@ -216,7 +216,7 @@ def check_calls(tokens: Sequence[Token], grammar: Grammar, functions: Functions,
             sized.append((index, closing[index]))
         elif plain in _MULTIPLYING:
             multiplying.append((index, closing[index]))
-    if sized:
+    if sized or multiplying:
         reads = any(token.said == "FROM" for token in tokens)
         gathering = reads and any(is_gathering(name.rpartition(".")[2]) for name in called)
         check_sizes(tokens, sized, multiplying, limits, gathering=gathering)

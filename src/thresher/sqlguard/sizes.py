@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from thresher.sqlguard.records import Limits
@@ -32,6 +32,8 @@ _GATHERING: Final = frozenset(
 FORMATS: Final = frozenset({"printf", "format", "sformat"})
 """Functions whose first argument says how wide their answer is."""
 
+_REPLACING: Final = frozenset({"replace", "regexp_replace"})
+_PLAIN: Final = re.compile(r"\^?(?:\\b)?([\w ]*)(?:\\b)?\$?")
 _BRACES: Final = re.compile(r"\{[^{}]*\}")
 _INNER: Final = re.compile(r"\{[^{}]*\{")
 _WIDTH: Final = re.compile(r"%[-+ 0#,!]*(\*|\d+)?(?:\.(\*|\d+))?")
@@ -45,6 +47,40 @@ def is_gathering(name: str) -> bool:
 def gathered(name: str) -> str:
     """Why a value is too large for a statement that gathers values of many rows into one."""
     return f"{name} makes values of more than {GATHERED} characters, and the statement gathers those of many rows."
+
+
+def plain_pattern(pattern: str) -> str:
+    """The text that a pattern finds where it is nothing but a text, between bounds of words maybe; else empty."""
+    found = _PLAIN.fullmatch(pattern)
+    return found[1] if found else ""
+
+
+def replaced(length: float, text: str, replacement: float) -> float:
+    """Characters of a text in which another is replaced wherever it stands.
+
+    Args:
+        length: Characters of the text.
+        text: What is replaced; empty: unknown, a character at least.
+        replacement: Characters of what takes its place.
+    """
+    return length * max(1.0, replacement / max(1, len(text)))
+
+
+def growth(steps: Sequence[tuple[str, str]]) -> float:
+    """How many times as long a text becomes in which texts are replaced, one after the other.
+
+    A character that no replacement before it has brought in is replaced in the first text only: what was replaced
+    already does not grow again. `&` and `<` as `&amp;` and `&lt;` make a text five times as long, not twenty times.
+
+    Args:
+        steps: What is replaced, and what takes its place.
+    """
+    factor = 1.0
+    for index, (text, replacement) in enumerate(steps):
+        grown = replaced(1.0, text, len(replacement))
+        fresh = len(text) == 1 and not any(text in earlier for _, earlier in steps[:index])
+        factor = max(factor, grown) if fresh else factor * grown
+    return factor
 
 
 def check_sizes(
@@ -66,10 +102,14 @@ def check_sizes(
         _check_format(tokens, call)
     own = {call: _own(tokens, call, calls) for call in calls}
     chains = [math.prod(own[outer] for outer in calls if _within(call, outer)) for call in calls]
-    products = [math.prod(own[inner] for inner in calls if _within(inner, call)) for call in multiplying]
+    closing = dict(multiplying)
+    products = [
+        _growth(tokens, outer, closing) * math.prod(own[call] for call in calls if _within(call, outer))
+        for outer in _outermost(multiplying)
+    ]
     if sum(chains) > limits.literal_count or max(products, default=0.0) > limits.literal_count:
         reason = f"More than {limits.literal_count:,} characters or rows are made of nothing."
-        raise Refused("cost", reason, hint=_HINT, offset=tokens[calls[0][0] - 1].start)
+        raise Refused("cost", reason, hint=_HINT, offset=tokens[min((*calls, *multiplying))[0] - 1].start)
     if gathering and sum(chains) > GATHERED:
         largest = tokens[calls[chains.index(max(chains))][0] - 1]
         raise Refused("cost", gathered(largest.text.lower()), hint=_HINT, offset=largest.start)
@@ -85,6 +125,42 @@ def _check_format(tokens: Sequence[Token], call: tuple[int, int]) -> None:
     literal = first[0].kind == "string" and first[-1].said in {",", ")"}
     if name.text.lower() in FORMATS and not literal:
         raise Refused("cost", "A format is not written out.", hint="Write it as one string.", offset=name.start)
+
+
+def _outermost(calls: Calls) -> Iterator[tuple[int, int]]:
+    """The calls, which are in order, that are in no other of them."""
+    end = -1
+    for call in calls:
+        if call[0] > end:
+            end = call[1]
+            yield call
+
+
+def _growth(tokens: Sequence[Token], outer: tuple[int, int], closing: Mapping[int, int]) -> float:
+    """Characters that calls in each other which replace texts make of the texts that are written out."""
+    open_calls: list[tuple[int, list[str]]] = []
+    depths: list[int] = []
+    steps: list[tuple[str, str]] = []
+    length = 1.0
+    for index in range(outer[0], outer[1] + 1):
+        token = tokens[index]
+        if index in closing:
+            open_calls.append((index, [""]))
+            depths.append(0)
+        elif token.kind == "string":
+            open_calls[-1][1][-1] += token.text
+        elif token.said == "," and not depths[-1]:
+            open_calls[-1][1].append("")
+        elif index == closing[open_calls[-1][0]]:
+            (opening, texts), _ = open_calls.pop(), depths.pop()
+            name = tokens[opening - 1].text.lower()
+            start, pattern, replacement = [*texts, "", "", ""][:3]
+            if name in _REPLACING:
+                steps.append((pattern if name == "replace" else plain_pattern(pattern), replacement))
+                length *= max(1, len(start))
+        else:
+            depths[-1] += {"(": 1, ")": -1}.get(token.said, 0)
+    return length * growth(steps)
 
 
 def _within(call: tuple[int, int], outer: tuple[int, int]) -> bool:

@@ -15,7 +15,7 @@ from typing import Final
 from thresher.sqlguard.postgresql.bounds import bound, value
 from thresher.sqlguard.postgresql.grammar import Body, nodes_of, split, text_of
 from thresher.sqlguard.refusals import Refused
-from thresher.sqlguard.sizes import GATHERED, gathered
+from thresher.sqlguard.sizes import GATHERED, gathered, growth, plain_pattern, replaced
 
 TEXTS: Final = frozenset({"repeat", "lpad", "rpad", "array_fill", "format"})
 """Functions whose result is as long as a number says."""
@@ -23,7 +23,9 @@ ROWS: Final = frozenset({"generate_series"})
 """Functions that give as many rows as numbers say."""
 A_ROW: Final = 100
 """The part of the limit that a value may take where there may be one in each row."""
-_MULTIPLYING: Final = frozenset({"replace", "regexp_replace"})
+MULTIPLYING: Final = frozenset({"replace", "regexp_replace", "array_to_string"})
+"""Functions whose result may be as long as the product of their arguments."""
+_NO_TEXT: Final = frozenset({"ColumnRef", "TypeName", "String"})
 _WIDTH: Final = re.compile(r"%(?:\d+\$)?-?(\*|\d+)")
 _DIMENSIONS: Final = re.compile(r"\{[\s\d,]*\}")
 _HINT: Final = "Ask for less: an answer is cut long before that size."
@@ -35,12 +37,14 @@ class Sizes:
 
     Attributes:
         calls: Name, body and place (bytes) of the calls that make as much as a number says.
+        products: The same of calls whose result may be as long as the product of their arguments.
         numbers: Nodes that are or make numbers, with their places.
         has_rows: Whether it reads from anything: what it makes it then makes for each row.
         gathers: Whether an aggregate, or `ARRAY(SELECT ...)`, keeps the values of all rows in one.
     """
 
     calls: list[tuple[str, Body, int]] = field(default_factory=list[tuple[str, Body, int]])
+    products: list[tuple[str, Body, int]] = field(default_factory=list[tuple[str, Body, int]])
     numbers: list[tuple[str, Body, int]] = field(default_factory=list[tuple[str, Body, int]])
     has_rows: bool = False
     gathers: bool = False
@@ -65,6 +69,10 @@ class Sizes:
             limit = most if is_series or not self.has_rows else most // A_ROW
             if not total[is_series] <= limit:
                 reason = f"{name} would make more than {limit:,} {'rows' if is_series else 'characters or elements'}."
+                raise Refused("cost", reason, hint=_HINT, offset=characters(at))
+        for name, body, at in self.products:
+            if not _length({"FuncCall": body}) <= most:
+                reason = f"{name} would make more than {most:,} characters."
                 raise Refused("cost", reason, hint=_HINT, offset=characters(at))
         if is_open:
             self._check_numbers(most, characters)
@@ -141,13 +149,46 @@ def _length(node: Body) -> float:
     if kind == "A_Const":
         return float(len(body.get("sval", {}).get("sval", "1")))
     if kind == "FuncCall":
-        name = body["funcname"][-1]["String"].get("sval", "")
-        if name in TEXTS:
-            return _made(name, body) or 1.0
-        sizes = [_length(part) for part in _arguments(body)]
-        return math.prod(sizes) if name in _MULTIPLYING else max(sizes, default=1.0)
-    sides = [side for name in ("lexpr", "rexpr", "arg") for side in nodes_of(body.get(name))]
-    return sum(map(_length, sides)) if kind in ("A_Expr", "TypeCast") else 1.0
+        return _called(body)
+    if kind in _NO_TEXT:
+        return 1.0
+    fields = body if kind[:1].isupper() else node
+    inner = [part for name, below in fields.items() if name != "typeName" for part in nodes_of(below)]
+    return sum(map(_length, inner)) or 1.0
+
+
+def _called(body: Body) -> float:
+    """Characters that a call gives."""
+    name = body["funcname"][-1]["String"].get("sval", "")
+    if name in TEXTS:
+        return _made(name, body) or 1.0
+    arguments = _arguments(body)
+    if name not in MULTIPLYING or len(arguments) < 2:
+        return sum(map(_length, arguments)) or 1.0
+    if name == "array_to_string":
+        return _length(arguments[0]) * (1.0 + _length(arguments[1]))
+    if name == "regexp_replace":
+        text = plain_pattern(text_of(arguments[1]))
+        return replaced(_length(arguments[0]), text, max(map(_length, arguments[2:]), default=1.0))
+    return _replaced(body)
+
+
+def _replaced(body: Body) -> float:
+    """Characters that calls of `replace` in each other give; texts that are written out are seen together."""
+    steps: list[tuple[str, str]] = []
+    factor = 1.0
+    node: Body = {"FuncCall": body}
+    while (call := node.get("FuncCall", {})) and call["funcname"][-1]["String"].get("sval", "") == "replace":
+        arguments = _arguments(call)
+        if len(arguments) < 3:
+            break
+        if text_of(arguments[1]) and "A_Const" in arguments[2]:
+            steps.append((text_of(arguments[1]), text_of(arguments[2])))
+        else:
+            factor *= growth(steps[::-1]) * replaced(1.0, text_of(arguments[1]), _length(arguments[2]))
+            steps.clear()
+        node = arguments[0]
+    return (1.0 if node.get("FuncCall") is body else _length(node)) * factor * growth(steps[::-1])
 
 
 def _arguments(body: Body) -> list[Body]:

@@ -10,7 +10,7 @@ from itertools import repeat
 from typing import Any, Final
 
 from thresher.sqlguard.postgresql.bounds import GROWING, is_growing_call
-from thresher.sqlguard.postgresql.costs import ROWS, TEXTS, Sizes
+from thresher.sqlguard.postgresql.costs import MULTIPLYING, ROWS, TEXTS, Sizes
 from thresher.sqlguard.postgresql.grammar import DEEP, Body, Offsets, nodes_of
 from thresher.sqlguard.postgresql.lookup import ASKED, Lookup
 from thresher.sqlguard.postgresql.names import CATALOG, WORDS, refused_relation
@@ -116,6 +116,8 @@ class Walk:
         self._note(self.functions, ".".join(parts).lower(), at)
         if name in TEXTS or name in ROWS:
             self._sizes.calls.append((name, body, at))
+        elif name in MULTIPLYING:
+            self._sizes.products.append((name, body, at))
         self._sizes.gathers = self._sizes.gathers or is_gathering(name)
         if is_growing_call(name):
             self._sizes.numbers.append(("FuncCall", body, at))
