@@ -18,6 +18,7 @@ from thresher.core import Tool, first_sentence
 from thresher.scanner.characters import folded
 from thresher.scanner.crossing import is_foreign, named
 from thresher.scanner.lexicon import ADDRESS, PRIVATE_PLACE, vocabulary, words
+from thresher.scanner.overreach import overreach
 from thresher.scanner.phrases import CHINESE, ENGLISH, FRENCH, GERMAN, JAPANESE, RUSSIAN, SPANISH, Phrases
 from thresher.scanner.records import Peers
 from thresher.scanner.sentences import Sentence, sentences
@@ -53,7 +54,11 @@ _NEAR: Final = 60
 _CYRILLIC: Final = re.compile("[\u0400-\u04ff]")
 _KANA: Final = re.compile("[\u3040-\u30ff]")
 _HAN: Final = re.compile("[\u4e00-\u9fff]")
-_ENGLISH: Final = vocabulary("""password passwords passphrase passcode passphrases credential credentials cookie cookies mnemonic cvv otp
+_REACH: Final = vocabulary("""server servers tool tools connector connectors integration integrations plugin plugins user users known
+    memory even although though regardless despite irrespective folder drive mailbox inbox desktop downloads environment
+    configured stored machine keychain manager matter remember secret key token""")
+"""Words of what lies outside of a tool."""
+_ENGLISH: Final = _REACH | vocabulary("""password passwords passphrase passcode passphrases credential credentials cookie cookies mnemonic cvv otp
     otps login key keys token tokens phrase phrases env variables variable conversation conversations chat
     chats dialog dialogue transcript transcripts exchange exchanges history prompt prompts instructions
     guidelines said written discussed turns results outputs precedence priority tools functions servers
@@ -79,10 +84,13 @@ _ABOUT: Final = (
     service services provider providers source sources plugin plugins"""),
         ),
     ),
+    ("reach", (_REACH,)),
     ("contents", (_ENGLISH - vocabulary("tool tools functions servers actions steps account accounts"),)),
 )
 """Words that an English sentence needs for a rule, one of each set."""
-_EVERY: Final = frozenset({"void", "hush", "reply", "others", "contents"})
+_EVERY: Final = frozenset({"void", "hush", "reply", "others", "contents", "reach"})
+_ORDERS: Final = ("must", "first", "pressure", "unasked")
+"""Terms that turn a sentence into an order."""
 _CLAUSE: Final = re.compile("[,;:()\uff0c\uff1b\uff1a\u3001]")
 _PLACE: Final = words(PRIVATE_PLACE)
 _CONTENT: Final = words(
@@ -131,16 +139,16 @@ _WORD: Final = re.compile(r"\w{3,}")
 _DIGIT: Final = re.compile(r"\d{2}|@")
 
 _FOR_SECRETS: Final = words(
-    r"""log-?\s?(?:in|on|out)|sign-?\s?(?:in|up|on)|auth|account|\buser|regist|passw|passphrase|credential|secret|vault|token|\bkeys?\b|\bssh|connect|database|\b(?:s?ftp|smtp|imap|sql|db)\b|wallet|crypt
-    |\bvpn|wi-?fi|\bpdf\b.*\b(?:unlock|protect)|protect|unlock|deploy|certificate|sign|cookie|session|permission|\baccess|security|environment|\benv\b|config|profile|membership|subscri|payment|card|bank
-    |anmeld|benutzer|konto|verbind|datenbank|kennwort|geheim|schlüssel|zugang|entsperr
+    r"""log-?\s?(?:in|on|out)|sign-?\s?(?:in|up|on)|\bauth(?!or(?!i))|account|\buser|\bregist(?:er|ration|rier)|passw|passphrase|credential|secret|vault|token|\bkeys?\b|\bssh|connect|database|\b(?:s?ftp|smtp|imap|sql|db)\b|wallet|crypt
+    |\bvpn|wi-?fi|\bpdf\b.*\b(?:unlock|protect)|protect|unlock|deploy|certificate|\bsign(?:s|ing|ed|ature)?\b|cookie|session|permission|\baccess|security|environment|\benv\b|config|profile|membership|subscri|payment|card|bank
+    |anmeld|benutzer|konto|verbinde|verbindung\w*\s(?:zu|mit|her)|datenbank|kennwort|geheim|schlüssel|zugang|entsperr
     |connex|compte|utilisateur|mot\sde\spasse|chiffr|identif|sesión|usuario|cuenta|contraseña|conect|cifr|clave|acceso
     |登录|登陆|用户|账户|账号|密码|密钥|认证|连接|数据库|加密|注册|ログイン|ユーザー|アカウント|パスワード|認証|接続|暗号|鍵|登録
     |вход|войти|пользовател|аккаунт|учётн|учетн|парол|авториз|подключ|шифр|ключ|регистрац"""
 )
 _FOR_TALK: Final = words(
     r"""chat|conversation|messag|dialog|history|prompt|memor|remember|recall|assistant|agent|\bllm|language\smodel|\bai\b|gpt|summar|transcript|thread|session|repl(?:y|ies)|respon|completion|feedback|reason|think|thought
-    |meeting|interview|discuss|ask|question|answer|persona|context|generat|instruction|support|ticket
+    |meeting|interview|discuss|ask|question|answer|persona|context|instruction|support|ticket
     |gespräch|unterhaltung|nachricht|verlauf|zusammenfass|antwort|frage|échange|discussion|résum|réponse|mensaje|conversaci|historial|resum|respuesta|diálogo
     |对话|聊天|会话|消息|记忆|总结|摘要|回复|会話|チャット|対話|メッセージ|要約|返信|記憶|履歴|переписк|диалог|беседу|сообщени|чат|пересказ|памят|ответ|разговор"""
 )
@@ -253,7 +261,10 @@ def _sentence(asked: Asked, of: dict[str, re.Pattern[str]], about: frozenset[str
         yield "instruction", "danger", "It tells the model to disregard what it was told."
     if _hushes(asked.sentence, of, about):
         yield "instruction", "danger", "It tells the model to keep something from people."
-    if asked.sentence.watches and not asked.parameter:
+    watches = asked.sentence.watches and not asked.parameter
+    if "reach" in about and (not watches or of["pressure"].search(text)):
+        yield from overreach(text, of, parameter=asked.parameter, placed=asked.parameter or _slot(asked, of))
+    if watches:
         return
     if "others" in about and (why := _about_others(asked, of)):
         yield "override", "danger", why
@@ -301,7 +312,7 @@ def _about_others(asked: Asked, of: dict[str, re.Pattern[str]]) -> str:
 
 def _shuns_another(text: str, of: dict[str, re.Pattern[str]]) -> bool:
     """Whether something other than the tool itself is called unfit, or not to be used."""
-    reach = 3 if _KANA.search(text) or _HAN.search(text) else 16
+    reach = 3 if _KANA.search(text) or _HAN.search(text) else 24
     for found in of["shuns"].finditer(text):
         after = _CLAUSE.split(text[found.end() : found.end() + reach])[0]
         if of["itself"].search(found[0] + after) is None:
@@ -323,7 +334,7 @@ def _wanted(asked: Asked, of: dict[str, re.Pattern[str]]) -> str:
     """What is asked for where the task needs none: secrets, what was said, files; empty where nothing is."""
     text, mentions = asked.sentence.text, asked.sentence.mentions
     gives, slot = of["give"].search(text) is not None, _slot(asked, of)
-    ordered = asked.parameter or slot or (gives and (of["must"].search(text) or of["first"].search(text)) is not None)
+    ordered = asked.parameter or slot or (gives and any(of[sign].search(text) for sign in _ORDERS))
     if not ordered:
         return ""
     if not asked.fits(_FOR_SECRETS):

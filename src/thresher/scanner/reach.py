@@ -1,0 +1,217 @@
+"""What a definition reaches for outside of its own task, in the languages that the scanner reads.
+
+Invariant: general terms of each language, as in `phrases`, and the same fields for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The terms of one language for other servers, private facts and pressure, as regular expressions.
+
+    Attributes:
+        abroad: A tool or server of someone else.
+        alter: Verbs of setting, raising or moving a value of a call.
+        matter: Values of a call that do harm when they change: sums, recipients, addresses, visibility.
+        content: What can be gathered: files, messages, records.
+        results: What tools return, or what is known of tools.
+        ours: This server, as against others.
+        legacy: Words that call a tool outdated.
+        personal: Facts of a person's life.
+        known: That something is known from elsewhere: memory, the conversation, earlier messages.
+        stored: That something lies on the person's machine or in another program.
+        key: Nouns that name a secret only where it is somebody's: key, token, number.
+        rest: More than what the tool was given: the other files, all of a folder.
+        store: Where a person keeps things: a drive, a folder, a mailbox.
+        unasked: That nobody is to be asked.
+        pressure: Urgency, authority, a threat.
+        present: Verbs of presenting something as something.
+        despite: That it is so whatever the facts or the wishes are.
+        narrow: That people are shown only a part.
+        shown: What people are shown.
+    """
+
+    abroad: str
+    alter: str
+    matter: str
+    content: str
+    results: str
+    ours: str
+    legacy: str
+    personal: str
+    known: str
+    stored: str
+    key: str
+    rest: str
+    store: str
+    unasked: str
+    pressure: str
+    present: str
+    despite: str
+    narrow: str
+    shown: str
+
+
+ENGLISH: Final = Reach(
+    abroad=r"""\b(?:another|other|different|separate|third-party|any\savailable)\s(?:[\w-]+\s){0,2}?(?:servers?|tools?|connectors?|integrations?|plugins?)\b
+      |\b(?:the|your|a)\s(?!same|mcp|this|own|current)[\w-]+\s(?:server|connector|integration|plugin)['\u2019]s\b
+      |\b(?:the|your|a|any)\s(?:e-?mail|mail|messaging|shell|terminal|git|github|payments?|banking|calendar|file\s?system|browser|database|http\w*|search|chat)\s(?:server|connector|tool|integration|plugin)\b""",
+    alter=r"""\b(?:set|rais|increas|add|chang|adjust|replac|enter|insert|modif|append|round|multipl|deduct|reduc|lower|point|redirect|switch|specif|us|fill|substitut|apply|includ|mov|migrat|push)(?:e|es|s|ed|d|ing|ting|y|ies|ied)?\b""",
+    matter=r"""\b(?:amounts?|sums?|totals?|prices?|fees?|surcharges?|percent|recipients?|payees?|beneficiar\w+|destination\w*|addresse?s?|accounts?|iban|visibility|public|permissions?|remote|branch|bcc|cc|blind\scop\w+|reply-to)\b|\d\s?%""",
+    content=r"""\b(?:e-?mails?|messages|files?|documents?|contacts?|notes|attachments?|records|invoices|photos|calendar\sentries|folders?|history)\b""",
+    results=r"""\b(?:results?|outputs?|responses?|returned|answers?|data|names\sand\sdescriptions|inventory|definitions|schemas?)\b""",
+    ours=r"""\b(?:this|our)\s(?:\w+\s)?(?:server|connector|plugin|service)\b""",
+    legacy=r"""\b(?:legacy|old|older|outdated|deprecated|previous\sgeneration|superseded|former|discontinued|retired|slower|unreliable)\b""",
+    personal=r"""\b(?:(?:full|real|legal|maiden)\snames?|home\saddress|date\sof\sbirth|birth\s?dates?|birthdays?|health\s\w+|medical\s\w+|diagnos\w+|illness\w*|salary|income|religio\w+|political\s\w+|marital\sstatus|phone\snumbers?|personal\s(?:data|details|information|facts)|private\s(?:data|details|life)|national\sid|whereabouts|bank\sdetails|family)\b""",
+    known=r"""\b(?:(?:from|in)\s(?:your\s|the\s|its\s)?(?:memory|earlier\smessages|previous\smessages|conversation|chat|context|dialog\w*)|(?:mentioned|said|told|shared|revealed|disclosed|stated|confided|given)\s(?:by\sthe\suser|earlier|before|in\s(?:the|this)\s(?:conversation|chat))|the\suser\s(?:has\s)?(?:mentioned|said|told|shared|revealed|disclosed|confided)|you\s(?:know|remember|have\slearned|learned)|known\s(?:to\syou|from|about))\b""",
+    stored=r"""\b(?:configured|stored|saved|found|kept|available|taken|read|obtained|located|copied|present|set|used)\s(?:in|on|from|via|through|by|with)\s(?:\w+\s){0,3}?(?:host\s(?:application|app)|client|environment\svariables?|(?:the|your|user's|their|his)\s(?:\w+\s)?(?:environment|shell|project|machine|computer|browser|application|ide|editor|configuration|config|password\smanager|keychain|home))\b
+      |\b(?:available|obtained|readable|shown|printed)\s(?:via|through|with|by|from)\s`\w+\s[^`]+`|\b(?:password\smanager|keychain)\b""",
+    key=r"""\b(?:keys?|tokens?|pins?|secrets?|passwords?|credentials?|certificates?|codes?|logins?|cookies?)\b""",
+    rest=r"""\b(?:other|remaining|all|every|further|neighbou?ring|adjacent|sibling|any)\s(?:of\sthe\s)?(?:\w+\s){0,2}?(?:files?|documents?|e-?mails?|messages|notes|folders?|attachments?|records)\b""",
+    store=r"""\b(?:same\sfolder|parent\sfolder|(?:network|shared|cloud)\s(?:drive|share|folder)|home\s(?:folder|directory)|mailbox|inbox|desktop|downloads|working\stree|user's\s(?:\w+\s)?(?:drive|disk|folder|machine|computer|mailbox|documents))\b""",
+    unasked=r"""\b(?:no\stime\s(?:to\sask|for\s(?:questions|confirmation))|without\s(?:\w+\s){0,2}?(?:asking|confirmation|consent|approval|permission|prompting|queries)|(?:confirmation|consent|approval|permission|query|question)\s(?:\w+\s){0,3}?(?:not\s(?:required|needed|necessary)|unnecessary|presumed|deemed|assumed|implied|already\s(?:given|granted))|no\s(?:further\s)?(?:confirmation|consent|approval|permission|query)\s(?:is\s)?(?:required|needed|necessary)|do(?:\snot|n't)\s(?:ask|wait|prompt)|need\snot\sask)\b""",
+    pressure=r"""\b(?:urgent\w*|immediately|at\sonce|without\sdelay|emergency|obliged|obligated|legally|compliance|security\s(?:team|department|officer)|at\sthe\sdirection\sof|by\sorder\sof|audit\w*|regulat\w+|otherwise|or\selse|will\sbe\s(?:cancel\w+|suspended|blocked|deleted|lost|terminated)|to\sprevent\s(?:data\s)?loss|mandatory)\b""",
+    present=r"""\b(?:present|show|list|describe|rank|recommend|label|declare|portray|advertise|report|name|call|mark|promote|announce|display)\s(?:it|them|this|that|him|her|the\s\w+|its\s\w+|these|those|[A-Z]\w+)\s(?:\w+\s){0,2}?(?:as|first|at\sthe\stop)\b""",
+    despite=r"""\b(?:even\s(?:if|though|when)|although|though|regardless|no\smatter|irrespective|despite|whether\sor\snot|when\sthe\suser\s(?:asks|asked)\sfor\s(?:the\soriginal|another|a\sdifferent|something\selse)|whatever\sthe)\b""",
+    narrow=r"""\b(?:limited\sto|limit\w*\sto|restricted\sto|confined\sto|only\s(?:the|contain|show|list|mention|include)\w*|nothing\s(?:but|other\sthan)|solely|no\smore\sthan)\b""",
+    shown=r"""\b(?:(?:summary|recap|overview|answer|reply|report|confirmation|message|text)\s(?:that\sis\s|which\sis\s)?(?:shown|given|presented|displayed|sent|returned)?\s?(?:to|for)\sthe\s(?:user|person|customer)|what\s(?:the\suser|people)\s(?:see|sees|is\sshown))\b""",
+)
+GERMAN: Final = Reach(
+    abroad=r"""\b(?:ander\w+|fremd\w+|weiter\w+|separat\w+|beliebig\w+|verfügbar\w+)\s(?:\w+\s){0,2}?(?:\w*server[sn]?|werkzeug\w*|\w*tools?|konnektor\w*|plugins?|erweiterung\w*)\b
+      |\b(?:des|dem|vom|den|über\sden)\s(?:(?!mcp|dieses)[\w]+-servers?)\b|\b(?:\w+-servers)\b
+      |\b(?:das|dem|des|ein|einem)\s(?:e-?mail|mail|nachrichten|shell|terminal|git|zahlungs|bank|kalender|datei|browser|datenbank|such|chat)-?(?:werkzeug\w*|tools?|server\w*|konnektor\w*)\b""",
+    alter=r"""\b(?:setze?n?|gesetzt|erhöh\w*|addier\w*|änder\w*|geändert|anpass\w*|ersetz\w*|ein(?:zu)?trag\w*|eingetragen|trage?n?|ein(?:zu)?setz\w*|ergänz\w*|aufschlag\w*|schlag\w*|rund\w*|abzieh\w*|ziehe?n?|senke?n?|um(?:zu)?stell\w*|umgestellt|um(?:zu)?leit\w*|umgeleitet|an(?:zu)?geb\w*|geben|gib|verwend\w*|nutze?n?|über(?:trag|mittel)\w*|hinzu\w*|füge?n?|auf(?:zu)?nehm\w*|ausfüll\w*)\b""",
+    matter=r"""\b(?:betr[aä]g\w*|summen?|gesamt\w*|preise?s?|gebühr\w*|aufschl[aä]g\w*|zuschl[aä]g\w*|prozent|empfänger\w*|begünstigt\w*|ziel\w*|\w*adresse\w*|konto\w*|iban|sichtbarkeit|öffentlich|berechtigung\w*|remote|zweige?|branch\w*|bcc|blindkopie|kopie)\b|\d\s?%""",
+    content=r"""\b(?:e-?mails?|mails|nachrichten|dateien|dokumente?n?|kontakte?n?|notizen|anhänge|datensätze|rechnungen|fotos|termine|ordner|verlauf)\b""",
+    results=r"""\b(?:ergebnis\w*|ausgaben?|antworten|rückgab\w*|zurückgegeben\w*|geliefert\w*|daten|namen\sund\sbeschreibungen|verzeichnis|definitionen|schemata)\b""",
+    ours=r"""\b(?:diese[mnrs]?|unser\w*|eigene\w*)\s(?:\w+\s)?(?:server\w*|konnektor\w*|plugin\w*|dienst\w*)\b""",
+    legacy=r"""\b(?:alt(?:e[nrsm]?)?|veraltet\w*|überholt\w*|früher\w*|bisherig\w*|abgelöst\w*|eingestellt\w*|ausgemustert\w*|langsamer\w*|unzuverlässig\w*)\b""",
+    personal=r"""\b(?:(?:vollständige\w*|wirkliche\w*|bürgerliche\w*)\snamen?|privatadresse|wohnadresse|wohnanschrift|privatanschrift|geburts(?:datum|tag|name)\w*|gesundheits\w+|medizinisch\w+|diagnose\w*|krankheit\w*|erkrankung\w*|gehalt\w*|einkommen\w*|religi\w+|politisch\w+|familienstand|telefonnummer\w*|(?:persönliche|private)\w*\s(?:daten|angaben|informationen|einzelheiten)|ausweisnummer|aufenthaltsort|bankverbindung|familie)\b""",
+    known=r"""\b(?:aus\s(?:dem\s|deinem\s|ihrem\s|der\s|früheren\s|vorherigen\s)?(?:gedächtnis|nachrichten|gespräch\w*|unterhaltung|chat\w*|kontext|dialog)|im\s(?:gespräch|chat|dialog|verlauf|kontext)|in\s(?:der|dieser)\sunterhaltung|(?:erwähnt|genannt|gesagt|geäußert|mitgeteilt|anvertraut|preisgegeben)\w*|bekannt\w*|du\s(?:weißt|kennst|erfahren)|sie\s(?:wissen|kennen))\b""",
+    stored=r"""\b(?:aus|in|im|auf)\s(?:\w+\s){0,2}?(?:passwort-?manager\w*|schlüsselbund\w*|umgebungsvariablen?|host-?anwendung|client\w*|browser\w*|rechners?|computers?|projekts?|konfiguration\w*|heimatverzeichnis\w*|shell|entwicklungsumgebung|editors?)\b[^.]{0,30}\b(?:übernehm\w*|entnehm\w*|hinterlegt\w*|gespeichert\w*|gefunden\w*|konfiguriert\w*|auslesen|auszulesen|lesen|stammt|steht|liegt|eingerichtet\w*|vorhanden\w*|verfügbar\w*)\b
+      |\b(?:hinterlegt\w*|gespeichert\w*|gefunden\w*|konfiguriert\w*|eingerichtet\w*|verfügbar|vorhanden\w*)\s(?:\w+\s){0,2}?(?:umgebungsvariablen?|host-?anwendung|passwort-?manager\w*|browser|rechner|projekt|schlüsselbund)\b|\babrufbar\s(?:mit|über|per)\s`\w+\s[^`]+`|\b(?:passwort-?manager|schlüsselbund)\b""",
+    key=r"""\b(?:\w*schlüssel\w*|\w*tokens?|\w*-?keys?|pins?|geheimnis\w*|passw[oö]rt\w*|zugangsdaten|zertifikat\w*|codes?|logins?|cookies?)\b""",
+    rest=r"""\b(?:ander\w+|übrig\w+|restlich\w+|alle[nrs]?|sämtlich\w*|weiter\w+|benachbart\w+|jede\w*)\s(?:\w+\s){0,2}?(?:dateien|datei|dokumente?n?|e-?mails?|nachrichten|notizen|ordner|anhänge|datensätze)\b""",
+    store=r"""\b(?:(?:selben|gleichen|übergeordneten)\s(?:ordner|verzeichnis)\w*|netzlaufwerk\w*|laufwerk\w*|cloud-?speicher\w*|freigabe\w*|heimatverzeichnis\w*|benutzerverzeichnis\w*|persönlich\w*\s(?:ordner|verzeichnis)\w*|postfach\w*|posteingang\w*|schreibtisch|downloads|arbeitsverzeichnis\w*|festplatte|(?:rechner|computer)\sdes\s\w+)\b""",
+    unasked=r"""\b(?:keine\szeit\b[^.]{0,30}\b(?:frag\w*|rückfrage\w*|bestätig\w*)|ohne\s(?:\w+\s){0,2}?(?:rückfrage\w*|bestätigung|zustimmung|einwilligung|erlaubnis|freigabe|nachfrage\w*|zu\sfragen|nachzufragen)|(?:rückfrage|bestätigung|zustimmung|einwilligung|erlaubnis|freigabe|nachfrage)\b[^.]{0,30}\b(?:nicht\s(?:erforderlich|nötig|notwendig)|unnötig|entbehrlich|entfällt|gilt\sals|vorausgesetzt|bereits\serteilt)|keine[rn]?\s(?:weiteren?\s)?(?:rückfrage|bestätigung|zustimmung|einwilligung|erlaubnis)|frag\w*\s(?:\w+\s){0,2}?nicht)\b""",
+    pressure=r"""\b(?:dringend\w*|sofort\w*|unverzüglich|umgehend|eilig\w*|notfall|verpflichtet|gesetzlich\w*|compliance|sicherheitsabteilung|it-sicherheit|auf\sanordnung|auf\sweisung|prüfung|aufsicht\w*|andernfalls|sonst|ansonsten|wird\b[^.]{0,20}\b(?:storniert|gesperrt|gelöscht|beendet)|datenverlust|zwingend|pflicht\w*)\b""",
+    present=r"""\b(?:stell\w*|zeig\w*|nenn\w*|bezeichn\w*|empfiehl\w*|empfehl\w*|beschreib\w*|präsentier\w*|gib|führ\w*|bewert\w*|kennzeichn\w*|melde?n?)\b[^.;]{0,40}\b(?:als|an\serster\sstelle|zuerst|zuoberst)\b""",
+    despite=r"""\b(?:auch\swenn|selbst\swenn|obwohl|obgleich|wenngleich|ungeachtet|unabhängig|egal|trotz|gleichgültig|wenn\b[^.;]{0,30}\b(?:das\soriginal|etwas\sanderes|ein\sanderes)\b[^.;]{0,20}\bverlang\w*)\b""",
+    narrow=r"""\b(?:beschränk\w*|begrenz\w*|lediglich|nur\s(?:die|das|den|noch)|ausschließlich|nichts\sals|nichts\sweiter|einzig)\b""",
+    shown=r"""\b(?:zusammenfassung|übersicht|antwort|rückmeldung|bestätigung|anzeige|nachricht|meldung)\b[^.;]{0,30}\b(?:nutzer\w*|benutzer\w*|anwender\w*|kund\w+|person)\b""",
+)
+FRENCH: Final = Reach(
+    abroad=r"""\b(?:autres?|différente?s?|séparée?s?|tierce?s?|n['\u2019]importe\squel\w*)\s(?:\w+\s){0,2}?(?:serveurs?|outils?|connecteurs?|extensions?|modules?)\b|\b(?:outil|serveur|connecteur)\s(?:tiers|disponible)\b
+      |\b(?:outils?|serveurs?|connecteurs?)\s(?:de\s(?:la\s)?|d['\u2019]|du\s|des\s)(?:messagerie|courrie\w*|e-?mails?|mail|paiements?|shell|terminal|git\w*|banque|calendrier|agenda|fichiers?|navigat\w*|base\w*|recherche|chat)\b""",
+    alter=r"""\b(?:régl\w+|défini\w+|augment\w+|major\w+|ajout\w+|chang\w+|ajust\w+|remplac\w+|saisi\w+|insér\w+|modifi\w+|arrond\w+|multipli\w+|déduis\w+|rédui\w+|baiss\w+|redirig\w+|bascul\w+|indiqu\w+|utilis\w+|renseign\w+|mett\w+|appliqu\w+|inclu\w+|plac\w+|pouss\w+|inscri\w+|port(?:er|ez))\b""",
+    matter=r"""\b(?:montants?|sommes?|totaux|total|prix|frais|suppléments?|pour\s?cent|destinataires?|bénéficiaires?|destination|adresses?|comptes?|iban|visibilité|publi(?:c|que)s?|permissions?|droits|dépôt\sdistant|branches?|cci|bcc|copie\s(?:cachée|invisible|masquée))\b|\d\s?%""",
+    content=r"""\b(?:courriels?|e-?mails?|mails|messages|fichiers?|documents?|contacts?|notes|pièces\sjointes|enregistrements|factures|photos|rendez-vous|dossiers?|historique)\b""",
+    results=r"""\b(?:résultats?|sorties?|réponses?|renvoyée?s?|retournée?s?|obtenue?s?|données|noms\set\sdescriptions|inventaire|définitions|schémas?)\b""",
+    ours=r"""\b(?:ce|cet|notre|présent)\s(?:\w+\s)?(?:serveur|connecteur|module|service)\b""",
+    legacy=r"""\b(?:ancien\w*|vieux|vieille|obsolètes?|dépassée?s?|dépréciée?s?|précédente?s?|abandonnée?s?|périmée?s?|lente?s?|peu\sfiables?)\b""",
+    personal=r"""\b(?:nom\s(?:complet|réel|de\sfamille|de\sjeune\sfille)|adresse\s(?:personnelle|postale|privée|du\sdomicile)|domicile|date\sde\snaissance|anniversaire|santé|médica\w+|diagnosti\w+|maladie\w*|salaires?|revenus?|religi\w+|politiques\s\w+|situation\s(?:familiale|matrimoniale)|numéros?\sde\stéléphone|(?:données|informations|renseignements|détails)\s(?:personnel\w*|privée?s?|intimes?)|vie\sprivée|famille|coordonnées\sbancaires|localisation)\b""",
+    known=r"""\b(?:(?:de|dans|depuis)\s(?:la\s|votre\s|ta\s|vos\s|les\s|l['\u2019])?(?:mémoire|messages\s(?:précédents|antérieurs)|conversation|discussion|échange|contexte|dialogue)|au\scours\s(?:de\sla|du|de\sl['\u2019]|des)\s?\w+|(?:évoquée?s?|mentionnée?s?|confiée?s?|partagée?s?|révélée?s?|divulguée?s?|communiquée?s?|dites?)\s(?:par\sl['\u2019]utilisat\w+|plus\stôt|auparavant|précédemment)|vous\s(?:savez|connaissez|avez\sappris)|connue?s?)\b""",
+    stored=r"""\b(?:configurée?s?|stockée?s?|enregistrée?s?|trouvée?s?|conservée?s?|disponibles?|prise?s?|lue?s?|obtenue?s?|récupérée?s?|présente?s?|définie?s?)\s(?:dans|sur|depuis|via|de|par|avec)\s(?:\w+\s|l['\u2019]){0,3}?(?:application\shôte|client|variables?\sd['\u2019]environnement|environnement|shell|projet|machine|ordinateur|poste|navigateur|éditeur|configuration|gestionnaire\sde\smots\sde\spasse|trousseau|dossier\spersonnel)\b
+      |\b(?:disponibles?|obtenue?s?|affichée?s?)\s(?:via|avec|par)\s`\w+\s[^`]+`|\b(?:gestionnaire\sde\smots\sde\spasse|trousseau)\b""",
+    key=r"""\b(?:clés?|jetons?|tokens?|pin|secrets?|mots?\sde\spasse|certificats?|codes?|cookies?)\b""",
+    rest=r"""\b(?:autres|tous\sles|toutes\sles|restants?|chaque|voisins?|ensemble\sdes|reste\sdes)\s(?:\w+\s){0,2}?(?:fichiers?|documents?|courriels?|messages|notes|dossiers?|pièces\sjointes|enregistrements)\b""",
+    store=r"""\b(?:(?:même|dossier)\s(?:dossier|parent|répertoire)|(?:lecteur|disque|partage)\s(?:réseau|partagé|dur)|dossier\s(?:personnel|partagé|utilisateur)|boîte\s(?:de\sréception|aux\slettres|mail)|bureau|téléchargements|(?:disque|ordinateur|poste|dossier)\sde\sl['\u2019]utilisat\w+|nuage)\b""",
+    unasked=r"""\b(?:pas\sle\stemps\sde\s(?:demander|confirmer)|sans\s(?:\w+\s){0,3}?(?:demander|solliciter|confirmation|consentement|accord|autorisation|validation|approbation)|(?:confirmation|consentement|accord|autorisation|validation|approbation)\b[^.;]{0,40}\b(?:pas\s(?:nécessaire|requise?|utile)|inutile|réputée?|présumée?|acquise?|déjà\s(?:donnée?|accordée?)|superflue?)|aucune?\s(?:confirmation|consentement|autorisation|validation)|ne\s(?:demandez|sollicitez)\s(?:pas|aucun\w*))\b""",
+    pressure=r"""\b(?:urgen\w+|immédiat\w*|sans\s(?:délai|attendre)|sur-le-champ|tenus?\s(?:de|d['\u2019])|obligé\w*|légal\w*|conformité|(?:équipe|service)\s(?:de\s(?:la\s)?)?sécurité|sur\sordre|à\sla\sdemande\sde\sla\sdirection|audit\w*|réglement\w+|sinon|faute\sde\squoi|à\sdéfaut|sera\s(?:annulée?|suspendue?|bloquée?|supprimée?|perdue?)|perte\sde\sdonnées|obligatoire\w*|impérativement)\b""",
+    present=r"""\b(?:présent\w+|montr\w+|affich\w+|class\w+|décri\w+|recommand\w+|désign\w+|qualifi\w+|déclar\w+|annonc\w+|signal\w+|mett\w+|mentionn\w+)\b[^.;]{0,40}\b(?:comme|en\stant\sque|en\spremi\w+|en\stête|pour\sl[ea])\b""",
+    despite=r"""\b(?:même\s(?:si|s['\u2019]il|s['\u2019]elle|quand|lorsque)|bien\sque|quoique|quel\w*\sque\ssoi\w*|peu\simporte|indépendamment|malgré|en\sdépit|lorsque\sl['\u2019]utilisat\w+\sdemande\s(?:l['\u2019]original|un\sautre|autre\schose))\b|\bmême\ss['\u2019]il\b""",
+    narrow=r"""\b(?:se\s(?:limit|born|restreind|résum)\w*|limitée?s?\sà|restreinte?s?\sà|uniquement|seulement|rien\s(?:que|d['\u2019]autre)|ne\s(?:contien|montr|mentionn|indiqu)\w*\sque|exclusivement)\b""",
+    shown=r"""\b(?:récapitulatif|résumé|synthèse|réponse|compte\srendu|confirmation|message|aperçu)\b[^.;]{0,40}\b(?:utilisat(?:eur|rice)s?|clients?|salariés?|personne)\b""",
+)
+SPANISH: Final = Reach(
+    abroad=r"""\b(?:otr[oa]s?|distint[oa]s?|diferentes?|cualquier|ajen[oa]s?)\s(?:\w+\s){0,2}?(?:servidor(?:es)?|herramientas?|conector(?:es)?|extensi\w+|complementos?)\b|\b(?:herramienta|servidor)\s(?:extern[oa]|ajen[oa]|disponible)\b
+      |\b(?:herramientas?|servidor(?:es)?|conector(?:es)?)\s(?:del?\s)(?:la\s)?(?:correo|e-?mails?|mensajería|pagos?|shell|terminal|git\w*|banco|banca|calendario|archivos?|naveg\w*|bases?|búsqueda|chat)\b""",
+    alter=r"""\b(?:fij\w+|establec\w+|aument\w+|increment\w+|sum(?:a|ar|e)|añad\w+|cambi\w+|ajust\w+|reemplaz\w+|sustitu\w+|introdu\w+|insert\w+|modifi\w+|redonde\w+|multipli\w+|descuent\w+|reduc\w+|reduz\w+|baj(?:a|ar|e)|redirig\w+|redirij\w+|indi(?:ca|car|que)|us(?:a|ar|e)|utili\w+|rellen\w+|pon(?:er|ga)?|apli\w+|inclu\w+|agreg\w+|coloc\w+|recarg\w+|sub(?:a|ir|e))\b""",
+    matter=r"""\b(?:importes?|montos?|cantidad(?:es)?|sumas?|total(?:es)?|precios?|comisi\w+|recargos?|por\sciento|destinatari[oa]s?|beneficiari[oa]s?|destino|direcci\w+|cuentas?|iban|visibilidad|públic[oa]s?|permisos|remoto|ramas?|cco|bcc|copia\soculta)\b|\d\s?%""",
+    content=r"""\b(?:correos?|e-?mails?|mensajes|archivos?|ficheros?|documentos?|contactos?|notas|adjuntos|registros|facturas|fotos|citas|carpetas?|historial)\b""",
+    results=r"""\b(?:resultados?|salidas?|respuestas?|devuelt[oa]s?|obtenid[oa]s?|datos|nombres\sy\sdescripciones|inventario|definiciones|esquemas?)\b""",
+    ours=r"""\b(?:este|nuestro|presente)\s(?:\w+\s)?(?:servidor|conector|complemento|servicio)\b""",
+    legacy=r"""\b(?:antigu[oa]s?|viej[oa]s?|obsolet[oa]s?|anticuad[oa]s?|anterior(?:es)?|superad[oa]s?|descontinuad[oa]s?|retirad[oa]s?|lent[oa]s?|poco\sfiables?)\b""",
+    personal=r"""\b(?:nombres?\s(?:complet[oa]s?|real(?:es)?|y\sapellidos)|domicilio|dirección\s(?:particular|personal|privada|postal)|fecha\sde\snacimiento|cumpleaños|salud|médic[oa]s|diagnósti\w+|enfermedad\w*|salarios?|sueldos?|ingresos|religi\w+|opiniones\spolíticas|estado\scivil|números?\sde\steléfono|(?:datos|información|detalles)\s(?:personal(?:es)?|privad[oa]s?|íntim[oa]s?)|vida\sprivada|familia|datos\sbancarios|ubicación)\b""",
+    known=r"""\b(?:(?:de|en)\s(?:la\s|tu\s|su\s|los\s|el\s)?(?:memoria|mensajes\s(?:anteriores|previos)|conversación|charla|chat|contexto|diálogo)|durante\s(?:la|el)\s(?:conversación|chat|diálogo)|(?:mencionad|coment|dich|contad|compartid|revelad|confiad|expresad)[oa]s?\s(?:por\sel\susuario|antes|anteriormente|previamente)|que\s(?:sepas|conozcas|sabes|conoces|recuerdes)|conocid[oa]s?)\b""",
+    stored=r"""\b(?:configurad[oa]s?|almacenad[oa]s?|guardad[oa]s?|encontrad[oa]s?|disponibles?|tomad[oa]s?|leíd[oa]s?|obtenid[oa]s?|presentes?|definid[oa]s?|hallad[oa]s?)\s(?:en|de|desde|mediante|con|vía)\s(?:\w+\s){0,3}?(?:aplicación\s(?:anfitriona|host)|cliente|variables?\sde\sentorno|entorno|terminal|proyecto|máquina|ordenador|equipo|navegador|editor|configuración|gestor\sde\scontraseñas|llavero|carpeta\spersonal)\b
+      |\b(?:disponibles?|obtenid[oa]s?)\s(?:con|mediante|vía)\s`\w+\s[^`]+`|\b(?:gestor\sde\scontraseñas|llavero)\b""",
+    key=r"""\b(?:claves?|llaves?|tokens?|pin|secretos?|contraseñas?|credenciales|certificados?|códigos?|cookies?)\b""",
+    rest=r"""\b(?:otr[oa]s|tod[oa]s\s(?:l[oa]s)?|demás|restantes?|cada|resto\sde\sl[oa]s)\s(?:\w+\s){0,2}?(?:archivos?|ficheros?|documentos?|correos?|mensajes|notas|carpetas?|adjuntos|registros)\b""",
+    store=r"""\b(?:misma\scarpeta|carpeta\s(?:superior|personal|compartida|de\sinicio)|(?:unidad|disco|recurso)\s(?:de\sred|compartid[oa]|duro)|bandeja\sde\sentrada|buzón|escritorio|descargas|nube\sdel\susuario|(?:disco|equipo|ordenador|carpeta|unidad)\sdel\susuario|directorio\s(?:personal|padre))\b""",
+    unasked=r"""\b(?:no\shay\stiempo\s(?:para|de)\s(?:preguntar|confirmar|pedir)|sin\s(?:\w+\s){0,3}?(?:preguntar|pedir|solicitar|confirmación|consentimiento|autorización|aprobación|permiso|consultar)|(?:confirmación|consentimiento|autorización|aprobación|permiso)\b[^.;]{0,40}\b(?:no\s(?:es\s)?(?:necesari[oa]|requerid[oa])|innecesari[oa]|presunt[oa]|otorgad[oa]|conced\w+|da\spor)|no\s(?:es\snecesari[oa]|hace\sfalta|se\srequiere)\s(?:\w+\s)?(?:preguntar|confirm\w+|consent\w+|autoriz\w+|consulta\w*)|no\s(?:preguntes|pregunte|pidas|pida|solicites|solicite))\b""",
+    pressure=r"""\b(?:urgen\w+|inmediat\w+|de\sinmediato|sin\s(?:demora|dilación)|emergencia|obligad[oa]s?|legal\w*|cumplimiento|(?:equipo|departamento)\sde\sseguridad|por\sorden|por\sindicación|auditor\w+|regulat\w+|normativa|de\slo\scontrario|si\sno|será\s(?:cancelad|suspendid|bloquead|eliminad|borrad)[oa]|pérdida\sde\sdatos|obligatori[oa]s?|imprescindible)\b""",
+    present=r"""\b(?:present\w+|presént\w+|muestr\w+|muéstr\w+|list(?:a|ar|e)\w*|describ\w+|clasifi\w+|recomi\w+|calific\w+|califiqu\w+|declar\w+|anunci\w+|destac\w+|destáqu\w+|señal\w+|coloc\w+|pon\w*)\b[^.;]{0,40}\b(?:como|en\sprimer|por\sdelante)\b""",
+    despite=r"""\b(?:aunque|aun\s(?:si|cuando)|incluso\s(?:si|cuando)|pese\sa|a\spesar\sde|independientemente|sin\simportar|sea\scual\ssea|cuando\sel\susuario\spida\s(?:el\soriginal|otr[oa]))\b""",
+    narrow=r"""\b(?:se\slimit\w+|limit(?:e|ar|a|ad[oa])\b|restring\w+|únicamente|solamente|solo|sólo|nada\smás\sque|exclusivamente|se\sreduc\w+)\b""",
+    shown=r"""\b(?:resumen|recapitulación|respuesta|informe|confirmación|mensaje|vista)\b[^.;]{0,40}\b(?:usuari[oa]s?|clientes?|emplead[oa]s?|persona)\b""",
+)
+CHINESE: Final = Reach(
+    abroad=r"""(?:其他|其它|另一个?|别的|第三方|任何可用的?|外部)(?:的)?[^，。；]{0,6}(?:服务器|工具|服务|连接器|插件|集成)|(?:邮件|邮箱|支付|终端|命令行|日历|文件系统|浏览器|数据库|搜索|git\w*\s?|聊天|银行|转账)(?:服务器|工具|连接器|插件)""",
+    alter=r"""设为|设置|设成|提高|增加|加上|上调|加收|上浮|修改|改为|改成|更改|调整|替换|填写|填入|填|写入|添加|追加|四舍五入|扣除|减少|降低|指向|切换|重定向|指定|使用|推送|迁移|抄送|加入""",
+    matter=r"""金额|总额|数额|价格|费用|手续费|百分|收款人|收件人|受益人|目的地|地址|账户|账号|可见性|公开|权限|远程|分支|密送|抄送|\d\s?%""",
+    content=r"""邮件|消息|文件|文档|联系人|笔记|附件|记录|发票|照片|日程|文件夹|历史""",
+    results=r"""结果|输出|返回|响应|回应|数据|名称(?:和|与|及)(?:描述|说明)|清单|定义""",
+    ours=r"""(?:本|我们的?|此|这个)(?:服务器|连接器|插件|服务)""",
+    legacy=r"""旧|过时|老版|老旧|陈旧|以前的|淘汰|停用|弃用|较慢|不可靠""",
+    personal=r"""全名|真实姓名|姓名|家庭住址|住址|出生日期|生日|健康|病史|病情|医疗|诊断|疾病|工资|薪资|收入|宗教|政治|婚姻|电话号码|手机号|个人(?:信息|资料|隐私)|隐私|家庭成员|银行信息|行踪|位置""",
+    known=r"""(?:从|在|根据)?(?:你的?|您的?)?(?:记忆|对话|聊天|会话|上下文|之前的消息)(?:中|里)|(?:提到|提及|说|透露|分享|告诉|倾诉)(?:过)?的|(?:你|您)(?:所)?(?:知道|了解|记得|掌握)|已知""",
+    stored=r"""(?:主机应用|宿主应用|客户端|环境变量|环境|终端|项目|本机|电脑|浏览器|编辑器|配置文件|密码管理器|钥匙串|主目录)(?:中|里|上|内)?(?:所)?(?:配置|保存|存储|找到|存放|可用|已有|现有|设置|读取|获取)|(?:配置|保存|存储|找到|存放|取自|来自|读取)(?:在|于|自)?[^，。；]{0,6}(?:主机应用|客户端|环境变量|浏览器|密码管理器|钥匙串)|密码管理器|钥匙串|通过\s?`\w+\s[^`]+`\s?(?:获取|获得|查看)""",
+    key=r"""密钥|令牌|钥匙|pin|口令|密码|凭据|凭证|证书|验证码|cookie|token|key""",
+    rest=r"""(?:其他|其它|其余|剩余|所有|全部|每个|同目录)(?:的)?[^，。；]{0,6}(?:文件|文档|邮件|消息|笔记|文件夹|附件|记录)""",
+    store=r"""(?:同一|上级|父)(?:个)?(?:文件夹|目录)|网盘|网络(?:驱动器|硬盘|磁盘)|共享(?:文件夹|盘|目录)|主目录|个人(?:目录|文件夹)|收件箱|邮箱|桌面|下载|用户的?(?:硬盘|电脑|磁盘|文件夹|云盘)""",
+    unasked=r"""没有时间[^。；]{0,8}(?:询问|确认)|来不及(?:询问|确认)|(?:无需|不必|不用|无须|不需要|勿|不要)(?:再)?(?:次)?(?:向用户)?(?:询问|确认|征求|请示|征得|等待)|未经(?:确认|同意|许可|授权)|(?:同意|授权|许可|确认)[^。；]{0,8}(?:视为|默认|已(?:经)?(?:取得|给予|获得))|视为(?:已)?同意""",
+    pressure=r"""紧急|立即|马上|立刻|尽快|有义务|依法|法律|合规|安全(?:团队|部门)|根据[^，。]{0,10}(?:命令|指示|要求)|审计|监管|否则|不然|将(?:被|会被)(?:取消|暂停|封禁|删除|丢失)|数据丢失|强制""",
+    present=r"""(?:展示|呈现|显示|列|描述|推荐|标注|标记|宣称|称|评|说成|介绍|排)[^。；]{0,12}(?:为|成|作|在首位|在最前|第一)""",
+    despite=r"""即使|即便|尽管|虽然|哪怕|无论|不管|不论|与否""",
+    narrow=r"""仅(?:限|显示|包含|列|展示|提)|只(?:显示|包含|列|展示|提|写|需)|限于|不超过|除此之外""",
+    shown=r"""(?:展示|显示|呈现|提供|发送|反馈)给(?:用户|客户|对方)的|(?:用户|客户)(?:看到|所见|可见)的|给(?:用户|客户)的(?:摘要|总结|回复|答复|汇总)|向(?:用户|客户)[^。；]{0,6}(?:摘要|总结|回复|答复|汇总)""",
+)
+JAPANESE: Final = Reach(
+    abroad=r"""(?:他|ほか|別|その他|外部|利用可能)の?[^、。]{0,8}(?:サーバー?|ツール|コネクタ|プラグイン|サービス)|(?:メール|決済|支払い|送金|シェル|ターミナル|カレンダー|ファイル|ブラウザ|データベース|検索|git\w*\s?|チャット|銀行)(?:の)?(?:サーバー?|ツール|コネクタ|プラグイン)""",
+    alter=r"""設定し|上げ|増やし|加算|上乗せ|追加し|変更し|調整し|置き換え|差し替え|入力し|書き換え|切り上げ|差し引|減らし|下げ|切り替え|指定し|使用し|含め|適用し|移行し|プッシュし|加え|修正し|入れ""",
+    matter=r"""金額|合計|総額|価格|料金|手数料|パーセント|受取人|宛先|送金先|振込先|配送先|住所|送り先|口座|公開|権限|リモート|ブランチ|bcc|cc|[\d０-９]\s?[%％]""",
+    content=r"""メール|メッセージ|ファイル|文書|ドキュメント|連絡先|メモ|添付|記録|請求書|写真|予定|フォルダ|履歴""",
+    results=r"""結果|出力|応答|返され|返した|得られた|データ|名前と説明|名称と説明|定義|スキーマ""",
+    ours=r"""(?:当|本|この|弊)(?:サーバー?|コネクタ|プラグイン|サービス)""",
+    legacy=r"""旧|古い|従来|以前の|非推奨|廃止|時代遅れ|遅い|信頼性が低""",
+    personal=r"""氏名|本名|フルネーム|自宅住所|住所|生年月日|誕生日|健康|病歴|病状|医療|診断|病気|給与|給料|収入|宗教|政治|婚姻|電話番号|個人情報|私生活|プライバシー|家族|銀行情報|居場所""",
+    known=r"""(?:記憶|会話|チャット|対話|文脈|コンテキスト|以前のメッセージ|過去のメッセージ)(?:の中|中)?(?:から|で|に|にある)|(?:述べた|話した|言及した|打ち明けた|共有した|伝えた|触れた)|(?:知って|把握して|覚えて)いる|既知""",
+    stored=r"""(?:ホストアプリ\w*|クライアント|環境変数|環境|シェル|プロジェクト|端末|パソコン|ブラウザ|エディタ|設定ファイル|パスワードマネージャー?|キーチェーン|ホームディレクトリ)(?:内|上)?(?:に|で|から|の中に)[^、。]{0,6}(?:設定|保存|格納|見つか|ある|取得|読み|記載|登録|存在)|パスワードマネージャー?|キーチェーン|`\w+\s[^`]+`\s?(?:で|から)(?:取得|確認|入手)""",
+    key=r"""キー|鍵|トークン|pin|暗証|シークレット|パスワード|認証情報|証明書|コード|クッキー|cookie|token""",
+    rest=r"""(?:他の|ほかの|残りの|すべての|全ての|各|同じフォルダの)[^、。]{0,6}(?:ファイル|文書|ドキュメント|メール|メッセージ|メモ|フォルダ|添付|記録)""",
+    store=r"""同じフォルダ|親フォルダ|(?:ネットワーク|共有)(?:ドライブ|フォルダ)|クラウドストレージ|ホーム(?:ディレクトリ|フォルダ)|個人(?:用)?フォルダ|受信(?:箱|トレイ)|メールボックス|デスクトップ|ダウンロード|ユーザーの[^、。]{0,4}(?:ドライブ|ディスク|フォルダ|端末|パソコン)""",
+    unasked=r"""(?:確認|質問|許可)[^。]{0,6}(?:時間は?(?:ありません|ない))|(?:確認|許可|同意|承認|了承)(?:を)?(?:求め|取ら|得|せ|行わ)[^。]{0,3}(?:ず|ない|ません)|(?:確認|許可|同意|承認|了承)(?:は|も|なし|なく|の必要)[^。]{0,8}(?:不要|必要ありません|必要はありません|要りません|みな|済み)?(?:で|に|不要|みな)|無断で""",
+    pressure=r"""緊急|至急|直ちに|すぐに|ただちに|速やかに|義務|法律|法令|コンプライアンス|セキュリティ(?:チーム|部門)|の指示により|監査|規制|さもないと|そうでない(?:と|場合)|(?:取り消|停止|ブロック|削除|失われ)[^。]{0,3}ます|データ損失|必須""",
+    present=r"""(?:として|を最初に|を先頭に|を一番に|と)(?:表示|提示|紹介|説明|推薦|おすすめ|案内|記載|報告|評価|掲載)""",
+    despite=r"""たとえ|であっても|としても|にもかかわらず|問わず|関係なく|かかわらず|いかんによらず|ても""",
+    narrow=r"""のみ(?:に|を|と|で|表示)|だけ(?:に|を|と|で|表示)|に限(?:り|る|定|って)|にとどめ|以外は""",
+    shown=r"""(?:ユーザー|利用者|顧客|お客様)(?:に|への|へ)[^。]{0,12}(?:要約|概要|返信|回答|応答|確認|表示|メッセージ|提示)""",
+)
+RUSSIAN: Final = Reach(
+    abroad=r"""\b(?:друг\w+|ин(?:ого|ой|ым|ых|ые|ом)|сторонн\w+|чуж\w+|отдельн\w+|любы?\w*\sдоступн\w+)\s(?:\w+\s){0,2}?(?:сервер\w*|инструмент\w*|коннектор\w*|плагин\w*|расширени\w+|служб\w+)\b
+      |\b(?:инструмент\w*|сервер\w*|коннектор\w*)\s(?:электронной\s)?(?:почт\w+|плат[её]ж\w*|оплат\w+|терминал\w*|shell|git\w*|банк\w*|календар\w*|файл\w*|браузер\w*|баз\w*|поиск\w*|чат\w*)\b|\b(?:почтов|плат[её]жн|банковск)\w+\s(?:инструмент|сервер)\w*\b""",
+    alter=r"""\b(?:установ\w+|зада[йв]\w*|увелич\w+|повы[сш]\w+|прибав\w+|добав\w+|измен\w+|скоррект\w+|замен\w+|введи\w*|вставь\w*|указ\w+|указыва\w+|округл\w+|умнож\w+|вычт\w+|уменьш\w+|сни[зж]\w+|перенаправ\w+|переключ\w+|использу\w+|заполн\w+|примен\w+|включ\w+|впи[сш]\w+|став(?:ь|ьте|ить)|перенес\w+|отправ\w+)\b""",
+    matter=r"""\b(?:сумм\w*|итог\w*|цен\w*|комисси\w+|надбавк\w+|процент\w*|получател\w+|адресат\w*|назначени\w+|адрес\w*|сч[её]т\w*|iban|видимост\w+|публичн\w+|прав(?:а|ах)?\sдоступа|ветк\w+|скрыт\w+\sкопи\w+|bcc|копи[юяи])\b|\d\s?%""",
+    content=r"""\b(?:писем|письма|сообщени\w+|файл\w*|документ\w*|контакт\w*|заметк\w+|вложени\w+|запис\w+|сч[её]т\w*|фотографи\w+|встреч\w*|папк\w+|истори\w+)\b""",
+    results=r"""\b(?:результат\w*|вывод\w*|ответ\w*|возвращ\w+|полученн\w+|данн\w+|имена\sи\sописани\w+|названи\w+\sи\sописани\w+|определени\w+|схем\w+)\b""",
+    ours=r"""\b(?:эт\w+|наш\w*|данн\w+)\s(?:\w+\s)?(?:сервер\w*|коннектор\w*|плагин\w*|сервис\w*)\b""",
+    legacy=r"""\b(?:стар\w+|устар\w+|прежн\w+|бывш\w+|снят\w+\sс|медленн\w+|ненад[её]жн\w+)\b""",
+    personal=r"""\b(?:полн\w+\sим\w+|фио|фамили\w+|домашн\w+\sадрес\w*|адрес\w*\sпроживания|дат\w+\sрождения|день\sрождения|здоровь\w+|медицинск\w+|диагноз\w*|болезн\w+|заболевани\w+|зарплат\w*|доход\w*|религи\w+|политическ\w+|семейн\w+\sположени\w+|номер\w*\sтелефон\w*|(?:личн|персональн|частн)\w+\s(?:данн|сведени|информаци|подробност)\w*|личн\w+\sжизн\w+|семь\w+|банковск\w+\sреквизит\w*|местонахожден\w+)\b""",
+    known=r"""\b(?:(?:из|в)\s(?:\w+\s)?(?:памяти|переписк\w+|разговор\w*|диалог\w*|бесед\w+|чат\w*|контекст\w*|предыдущих\sсообщени\w+)|(?:упомянут|сказан|сообщ[её]нн|рассказанн|раскрыт|доверенн)\w*|(?:тебе|вам)\sизвестн\w+|известн\w+|ты\s(?:знаешь|помнишь)|вы\s(?:знаете|помните))\b""",
+    stored=r"""\b(?:настроенн|сохран[её]нн|хранящ|найденн|доступн|взят|прочитанн|полученн|указанн|заданн|имеющ|лежащ)\w*\s(?:в|на|из|через|с\sпомощью)\s(?:\w+\s){0,3}?(?:приложени\w+|клиент\w*|переменн\w+\sокружени\w+|окружени\w+|терминал\w*|проект\w*|компьютер\w*|машин\w+|браузер\w*|редактор\w*|конфигураци\w+|менеджер\w*\sпаролей|связк\w+\sключей|домашн\w+\s\w+)\b
+      |\b(?:доступ\w+|получ\w+)\s(?:через|командой|с\sпомощью)\s`\w+\s[^`]+`|\b(?:менеджер\w*\sпаролей|связк\w+\sключей)\b""",
+    key=r"""\b(?:ключ\w*|токен\w*|пин|pin|секрет\w*|парол\w*|сертификат\w*|код\w*|логин\w*|cookie|куки)\b""",
+    rest=r"""\b(?:остальн\w+|друг\w+|вс(?:е|ех|ю)|кажд\w+|проч\w+|соседн\w+|оставш\w+)\s(?:\w+\s){0,2}?(?:файл\w*|документ\w*|пис(?:ем|ьма)|сообщени\w+|заметк\w+|папк\w+|вложени\w+|запис\w+)\b""",
+    store=r"""\b(?:т(?:ой|у)\sже\s(?:папк|директори)\w*|этой\sже\sпапк\w*|родительск\w+\s(?:папк|каталог)\w*|(?:сетев|общ|облачн|ж[её]стк)\w+\s(?:диск|папк|хранилищ)\w*|домашн\w+\s(?:папк|каталог)\w*|личн\w+\s(?:папк|каталог)\w*|входящ\w+|почтов\w+\sящик\w*|рабоч\w+\sстол\w*|загрузк\w+|(?:диск|компьютер|папк)\w*\sпользовател\w+)\b""",
+    unasked=r"""\b(?:нет\sвремени\b[^.;]{0,20}\b(?:спраш|запраш|подтвержд)\w*|без\s(?:\w+\s){0,3}?(?:подтверждени\w+|согласи\w+|разрешени\w+|одобрени\w+|запрос\w*|вопросов|согласовани\w+)|(?:подтверждени|согласи|разрешени|одобрени)\w+\b[^.;]{0,40}\b(?:не\s(?:требуется|нужн\w+|обязательн\w+)|считается|излишн\w+|уже\s(?:получен|дан)\w*)|не\s(?:спрашивай\w*|запрашивай\w*|дожидай\w*|уточняй\w*)|уточнени\w+\sне\s\w+)\b""",
+    pressure=r"""\b(?:срочн\w*|немедленн\w*|незамедлительн\w*|тотчас|обязан\w*|по\sзакону|закон\w*|комплаенс\w*|служб\w+\sбезопасности|по\s(?:распоряжению|указанию|требованию|приказу)|аудит\w*|регулятор\w*|иначе|в\sпротивном\sслучае|будет\s(?:отмен|приостановл|заблокирован|удал)\w*|потер\w+\sданных|обязательн\w+)\b""",
+    present=r"""\b(?:представ\w+|покаж\w+|показыва\w+|опиш\w+|описыва\w+|назов\w+|называ\w+|рекоменду\w+|отмет\w+|объяв\w+|выда\w+|став\w+|укаж\w+|преподнес\w+)\b[^.;]{0,40}\b(?:как|перв\w+|сам\w+|в\sкачестве|за)\b""",
+    despite=r"""\b(?:даже\s(?:если|когда)|хотя|несмотря|независимо|вне\sзависимости|невзирая|пусть\sдаже|какой\sбы)\b""",
+    narrow=r"""\b(?:ограничи\w+|ограничива\w+|лишь|исключительно|только\s(?:дат|им|то|итог|общ)\w*|ничего\sкроме|не\sболее\sчем)\b""",
+    shown=r"""\b(?:сводк\w+|резюме|ответ\w*|отч[её]т\w*|подтверждени\w+|сообщени\w+|обзор\w*)\b[^.;]{0,40}\b(?:пользовател\w+|клиент\w*|сотрудник\w*)\b""",
+)
