@@ -17,7 +17,7 @@ Terms: TypeAlias = dict[str, re.Pattern[str]]
 _ADDRESS: Final = words(ADDRESS)
 
 
-def overreach(text: str, of: Terms, *, parameter: bool, placed: bool) -> Iterator[Said]:
+def overreach(text: str, of: Terms, *, parameter: bool, placed: bool, needed: bool) -> Iterator[Said]:
     """What one sentence reaches for.
 
     Args:
@@ -25,6 +25,7 @@ def overreach(text: str, of: Terms, *, parameter: bool, placed: bool) -> Iterato
         of: The terms of its language.
         parameter: Whether it describes a parameter.
         placed: Whether there is a place to put something: it describes a parameter, or it names one.
+        needed: Whether the tool needs secrets for its task.
     """
 
     def has(*names: str) -> bool:
@@ -37,7 +38,7 @@ def overreach(text: str, of: Terms, *, parameter: bool, placed: bool) -> Iterato
             yield "exfiltration", "danger", "It has another tool gather something and pass it on."
         elif has("unasked") or (has("legacy") and (has("itself") or has("ours"))):
             yield "override", "danger", "It has another tool used, or left, as it likes."
-    if placed and _is_gathered(text, of, parameter=parameter):
+    if placed and _is_gathered(text, of, parameter=parameter, needed=needed):
         yield "exfiltration", "danger", "It asks for what the tool was not given."
     if has("present", "despite"):
         yield "instruction", "danger", "It has results presented as something that they are not."
@@ -45,7 +46,7 @@ def overreach(text: str, of: Terms, *, parameter: bool, placed: bool) -> Iterato
         yield "instruction", "danger", "It tells the model to keep something from people."
 
 
-def _is_gathered(text: str, of: Terms, *, parameter: bool) -> bool:
+def _is_gathered(text: str, of: Terms, *, parameter: bool, needed: bool) -> bool:
     """Whether something from elsewhere is to be put into a parameter."""
 
     def has(*names: str) -> bool:
@@ -53,6 +54,8 @@ def _is_gathered(text: str, of: Terms, *, parameter: bool) -> bool:
 
     given = parameter or has("give")
     if given and ((has("personal", "known")) or has("key", "stored")):
+        return True
+    if not needed and has("give", "key", "owner", "pressure"):
         return True
     tools = of["abroad"].search(text) or of["others"].search(text)
     return has("give") and ((has("rest", "store")) or (tools is not None and has("results")))

@@ -32,17 +32,17 @@ _LATIN: Final = (
         GERMAN,
         vocabulary("""der das den dem des die und nicht nie für mit vor bei wird werden sind im zu ist alle statt als jeder
     jede ein eine einen einer auf aus von vom zum zur es sie du dies diese dieser dieses diesem bitte kein
-    keine auch nur noch oder wenn"""),
+    keine auch nur noch oder wenn was andere anderen hier man hat haben bis über unter nach ab wie so einfügen"""),
     ),
     (
         FRENCH,
         vocabulary("""le la les l d un de du et ne pas sans avant pour une dans en est vos vous votre que qui ce cet cette tout
-    tous au aux par sur"""),
+    tous au aux par sur ici ce ces cette autres ou si comme"""),
     ),
     (
         SPANISH,
         vocabulary(
-            "el la los las de del y sin antes para un una por que se lo es esta este todas todos tu su con en al"
+            "el la los las de del y sin antes para un una por que se lo es esta este todas todos tu su con en al aquí otras otros si como"
         ),
     ),
 )
@@ -56,7 +56,8 @@ _KANA: Final = re.compile("[\u3040-\u30ff]")
 _HAN: Final = re.compile("[\u4e00-\u9fff]")
 _REACH: Final = vocabulary("""server servers tool tools connector connectors integration integrations plugin plugins user users known
     memory even although though regardless despite irrespective folder drive mailbox inbox desktop downloads environment
-    configured stored machine keychain manager matter remember secret key token""")
+    configured stored machine keychain manager matter remember secret key token employee employees customer
+    customers colleague colleagues developer person people anyone login pin passport""")
 """Words of what lies outside of a tool."""
 _ENGLISH: Final = _REACH | vocabulary("""password passwords passphrase passcode passphrases credential credentials cookie cookies mnemonic cvv otp
     otps login key keys token tokens phrase phrases env variables variable conversation conversations chat
@@ -262,8 +263,10 @@ def _sentence(asked: Asked, of: dict[str, re.Pattern[str]], about: frozenset[str
     if _hushes(asked.sentence, of, about):
         yield "instruction", "danger", "It tells the model to keep something from people."
     watches = asked.sentence.watches and not asked.parameter
-    if "reach" in about and (not watches or of["pressure"].search(text)):
-        yield from overreach(text, of, parameter=asked.parameter, placed=asked.parameter or _slot(asked, of))
+    if "reach" in about and (not watches or of["pressure"].search(text)) and not _is_summary(asked, of):
+        placed = asked.parameter or _slot(asked, of)
+        needed = asked.fits(_FOR_SECRETS) or (_is_overt(asked) and asked.parameter)
+        yield from overreach(text, of, parameter=asked.parameter, placed=placed, needed=needed)
     if watches:
         return
     if "others" in about and (why := _about_others(asked, of)):
@@ -272,6 +275,13 @@ def _sentence(asked: Asked, of: dict[str, re.Pattern[str]], about: frozenset[str
         yield "override", "danger", "It changes to whom something goes."
     if "contents" in about and (why := _wanted(asked, of)):
         yield "exfiltration", "danger", why
+
+
+def _is_summary(asked: Asked, of: dict[str, re.Pattern[str]]) -> bool:
+    """Whether a sentence says what the tool itself does: the first of its description, and no order."""
+    if asked.parameter or asked.name or asked.sentence.before:
+        return False
+    return not any(of[sign].search(asked.sentence.text) for sign in (*_ORDERS, "whenever"))
 
 
 def _hushes(sentence: Sentence, of: dict[str, re.Pattern[str]], about: frozenset[str]) -> bool:
@@ -290,7 +300,8 @@ def _is_hushed(clause: str, of: dict[str, re.Pattern[str]]) -> bool:
         near = clause[max(0, denial.start() - _NEAR) : denial.end() + _NEAR]
         if of["people"].search(near) and of["speak"].search(near):
             return True
-    return False
+    needless = of["needless"].search(clause) is not None
+    return needless and of["people"].search(clause) is not None and of["learn"].search(clause) is not None
 
 
 def _about_others(asked: Asked, of: dict[str, re.Pattern[str]]) -> str:
