@@ -57,7 +57,8 @@ _HAN: Final = re.compile("[\u4e00-\u9fff]")
 _REACH: Final = vocabulary("""server servers tool tools connector connectors integration integrations plugin plugins user users known
     memory even although though regardless despite irrespective folder drive mailbox inbox desktop downloads environment
     configured stored machine keychain manager matter remember secret key token employee employees customer
-    customers colleague colleagues developer person people anyone login pin passport""")
+    customers colleague colleagues developer person people anyone login pin passport
+    approval confirmation consent permission guest guests patient urgent immediately printenv""")
 """Words of what lies outside of a tool."""
 _ENGLISH: Final = _REACH | vocabulary("""password passwords passphrase passcode passphrases credential credentials cookie cookies mnemonic cvv otp
     otps login key keys token tokens phrase phrases env variables variable conversation conversations chat
@@ -97,6 +98,7 @@ _PLACE: Final = words(PRIVATE_PLACE)
 _CONTENT: Final = words(
     r"\b(?:contents?|text|lines|values?|inhalte?s?|contenus?|contenidos?|содержим\w+|содержани\w+)\b|内容|全文|中身"
 )
+_OUTPUT: Final = words(r"\b(?:outputs?|ausgabe|sortie|salida|вывод\w*)\b|输出|出力|結果")
 _ENVIRONMENT: Final = words(
     r"""\b(?:all|contents?|values?|dump|list|users?'?s?|current)\W+(?:\w+\W+){0,3}?environment\svariables\b|\b(?:alle|inhalte?|werte)\b[^.]{0,20}\bumgebungsvariablen\b
     |\b(?:toutes|contenu|valeurs)\b[^.]{0,20}\bvariables\sd['\u2019]environnement\b|\b(?:todas|contenido|valores)\b[^.]{0,20}\bvariables\sde\sentorno\b|(?:所有|全部)[^。]{0,6}环境变量|环境变量[^。]{0,6}(?:内容|值)
@@ -357,7 +359,9 @@ def _wanted(asked: Asked, of: dict[str, re.Pattern[str]]) -> str:
             return _NEEDLESS
         if gives and not _is_overt(asked) and _VARIABLE.search(text):
             return _NEEDLESS
-        if (gives or _CONTENT.search(text)) and (_PLACE.search(text) or _ENVIRONMENT.search(text)):
+        if (gives or _CONTENT.search(text) or _OUTPUT.search(text)) and (
+            _PLACE.search(text) or _ENVIRONMENT.search(text)
+        ):
             return "It asks for a file of secrets."
     found = of["talk"].search(text) or _all_said(text, of)
     if found and not asked.fits(_FOR_TALK) and not mentions(found.start()):
