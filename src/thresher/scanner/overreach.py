@@ -32,6 +32,8 @@ def overreach(text: str, of: Terms, *, parameter: bool, placed: bool, needed: bo
     """
     if of["abroad"].search(text):
         yield from _abroad(text, of, placed=placed)
+    if _has(text, of, "discard", "ours") and (of["others"].search(text) or of["abroad"].search(text)):
+        yield "override", "danger", "It has what other tools say left out."
     if placed and _is_gathered(text, of, parameter=parameter, needed=needed):
         yield "exfiltration", "danger", "It asks for what the tool was not given."
     yield from _behind_backs(text, of)
@@ -79,7 +81,8 @@ def _behind_backs(text: str, of: Terms) -> Iterator[Said]:
         yield "exfiltration", "danger", "It has something sent away without asking people."
     if _has(text, of, "alter", "matter", "people") and _is_unsaid(text, of):
         yield "instruction", "danger", "It has something changed that people are not to learn of."
-    if _has(text, of, "present", "despite"):
+    says = of["speak"].search(text) or of["present"].search(text) or of["give"].search(text)
+    if _has(text, of, "present", "despite") or (says and _has(text, of, "skew", "people")):
         yield "instruction", "danger", "It has results presented as something that they are not."
     if _has(text, of, "shown", "narrow") and any(of[one].search(text) for one in ("personal", "known", "despite")):
         yield "instruction", "danger", "It tells the model to keep something from people."

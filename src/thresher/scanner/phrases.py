@@ -94,7 +94,7 @@ ENGLISH: Final = Phrases(
       |(?<![\w.])\.env\b
       |\b(?:one-?time|sms|text\smessage|confirmation|authenticator|recovery|backup|unlock|login)[\s_-](?:pass)?codes?\b|\b(?:stored|saved)\s(?:logins?|accounts?|passwords?)\b|\b(?:social\ssecurity|passport|id\scard|tax)\s(?:numbers?|ids?)\b|\bssn\b|\bprivate\skeys?\b|\bkeystores?\b|\bhash(?:es)?\sof\s(?:the\s)?(?:\w+\s)?password\b|\bsecrets\b|\b(?:access|security)\scredentials?\b
       |\bpins?\b(?!\s(?:code\sof|number\sof|to|the|a)\b)""",
-    owner=r"""\b(?:users?|customers?|employees?|persons?|owners?|humans?|operators?|colleagues?|caller|developers?|organi[sz]ations?|teams?|their|his|her)(?:['\u2019]s?)?\b
+    owner=r"""\b(?:users?|customers?|employees?|persons?|owners?|humans?|operators?|colleagues?|caller|developers?|organi[sz]ations?|teams?|whoever|their|his|her)(?:['\u2019]s?)?\b
       |\b(?:environment|env|browser|keychain|password\smanager|shell|machine|workspace|project|home\s(?:folder|directory)|conversation|chat
       |e-?mail\s(?:account|inbox)|mailbox|bank\w*|wallet|other\s(?:servers?|tools?|services?))\b
       |\bhome\b|\b(?:host|device|computer|system|laptop|disk|vault)\b|\byou\s(?:can|could|have|find|know|hold)\b|\bany\sother\b|\b(?:personal|company|private|corporate|internal|confidential)\b""",
@@ -344,7 +344,7 @@ CHINESE: Final = Phrases(
     omit=r"""(?:不要|不得|请勿|勿|无需|不必|别|不应|不)[^。；]{0,6}(?:提(?:到|及|起)|说明|显示|出现|包含|体现|展示|写出)|省略|略去|隐去|只字不提|避而不谈""",
     mail=r"""邮件|消息|短信|付款|转账|汇款|订单|发票|退款|快递|捐款|支付|打款""",
     people=r"""客人|患者|访客|用户|客户|员工|使用者|对方|人类""",
-    speak=r"""说|讲|告诉|告知|提起|提到|提及|谈|透露|通知|写|聊|介绍|解释|展示|输入|提供过|反馈|讨论|指出|倾诉|提示|声明""",
+    speak=r"""说|讲|告诉|告知|提起|提到|提及|谈|透露|通知|写|聊|介绍|解释|展示|输入|提供过|反馈|讨论|指出|倾诉|提示|声明|报(?:出|告|给|上)|告之""",
     deny=r"""不|勿|别|无需|无须|未|禁止|避免""",
     whole=r"""一切|所有|全部|任何|每(?:句|条|个)|完整|整段""",
 )
@@ -367,7 +367,7 @@ JAPANESE: Final = Phrases(
     must=r"""必ず|常に|してください|必要があります|必須|義務|なければなりません|毎回|ごとに|方針により|求められ|することになって
       |だけ|のみ|要請|規定|方針|ポリシー|管理者|べき|ように|全件|都度|下さい""",
     others=r"""(?:他の|ほかの|別の|すべての|全ての|あらゆる)(?:すべての)?(?:ツール|関数|サーバー|操作|機能)
-      |(?:他の|ほかの|別の|すべての|その他の)[^、。]{0,8}(?:ツール|サービス|機能|サーバー|プラグイン)""",
+      |(?:他の|ほかの|別の|すべての|その他の)[^、。]{0,8}(?:ツール|サービス|機能|サーバー|プラグイン|情報源|ソース|提供元)""",
     outranks=r"(?:他の|ほかの|別の|すべての|全ての|あらゆる|どの)(?:すべての)?(?:ツール|関数|操作|機能)[^。]{0,10}(?:前に|より先に|より優先|に優先|の代わりに)",
     shuns=r"""(?:使用|利用|呼び出(?:さ|し))せず|使わず|使わないで|使用しないで|呼び出さないで|利用しないで|使用を(?:中止|停止)|廃止|非推奨|古く|不具合|信頼でき(?:ない|ません)|壊れて|安全では
       |信頼でき|正確では|不正確|誤った|誤り|使え(?:ない|ません)|使用でき(?:ない|ません)|停止中|不完全|代わりに|ではなく|でなく|避けて|置き換え

@@ -31,6 +31,9 @@ class Reach:
         pressure: Urgency, authority, a threat.
         needless: That something is not needed, or not to be.
         learn: Verbs of knowing, noticing and seeing.
+        skew: That a figure is told larger or smaller than it is.
+        discard: Verbs of setting aside what others say.
+        unless: That something holds in one case alone.
         present: Verbs of presenting something as something.
         despite: That it is so whatever the facts or the wishes are.
         narrow: That people are shown only a part.
@@ -54,6 +57,9 @@ class Reach:
     pressure: str
     needless: str
     learn: str
+    skew: str
+    discard: str
+    unless: str
     present: str
     despite: str
     narrow: str
@@ -77,10 +83,13 @@ ENGLISH: Final = Reach(
     key=r"""\b(?:keys?|tokens?|pins?|secrets?|passwords?|credentials?|certificates?|codes?|logins?|cookies?)\b""",
     rest=r"""\b(?:other|remaining|all|every|further|neighbou?ring|adjacent|sibling|any)\s(?:of\sthe\s)?(?:\w+\s){0,2}?(?:files?|documents?|e-?mails?|messages|notes|folders?|attachments?|records)\b""",
     store=r"""\b(?:same\sfolder|parent\sfolder|(?:network|shared|cloud)\s(?:drive|share|folder)|home\s(?:folder|directory)|mailbox|inbox|desktop|downloads|working\stree|user's\s(?:\w+\s)?(?:drive|disk|folder|machine|computer|mailbox|documents))\b""",
-    unasked=r"""\b(?:no\stime\s(?:to\sask|for\s(?:questions|confirmation))|without\s(?:\w+\s){0,2}?(?:asking|confirmation|consent|approval|permission|prompting|queries)|(?:confirmation|consent|approval|permission|query|question)\s(?:\w+\s){0,3}?(?:not\s(?:required|needed|necessary)|unnecessary|presumed|deemed|assumed|implied|already\s(?:given|granted))|no\s(?:further\s)?(?:confirmation|consent|approval|permission|query)\s(?:is\s)?(?:required|needed|necessary)|do(?:\snot|n't)\s(?:ask|wait|prompt)|need\snot\sask)\b|\b(?:needs?|requires?)\sno\s(?:\w+\s)?(?:approval|confirmation|consent|permission|question)\b""",
+    unasked=r"""\b(?:no\stime\s(?:to\sask|for\s(?:questions|confirmation))|without\s(?:\w+\s){0,2}?(?:asking|confirmation|consent|approval|permission|prompting|queries)|(?:confirmation|consent|approval|permission|query|question)\s(?:\w+\s){0,3}?(?:not\s(?:required|needed|necessary)|unnecessary|presumed|deemed|assumed|implied|already\s(?:given|granted))|no\s(?:further\s)?(?:confirmation|consent|approval|permission|query)\s(?:is\s)?(?:required|needed|necessary)|do(?:\snot|n't)\s(?:ask|wait|prompt)|need\snot\sask)\b|\b(?:needs?|requires?)\sno\s(?:\w+\s)?(?:approval|confirmation|consent|permission|question)\b|\bunasked\b""",
     pressure=r"""\b(?:polic(?:y|ies)|directives?|guidelines?|gdpr|urgent\w*|immediately|at\sonce|without\sdelay|emergency|obliged|obligated|legally|compliance|security\s(?:team|department|officer)|at\sthe\sdirection\sof|by\sorder\sof|audit\w*|regulat\w+|otherwise|or\selse|will\sbe\s(?:cancel\w+|suspended|blocked|deleted|lost|terminated)|to\sprevent\s(?:data\s)?loss|mandatory)\b""",
     needless=r"""\b(?:no\s(?:need|reason)|not\s(?:necessary|needed|required|useful|supposed|meant)|need(?:s)?\snot|needn't|does(?:\snot|n't)\s(?:need|have)|unnecessary|superfluous|pointless|should(?:\snot|n't)|must(?:\snot|n't)|better\snot)\b""",
     learn=r"""\b(?:know|learn|notic|see|find\sout|be\saware|realiz|hear|discover)(?:e|s|es|n|ed)?\b""",
+    skew=r"""(?:%|\bpercent|\bpoints?|\beuros?|\bdollars?|\bdays?|\bstars?)\s(?:\w+\s)?(?:higher|lower|more|less|larger|smaller|better|worse|cheaper)\b|\b(?:inflat|overstat|understat|exaggerat|embellish|downplay|doctor|falsif)\w*\b|\b(?:higher|lower|larger|smaller)\s(?:by|than\s(?:it\sis|they\sare|calculated|actual))\b|\braised\sby\b""",
+    discard=r"""\b(?:discard|ignor|dismiss|disregard|leave\sout|omit|drop|reject|supersed|overrid|outweigh|set\saside|disbeliev|distrust|replac|suppress|exclud|skip|conceal|hid)(?:e|es|s|ed|d|ing)?\b""",
+    unless=r"""\b(?:unless|except|until|without\s(?:the\s)?user|only\s(?:if|when))\b""",
     present=r"""\b(?:present|show|list|describe|rank|recommend|label|declare|portray|advertise|report|name|call|mark|promote|announce|display)\s(?:it|them|this|that|him|her|the\s\w+|its\s\w+|these|those|[A-Z]\w+)\s(?:\w+\s){0,2}?(?:as|first|at\sthe\stop)\b|\b(?:should|must|shall|has\sto|have\sto|needs?\sto|to)\s(?:\w+\s)?be\s(?:presented|shown|listed|described|ranked|recommended|labell?ed|declared|portrayed|reported|named|called|promoted|announced|displayed|mentioned|treated)\b[^.;]{0,40}\b(?:as|first|at\sthe\stop|best|cheapest)\b""",
     despite=r"""\b(?:even\s(?:if|though|when|where)|although|though|regardless|no\smatter|irrespective|despite|whether\sor\snot|when\sthe\suser\s(?:asks|asked)\sfor\s(?:the\soriginal|another|a\sdifferent|something\selse)|whatever\sthe)\b""",
     narrow=r"""\b(?:limited\sto|limit\w*\sto|restricted\sto|confined\sto|only\s(?:the|contain|show|list|mention|include)\w*|nothing\s(?:but|other\sthan)|solely|no\smore\sthan)\b""",
@@ -103,10 +112,13 @@ GERMAN: Final = Reach(
     key=r"""\b(?:\w*schlüssel\w*|\w*tokens?|\w*-?keys?|pins?|geheimnis\w*|passw[oö]rt\w*|zugangsdaten|zertifikat\w*|codes?|logins?|cookies?)\b""",
     rest=r"""\b(?:ander\w+|übrig\w+|restlich\w+|alle[nrs]?|sämtlich\w*|weiter\w+|benachbart\w+|jede\w*)\s(?:\w+\s){0,2}?(?:dateien|datei|dokumente?n?|e-?mails?|nachrichten|notizen|ordner|anhänge|datensätze)\b""",
     store=r"""\b(?:(?:selben|gleichen|übergeordneten)\s(?:ordner|verzeichnis)\w*|netzlaufwerk\w*|laufwerk\w*|cloud-?speicher\w*|freigabe\w*|heimatverzeichnis\w*|benutzerverzeichnis\w*|persönlich\w*\s(?:ordner|verzeichnis)\w*|postfach\w*|posteingang\w*|schreibtisch|downloads|arbeitsverzeichnis\w*|festplatte|(?:rechner|computer)\sdes\s\w+)\b""",
-    unasked=r"""\b(?:keine\szeit\b[^.]{0,30}\b(?:frag\w*|rückfrage\w*|bestätig\w*)|ohne\s(?:\w+\s){0,2}?(?:rückfrage\w*|bestätigung|zustimmung|einwilligung|erlaubnis|freigabe|nachfrage\w*|zu\sfragen|nachzufragen)|(?:rückfrage|bestätigung|zustimmung|einwilligung|erlaubnis|freigabe|nachfrage)\b[^.]{0,30}\b(?:nicht\s(?:erforderlich|nötig|notwendig)|unnötig|entbehrlich|entfällt|gilt\sals|vorausgesetzt|bereits\serteilt)|keine[rn]?\s(?:weiteren?\s)?(?:rückfrage|bestätigung|zustimmung|einwilligung|erlaubnis)|frag\w*\s(?:\w+\s){0,2}?nicht)\b|\b(?:bedarf|braucht|benötigt)\s(?:\w+\s)?keine[rn]?\s(?:zustimmung|bestätigung|genehmigung|freigabe|rückfrage)\b""",
+    unasked=r"""\b(?:keine\szeit\b[^.]{0,30}\b(?:frag\w*|rückfrage\w*|bestätig\w*)|ohne\s(?:\w+\s){0,2}?(?:rückfrage\w*|bestätigung|zustimmung|einwilligung|erlaubnis|freigabe|nachfrage\w*|zu\sfragen|nachzufragen)|(?:rückfrage|bestätigung|zustimmung|einwilligung|erlaubnis|freigabe|nachfrage)\b[^.]{0,30}\b(?:nicht\s(?:erforderlich|nötig|notwendig)|unnötig|entbehrlich|entfällt|gilt\sals|vorausgesetzt|bereits\serteilt)|keine[rn]?\s(?:weiteren?\s)?(?:rückfrage|bestätigung|zustimmung|einwilligung|erlaubnis)|frag\w*\s(?:\w+\s){0,2}?nicht)\b|\b(?:bedarf|braucht|benötigt)\s(?:\w+\s)?keine[rn]?\s(?:zustimmung|bestätigung|genehmigung|freigabe|rückfrage)\b|\b(?:ungefragt|ohne\s(?:nach)?(?:zu)?fragen)\b""",
     pressure=r"""\b(?:\w*richtlinien?|vorschrift\w*|vorgaben?|dsgvo|dringend\w*|sofort\w*|unverzüglich|umgehend|eilig\w*|notfall|verpflichtet|gesetzlich\w*|compliance|sicherheitsabteilung|it-sicherheit|auf\sanordnung|auf\sweisung|prüfung|aufsicht\w*|andernfalls|sonst|ansonsten|wird\b[^.]{0,20}\b(?:storniert|gesperrt|gelöscht|beendet)|datenverlust|zwingend|pflicht\w*)\b""",
     needless=r"""\b(?:(?:nicht|kein\w*)\s(?:\w+\s)?(?:nötig|notwendig|erforderlich|sinnvoll|zu|grund)|braucht?\b[^.;]{0,30}\bnicht|brauchen\b[^.;]{0,30}\bnicht|muss\b[^.;]{0,30}\bnicht|soll(?:te)?n?\b[^.;]{0,30}\bnicht|darf\b[^.;]{0,30}\bnicht|unnötig|überflüssig|entbehrlich)\b""",
     learn=r"""\b(?:wiss\w+|weiß|erfahr\w*|merk\w*|bemerk\w*|seh\w*|gesehen|mitbekomm\w*|angezeigt|gezeigt|sieht)\b""",
+    skew=r"""(?:%|\bprozent|\bpunkte?|\beuro|\btage?|\bsterne?)\s(?:\w+\s)?(?:höher|niedriger|mehr|weniger|größer|kleiner|besser|schlechter|günstiger)\b|\b(?:beschönig\w*|übertreib\w*|untertreib\w*|schönrechn\w*|geschönt\w*|verfälsch\w*|(?:höher|niedriger)\sals\s(?:er|sie|es|berechnet|tatsächlich))\b|\b(?:höher|niedriger)\s(?:an|aus|dar)\b""",
+    discard=r"""\b(?:verw[ei]rf\w*|verworfen|ignorier\w*|missacht\w*|weglass\w*|lass\w*\b[^.;]{0,30}\bweg|auslass\w*|ablehn\w*|übergeh\w*|ersetz\w*|unterdrück\w*|ausschließ\w*|unberücksichtigt|nicht\s(?:zu\s)?(?:beachten|berücksichtig\w+|trauen)|verschweig\w*|misstrau\w*)\b""",
+    unless=r"""\b(?:es\ssei\sdenn|außer|sofern|nur\swenn|nur,\swenn|solange|bis)\b""",
     present=r"""\b(?:stelle?n?|zeige?n?|nenne?n?|bezeichne?n?|empfiehl|empfehle?n?|beschreibe?n?|präsentiere?n?|gib|geben|führe?n?|bewerte?n?|kennzeichne?n?|melde?n?)\b[^.;]{0,40}\b(?:als|an\serster\sstelle|zuerst|zuoberst)\b|\b(?:als|an\serster\sstelle|zuerst|zuoberst)\b[^.;]{0,40}\b(?:(?:dar|aus|an|vor|auf)zu\w+en|(?:dar|aus|an|vor|auf)(?:ge)?(?:stell|geb|zeig|führ)\w+|zu\s(?:nennen|empfehlen|bezeichnen|beschreiben|präsentieren|bewerten|melden))\b""",
     despite=r"""\b(?:auch\swenn|selbst\swenn|obwohl|obgleich|wenngleich|ungeachtet|unabhängig|egal|trotz|gleichgültig|wenn\b[^.;]{0,30}\b(?:das\soriginal|etwas\sanderes|ein\sanderes)\b[^.;]{0,20}\bverlang\w*)\b""",
     narrow=r"""\b(?:beschränk\w*|begrenz\w*|lediglich|nur\s(?:die|das|den|noch)|ausschließlich|nichts\sals|nichts\sweiter|einzig)\b""",
@@ -128,10 +140,13 @@ FRENCH: Final = Reach(
     key=r"""\b(?:clés?|jetons?|tokens?|pin|identifiants|secrets?|mots?\sde\spasse|certificats?|codes?|cookies?)\b""",
     rest=r"""\b(?:autres|tous\sles|toutes\sles|restants?|chaque|voisins?|ensemble\sdes|reste\sdes)\s(?:\w+\s){0,2}?(?:fichiers?|documents?|courriels?|messages|notes|dossiers?|pièces\sjointes|enregistrements)\b""",
     store=r"""\b(?:(?:même|dossier)\s(?:dossier|parent|répertoire)|(?:lecteur|disque|partage)\s(?:réseau|partagé|dur)|dossier\s(?:personnel|partagé|utilisateur)|boîte\s(?:de\sréception|aux\slettres|mail)|bureau|téléchargements|(?:disque|ordinateur|poste|dossier)\sde\sl['\u2019]utilisat\w+|nuage)\b""",
-    unasked=r"""\b(?:pas\sle\stemps\sde\s(?:demander|confirmer)|sans\s(?:\w+\s){0,3}?(?:demander|solliciter|confirmation|consentement|accord|autorisation|validation|approbation)|(?:confirmation|consentement|accord|autorisation|validation|approbation)\b[^.;]{0,40}\b(?:pas\s(?:nécessaire|requise?|utile)|inutile|réputée?|présumée?|acquise?|déjà\s(?:donnée?|accordée?)|superflue?)|aucune?\s(?:confirmation|consentement|autorisation|validation)|ne\s(?:demandez|sollicitez)\s(?:pas|aucun\w*))\b|\b(?:ne\s(?:requiert|nécessite|demande)\s(?:pas\sde?|aucun\w*))\s?(?:confirmation|accord|validation|approbation|autorisation)\b""",
+    unasked=r"""\b(?:pas\sle\stemps\sde\s(?:demander|confirmer)|sans\s(?:\w+\s){0,3}?(?:demander|solliciter|confirmation|consentement|accord|autorisation|validation|approbation)|(?:confirmation|consentement|accord|autorisation|validation|approbation)\b[^.;]{0,40}\b(?:pas\s(?:nécessaire|requise?|utile)|inutile|réputée?|présumée?|acquise?|déjà\s(?:donnée?|accordée?)|superflue?)|aucune?\s(?:confirmation|consentement|autorisation|validation)|ne\s(?:demandez|sollicitez)\s(?:pas|aucun\w*))\b|\b(?:ne\s(?:requiert|nécessite|demande)\s(?:pas\sde?|aucun\w*))\s?(?:confirmation|accord|validation|approbation|autorisation)\b|\bsans\srien\sdemander\b""",
     pressure=r"""\b(?:politiques?|directives?|règlement\w*|rgpd|urgen\w+|immédiat\w*|sans\s(?:délai|attendre)|sur-le-champ|tenus?\s(?:de|d['\u2019])|obligé\w*|légal\w*|conformité|(?:équipe|service)\s(?:de\s(?:la\s)?)?sécurité|sur\sordre|à\sla\sdemande\sde\sla\sdirection|audit\w*|réglement\w+|sinon|faute\sde\squoi|à\sdéfaut|sera\s(?:annulée?|suspendue?|bloquée?|supprimée?|perdue?)|perte\sde\sdonnées|obligatoire\w*|impérativement)\b""",
     needless=r"""\b(?:(?:pas|aucun)\s(?:utile|nécessaire|besoin|lieu|à)|n['\u2019]a\s(?:pas|nul|aucun)\s\w+|inutile|superflu|nul\sbesoin|ne\s(?:doi(?:t|vent)|devrait)\s(?:pas|rien|jamais))\b""",
     learn=r"""\b(?:sache\w*|savoir|sait|appren\w+|apprenn\w+|remarqu\w+|voi[te]s?|voir|s['\u2019]aperç\w+|connaiss\w+|connaître|soit\s(?:informée?|avertie?))\b""",
+    skew=r"""\b(?:majorée?s?|minorée?s?|gonflée?s?|exagér\w+|enjoliv\w+|minimis\w+|surestim\w+|sousestim\w+|falsifi\w+|augmentée?s?\sde|réduite?s?\sde|diminuée?s?\sde)\b|(?:%|\bpour\s?cent|\beuros?|\bpoints?|\bjours?)\s(?:de\s)?(?:plus|moins|supérieure?s?|inférieure?s?)\b|\b(?:supérieur|inférieur)e?s?\sd[e'\u2019]\b""",
+    discard=r"""\b(?:écart(?:ez|er|e)|ignor\w+|négligez|rejet\w+|omett\w+|supprim\w+|remplac\w+|exclu\w+|laissez\sde\scôté|ne\stenez\spas\scompte|méfiez|tai(?:re|sez)|passez\ssous\ssilence)\b""",
+    unless=r"""\b(?:sauf|à\smoins|excepté|tant\sque|jusqu\w*|si\sl['\u2019]utilisat\w+\sne)\b""",
     present=r"""\b(?:(?:présent|montr|affich|class|recommand|désign|qualifi|déclar|annonc|signal|mentionn|cit|nomm)(?:ez|er|ée?s?)|décri(?:vez|re|te?s?)|mett(?:ez|re)|mise?s?|figurer|apparaître)\b[^.;]{0,40}\b(?:comme|en\stant\sque|en\spremi\w+|en\stête|pour\sl[ea])\b""",
     despite=r"""\b(?:(?:même|quand\sbien\smême)\s(?:si|d['\u2019]autres|s['\u2019]il|s['\u2019]elle|quand|lorsque)|bien\sque|quoique|quel\w*\sque\ssoi\w*|peu\simporte|indépendamment|malgré|en\sdépit|lorsque\sl['\u2019]utilisat\w+\sdemande\s(?:l['\u2019]original|un\sautre|autre\schose))\b|\bmême\ss['\u2019]il\b""",
     narrow=r"""\b(?:se\s(?:limit|born|restreind|résum)\w*|limitée?s?\sà|restreinte?s?\sà|uniquement|seulement|rien\s(?:que|d['\u2019]autre)|ne\s(?:contien|montr|mentionn|indiqu)\w*\sque|exclusivement)\b""",
@@ -153,10 +168,13 @@ SPANISH: Final = Reach(
     key=r"""\b(?:claves?|llaves?|tokens?|pin|secretos?|contraseñas?|credenciales|certificados?|códigos?|cookies?)\b""",
     rest=r"""\b(?:otr[oa]s|tod[oa]s\s(?:l[oa]s)?|demás|restantes?|cada|resto\sde\sl[oa]s)\s(?:\w+\s){0,2}?(?:archivos?|ficheros?|documentos?|correos?|mensajes|notas|carpetas?|adjuntos|registros)\b""",
     store=r"""\b(?:misma\scarpeta|carpeta\s(?:superior|personal|compartida|de\sinicio)|(?:unidad|disco|recurso)\s(?:de\sred|compartid[oa]|duro)|bandeja\sde\sentrada|buzón|escritorio|descargas|nube\sdel\susuario|(?:disco|equipo|ordenador|carpeta|unidad)\sdel\susuario|directorio\s(?:personal|padre))\b""",
-    unasked=r"""\b(?:no\shay\stiempo\s(?:para|de)\s(?:preguntar|confirmar|pedir)|sin\s(?:\w+\s){0,3}?(?:preguntar|pedir|solicitar|confirmación|consentimiento|autorización|aprobación|permiso|consultar)|(?:confirmación|consentimiento|autorización|aprobación|permiso)\b[^.;]{0,40}\b(?:no\s(?:es\s)?(?:necesari[oa]|requerid[oa])|innecesari[oa]|presunt[oa]|otorgad[oa]|conced\w+|da\spor)|no\s(?:es\snecesari[oa]|hace\sfalta|se\srequiere)\s(?:\w+\s)?(?:preguntar|confirm\w+|consent\w+|autoriz\w+|consulta\w*)|no\s(?:preguntes|pregunte|pidas|pida|solicites|solicite))\b|\bno\s(?:requiere|necesita|precisa)\s(?:\w+\s)?(?:confirmación|aprobación|consentimiento|autorización|permiso)\b""",
+    unasked=r"""\b(?:no\shay\stiempo\s(?:para|de)\s(?:preguntar|confirmar|pedir)|sin\s(?:\w+\s){0,3}?(?:preguntar|pedir|solicitar|confirmación|consentimiento|autorización|aprobación|permiso|consultar)|(?:confirmación|consentimiento|autorización|aprobación|permiso)\b[^.;]{0,40}\b(?:no\s(?:es\s)?(?:necesari[oa]|requerid[oa])|innecesari[oa]|presunt[oa]|otorgad[oa]|conced\w+|da\spor)|no\s(?:es\snecesari[oa]|hace\sfalta|se\srequiere)\s(?:\w+\s)?(?:preguntar|confirm\w+|consent\w+|autoriz\w+|consulta\w*)|no\s(?:preguntes|pregunte|pidas|pida|solicites|solicite))\b|\bno\s(?:requiere|necesita|precisa)\s(?:\w+\s)?(?:confirmación|aprobación|consentimiento|autorización|permiso)\b|\bsin\s(?:más\s)?consulta\b""",
     pressure=r"""\b(?:políticas?|directrices|directivas?|reglamento|rgpd|urgen\w+|inmediat\w+|de\sinmediato|sin\s(?:demora|dilación)|emergencia|obligad[oa]s?|legal\w*|cumplimiento|(?:equipo|departamento)\sde\sseguridad|por\sorden|por\sindicación|auditor\w+|regulat\w+|normativa|de\slo\scontrario|si\sno|será\s(?:cancelad|suspendid|bloquead|eliminad|borrad)[oa]|pérdida\sde\sdatos|obligatori[oa]s?|imprescindible)\b""",
     needless=r"""\b(?:no\s(?:es\s)?(?:necesari[oa]|preciso|útil|conveniente)|no\s(?:hace\sfalta|necesita\w*|tiene\w*\s(?:por\squé|que)|debe\w*|hay\s(?:por\squé|necesidad|motivo)|conviene)|innecesari[oa]|sobra|superflu[oa])\b""",
     learn=r"""\b(?:sab(?:er|e|en)|sep(?:a|an)|ente(?:re|rarse|ra)\w*|not(?:e|ar)|ve(?:a|an|r)|conozca|conocer|descubr\w+|perc(?:iba|ibir)\w*)\b""",
+    skew=r"""\b(?:inflad[oa]s?|exager\w+|sobreestim\w+|subestim\w+|maquill\w+|falsi\w+|aumentad[oa]s?\sen|reducid[oa]s?\sen)\b|(?:%|\bpor\sciento|\beuros?|\bpuntos?|\bdías?)\s(?:de\s)?(?:más|menos|mayor(?:es)?|menor(?:es)?|superior(?:es)?|inferior(?:es)?)\b""",
+    discard=r"""\b(?:descart\w+|ignor\w+|desech\w+|rechac\w+|omit\w+|suprim\w+|reempla\w+|exclu\w+|deja\w*\sde\slado|desconfí\w+|pase\spor\salto|ocult\w+|haga\scaso\somiso)\b""",
+    unless=r"""\b(?:salvo|excepto|a\smenos|hasta|mientras|a\sno\sser)\b""",
     present=r"""\b(?:present\w+|presént\w+|muestr\w+|muéstr\w+|list(?:a|ar|e)\w*|describ\w+|clasifi\w+|recomi\w+|calific\w+|califiqu\w+|declar\w+|anunci\w+|destac\w+|destáqu\w+|señal\w+|coloc\w+|pon\w*|figur\w+|aparec\w+|nombr\w+|cit(?:e|ar)\w*)\b[^.;]{0,40}\b(?:como|en\sprimer|por\sdelante)\b""",
     despite=r"""\b(?:aunque|aun\s(?:si|cuando)|incluso\s(?:si|cuando)|pese\sa|a\spesar\sde|independientemente|sin\simportar|sea\scual\ssea|cuando\sel\susuario\spida\s(?:el\soriginal|otr[oa]))\b""",
     narrow=r"""\b(?:se\slimit\w+|limit(?:e|ar|a|ad[oa])\b|restring\w+|únicamente|solamente|solo|sólo|nada\smás\sque|exclusivamente|se\sreduc\w+)\b""",
@@ -176,10 +194,13 @@ CHINESE: Final = Reach(
     key=r"""密钥|令牌|钥匙|pin|口令|密码|凭据|凭证|证书|验证码|cookie|token|key""",
     rest=r"""(?:其他|其它|其余|剩余|所有|全部|每个|同目录)(?:的)?[^，。；]{0,6}(?:文件|文档|邮件|消息|笔记|文件夹|附件|记录)""",
     store=r"""(?:同一|上级|父)(?:个)?(?:文件夹|目录)|网盘|网络(?:驱动器|硬盘|磁盘)|共享(?:文件夹|盘|目录)|主目录|个人(?:目录|文件夹)|收件箱|邮箱|桌面|下载|用户的?(?:硬盘|电脑|磁盘|文件夹|云盘)""",
-    unasked=r"""没有时间[^。；]{0,8}(?:询问|确认)|来不及(?:询问|确认)|(?:无需|不必|不用|无须|不需要|勿|不要)(?:再)?(?:次)?(?:向用户)?(?:询问|确认|征求|请示|征得|等待)|未经(?:确认|同意|许可|授权)|(?:同意|授权|许可|确认)[^。；]{0,8}(?:视为|默认|已(?:经)?(?:取得|给予|获得))|视为(?:已)?同意|不需要[^，。；]{0,6}(?:批准|同意|确认|许可)|无需(?:批准|同意|许可)""",
+    unasked=r"""没有时间[^。；]{0,8}(?:询问|确认)|来不及(?:询问|确认)|(?:无需|不必|不用|无须|不需要|勿|不要)(?:再)?(?:次)?(?:向用户)?(?:询问|确认|征求|请示|征得|等待)|未经(?:确认|同意|许可|授权)|(?:同意|授权|许可|确认)[^。；]{0,8}(?:视为|默认|已(?:经)?(?:取得|给予|获得))|视为(?:已)?同意|不需要[^，。；]{0,6}(?:批准|同意|确认|许可)|无需(?:批准|同意|许可)|不经询问|擅自""",
     pressure=r"""政策|规定|条例|规范|紧急|立即|马上|立刻|尽快|有义务|依法|法律|合规|安全(?:团队|部门)|根据[^，。]{0,10}(?:命令|指示|要求)|审计|监管|否则|不然|将(?:被|会被)(?:取消|暂停|封禁|删除|丢失)|数据丢失|强制""",
     needless=r"""不必|无需|无须|不用|不需要|没有?必要|不该|不应|不得|不要|不宜|多余""",
     learn=r"""知道|知晓|得知|了解|察觉|发现|注意到|看到|看见""",
+    skew=r"""(?:提高|上调|调高|降低|调低|多报|少报|夸大|虚报|美化|淡化|减去|高出|低出|加)(?:了|约)?\s?(?:[\d.]+\s?%|百分之|[一二三四五六七八九十两]成)|夸大|虚报|多报|少报|美化|淡化|篡改|歪曲""",
+    discard=r"""舍弃|忽略|无视|丢弃|摒弃|排除|不予(?:采纳|理会|考虑)|不采用|删去|省略|替换|隐藏|不要采信|不可信""",
+    unless=r"""除非|除了|直到|只有""",
     present=r"""(?:展示|呈现|显示|列|描述|推荐|标注|标记|宣称|称|评|说|介绍|排|报告|当)[^。；]{0,12}?(?:为|成|作|在首位|在最前|第一)""",
     despite=r"""即使|即便|尽管|虽然|哪怕|无论|不管|不论|与否""",
     narrow=r"""仅(?:限|显示|包含|列|展示|提)|只(?:显示|包含|列|展示|提|写|需)|限于|不超过|除此之外""",
@@ -199,10 +220,13 @@ JAPANESE: Final = Reach(
     key=r"""キー|鍵|トークン|pin|暗証|シークレット|パスワード|認証情報|証明書|コード|クッキー|cookie|token""",
     rest=r"""(?:他の|ほかの|残りの|すべての|全ての|各|同じフォルダの)[^、。]{0,6}(?:ファイル|文書|ドキュメント|メール|メッセージ|メモ|フォルダ|添付|記録)""",
     store=r"""同じフォルダ|親フォルダ|(?:ネットワーク|共有)(?:ドライブ|フォルダ)|クラウドストレージ|ホーム(?:ディレクトリ|フォルダ)|個人(?:用)?フォルダ|受信(?:箱|トレイ)|メールボックス|デスクトップ|ダウンロード|ユーザーの[^、。]{0,4}(?:ドライブ|ディスク|フォルダ|端末|パソコン)""",
-    unasked=r"""(?:確認|質問|許可)[^。]{0,6}(?:時間は?(?:ありません|ない))|(?:確認|許可|同意|承認|了承)(?:を)?(?:求め|取ら|得|せ|行わ)[^。]{0,3}(?:ず|ない|ません)|(?:確認|許可|同意|承認|了承)(?:は|も|なし|なく|の必要)[^。]{0,8}(?:不要|必要ありません|必要はありません|要りません|みな|済み)?(?:で|に|不要|みな)|無断で|(?:承認|許可|同意)(?:は)?(?:要りません|いりません|不要)""",
+    unasked=r"""(?:確認|質問|許可)[^。]{0,6}(?:時間は?(?:ありません|ない))|(?:確認|許可|同意|承認|了承)(?:を)?(?:求め|取ら|得|せ|行わ)[^。]{0,3}(?:ず|ない|ません)|(?:確認|許可|同意|承認|了承)(?:は|も|なし|なく|の必要)[^。]{0,8}(?:不要|必要ありません|必要はありません|要りません|みな|済み)?(?:で|に|不要|みな)|無断で|(?:承認|許可|同意)(?:は)?(?:要りません|いりません|不要)|勝手に|尋ねずに|聞かずに""",
     pressure=r"""方針|規定|規則|ポリシー|ガイドライン|緊急|至急|直ちに|すぐに|ただちに|速やかに|義務|法律|法令|コンプライアンス|セキュリティ(?:チーム|部門)|の指示により|監査|規制|さもないと|そうでない(?:と|場合)|(?:取り消|停止|ブロック|削除|失われ)[^。]{0,3}ます|データ損失|必須""",
     needless=r"""必要(?:は|が)?(?:ありません|ない|なく)|不要|べきではない|べきではありません|てはいけません|てはならない|に及びません|までもない|なくて(?:も)?(?:よい|いい|結構)""",
     learn=r"""知る|知ら|気付|気づ|見せ|見る|把握さ|分か""",
+    skew=r"""[\d０-９]\s?[%％][^。、]{0,4}(?:高く|低く|多く|少なく|増し|上乗せ|割増|割引)|水増し|誇張|過大に|過小に|実際より|改ざん|(?:高め|低め|多め|少なめ)に""",
+    discard=r"""破棄|無視|捨て|除外|省略|却下|採用し(?:ない|ず)|置き換え|隠|考慮し(?:ない|ず)|信用し(?:ない|ず)""",
+    unless=r"""限り|まで|以外""",
     present=r"""(?:として|を最初に|を先頭に|を一番に|と)(?:表示|提示|紹介|説明|推薦|おすすめ|案内|記載|報告|評価|掲載|扱)(?:し|って)?(?:て?(?:ください|下さい)|する(?:こと|よう)|なければ|なさい|せよ|すべき|しなさい|う(?:こと|よう))""",
     despite=r"""たとえ|であっても|としても|にもかかわらず|問わず|関係なく|かかわらず|いかんによらず|ても""",
     narrow=r"""のみ(?:に|を|と|で|表示)|だけ(?:に|を|と|で|表示)|に限(?:り|る|定|って)|にとどめ|以外は""",
@@ -224,10 +248,13 @@ RUSSIAN: Final = Reach(
     key=r"""\b(?:ключ\w*|токен\w*|пин|pin|секрет\w*|парол\w*|сертификат\w*|код\w*|логин\w*|cookie|куки)\b""",
     rest=r"""\b(?:остальн\w+|друг\w+|вс(?:е|ех|ю)|кажд\w+|проч\w+|соседн\w+|оставш\w+)\s(?:\w+\s){0,2}?(?:файл\w*|документ\w*|пис(?:ем|ьма)|сообщени\w+|заметк\w+|папк\w+|вложени\w+|запис\w+)\b""",
     store=r"""\b(?:т(?:ой|у)\sже\s(?:папк|директори)\w*|этой\sже\sпапк\w*|родительск\w+\s(?:папк|каталог)\w*|(?:сетев|общ|облачн|ж[её]стк)\w+\s(?:диск|папк|хранилищ)\w*|домашн\w+\s(?:папк|каталог)\w*|личн\w+\s(?:папк|каталог)\w*|входящ\w+|почтов\w+\sящик\w*|рабоч\w+\sстол\w*|загрузк\w+|(?:диск|компьютер|папк)\w*\sпользовател\w+)\b""",
-    unasked=r"""\b(?:нет\sвремени\b[^.;]{0,20}\b(?:спраш|запраш|подтвержд)\w*|без\s(?:\w+\s){0,3}?(?:подтверждени\w+|согласи\w+|разрешени\w+|одобрени\w+|запрос\w*|вопросов|согласовани\w+)|(?:подтверждени|согласи|разрешени|одобрени)\w+\b[^.;]{0,40}\b(?:не\s(?:требуется|нужн\w+|обязательн\w+)|считается|излишн\w+|уже\s(?:получен|дан)\w*)|не\s(?:спрашивай\w*|запрашивай\w*|дожидай\w*|уточняй\w*)|уточнени\w+\sне\s\w+)\b|\bне\s(?:требу\w+|нужда\w+)\s(?:\w+\s){0,2}?(?:подтвержд|соглас|разреш|одобр)\w+""",
+    unasked=r"""\b(?:нет\sвремени\b[^.;]{0,20}\b(?:спраш|запраш|подтвержд)\w*|без\s(?:\w+\s){0,3}?(?:подтверждени\w+|согласи\w+|разрешени\w+|одобрени\w+|запрос\w*|вопросов|согласовани\w+)|(?:подтверждени|согласи|разрешени|одобрени)\w+\b[^.;]{0,40}\b(?:не\s(?:требуется|нужн\w+|обязательн\w+)|считается|излишн\w+|уже\s(?:получен|дан)\w*)|не\s(?:спрашивай\w*|запрашивай\w*|дожидай\w*|уточняй\w*)|уточнени\w+\sне\s\w+)\b|\bне\s(?:требу\w+|нужда\w+)\s(?:\w+\s){0,2}?(?:подтвержд|соглас|разреш|одобр)\w+|\b(?:не\s(?:спрашивая|уточняя|дожидаясь|запрашивая)|без\sспроса)\b""",
     pressure=r"""\b(?:политик\w+|регламент\w*|предписани\w+|срочн\w*|немедленн\w*|незамедлительн\w*|тотчас|обязан\w*|по\sзакону|закон\w*|комплаенс\w*|служб\w+\sбезопасности|по\s(?:распоряжению|указанию|требованию|приказу)|аудит\w*|регулятор\w*|иначе|в\sпротивном\sслучае|будет\s(?:отмен|приостановл|заблокирован|удал)\w*|потер\w+\sданных|обязательн\w+)\b""",
     needless=r"""\b(?:незачем|не\s(?:нужно|надо|следует|обязательно|требуется|стоит|долж\w+|обязан\w*)|нет\s(?:нужды|необходимости|смысла)|излишне|ни\sк\sчему|необязательно)\b""",
     learn=r"""\b(?:знать|узна\w+|замет\w+|замеча\w+|вид[еи]\w+|увид\w+|догад\w+|понят\w*)\b""",
+    skew=r"""(?:%|\bпроцент\w*|\bбалл\w*|\bдн(?:я|ей))\s(?:\w+\s)?(?:больше|меньше|выше|ниже|лучше|хуже|дешевле)\b|\b(?:завы[сш]\w+|заниж\w+|занизь\w*|преувелич\w+|преуменьш\w+|приукра\w+|исказ\w+|искажа\w+|приписыва\w+)\b|\b(?:увелич|уменьш|завыш|заниж)енн\w+\sна\b""",
+    discard=r"""\b(?:отбра[сш]\w+|отброс\w*|игнориру\w+|пренебрег\w*|опуска\w+|опусти\w*|отклон\w+|исключ\w+|замен\w+|скр(?:ой|ыва)\w*|не\s(?:учитыва\w+|принима\w+|доверя\w+))\b""",
+    unless=r"""\b(?:кроме|пока|разве|только\s(?:если|когда)|если\b[^.;]{0,40}\bне)\b""",
     present=r"""\b(?:представ(?:ь|ьте|ить|ля[йт]\w*)|покаж(?:и|ите)|показыва(?:й|йте|ть)|опиш(?:и|ите)|описыва(?:й|йте|ть)|назов(?:и|ите)|назвать|называ(?:й|йте|ть)|рекоменду(?:й|йте)|рекомендовать|отме(?:ть|тьте|чай|чайте|тить)|объяв(?:и|ите|ить)|выда(?:й|йте|вай|вайте|вать)|став(?:ь|ьте|ить)|преподнос\w+|должн\w+\s(?:быть\s)?\w+)\b[^.;]{0,40}\b(?:как|перв\w+|сам\w+|в\sкачестве|за|лучш\w+)\b""",
     despite=r"""\b(?:даже\s(?:если|когда)|хотя|несмотря|независимо|вне\sзависимости|невзирая|пусть\sдаже|какой\sбы)\b""",
     narrow=r"""\b(?:ограничи\w+|ограничива\w+|лишь|исключительно|только\s(?:дат|им|то|итог|общ)\w*|ничего\sкроме|не\sболее\sчем)\b""",
