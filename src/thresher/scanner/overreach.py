@@ -64,14 +64,16 @@ def _is_gathered(text: str, of: Terms, *, parameter: bool, needed: bool) -> bool
             return True
         if not needed and _has(text, of, "key", "store"):
             return True
-    if not gives:
-        return False
-    if not needed and _has(text, of, "key", "owner", "pressure"):
+    if gives and not needed and _has(text, of, "key", "owner", "pressure"):
         return True
-    if not parameter and not of["whenever"].search(text) and _has(text, of, "personal", "people", "speak"):
+    if gives and not parameter and not of["whenever"].search(text) and _has(text, of, "personal", "people", "speak"):
+        return True
+    if not parameter and _has(text, of, "store", "take", "owner", "digest"):
         return True
     tools = of["abroad"].search(text) or of["others"].search(text)
-    return _has(text, of, "rest", "store") or (tools is not None and of["results"].search(text) is not None)
+    if tools and of["results"].search(text) and not of["matter"].search(text):
+        return gives or of["pressure"].search(text) is not None
+    return gives and _has(text, of, "rest", "store")
 
 
 def _behind_backs(text: str, of: Terms) -> Iterator[Said]:

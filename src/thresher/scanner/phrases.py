@@ -108,7 +108,7 @@ ENGLISH: Final = Phrases(
       |\b(?:between\s)?(?:you\sand\sthe\s(?:user|person|customer)|the\s(?:user|person|customer)\sand\syou)\b|\bwhat\s(?:the\suser|was|has\sbeen|you)\s(?:\w+\s){0,2}?(?:said|asked|written|typed|told|discussed|shared)\b|\b(?:transcripts?|wording|course)\sof\s(?:the\s|this\s|your\s|our\s)?(?:\w+\s)?(?:conversation|chat|session|exchange|dialog\w*|talk)\b|\b(?:this|current|ongoing|your)\s(?:conversation|chat|dialog\w*)\b|\b(?:outputs?|results?|answers?)\s(?:of|from)\s(?:\w+\s){0,3}?(?:other|previous|earlier|preceding)\s(?:\w+\s)?(?:tools?|calls?|servers?)\b|\b(?:messages?|requests?)\s(?:\w+\s){0,3}?(?:so\sfar|word\sfor\sword|verbatim|in\sthis\ssession)\b|\byour\s(?:\w+\s)?(?:context|memory)\b""",
     thing=r"""\b(?:files?|folders?|director(?:y|ies)|documents?|notes?|e-?mails?|inbox|messages|contacts?|calendar|clipboard|history|spreadsheets?
       |source\scode|repositor(?:y|ies)|customer\sdata|records|settings|configurations?|results?\sof\sother)\b""",
-    take=r"""\b(?:read|open|load|look\sup|list|collect|gather|fetch|retrieve|get|take|find|search|export|obtain|dump)\b
+    take=r"""\b(?:read|open|load|look\s(?:up|through|into)|go\sthrough|browse|scan|list|collect|gather|fetch|retrieve|get|take|find|search|export|obtain|dump)\b
       |\b(?:listing|reading|opening|loading|collecting|looking\sup|fetching|gathering|summari[sz]e|search\sthrough|check)\b""",
     give=r"""\b(?:includ|attach|add|append|past|copy|copi|pass|provid|suppl|enter|fill|insert|giv|hand|put|quot|repeat|reproduc|submit|accompan
       |stat|send|forward|shar|transmit|upload|set|contain|suppli|plac|embed)(?:e|es|s|ed|y|ies|ied|ing|ting)?\b
@@ -151,7 +151,7 @@ ENGLISH: Final = Phrases(
     reply=r"""\b(?:your|the\sfinal|any)\s(?:\w+\s)?(?:answers?|repl(?:y|ies)|responses?|summar(?:y|ies)|explanations?|messages?\sto\sthe\suser|outputs?\sto\sthe\suser)\b""",
     omit=r"""\b(?:omit|leave\s(?:\w+\s){1,4}?out|leave\sout|skip|drop|exclude|without\smentioning|not\s(?:be\s)?(?:mention\w*|refer\w*|allud\w*|appear|show\w*|report\w*|includ\w*|cit\w*|discuss\w*|say)|never\s(?:mention|refer|say|show|cite))\b""",
     mail=r"""\b(?:e-?mails?|mails?|messages?|invitations?|payments?|transfers?|payouts?|orders?|invoices?|refunds?|deliver(?:y|ies)|bookings?|donations?|links?)\b""",
-    people=r"""\b(?:users?|humans?|persons?|people|customers?|employees?|owner|end-users?|guests?|patients?|shoppers?|visitors?)\b(?!\sto\b)""",
+    people=r"""\b(?:users?|humans?|persons?|people|customers?|employees?|owner|end-users?|reviewers?|managers?|admins?|administrators?|supervisors?|colleagues?|team|guests?|patients?|shoppers?|visitors?)\b(?!\sto\b)""",
     speak=r"""\b(?:tell|told|say|said|saying|mention\w*|inform(?:s|ed|ing)?|notif\w+|reveal\w*|disclos\w+|describ\w+|explain\w*|discuss\w*|announc\w+|surfac\w+|bring|brought|rais(?:e|ed|ing)|aware|wrote|written|typed|talk\w*|spoken|report\w*|acknowledg\w*|admit\w*|confid\w+|point\w*\sout|hint\w*)\b""",
     deny=r"""\b(?:not|never|no|don't|without|nor|avoid|refrain|needn't|doesn't|cannot)\b""",
     whole=r"""\b(?:everything|all|anything|whatever|every|each|the\swhole|in\sfull)\b""",
@@ -202,7 +202,7 @@ GERMAN: Final = Phrases(
     reply=r"""\b(?:in|aus|bei|mit)\s(?:der|deiner|ihrer|einer|den)\s(?:\w+\s)?(?:antwort(?:en)?|zusammenfassung|rückmeldung|ausgabe\san|erklärung)\b""",
     omit=r"""\b(?:weglass\w*|lass\w*\b[^.;]{0,40}\b(?:weg|aus|unerwähnt)|auslass\w*|verschweig\w*|nicht\s(?:erwähn\w*|auftauch\w*|nenn\w*|vorkomm\w*|eingeh\w*|ansprech\w*)|(?:erwähn\w*|nenn\w*)\b[^.;]{0,30}\bnicht|unerwähnt|übergeh\w*|keine\w*\shinweis\w*)\b""",
     mail=r"""\b(?:e-?mails?|mails?|nachrichten?|einladung\w*|zahlung\w*|überweisung\w*|bestellung\w*|rechnung\w*|erstattung\w*|lieferung\w*|buchung\w*|spende\w*|auszahlung\w*)\b""",
-    people=r"""\b(?:nutzer\w*|benutzer\w*|anwender\w*|kund(?:e|en|in|innen)|mitarbeit\w+|person|menschen|auftraggeber\w*|gast|gäste\w*|patient\w*|besucher\w*)\b""",
+    people=r"""\b(?:nutzer\w*|benutzer\w*|anwender\w*|kund(?:e|en|in|innen)|mitarbeit\w+|person|menschen|auftraggeber\w*|vorgesetzt\w*|prüfer\w*|kolleg\w+|administrator\w*|team|gast|gäste\w*|patient\w*|besucher\w*)\b""",
     speak=r"""\b(?:sag\w*|gesagt|erzähl\w*|sprich|sprech\w*|gesproch\w+|red(?:e|en|est)|geredet|mitteil\w*|mitgeteilt|teil(?:e|en|st)|erwähn\w*|schreib\w*|geschrieb\w+|informier\w*|meld\w*|verrat\w*|bericht\w*|besproch\w+|erklär\w*|hinweis\w*|weis(?:e|en)|genannt|anvertrau\w*|andeut\w*|thematisier\w*|offenleg\w*|ansprech\w*)\b""",
     deny=r"""\b(?:nicht|nie|niemals|kein\w*|ohne|keinesfalls|nichts)\b""",
     whole=r"""\b(?:alles|alle[nrs]?|was|sämtliche\w*|ganze\w*|jede\w*|vollständig\w*)\b""",
@@ -251,7 +251,7 @@ FRENCH: Final = Phrases(
     reply=r"""\bdans\s(?:la|votre|ta|une|vos)\s(?:\w+\s)?(?:réponses?|résumés?|synthèse|explication)\b""",
     omit=r"""\b(?:omet\w+|passe[rz]?\ssous\ssilence|tai(?:re|sez)|n['\u2019]en\s(?:parle\w*|dites|faites)|ne\s(?:le\s|la\s|pas\s|l['\u2019]|les\s)?(?:mentionn\w+|signale\w*|évoque\w*)|d['\u2019]en\s(?:parler|faire)|de\s(?:le\s)?(?:mentionner|signaler)|n['\u2019]évoque\w*|laisse[rz]?\s(?:ce|cela|cette)\b[^.;]{0,20}\bde\scôté|sans\s(?:le\s|en\s)?(?:mentionner|parler|dire))\b""",
     mail=r"""\b(?:courriels?|e-?mails?|messages?|mails?|virements?|paiements?|commandes?|factures?|remboursements?|livraisons?|réservations?|dons?)\b""",
-    people=r"""\b(?:utilisat(?:eur|rice)s?|clients?|salariés?|employés?|personnes?|usagers?|interlocut\w+|invitée?s?|patiente?s?|convives?|visiteu\w+)\b""",
+    people=r"""\b(?:utilisat(?:eur|rice)s?|clients?|salariés?|employés?|personnes?|usagers?|interlocut\w+|collègues?|responsables?|administrat\w+|supérieure?s?|équipe|invitée?s?|patiente?s?|convives?|visiteu\w+)\b""",
     speak=r"""\b(?:di(?:t|te|re|tes|s)|parl\w+|racont\w+|écrit\w*|mentionn\w+|inform(?:er|ez|e|ée?s?)|révél\w+|expliqu\w+|évoqu\w+|signal\w+|communiqu\w+|confi\w+|partag\w+|annonc\w+|prévenir|avert\w+|abord\w+|montr\w+)\b""",
     deny=r"""\b(?:ne|pas|jamais|sans|aucun\w*|inutile|ni)\b|\bn['\u2019]""",
     whole=r"""\b(?:tout|toute|tous|toutes|ensemble|intégral\w+|totalité|chaque)\b""",
@@ -264,7 +264,7 @@ SPANISH: Final = Phrases(
       |\bpin\b|\bcódigo\s(?:personal|de\s(?:la\s|su\s)?tarjeta)\b""",
     owner=r"""\b(?:usuari[oa]s?|clientes?|emplead[oa]s?|persona|desarrollador\w*|organización|navegador|entorno|correo|banco|proyecto|sistema|equipo|conversación)\b
       |\b(?:carpeta\spersonal|personal(?:es)?|empresa|intern[oa]s?|confidencial\w*|dispositivo|ordenador|máquina|monedero|billetera|llavero|gestor\sde\scontraseñas|sms|guardad[oa]s|tengas|encuentres|conozcas|cuenta)\b""",
-    talk=r"""\b(?:tod[oa]s?|complet[oa]s?|enter[oa]s?|íntegr[oa]s?)\s(?:\w+\s){0,3}?(?:conversación|conversaciones|historial|chat|diálogo|mensajes)\b
+    talk=r"""\b(?:tod[oa]s?|complet[oa]s?|enter[oa]s?|íntegr[oa]s?)\s(?:\w+\s){0,3}?(?:conversación|conversaciones|historial|chat|charla|diálogo|mensajes)\b|\b(?:charla|chat|diálogo)\s(?:complet[oa]|enter[oa]|íntegr[oa])\b
       |\bhistorial\s(?:\w+\s){0,2}?(?:de\s)?(?:la\s|el\s|del\s)?(?:conversación|chat|mensajes)\b|\b(?:prompt|instrucciones|mensaje|indicaciones)\s(?:del?\s)(?:el\s)?sistema\b|\bconversación\s(?:anterior|previa|completa|entera)\b
       |\b(?:instrucciones|indicaciones|reglas)\b[^.]{0,30}\b(?:recibi\w+|te\sdieron|le\sdieron|has\srecibido|ha\srecibido|sigues?)\b|\b(?:tus|sus)\s(?:\w+\s)?instrucciones\b
       |\b(?:entre\s)?(?:tú\sy\sel\s(?:usuario|cliente)|el\susuario\sy\stú|usted\sy\sel\susuario|el\susuario\sy\susted)\b|\b(?:transcripción|registro|copia|contenido|historial)\b[^.]{0,20}\b(?:conversación|chat|charla|diálogo|hablado|sesión)\b|\blo\s(?:hablado|dicho|escrito|conversado)\b|\b(?:mensajes|preguntas)\s(?:anteriores|previos|previas)\b|\b(?:resultados|salidas)\s(?:de\s)?(?:las\s)?otras\sherramientas\b|\b(?:tu|su)\s(?:\w+\s)?(?:contexto|memoria)\b|\bconversación\b[^.]{0,30}\b(?:literal|íntegra|palabra|hasta\sahora|completa)\b""",
@@ -300,7 +300,7 @@ SPANISH: Final = Phrases(
     reply=r"""\b(?:en|de)\s(?:la|tu|su|una|las|tus|sus)\s(?:\w+\s)?(?:respuestas?|resumen|contestaci\w+|explicaci\w+)\b""",
     omit=r"""\b(?:omit\w+|no\s(?:l[oa]s?\s)?(?:mencion\w+|coment\w+|indi\w+|muestr\w+|hables|aparez\w+)|sin\smencion\w+|calla\w*|deja\s(?:\w+\s){0,3}?fuera|pasa\spor\salto)\b""",
     mail=r"""\b(?:correos?|e-?mails?|mensajes?|transferencias?|pagos?|pedidos?|facturas?|reembolsos?|envíos?|reservas?|donaciones|donación)\b""",
-    people=r"""\b(?:usuari[oa]s?|clientes?|emplead[oa]s?|personas?|interlocutor\w*|huésped\w*|pacientes?|comensal\w*|visitantes?)\b""",
+    people=r"""\b(?:usuari[oa]s?|clientes?|emplead[oa]s?|personas?|interlocutor\w*|colegas?|responsables?|administrador\w*|supervisor\w*|revisor\w*|huésped\w*|pacientes?|comensal\w*|visitantes?)\b""",
     speak=r"""\b(?:dicho|dig\w+|deci\w+|dice\w*|habl\w+|cont(?:ado|ar|es|ó)|cuent\w+|escrit\w*|mencion\w+|inform(?:ar|e|es|en|a|ad[oa]s?)|revel\w+|expli\w+|coment\w+|comuni\w+|compart\w+|advi\w+|avis\w+|notifi\w+|muestr\w+|señal\w+|confiad[oa]s?|alud\w+)\b""",
     deny=r"""\b(?:no|nunca|jamás|sin|ni|ningun\w*)\b""",
     whole=r"""\b(?:todo|toda|todos|todas|cuanto|íntegr\w+|cada)\b""",
@@ -343,7 +343,7 @@ CHINESE: Final = Phrases(
     reply=r"""回答|回复|答复|总结|摘要|回应|输出给用户""",
     omit=r"""(?:不要|不得|请勿|勿|无需|不必|别|不应|不)[^。；]{0,6}(?:提(?:到|及|起)|说明|显示|出现|包含|体现|展示|写出)|省略|略去|隐去|只字不提|避而不谈""",
     mail=r"""邮件|消息|短信|付款|转账|汇款|订单|发票|退款|快递|捐款|支付|打款""",
-    people=r"""客人|患者|访客|用户|客户|员工|使用者|对方|人类""",
+    people=r"""审核人|主管|管理员|同事|客人|患者|访客|用户|客户|员工|使用者|对方|人类""",
     speak=r"""说|讲|告诉|告知|提起|提到|提及|谈|透露|通知|写|聊|介绍|解释|展示|输入|提供过|反馈|讨论|指出|倾诉|提示|声明|报(?:出|告|给|上)|告之""",
     deny=r"""不|勿|别|无需|无须|未|禁止|避免""",
     whole=r"""一切|所有|全部|任何|每(?:句|条|个)|完整|整段""",
@@ -386,7 +386,7 @@ JAPANESE: Final = Phrases(
     reply=r"""回答|返信|返答|応答|要約|説明文""",
     omit=r"""(?:触れ|言及し|記載し|書か|含め|示さ|述べ|出さ)(?:ない|ず|ないで)|省略し|省いて|伏せ|割愛""",
     mail=r"""メール|メッセージ|送金|支払|振込|注文|請求書|返金|配送|寄付|入金""",
-    people=r"""患者|訪問者|お客|ユーザー|利用者|顧客|社員|お客様|相手""",
+    people=r"""管理者|上司|同僚|担当者|患者|訪問者|お客|ユーザー|利用者|顧客|社員|お客様|相手""",
     speak=r"""話|言|伝え|知らせ|述べ|書|告げ|説明|通知|報告|明か|触れ|語|打ち明け|指摘|示唆|入力した|共有|言及""",
     deny=r"""ない|ません|ず|なく|禁止|控え""",
     whole=r"""すべて|全て|全部|全文|何でも|あらゆる|内容|一切""",
@@ -433,7 +433,7 @@ RUSSIAN: Final = Phrases(
     reply=r"""\bв\s(?:(?:своём|своем|вашем|твоём|твоем|итоговом)\s)?(?:ответ\w*|резюме|сводк\w+|пересказ\w*|объяснени\w+)\b""",
     omit=r"""\b(?:не\s(?:\w+\s)?(?:упомин\w+|упомяни\w*|указыва\w+|показыва\w+|пиши\w*|говори\w*|отража\w+)|опуст\w+|опуска\w+|пропус(?:ти|кай)\w*|умолчи\w*|умалчива\w+|скрой\w*)\b""",
     mail=r"""\b(?:пис(?:ьмо|ьма|ем|ьмам|ьму)|сообщени\w+|плат[её]ж\w*|перевод\w*|заказ\w*|сч[её]т\w*|возврат\w*|доставк\w+|пожертвовани\w+|оплат\w+|выплат\w+)\b""",
-    people=r"""\b(?:пользовател\w+|клиент\w*|сотрудник\w*|человек\w*|собеседник\w*|заказчик\w*|гост[ьяюие]\w*|пациент\w*|посетител\w+)\b""",
+    people=r"""\b(?:пользовател\w+|клиент\w*|сотрудник\w*|человек\w*|собеседник\w*|заказчик\w*|руководител\w+|коллег\w*|администратор\w*|проверяющ\w+|гост[ьяюие]\w*|пациент\w*|посетител\w+)\b""",
     speak=r"""\b(?:сказ\w+|расска\w+|говор\w+|сообщ\w+|пис(?:ал|ала|али|ать)\w*|написа\w+|упомин\w+|упомян\w+|объясн\w+|раскры\w+|уведом\w+|информир\w+|показ\w+|делил\w+|подел\w+|указыва\w+|намек\w+|довер\w+|обсужд\w+|извеща\w+)\b""",
     deny=r"""\b(?:не|никогда|без|нельзя|ни)\b""",
     whole=r"""\b(?:вс[её]|всю|весь|все|любую|полностью|целиком|кажд\w+)\b""",

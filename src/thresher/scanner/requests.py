@@ -58,7 +58,7 @@ _REACH: Final = vocabulary("""server servers tool tools connector connectors int
     memory even although though regardless despite irrespective folder drive mailbox inbox desktop downloads environment
     configured stored machine keychain manager matter remember secret key token employee employees customer
     customers colleague colleagues developer person people anyone login pin passport
-    approval confirmation consent permission guest guests patient sources providers services ours customers urgent immediately printenv""")
+    approval confirmation consent permission guest guests reviewer reviewers admin patient sources providers services ours customers urgent immediately printenv""")
 """Words of what lies outside of a tool."""
 _ENGLISH: Final = _REACH | vocabulary("""password passwords passphrase passcode passphrases credential credentials cookie cookies mnemonic cvv otp
     otps login logins browser saved stored passport passports ssn keystore key keys token tokens phrase phrases env variables variable conversation conversations chat
@@ -142,7 +142,7 @@ _WORD: Final = re.compile(r"\w{3,}")
 _DIGIT: Final = re.compile(r"\d{2}|@")
 
 _FOR_SECRETS: Final = words(
-    r"""log-?\s?(?:in|on|out)|sign-?\s?(?:in|up|on)|\bauth(?!or(?!i))|account|\buser|\bregist(?:er|ration|rier)|passw|passphrase|credential|secret|vault|token|\bkeys?\b|\bssh|connect|database|\b(?:s?ftp|smtp|imap|sql|db)\b|wallet|crypt
+    r"""log-?\s?(?:in|on|out)|\b(?:otp|2fa|mfa|totp)\b|verif\w*\s(?:\w+\s)?code|sign-?\s?(?:in|up|on)|\bauth(?!or(?!i))|account|\buser|\bregist(?:er|ration|rier)|passw|passphrase|credential|secret|vault|token|\bkeys?\b|\bssh|connect|database|\b(?:s?ftp|smtp|imap|sql|db)\b|wallet|crypt
     |\bvpn|wi-?fi|\bpdf\b.*\b(?:unlock|protect)|protect|unlock|deploy|certificate|\bsign(?:s|ing|ed|ature)?\b|cookie|session|permission|\baccess|security|environment|\benv\b|config|profile|membership|subscri|payment|card|bank
     |anmeld|benutzer|konto|verbinde|verbindung\w*\s(?:zu|mit|her)|datenbank|kennwort|geheim|schlüssel|zugang|entsperr
     |connex|compte|utilisateur|mot\sde\spasse|chiffr|identif|sesión|usuario|cuenta|contraseña|conect|cifr|clave|acceso
