@@ -23,10 +23,11 @@ def vocabulary(text: str) -> frozenset[str]:
 PRIVATE_PLACE: Final = r"""(?:
     (?:~|\$\{?HOME\}?|/root|/home/\w+|/Users/\w+|%USERPROFILE%)?[/\\]?
       (?<!\w)\.(?:ssh|aws|gnupg|kube|docker|azure|netrc|npmrc|pypirc|git-credentials|cursor|claude|codex|gemini|bash_history
-         |zsh_history|pgpass)\b(?:[/\\][\w.*-]+)*
+         |zsh_history|pgpass|python_history|psql_history|mysql_history|config/\w+|kdbx|pem|p12|pfx|ppk|jks|keystore|vault-token|s3cfg|boto|my\.cnf|terraform\.d)\b(?:[/\\][\w.*-]+)*
   | \bid_(?:rsa|ed25519|ecdsa|dsa)\b | /etc/(?:passwd|shadow|sudoers)\b | (?<![\w.])\.env\b(?:\.\w+)?
   | \b(?:mcp|claude_desktop_config)\.json\b | \bauthorized_keys\b | \bwallet\.dat\b | /proc/self/environ\b
-  | \baws/credentials\b | \bcookies\.sqlite\b | \bkeychain\b | \bkubeconfig\b )"""
+  | \baws/credentials\b | \bcookies\.sqlite\b | \bkeychain\b | \bkubeconfig\b | \bprintenv\b | \bgh\s+auth\s+token\b
+  | \bgcloud\s+auth\s+print\S* | \bgit\s+credential\b | \bkubectl\s+config\s+view\b )"""
 """Files and folders where a machine keeps its secrets."""
 
 NAMED_PRIVATE: Final = r"""(?:

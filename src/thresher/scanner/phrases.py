@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Final
 
+from thresher.scanner import reach
 from thresher.scanner.lexicon import words
 
 
@@ -45,6 +46,7 @@ class Phrases:
         reply: The model's answer to a person.
         omit: Verbs of leaving something out, or of not speaking of it.
         mail: What is sent or paid.
+        reach: What it reaches for outside of its own task.
     """
 
     credential: str
@@ -73,14 +75,17 @@ class Phrases:
     reply: str
     omit: str
     mail: str
+    reach: reach.Reach
 
     @cached_property
     def compiled(self) -> dict[str, re.Pattern[str]]:
         """The patterns by the names of their fields."""
-        return {field.name: words(getattr(self, field.name)) for field in fields(self)}
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "reach"}
+        return {name: words(pattern) for name, pattern in (own | vars(self.reach)).items()}
 
 
 ENGLISH: Final = Phrases(
+    reach=reach.ENGLISH,
     credential=r"""\b(?:pass(?:words?|phrases?|codes?)|credentials?|cookies|mnemonics?|cvv|otps?
       |(?:one-?time|2fa|mfa|verification|security)[\s_-]codes?|(?:pin|login|sign-?in)[\s_-](?:numbers?|codes?|data|details)
       |(?:api|access|secret|private|ssh|signing|encryption|master)[\s_-]?keys?|(?:session|browser|auth\w*)[\s_-]cookies?
@@ -89,7 +94,7 @@ ENGLISH: Final = Phrases(
       |(?<![\w.])\.env\b
       |\b(?:one-?time|sms|text\smessage|confirmation|authenticator|recovery|backup|unlock|login)[\s_-](?:pass)?codes?\b|\b(?:stored|saved)\s(?:logins?|accounts?|passwords?)\b|\b(?:social\ssecurity|passport|id\scard|tax)\s(?:numbers?|ids?)\b|\bssn\b|\bprivate\skeys?\b|\bkeystores?\b|\bhash(?:es)?\sof\s(?:the\s)?(?:\w+\s)?password\b|\bsecrets\b|\b(?:access|security)\scredentials?\b
       |\bpins?\b(?!\s(?:code\sof|number\sof|to|the|a)\b)""",
-    owner=r"""\b(?:users?|customers?|employees?|persons?|owners?|humans?|operators?|colleagues?|caller|their|his|her)(?:['\u2019]s?)?\b
+    owner=r"""\b(?:users?|customers?|employees?|persons?|owners?|humans?|operators?|colleagues?|caller|developers?|organi[sz]ations?|teams?|whoever|their|his|her)(?:['\u2019]s?)?\b
       |\b(?:environment|env|browser|keychain|password\smanager|shell|machine|workspace|project|home\s(?:folder|directory)|conversation|chat
       |e-?mail\s(?:account|inbox)|mailbox|bank\w*|wallet|other\s(?:servers?|tools?|services?))\b
       |\bhome\b|\b(?:host|device|computer|system|laptop|disk|vault)\b|\byou\s(?:can|could|have|find|know|hold)\b|\bany\sother\b|\b(?:personal|company|private|corporate|internal|confidential)\b""",
@@ -103,7 +108,7 @@ ENGLISH: Final = Phrases(
       |\b(?:between\s)?(?:you\sand\sthe\s(?:user|person|customer)|the\s(?:user|person|customer)\sand\syou)\b|\bwhat\s(?:the\suser|was|has\sbeen|you)\s(?:\w+\s){0,2}?(?:said|asked|written|typed|told|discussed|shared)\b|\b(?:transcripts?|wording|course)\sof\s(?:the\s|this\s|your\s|our\s)?(?:\w+\s)?(?:conversation|chat|session|exchange|dialog\w*|talk)\b|\b(?:this|current|ongoing|your)\s(?:conversation|chat|dialog\w*)\b|\b(?:outputs?|results?|answers?)\s(?:of|from)\s(?:\w+\s){0,3}?(?:other|previous|earlier|preceding)\s(?:\w+\s)?(?:tools?|calls?|servers?)\b|\b(?:messages?|requests?)\s(?:\w+\s){0,3}?(?:so\sfar|word\sfor\sword|verbatim|in\sthis\ssession)\b|\byour\s(?:\w+\s)?(?:context|memory)\b""",
     thing=r"""\b(?:files?|folders?|director(?:y|ies)|documents?|notes?|e-?mails?|inbox|messages|contacts?|calendar|clipboard|history|spreadsheets?
       |source\scode|repositor(?:y|ies)|customer\sdata|records|settings|configurations?|results?\sof\sother)\b""",
-    take=r"""\b(?:read|open|load|look\sup|list|collect|gather|fetch|retrieve|get|take|find|search|export|obtain|dump)\b
+    take=r"""\b(?:read|open|load|look\s(?:up|through|into)|go\sthrough|browse|scan|list|collect|gather|fetch|retrieve|get|take|find|search|export|obtain|dump)\b
       |\b(?:listing|reading|opening|loading|collecting|looking\sup|fetching|gathering|summari[sz]e|search\sthrough|check)\b""",
     give=r"""\b(?:includ|attach|add|append|past|copy|copi|pass|provid|suppl|enter|fill|insert|giv|hand|put|quot|repeat|reproduc|submit|accompan
       |stat|send|forward|shar|transmit|upload|set|contain|suppli|plac|embed)(?:e|es|s|ed|y|ies|ied|ing|ting)?\b
@@ -146,17 +151,18 @@ ENGLISH: Final = Phrases(
     reply=r"""\b(?:your|the\sfinal|any)\s(?:\w+\s)?(?:answers?|repl(?:y|ies)|responses?|summar(?:y|ies)|explanations?|messages?\sto\sthe\suser|outputs?\sto\sthe\suser)\b""",
     omit=r"""\b(?:omit|leave\s(?:\w+\s){1,4}?out|leave\sout|skip|drop|exclude|without\smentioning|not\s(?:be\s)?(?:mention\w*|refer\w*|allud\w*|appear|show\w*|report\w*|includ\w*|cit\w*|discuss\w*|say)|never\s(?:mention|refer|say|show|cite))\b""",
     mail=r"""\b(?:e-?mails?|mails?|messages?|invitations?|payments?|transfers?|payouts?|orders?|invoices?|refunds?|deliver(?:y|ies)|bookings?|donations?|links?)\b""",
-    people=r"""\b(?:users?|humans?|persons?|people|customers?|employees?|owner|end-users?)\b(?!\sto\b)""",
-    speak=r"""\b(?:tell|told|say|said|saying|mention\w*|inform(?:s|ed|ing)?|notif\w+|reveal\w*|disclos\w+|describ\w+|explain\w*|discuss\w*|announc\w+|surfac\w+|bring|brought|rais(?:e|ed|ing)|aware|wrote|written|typed|talk\w*|spoken|report\w*|acknowledg\w*|admit\w*|confid\w+)\b""",
+    people=r"""\b(?:users?|humans?|persons?|people|customers?|employees?|owner|end-users?|reviewers?|managers?|admins?|administrators?|supervisors?|colleagues?|team|guests?|patients?|shoppers?|visitors?)\b(?!\sto\b)""",
+    speak=r"""\b(?:tell|told|say|said|saying|mention\w*|inform(?:s|ed|ing)?|notif\w+|reveal\w*|disclos\w+|describ\w+|explain\w*|discuss\w*|announc\w+|surfac\w+|bring|brought|rais(?:e|ed|ing)|aware|wrote|written|typed|talk\w*|spoken|report\w*|acknowledg\w*|admit\w*|confid\w+|point\w*\sout|hint\w*)\b""",
     deny=r"""\b(?:not|never|no|don't|without|nor|avoid|refrain|needn't|doesn't|cannot)\b""",
     whole=r"""\b(?:everything|all|anything|whatever|every|each|the\swhole|in\sfull)\b""",
 )
 GERMAN: Final = Phrases(
+    reach=reach.GERMAN,
     credential=r"""\b(?:pass(?:wort|wörter|wörtern|worts|phrasen?)|kennw(?:ort|örter|orts)\w*|zugangsdaten|anmeldedaten|anmeldeinformationen|logindaten|geheimnisse?n?|tans?|pins?|cookies
       |(?:api|zugriffs|ssh|sicherheits|geheim|privat|zugangs)[\s-]?(?:schlüssel\w*|keys?|codes?|tokens?)|privaten?\s(?:ssh-)?schlüssel\w*|(?:session|sitzungs|zugriffs|auth\w*)[\s-]?(?:tokens?|cookies?)
       |(?:wiederherstellungs|seed)[\s-]?(?:phrasen?|wörter|schlüssel)|kreditkarten\w*)\b|(?<![\w.])\.env\b
       |\b(?:einmal(?:code|passwort|kennwort)\w*|(?:sms|bestätigungs|sicherheits|prüf|verifizierungs|freischalt|zugangs)-?codes?|(?:gespeicherte\w*\s)(?:logins?|anmeldungen|zugänge)|api-?keys?|tokens?|schlüssel\b|ausweisnummer\w*|steuer-?id|sozialversicherungsnummer\w*|kontonummer\w*|wallet-?\w*wörter|login(?:s|daten)?)\b""",
-    owner=r"""\b(?:des|der|vom|von|seine[rs]?|ihre[rs]?)\s(?:\w+\s)?(?:nutzers?|benutzers?|anwenders?|kunden|mitarbeit\w+|person|nutzerin|menschen|umgebung\w*|systems?|projekts?|browsers?|rechners?)\b
+    owner=r"""\b(?:des|der|vom|von|seine[rs]?|ihre[rs]?)\s(?:\w+\s)?(?:nutzers?|benutzers?|anwenders?|kunden|mitarbeit\w+|person|nutzerin|menschen|entwickler\w*|organisation|teams?|umgebung\w*|systems?|projekts?|browsers?|rechners?)\b
       |\b(?:nutzer|benutzer|anwender|mitarbeiter)s\b|\b(?:umgebung\w*|browser|e-?mail-konto|postfach|bank\w*|projektordner|projektverzeichnis|schlüsselbund|gespräch)\b
       |\b(?:heimatverzeichnis\w*|benutzerverzeichnis\w*|persönlich\w*|firmen\w*|vertraulich\w*|intern\w*|nutzerin\w*|anwenderin\w*|kundin\w*|(?:die|der|den|dem)\s(?:\w+\s)?(?:nutzer|benutzer|anwender|mitarbeit|kunde)\w*|gerät\w*|computer\w*|rechner\w*|du\b[^.]{0,20}\b(?:hast|findest|kennst)|konto\w*|wallet|brieftasche|schlüsselbund|passwortmanager|sms)\b""",
     talk=r"""\b(?:gesamte[nrs]?|vollständige[nrs]?|komplette[nrs]?|ganze[nrs]?|bisherige[nrs]?|vorherige[nrs]?|vorangegangene[nrs]?|alle)\s(?:\w+\s){0,2}?(?:gespräch\w*|unterhaltung\w*|chat\w*|verlauf\w*|dialog\w*|nachrichten\w*|konversation\w*|ausgaben)\b
@@ -196,17 +202,18 @@ GERMAN: Final = Phrases(
     reply=r"""\b(?:in|aus|bei|mit)\s(?:der|deiner|ihrer|einer|den)\s(?:\w+\s)?(?:antwort(?:en)?|zusammenfassung|rückmeldung|ausgabe\san|erklärung)\b""",
     omit=r"""\b(?:weglass\w*|lass\w*\b[^.;]{0,40}\b(?:weg|aus|unerwähnt)|auslass\w*|verschweig\w*|nicht\s(?:erwähn\w*|auftauch\w*|nenn\w*|vorkomm\w*|eingeh\w*|ansprech\w*)|(?:erwähn\w*|nenn\w*)\b[^.;]{0,30}\bnicht|unerwähnt|übergeh\w*|keine\w*\shinweis\w*)\b""",
     mail=r"""\b(?:e-?mails?|mails?|nachrichten?|einladung\w*|zahlung\w*|überweisung\w*|bestellung\w*|rechnung\w*|erstattung\w*|lieferung\w*|buchung\w*|spende\w*|auszahlung\w*)\b""",
-    people=r"""\b(?:nutzer\w*|benutzer\w*|anwender\w*|kund(?:e|en|in|innen)|mitarbeit\w+|person|menschen|auftraggeber\w*)\b""",
-    speak=r"""\b(?:sag\w*|gesagt|erzähl\w*|sprich|sprech\w*|gesproch\w+|red(?:e|en|est)|geredet|mitteil\w*|mitgeteilt|teil(?:e|en|st)|erwähn\w*|schreib\w*|geschrieb\w+|informier\w*|meld\w*|verrat\w*|bericht\w*|besproch\w+|erklär\w*|hinweis\w*|weis(?:e|en)|genannt|thematisier\w*|offenleg\w*|ansprech\w*)\b""",
+    people=r"""\b(?:nutzer\w*|benutzer\w*|anwender\w*|kund(?:e|en|in|innen)|mitarbeit\w+|person|menschen|auftraggeber\w*|vorgesetzt\w*|prüfer\w*|kolleg\w+|administrator\w*|team|gast|gäste\w*|patient\w*|besucher\w*)\b""",
+    speak=r"""\b(?:sag\w*|gesagt|erzähl\w*|sprich|sprech\w*|gesproch\w+|red(?:e|en|est)|geredet|mitteil\w*|mitgeteilt|teil(?:e|en|st)|erwähn\w*|schreib\w*|geschrieb\w+|informier\w*|meld\w*|verrat\w*|bericht\w*|besproch\w+|erklär\w*|hinweis\w*|weis(?:e|en)|genannt|anvertrau\w*|andeut\w*|thematisier\w*|offenleg\w*|ansprech\w*)\b""",
     deny=r"""\b(?:nicht|nie|niemals|kein\w*|ohne|keinesfalls|nichts)\b""",
     whole=r"""\b(?:alles|alle[nrs]?|was|sämtliche\w*|ganze\w*|jede\w*|vollständig\w*)\b""",
 )
 FRENCH: Final = Phrases(
-    credential=r"""\b(?:mots?\sde\spasse|identifiants?|codes?\s(?:secrets?|pin|de\svérification|d['\u2019]accès)|cookies?|jetons?|phrases?\s(?:de\srécupération|secrètes?|mnémoniques?)
+    reach=reach.FRENCH,
+    credential=r"""\b(?:mots?\sde\spasse|identifiants(?!\s(?:d|un|num|int|ext|techn))|identifiants\s(?:de\s(?:connexion|session|compte)|d['\u2019](?:accès|utilisat\w+)|bancaires?)|codes?\s(?:secrets?|pin|de\svérification|d['\u2019]accès)|cookies?|jetons?|phrases?\s(?:de\srécupération|secrètes?|mnémoniques?)
       |clés?\s(?:d['\u2019]\s?(?:api|accès)|api|priv[ée]e?s?|ssh|secrètes?|de\schiffrement)|informations?\sde\sconnexion|données\sde\sconnexion|carte\sbancaire)\b|(?<![\w.])\.env\b
       |\b(?:codes?\s(?:à\susage\sunique|de\sconfirmation|sms|de\ssécurité|de\svalidation|confidentiels?|reçus?)|(?:api\s)?tokens?|numéros?\sde\s(?:carte|compte|sécurité\ssociale|passeport)|clés?\s(?:de\slicence|d['\u2019]authentification)|secrets?|logins?|authentifiants?)\b
       |\bcodes?\s(?:\w+\s)?(?:de\s(?:la\s|sa\s)?carte|pin|personnel\w*)\b|\bpin\b""",
-    owner=r"""\b(?:utilisat(?:eur|rice)s?|clients?|salariés?|employés?|personne|usagers?|navigateur|environnement|messagerie|banque|projet|système|ordinateur|conversation)\b
+    owner=r"""\b(?:utilisat(?:eur|rice)s?|clients?|salariés?|employés?|personne|usagers?|développeu\w+|organisation|équipe|navigateur|environnement|messagerie|banque|projet|système|ordinateur|conversation)\b
       |\b(?:dossier\spersonnel|personnel(?:le)?s?|entreprise|interne?s?|confidentiel\w*|appareil|poste|machine|système|trousseau|portefeuille|gestionnaire\sde\smots|sms|vous\s(?:avez|trouvez|connaissez|disposez)|enregistrée?s|compte)\b""",
     talk=r"""\b(?:intégralité|totalité|ensemble|toute?s?|historique)\s(?:de\s)?(?:la\s|les\s|l['\u2019]|des\s|du\s)?(?:\w+\s)?(?:conversations?|échanges?|discussions?|dialogues?|messages|historique)\b
       |\bconversations?\s(?:précédente?s?|complète?s?|entière?s?|en\scours|jusqu\w*)\b|\b(?:instructions?|consignes?|prompt|message|invite)\s(?:du\s)?système\b|\bprompt\ssystème\b
@@ -244,26 +251,27 @@ FRENCH: Final = Phrases(
     reply=r"""\bdans\s(?:la|votre|ta|une|vos)\s(?:\w+\s)?(?:réponses?|résumés?|synthèse|explication)\b""",
     omit=r"""\b(?:omet\w+|passe[rz]?\ssous\ssilence|tai(?:re|sez)|n['\u2019]en\s(?:parle\w*|dites|faites)|ne\s(?:le\s|la\s|pas\s|l['\u2019]|les\s)?(?:mentionn\w+|signale\w*|évoque\w*)|d['\u2019]en\s(?:parler|faire)|de\s(?:le\s)?(?:mentionner|signaler)|n['\u2019]évoque\w*|laisse[rz]?\s(?:ce|cela|cette)\b[^.;]{0,20}\bde\scôté|sans\s(?:le\s|en\s)?(?:mentionner|parler|dire))\b""",
     mail=r"""\b(?:courriels?|e-?mails?|messages?|mails?|virements?|paiements?|commandes?|factures?|remboursements?|livraisons?|réservations?|dons?)\b""",
-    people=r"""\b(?:utilisat(?:eur|rice)s?|clients?|salariés?|employés?|personnes?|usagers?|interlocut\w+)\b""",
+    people=r"""\b(?:utilisat(?:eur|rice)s?|clients?|salariés?|employés?|personnes?|usagers?|interlocut\w+|collègues?|responsables?|administrat\w+|supérieure?s?|équipe|invitée?s?|patiente?s?|convives?|visiteu\w+)\b""",
     speak=r"""\b(?:di(?:t|te|re|tes|s)|parl\w+|racont\w+|écrit\w*|mentionn\w+|inform(?:er|ez|e|ée?s?)|révél\w+|expliqu\w+|évoqu\w+|signal\w+|communiqu\w+|confi\w+|partag\w+|annonc\w+|prévenir|avert\w+|abord\w+|montr\w+)\b""",
     deny=r"""\b(?:ne|pas|jamais|sans|aucun\w*|inutile|ni)\b|\bn['\u2019]""",
     whole=r"""\b(?:tout|toute|tous|toutes|ensemble|intégral\w+|totalité|chaque)\b""",
 )
 SPANISH: Final = Phrases(
+    reach=reach.SPANISH,
     credential=r"""\b(?:contraseñas?|credenciales|claves?\s(?:de\s(?:api|acceso|cifrado)|api|privadas?|ssh|secretas?)|tokens?|cookies?|frases?\s(?:de\srecuperación|semilla|secretas?)|códigos?\s(?:pin|de\sverificación|secretos?|de\sacceso)
       |datos\sde\s(?:acceso|inicio)|tarjetas?\s(?:de\scrédito|bancarias?))\b|(?<![\w.])\.env\b
       |\b(?:códigos?\s(?:de\sun\ssolo\suso|de\sconfirmación|sms|de\sseguridad|de\svalidación|recibidos?)|números?\sde\s(?:tarjeta|cuenta|pasaporte|seguridad\ssocial)|api\skeys?|llaves?\s(?:privadas?|ssh)|secretos?|palabras?\ssemilla|datos\sde\ssesión)\b
       |\bpin\b|\bcódigo\s(?:personal|de\s(?:la\s|su\s)?tarjeta)\b""",
-    owner=r"""\b(?:usuari[oa]s?|clientes?|emplead[oa]s?|persona|navegador|entorno|correo|banco|proyecto|sistema|equipo|conversación)\b
+    owner=r"""\b(?:usuari[oa]s?|clientes?|emplead[oa]s?|persona|desarrollador\w*|organización|navegador|entorno|correo|banco|proyecto|sistema|equipo|conversación)\b
       |\b(?:carpeta\spersonal|personal(?:es)?|empresa|intern[oa]s?|confidencial\w*|dispositivo|ordenador|máquina|monedero|billetera|llavero|gestor\sde\scontraseñas|sms|guardad[oa]s|tengas|encuentres|conozcas|cuenta)\b""",
-    talk=r"""\b(?:tod[oa]s?|complet[oa]s?|enter[oa]s?|íntegr[oa]s?)\s(?:\w+\s){0,3}?(?:conversación|conversaciones|historial|chat|diálogo|mensajes)\b
+    talk=r"""\b(?:tod[oa]s?|complet[oa]s?|enter[oa]s?|íntegr[oa]s?)\s(?:\w+\s){0,3}?(?:conversación|conversaciones|historial|chat|charla|diálogo|mensajes)\b|\b(?:charla|chat|diálogo)\s(?:complet[oa]|enter[oa]|íntegr[oa])\b
       |\bhistorial\s(?:\w+\s){0,2}?(?:de\s)?(?:la\s|el\s|del\s)?(?:conversación|chat|mensajes)\b|\b(?:prompt|instrucciones|mensaje|indicaciones)\s(?:del?\s)(?:el\s)?sistema\b|\bconversación\s(?:anterior|previa|completa|entera)\b
       |\b(?:instrucciones|indicaciones|reglas)\b[^.]{0,30}\b(?:recibi\w+|te\sdieron|le\sdieron|has\srecibido|ha\srecibido|sigues?)\b|\b(?:tus|sus)\s(?:\w+\s)?instrucciones\b
       |\b(?:entre\s)?(?:tú\sy\sel\s(?:usuario|cliente)|el\susuario\sy\stú|usted\sy\sel\susuario|el\susuario\sy\susted)\b|\b(?:transcripción|registro|copia|contenido|historial)\b[^.]{0,20}\b(?:conversación|chat|charla|diálogo|hablado|sesión)\b|\blo\s(?:hablado|dicho|escrito|conversado)\b|\b(?:mensajes|preguntas)\s(?:anteriores|previos|previas)\b|\b(?:resultados|salidas)\s(?:de\s)?(?:las\s)?otras\sherramientas\b|\b(?:tu|su)\s(?:\w+\s)?(?:contexto|memoria)\b|\bconversación\b[^.]{0,30}\b(?:literal|íntegra|palabra|hasta\sahora|completa)\b""",
     thing=r"\b(?:archivos?|ficheros?|carpetas?|directorios?|documentos?|notas|correos?|contactos|calendario|portapapeles|código\sfuente|datos\sde\sclientes?|configuración)\b",
     take=r"""\b(?:le(?:e|er|a|ea)|lea|abr(?:e|ir|a)|carg(?:a|ar|ue)|busca\w*|busque|obtén|obten\w+|recopil\w+|consult\w+|extra\w+)\b
       |\b(?:list(?:a|ar|e)|enumer\w+|recorr\w+|examin\w+|recog\w+|reúne|reun\w+|localiz\w+|revis(?:a|e|ar)\b)\b|\blistar\b""",
-    give=r"""\b(?:inclu\w+|adjunt\w+|añad\w+|agre\w+|pega\w*|pegue|copi(?:a|ar|e)|pas(?:a|ar|e)|proporcion\w+|indi(?:ca|car|que)|introdu\w+|escrib\w+|envi\w+|envía\w*|facilit\w+|transmit\w+|comparti\w+|comparte|rellen\w+|pon(?:er|ga)?)\b
+    give=r"""\b(?:inclu\w+|adjunt\w+|añad\w+|agre\w+|pega\w*|pegue|copi(?:a|ar|e)|pas(?:a|ar|e)|proporcion\w+|indi(?:ca|car|que)|introdu\w+|escrib\w+|envi\w+|envía\w*|facilit\w+|transmit\w+|comparti\w+|comparte|rellen\w+|pon(?:er|ga)?)\b|\b(?:inclúy|añád|agrég|pégu|cópi|pás|indíqu|introdúz|escríb|env[ií]\w|adjúnt|transmít|compárt|rellén|entrégu|guárd)\w*\b
       |\b(?:escríb\w+|anot\w+|coloc\w+|ponl\w+|póng\w+|inserta\w*|inserte|adjunt\w+|registr(?:a|ar|e)\b|traslad\w+|remit\w+|entreg\w+|complet(?:a|ar|e)\b|guard(?:a|ar|e)\b|exige\w*|transcri\w+|vuelca|aport\w+|requiere)\b""",
     slot=r"\b(?:en|como)\s(?:el|la|un|este)\s(?:campo|parámetro|argumento)\b|\baquí\b|\bcampo\s\w+",
     first=r"""\b(?:antes|primero|previamente|en\sprimer\slugar)\b
@@ -292,15 +300,16 @@ SPANISH: Final = Phrases(
     reply=r"""\b(?:en|de)\s(?:la|tu|su|una|las|tus|sus)\s(?:\w+\s)?(?:respuestas?|resumen|contestaci\w+|explicaci\w+)\b""",
     omit=r"""\b(?:omit\w+|no\s(?:l[oa]s?\s)?(?:mencion\w+|coment\w+|indi\w+|muestr\w+|hables|aparez\w+)|sin\smencion\w+|calla\w*|deja\s(?:\w+\s){0,3}?fuera|pasa\spor\salto)\b""",
     mail=r"""\b(?:correos?|e-?mails?|mensajes?|transferencias?|pagos?|pedidos?|facturas?|reembolsos?|envíos?|reservas?|donaciones|donación)\b""",
-    people=r"""\b(?:usuari[oa]s?|clientes?|emplead[oa]s?|personas?|interlocutor\w*)\b""",
-    speak=r"""\b(?:dicho|dig\w+|deci\w+|dice\w*|habl\w+|cont(?:ado|ar|es|ó)|cuent\w+|escrit\w*|mencion\w+|inform(?:ar|e|es|en|a|ad[oa]s?)|revel\w+|expli\w+|coment\w+|comuni\w+|compart\w+|advi\w+|avis\w+|notifi\w+|muestr\w+)\b""",
+    people=r"""\b(?:usuari[oa]s?|clientes?|emplead[oa]s?|personas?|interlocutor\w*|colegas?|responsables?|administrador\w*|supervisor\w*|revisor\w*|huésped\w*|pacientes?|comensal\w*|visitantes?)\b""",
+    speak=r"""\b(?:dicho|dig\w+|deci\w+|dice\w*|habl\w+|cont(?:ado|ar|es|ó)|cuent\w+|escrit\w*|mencion\w+|inform(?:ar|e|es|en|a|ad[oa]s?)|revel\w+|expli\w+|coment\w+|comuni\w+|compart\w+|advi\w+|avis\w+|notifi\w+|muestr\w+|señal\w+|confiad[oa]s?|alud\w+)\b""",
     deny=r"""\b(?:no|nunca|jamás|sin|ni|ningun\w*)\b""",
     whole=r"""\b(?:todo|toda|todos|todas|cuanto|íntegr\w+|cada)\b""",
 )
 CHINESE: Final = Phrases(
+    reach=reach.CHINESE,
     credential=r"""密码|口令|密钥|私钥|令牌|验证码|助记词|恢复短语|凭据|凭证|登录信息|登录凭\w|银行卡号|(?:cookie|token)s?|api\s?key|\.env\b|ssh\s?key
       |一次性(?:代码|密码)|短信码|校验码|动态码|密保|账号信息|登录态|会话标识|身份证号|卡号|安全码|助记|私匙|秘钥|访问密钥|登录名""",
-    owner=r"""用户|客户|员工|本人|个人|浏览器|环境|邮箱|银行|项目|系统中|对话|钱包|本机|电脑
+    owner=r"""用户|客户|员工|开发者|组织|团队|本人|个人|浏览器|环境|邮箱|银行|项目|系统中|对话|钱包|本机|电脑
       |主目录|个人目录|公司|内部|机密|私人|设备|手机|钥匙串|保存的|你(?:能|可以|所)(?:找到|访问|知道)|账户|账号|短信""",
     talk=r"""(?:全部|所有|完整|整个|此前|之前|先前|以往|历史|上文)的?(?:全部|所有|完整)?(?:对话|聊天|会话|消息|交谈|上下文|工具(?:的)?(?:结果|输出))|(?:对话|聊天|会话)(?:历史|记录|内容|上下文)|系统(?:提示词?|指令|消息|提示语)|(?:你|您)(?:所)?(?:收到|得到|被赋予|遵循|接收)[^。]{0,8}(?:指令|提示|指示|规则)|(?:你|您)的(?:指令|提示词|系统)
       |(?:你|您)(?:和|与|跟)用户|用户(?:和|与|跟)(?:你|您)|用户(?:说过|发送|输入|提出)的(?:所有|全部|每)|(?:聊天|对话|会话|交流)[^。]{0,6}(?:逐字|原文|全文|原样)|(?:逐字|原文|原样)[^。]{0,6}(?:聊天|对话|会话)|其他工具的(?:结果|输出|返回)|(?:你|您)的(?:上下文|记忆|设定)|初始指令|开发者(?:消息|指令)""",
@@ -334,15 +343,16 @@ CHINESE: Final = Phrases(
     reply=r"""回答|回复|答复|总结|摘要|回应|输出给用户""",
     omit=r"""(?:不要|不得|请勿|勿|无需|不必|别|不应|不)[^。；]{0,6}(?:提(?:到|及|起)|说明|显示|出现|包含|体现|展示|写出)|省略|略去|隐去|只字不提|避而不谈""",
     mail=r"""邮件|消息|短信|付款|转账|汇款|订单|发票|退款|快递|捐款|支付|打款""",
-    people=r"""用户|客户|员工|使用者|对方|人类""",
-    speak=r"""说|讲|告诉|告知|提起|提到|提及|谈|透露|通知|写|聊|介绍|解释|展示|输入|提供过|反馈|讨论""",
+    people=r"""审核人|主管|管理员|同事|客人|患者|访客|用户|客户|员工|使用者|对方|人类""",
+    speak=r"""说|讲|告诉|告知|提起|提到|提及|谈|透露|通知|写|聊|介绍|解释|展示|输入|提供过|反馈|讨论|指出|倾诉|提示|声明|报(?:出|告|给|上)|告之""",
     deny=r"""不|勿|别|无需|无须|未|禁止|避免""",
     whole=r"""一切|所有|全部|任何|每(?:句|条|个)|完整|整段""",
 )
 JAPANESE: Final = Phrases(
+    reach=reach.JAPANESE,
     credential=r"""パスワード|暗証番号|秘密鍵|認証情報|ログイン情報|資格情報|クッキー|トークン|api\s?キー|アクセスキー|リカバリーフレーズ|シードフレーズ|認証コード|確認コード|カード番号|cookie|\.env\b|ssh(?:鍵|キー)
       |ワンタイム(?:コード|パスワード)|ログイン(?:id|パス)|合言葉|マイナンバー|セキュリティコード|シークレット|ニーモニック|復元フレーズ|認証キー|セッション\s?id|ssh\s?鍵""",
-    owner=r"""ユーザー|利用者|顧客|社員|従業員|本人|個人|ブラウザ|環境|メール(?:アカウント)?|銀行|プロジェクト|システム|会話|ウォレット|端末|パソコン
+    owner=r"""ユーザー|利用者|顧客|社員|従業員|開発者|組織|チーム|本人|個人|ブラウザ|環境|メール(?:アカウント)?|銀行|プロジェクト|システム|会話|ウォレット|端末|パソコン
       |ホーム(?:フォルダ|ディレクトリ)|会社|社内|機密|個人用|保存された|保存され|デバイス|スマホ|キーチェーン|受け取った|届いた|sms|アカウント|管理者""",
     talk=r"""(?:これまで|以前|直前|過去|今まで|すべて|全て)の(?:すべての|全ての|全)?(?:会話|やり取り|やりとり|チャット|対話|メッセージ|履歴|ツール(?:の)?(?:結果|出力))|(?:会話|チャット|対話|メッセージ)(?:の)?(?:履歴|全文|内容|記録|全体)|システム(?:プロンプト|メッセージ|指示)|(?:あなた|貴方)(?:に|が|の)[^。]{0,10}(?:指示|プロンプト|命令|ルール)
       |(?:あなた|貴方)とユーザー|ユーザーと(?:あなた|貴方)|ユーザー(?:の|が)(?:発言|入力した|送った)[^。]{0,6}(?:すべて|全て|内容)|(?:やり取り|やりとり|会話|チャット)[^。]{0,8}(?:一字一句|そのまま|全部|全て|すべて|全体|省略)|他のツールの(?:結果|出力|応答)|(?:あなた|貴方)の(?:コンテキスト|記憶|設定)|初期(?:指示|設定)の(?:全文|内容)""",
@@ -357,7 +367,7 @@ JAPANESE: Final = Phrases(
     must=r"""必ず|常に|してください|必要があります|必須|義務|なければなりません|毎回|ごとに|方針により|求められ|することになって
       |だけ|のみ|要請|規定|方針|ポリシー|管理者|べき|ように|全件|都度|下さい""",
     others=r"""(?:他の|ほかの|別の|すべての|全ての|あらゆる)(?:すべての)?(?:ツール|関数|サーバー|操作|機能)
-      |(?:他の|ほかの|別の|すべての|その他の)[^、。]{0,8}(?:ツール|サービス|機能|サーバー|プラグイン)""",
+      |(?:他の|ほかの|別の|すべての|その他の)[^、。]{0,8}(?:ツール|サービス|機能|サーバー|プラグイン|情報源|ソース|提供元)""",
     outranks=r"(?:他の|ほかの|別の|すべての|全ての|あらゆる|どの)(?:すべての)?(?:ツール|関数|操作|機能)[^。]{0,10}(?:前に|より先に|より優先|に優先|の代わりに)",
     shuns=r"""(?:使用|利用|呼び出(?:さ|し))せず|使わず|使わないで|使用しないで|呼び出さないで|利用しないで|使用を(?:中止|停止)|廃止|非推奨|古く|不具合|信頼でき(?:ない|ません)|壊れて|安全では
       |信頼でき|正確では|不正確|誤った|誤り|使え(?:ない|ません)|使用でき(?:ない|ません)|停止中|不完全|代わりに|ではなく|でなく|避けて|置き換え
@@ -376,16 +386,17 @@ JAPANESE: Final = Phrases(
     reply=r"""回答|返信|返答|応答|要約|説明文""",
     omit=r"""(?:触れ|言及し|記載し|書か|含め|示さ|述べ|出さ)(?:ない|ず|ないで)|省略し|省いて|伏せ|割愛""",
     mail=r"""メール|メッセージ|送金|支払|振込|注文|請求書|返金|配送|寄付|入金""",
-    people=r"""ユーザー|利用者|顧客|社員|お客様|相手""",
-    speak=r"""話|言|伝え|知らせ|述べ|書|告げ|説明|通知|報告|明か|触れ|語|入力した|共有|言及""",
+    people=r"""管理者|上司|同僚|担当者|患者|訪問者|お客|ユーザー|利用者|顧客|社員|お客様|相手""",
+    speak=r"""話|言|伝え|知らせ|述べ|書|告げ|説明|通知|報告|明か|触れ|語|打ち明け|指摘|示唆|入力した|共有|言及""",
     deny=r"""ない|ません|ず|なく|禁止|控え""",
     whole=r"""すべて|全て|全部|全文|何でも|あらゆる|内容|一切""",
 )
 RUSSIAN: Final = Phrases(
+    reach=reach.RUSSIAN,
     credential=r"""\b(?:парол\w*|учётн\w+\sданн\w+|учетн\w+\sданн\w+|логин\w*\sи\sпарол\w*|api-?\s?ключ\w*|ключ\w*\s(?:api|доступа|ssh|шифрования)|(?:секретн|приватн|закрыт)\w+\sключ\w*|токен\w*|куки|cookies?|сид-?фраз\w*|seed-?фраз\w*|фраз\w+\sвосстановлен\w+
       |код\w*\s(?:подтверждения|доступа|из\sсмс)|пин-?код\w*|данн\w+\s(?:для\s)?(?:входа|карты)|номер\w*\sкарт\w*)\b|(?<![\w.])\.env\b
       |\b(?:одноразов\w+\s(?:код\w*|парол\w*)|смс-?код\w*|код\w*\s(?:безопасности|авторизации)|логин\w*|секрет\w*|ключ\w*\s(?:api|апи)|номер\w*\s(?:паспорта|сч[её]та|телефона)|мнемоник\w*|учётк\w+|сессионн\w+\s\w+|сохран[её]нн\w+\s(?:логин|парол)\w*)\b""",
-    owner=r"""\b(?:пользовател\w+|клиент\w*|сотрудник\w*|человек\w*|владел\w+|браузер\w*|окружен\w+|почт\w+|банк\w*|проект\w*|систем\w+|переписк\w+|кошельк\w+|компьютер\w*)\b
+    owner=r"""\b(?:пользовател\w+|клиент\w*|сотрудник\w*|человек\w*|владел\w+|разработчик\w*|организаци\w+|команды|браузер\w*|окружен\w+|почт\w+|банк\w*|проект\w*|систем\w+|переписк\w+|кошельк\w+|компьютер\w*)\b
       |\b(?:домашн\w+|личн\w+|корпоратив\w+|внутренн\w+|конфиденциальн\w+|устройств\w+|телефон\w*|связк\w+|сохран[её]нн\w+|смс|аккаунт\w*|администратор\w*)\b""",
     talk=r"""\b(?:вс[юяеё]|весь|полн\w+|предыдущ\w+|прошл\w+|целиком)\s(?:\w+\s){0,2}?(?:переписк\w+|разговор\w*|диалог\w*|беседу?|беседы|чат\w*|истори\w+|сообщени\w+|контекст\w*)\b|\bистори\w+\s(?:переписки|чата|диалога|сообщений|беседы|разговора)\b
       |\bсистемн\w+\s(?:промпт\w*|инструкци\w+|сообщени\w+|подсказк\w+|запрос\w*)\b|\b(?:инструкци\w+|указани\w+|правил\w*)\b[^.]{0,30}\b(?:ты|вы|тебе|вам)\b|\b(?:твои|ваши|своих?|свои)\s(?:\w+\s)?(?:инструкци\w+|указани\w+)\b
@@ -422,8 +433,8 @@ RUSSIAN: Final = Phrases(
     reply=r"""\bв\s(?:(?:своём|своем|вашем|твоём|твоем|итоговом)\s)?(?:ответ\w*|резюме|сводк\w+|пересказ\w*|объяснени\w+)\b""",
     omit=r"""\b(?:не\s(?:\w+\s)?(?:упомин\w+|упомяни\w*|указыва\w+|показыва\w+|пиши\w*|говори\w*|отража\w+)|опуст\w+|опуска\w+|пропус(?:ти|кай)\w*|умолчи\w*|умалчива\w+|скрой\w*)\b""",
     mail=r"""\b(?:пис(?:ьмо|ьма|ем|ьмам|ьму)|сообщени\w+|плат[её]ж\w*|перевод\w*|заказ\w*|сч[её]т\w*|возврат\w*|доставк\w+|пожертвовани\w+|оплат\w+|выплат\w+)\b""",
-    people=r"""\b(?:пользовател\w+|клиент\w*|сотрудник\w*|человек\w*|собеседник\w*|заказчик\w*)\b""",
-    speak=r"""\b(?:сказ\w+|расска\w+|говор\w+|сообщ\w+|пис(?:ал|ала|али|ать)\w*|написа\w+|упомин\w+|упомян\w+|объясн\w+|раскры\w+|уведом\w+|информир\w+|показ\w+|делил\w+|подел\w+|обсужд\w+|извеща\w+)\b""",
+    people=r"""\b(?:пользовател\w+|клиент\w*|сотрудник\w*|человек\w*|собеседник\w*|заказчик\w*|руководител\w+|коллег\w*|администратор\w*|проверяющ\w+|гост[ьяюие]\w*|пациент\w*|посетител\w+)\b""",
+    speak=r"""\b(?:сказ\w+|расска\w+|говор\w+|сообщ\w+|пис(?:ал|ала|али|ать)\w*|написа\w+|упомин\w+|упомян\w+|объясн\w+|раскры\w+|уведом\w+|информир\w+|показ\w+|делил\w+|подел\w+|указыва\w+|намек\w+|довер\w+|обсужд\w+|извеща\w+)\b""",
     deny=r"""\b(?:не|никогда|без|нельзя|ни)\b""",
     whole=r"""\b(?:вс[её]|всю|весь|все|любую|полностью|целиком|кажд\w+)\b""",
 )

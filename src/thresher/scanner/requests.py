@@ -18,6 +18,7 @@ from thresher.core import Tool, first_sentence
 from thresher.scanner.characters import folded
 from thresher.scanner.crossing import is_foreign, named
 from thresher.scanner.lexicon import ADDRESS, PRIVATE_PLACE, vocabulary, words
+from thresher.scanner.overreach import overreach
 from thresher.scanner.phrases import CHINESE, ENGLISH, FRENCH, GERMAN, JAPANESE, RUSSIAN, SPANISH, Phrases
 from thresher.scanner.records import Peers
 from thresher.scanner.sentences import Sentence, sentences
@@ -31,17 +32,17 @@ _LATIN: Final = (
         GERMAN,
         vocabulary("""der das den dem des die und nicht nie für mit vor bei wird werden sind im zu ist alle statt als jeder
     jede ein eine einen einer auf aus von vom zum zur es sie du dies diese dieser dieses diesem bitte kein
-    keine auch nur noch oder wenn"""),
+    keine auch nur noch oder wenn was andere anderen hier man hat haben bis über unter nach ab wie so einfügen"""),
     ),
     (
         FRENCH,
         vocabulary("""le la les l d un de du et ne pas sans avant pour une dans en est vos vous votre que qui ce cet cette tout
-    tous au aux par sur"""),
+    tous au aux par sur ici ce ces cette autres ou si comme"""),
     ),
     (
         SPANISH,
         vocabulary(
-            "el la los las de del y sin antes para un una por que se lo es esta este todas todos tu su con en al"
+            "el la los las de del y sin antes para un una por que se lo es esta este todas todos tu su con en al aquí otras otros si como"
         ),
     ),
 )
@@ -53,8 +54,14 @@ _NEAR: Final = 60
 _CYRILLIC: Final = re.compile("[\u0400-\u04ff]")
 _KANA: Final = re.compile("[\u3040-\u30ff]")
 _HAN: Final = re.compile("[\u4e00-\u9fff]")
-_ENGLISH: Final = vocabulary("""password passwords passphrase passcode passphrases credential credentials cookie cookies mnemonic cvv otp
-    otps login key keys token tokens phrase phrases env variables variable conversation conversations chat
+_REACH: Final = vocabulary("""server servers tool tools connector connectors integration integrations plugin plugins user users known
+    memory even although though regardless despite irrespective folder drive mailbox inbox desktop downloads environment
+    configured stored machine keychain manager matter remember secret key token employee employees customer
+    customers colleague colleagues developer person people anyone login pin passport
+    approval confirmation consent permission guest guests reviewer reviewers admin patient sources providers services ours customers urgent immediately printenv""")
+"""Words of what lies outside of a tool."""
+_ENGLISH: Final = _REACH | vocabulary("""password passwords passphrase passcode passphrases credential credentials cookie cookies mnemonic cvv otp
+    otps login logins browser saved stored passport passports ssn keystore key keys token tokens phrase phrases env variables variable conversation conversations chat
     chats dialog dialogue transcript transcripts exchange exchanges history prompt prompts instructions
     guidelines said written discussed turns results outputs precedence priority tools functions servers
     connectors integrations tool actions steps recipient recipients payee payees beneficiary iban account
@@ -79,15 +86,19 @@ _ABOUT: Final = (
     service services provider providers source sources plugin plugins"""),
         ),
     ),
+    ("reach", (_REACH,)),
     ("contents", (_ENGLISH - vocabulary("tool tools functions servers actions steps account accounts"),)),
 )
 """Words that an English sentence needs for a rule, one of each set."""
-_EVERY: Final = frozenset({"void", "hush", "reply", "others", "contents"})
+_EVERY: Final = frozenset({"void", "hush", "reply", "others", "contents", "reach"})
+_ORDERS: Final = ("must", "first", "pressure", "unasked")
+"""Terms that turn a sentence into an order."""
 _CLAUSE: Final = re.compile("[,;:()\uff0c\uff1b\uff1a\u3001]")
 _PLACE: Final = words(PRIVATE_PLACE)
 _CONTENT: Final = words(
     r"\b(?:contents?|text|lines|values?|inhalte?s?|contenus?|contenidos?|содержим\w+|содержани\w+)\b|内容|全文|中身"
 )
+_OUTPUT: Final = words(r"\b(?:outputs?|ausgabe|sortie|salida|вывод\w*)\b|输出|出力|結果")
 _ENVIRONMENT: Final = words(
     r"""\b(?:all|contents?|values?|dump|list|users?'?s?|current)\W+(?:\w+\W+){0,3}?environment\svariables\b|\b(?:alle|inhalte?|werte)\b[^.]{0,20}\bumgebungsvariablen\b
     |\b(?:toutes|contenu|valeurs)\b[^.]{0,20}\bvariables\sd['\u2019]environnement\b|\b(?:todas|contenido|valores)\b[^.]{0,20}\bvariables\sde\sentorno\b|(?:所有|全部)[^。]{0,6}环境变量|环境变量[^。]{0,6}(?:内容|值)
@@ -131,16 +142,16 @@ _WORD: Final = re.compile(r"\w{3,}")
 _DIGIT: Final = re.compile(r"\d{2}|@")
 
 _FOR_SECRETS: Final = words(
-    r"""log-?\s?(?:in|on|out)|sign-?\s?(?:in|up|on)|auth|account|\buser|regist|passw|passphrase|credential|secret|vault|token|\bkeys?\b|\bssh|connect|database|\b(?:s?ftp|smtp|imap|sql|db)\b|wallet|crypt
-    |\bvpn|wi-?fi|\bpdf\b.*\b(?:unlock|protect)|protect|unlock|deploy|certificate|sign|cookie|session|permission|\baccess|security|environment|\benv\b|config|profile|membership|subscri|payment|card|bank
-    |anmeld|benutzer|konto|verbind|datenbank|kennwort|geheim|schlüssel|zugang|entsperr
+    r"""log-?\s?(?:in|on|out)|\b(?:otp|2fa|mfa|totp)\b|verif\w*\s(?:\w+\s)?code|sign-?\s?(?:in|up|on)|\bauth(?!or(?!i))|account|\buser|\bregist(?:er|ration|rier)|passw|passphrase|credential|secret|vault|token|\bkeys?\b|\bssh|connect|database|\b(?:s?ftp|smtp|imap|sql|db)\b|wallet|crypt
+    |\bvpn|wi-?fi|\bpdf\b.*\b(?:unlock|protect)|protect|unlock|deploy|certificate|\bsign(?:s|ing|ed|ature)?\b|cookie|session|permission|\baccess|security|environment|\benv\b|config|profile|membership|subscri|payment|card|bank
+    |anmeld|benutzer|konto|verbinde|verbindung\w*\s(?:zu|mit|her)|datenbank|kennwort|geheim|schlüssel|zugang|entsperr
     |connex|compte|utilisateur|mot\sde\spasse|chiffr|identif|sesión|usuario|cuenta|contraseña|conect|cifr|clave|acceso
     |登录|登陆|用户|账户|账号|密码|密钥|认证|连接|数据库|加密|注册|ログイン|ユーザー|アカウント|パスワード|認証|接続|暗号|鍵|登録
     |вход|войти|пользовател|аккаунт|учётн|учетн|парол|авториз|подключ|шифр|ключ|регистрац"""
 )
 _FOR_TALK: Final = words(
     r"""chat|conversation|messag|dialog|history|prompt|memor|remember|recall|assistant|agent|\bllm|language\smodel|\bai\b|gpt|summar|transcript|thread|session|repl(?:y|ies)|respon|completion|feedback|reason|think|thought
-    |meeting|interview|discuss|ask|question|answer|persona|context|generat|instruction|support|ticket
+    |meeting|interview|discuss|ask|question|answer|persona|context|instruction|support|ticket
     |gespräch|unterhaltung|nachricht|verlauf|zusammenfass|antwort|frage|échange|discussion|résum|réponse|mensaje|conversaci|historial|resum|respuesta|diálogo
     |对话|聊天|会话|消息|记忆|总结|摘要|回复|会話|チャット|対話|メッセージ|要約|返信|記憶|履歴|переписк|диалог|беседу|сообщени|чат|пересказ|памят|ответ|разговор"""
 )
@@ -253,7 +264,12 @@ def _sentence(asked: Asked, of: dict[str, re.Pattern[str]], about: frozenset[str
         yield "instruction", "danger", "It tells the model to disregard what it was told."
     if _hushes(asked.sentence, of, about):
         yield "instruction", "danger", "It tells the model to keep something from people."
-    if asked.sentence.watches and not asked.parameter:
+    watches = asked.sentence.watches and not asked.parameter
+    if "reach" in about and (not watches or of["pressure"].search(text)) and not _is_summary(asked, of):
+        placed = asked.parameter or _slot(asked, of)
+        needed = asked.fits(_FOR_SECRETS) or (_is_overt(asked) and asked.parameter)
+        yield from overreach(text, of, parameter=asked.parameter, placed=placed, needed=needed)
+    if watches:
         return
     if "others" in about and (why := _about_others(asked, of)):
         yield "override", "danger", why
@@ -261,6 +277,13 @@ def _sentence(asked: Asked, of: dict[str, re.Pattern[str]], about: frozenset[str
         yield "override", "danger", "It changes to whom something goes."
     if "contents" in about and (why := _wanted(asked, of)):
         yield "exfiltration", "danger", why
+
+
+def _is_summary(asked: Asked, of: dict[str, re.Pattern[str]]) -> bool:
+    """Whether a sentence says what the tool itself does: the first of its description, and no order."""
+    if asked.parameter or asked.name or asked.sentence.before:
+        return False
+    return not any(of[sign].search(asked.sentence.text) for sign in (*_ORDERS, "whenever"))
 
 
 def _hushes(sentence: Sentence, of: dict[str, re.Pattern[str]], about: frozenset[str]) -> bool:
@@ -277,9 +300,10 @@ def _is_hushed(clause: str, of: dict[str, re.Pattern[str]]) -> bool:
     """Whether a clause denies that something is said, and names people: in any order, close together."""
     for denial in of["deny"].finditer(clause):
         near = clause[max(0, denial.start() - _NEAR) : denial.end() + _NEAR]
-        if of["people"].search(near) and of["speak"].search(near):
+        if of["people"].search(near) and of["speak"].search(near) and not of["unless"].search(near):
             return True
-    return False
+    needless = of["needless"].search(clause) is not None
+    return needless and of["people"].search(clause) is not None and of["learn"].search(clause) is not None
 
 
 def _about_others(asked: Asked, of: dict[str, re.Pattern[str]]) -> str:
@@ -301,7 +325,7 @@ def _about_others(asked: Asked, of: dict[str, re.Pattern[str]]) -> str:
 
 def _shuns_another(text: str, of: dict[str, re.Pattern[str]]) -> bool:
     """Whether something other than the tool itself is called unfit, or not to be used."""
-    reach = 3 if _KANA.search(text) or _HAN.search(text) else 16
+    reach = 3 if _KANA.search(text) or _HAN.search(text) else 24
     for found in of["shuns"].finditer(text):
         after = _CLAUSE.split(text[found.end() : found.end() + reach])[0]
         if of["itself"].search(found[0] + after) is None:
@@ -323,7 +347,7 @@ def _wanted(asked: Asked, of: dict[str, re.Pattern[str]]) -> str:
     """What is asked for where the task needs none: secrets, what was said, files; empty where nothing is."""
     text, mentions = asked.sentence.text, asked.sentence.mentions
     gives, slot = of["give"].search(text) is not None, _slot(asked, of)
-    ordered = asked.parameter or slot or (gives and (of["must"].search(text) or of["first"].search(text)) is not None)
+    ordered = asked.parameter or slot or (gives and any(of[sign].search(text) for sign in _ORDERS))
     if not ordered:
         return ""
     if not asked.fits(_FOR_SECRETS):
@@ -335,7 +359,9 @@ def _wanted(asked: Asked, of: dict[str, re.Pattern[str]]) -> str:
             return _NEEDLESS
         if gives and not _is_overt(asked) and _VARIABLE.search(text):
             return _NEEDLESS
-        if (gives or _CONTENT.search(text)) and (_PLACE.search(text) or _ENVIRONMENT.search(text)):
+        if (gives or _CONTENT.search(text) or _OUTPUT.search(text)) and (
+            _PLACE.search(text) or _ENVIRONMENT.search(text)
+        ):
             return "It asks for a file of secrets."
     found = of["talk"].search(text) or _all_said(text, of)
     if found and not asked.fits(_FOR_TALK) and not mentions(found.start()):

@@ -96,6 +96,7 @@ def _uncovered(says: str, how: str, text: Text, peers: Peers, tool: str, depth: 
     plain = folded(says)
     reasons = [finding.why for finding in _prose(plain, text.where, peers, tool)]
     reasons += [why for _, _, why in shell(plain)]
+    reasons += [said[2] for said, _ in requests(replace(text, text=says, role="value"), plain, None, peers)]
     for why in reasons:
         yield finding_of(("hidden", "danger", f"Hidden ({how}): {why}"), text.where, says, 0)
     if depth < _DEPTH:

@@ -29,7 +29,7 @@ _ABOUT: Final = re.compile(
 
 _WATCHES: Final = re.compile(
     r"""^\W*(?:(?:an?|the|this)\s+)?(?:[\w-]+\s+){0,4}?(?:that\s+|to\s+|which\s+)?
-    (?:detect|flag|block|filter|scan|prevent|audit|monitor|redact|mask|check|find|identif|warn|guard|reject|stop|protect
+    (?:detect|flag|block|filter|scan|prevent|audit|monitor|redact|mask|check(?!out)|find|identif|warn(?!ing\b\s*[:!])|guard|reject|stop|protect
     |remov|strip|rotat|revok|encrypt)\w*\b""",
     re.I | re.X,
 )
