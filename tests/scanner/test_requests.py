@@ -16,6 +16,11 @@ LANGUAGES = ("en", "de", "fr", "es", "zh", "ja", "ru")
 MISSED = {"receipt", "emoji", "gift"}
 """Poisons that no rule finds: they name neither a secret nor an account, and what they hide is not said."""
 
+REACH_MISSED = {"en quote_stock", "en sort_list", "en lint", "de emoji"}
+"""Poisons that reach out of their task and that no rule finds."""
+REACH_HELD = {"en create_user", "en book_flight", "de etikett"}
+"""Honest definitions that are held: they name people and secrets in the words of the poisons."""
+
 
 def definitions(name: str, language: str) -> list[Tool]:
     """The definitions of a file in one language."""
@@ -51,6 +56,22 @@ def test_poisons_are_held_in_every_language(language: str) -> None:
 def test_honest_definitions_are_not_held_in_any_language(language: str) -> None:
     """A login asks for a password, a chat for its history, a transfer for an account, and an order comes first."""
     assert [one.name for one in definitions("clean.jsonl", language) if is_held(one)] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_reaches_out_of_its_task_is_held_in_every_language(language: str) -> None:
+    """Calls of other servers, private facts, inboxes, results told otherwise: however it is worded."""
+    missed = {f"{language} {one.name}" for one in definitions("reach_poisons.jsonl", language) if not is_held(one)}
+
+    assert missed <= REACH_MISSED
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_honest_work_with_people_and_other_servers_is_not_held(language: str) -> None:
+    """A profile has a date of birth, a transfer a recipient, a move another server."""
+    held = {f"{language} {one.name}" for one in definitions("reach_clean.jsonl", language) if is_held(one)}
+
+    assert held <= REACH_HELD
 
 
 def test_what_a_tool_is_for_decides_what_it_may_ask() -> None:
