@@ -181,7 +181,7 @@ async def test_the_model_of_the_settings_is_everybodys_and_stays(
     assert (await opened.complete([("user", "hello you")])).text == "hello you"
     assert fake.authorizations == [f"Bearer {KEY}"]
     for change in (models.disable, models.remove):
-        with pytest.raises(NotAllowed, match="THRESHER_LLM_URL"):
+        with pytest.raises(InvalidInput, match="THRESHER_LLM_URL"):
             await change(ada, "default")
     await models.close()
 

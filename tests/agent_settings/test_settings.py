@@ -114,11 +114,12 @@ async def test_settings_are_their_owners_alone(
         ({"connection": "x" * 65}, "connection.*up to 64 characters"),
         ({"recursion": {"a": 1}}, "recursion.*from 4 to 500"),
         ({"topk": 3}, "no setting 'topk'.*top_k"),
+        ({"topk": None}, "no setting 'topk'.*top_k"),
         ({"model": "sonet"}, "model.*sonnet"),
         ({"model": "asleep"}, "model.*disabled.*thresher models enable asleep"),
         ({"model_seconds": float("nan")}, "model_seconds"),
     ],
-    ids=range(12),
+    ids=range(13),
 )
 async def test_what_is_not_allowed_is_refused_with_what_is(
     settings: AgentSettings, ada: Caller, changes: dict[str, Any], words: str

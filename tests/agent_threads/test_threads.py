@@ -34,6 +34,8 @@ async def rows(database: Database, tenant: Tenant, table: str) -> int:
 async def test_a_thread_has_a_title_and_settings(threads: Threads, ada: Caller) -> None:
     """Both can be given at the beginning or later; a title is one line."""
     thread = await threads.create(ada, " My\n first\0 ", {"model": "small"})
+    with pytest.raises(InvalidInput, match="title is empty"):
+        await threads.rename(ada, thread.id, " ")
     renamed = await threads.rename(ada, str(thread.id), "Second")
     configured = await threads.configure(ada, thread.id, {"top_k": 3})
 

@@ -13,6 +13,7 @@ from thresher.agent import Decision
 from thresher.api.chat.bodies import ChatBody
 from thresher.api.chat.reading import Asked, read_call
 from thresher.api.openai_errors import param_of
+from thresher.core import problem_of
 from thresher.llm import Function, FunctionCall, Message
 
 THREAD = "0b6f7e9e-1f5c-4a7b-9a53-3f6f2f1f0c11"
@@ -205,3 +206,25 @@ def test_what_changes_nothing_is_passed_over() -> None:
 def test_what_cannot_be_kept_is_refused_by_its_name(fields: dict[str, Any], param: str) -> None:
     """Before anything is asked of a model."""
     assert refused(**fields) == param
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"messages": []}, "A conversation has a message at least"),
+        ({"n": 2}, "One answer is made at a time: leave it out, or send 1"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
+            "A part is of type 'image_url', and only texts are taken",
+        ),
+        ({"metadata": {"thread_id": "x"}}, "'x' is no thread's id: send a UUID"),
+        ({"audio": {"voice": "ash"}}, "It is not supported: leave it out"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_refusal_says_what_is_wrong(fields: dict[str, Any], problem: str) -> None:
+    """In our words, for every way in which a body is refused."""
+    with pytest.raises((ValidationError, RequestValidationError)) as caught:
+        asked(**fields)
+
+    assert problem_of(caught.value.errors()[0]).startswith(problem)

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from tests.components.modules import BROKEN, DEADLY, FORECAST, PROXY, REGISTERED, put
 from tests.support import Databases, eventually
 from thresher.app import App, open_app
-from thresher.core import Caller, Settings
+from thresher.core import Caller, Conflict, Settings
 from thresher.knowledge.tools import DropInReport
 from thresher.upstream import ServerConfig
 
@@ -66,6 +66,8 @@ async def test_components_are_found_at_the_start_and_one_that_fails_is_reported(
         report = await settled(app)
         found = await app.services.tools.find_tools(app.services.caller, queries=["weather of tomorrow"], threshold=0)
 
+        with pytest.raises(Conflict, match=r"comes from the folder of components.*thresher servers disable components"):
+            await app.components.check_removable(app.services.caller, "components")
         problems = {file.path: file.problem for file in report.files}
         assert "division by zero" in problems["tools/bad.py"]
         assert "ended the process" in problems["tools/deadly.py"]

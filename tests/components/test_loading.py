@@ -51,7 +51,7 @@ async def test_decorated_functions_and_registered_ones_are_served(tmp_path: Path
     ("source", "said"),
     [
         (BROKEN, "ZeroDivisionError: division by zero (bad.py, line 1)"),
-        ("def oops(:\n", "(bad.py, line 1)"),
+        ("def oops(:\n", "SyntaxError: invalid syntax (bad.py, line 1)"),
         ("import sys\nsys.exit(3)\n", "It called sys.exit."),
         ("import not_installed_here\n", "No module named 'not_installed_here'"),
         ("def register(mcp):\n    raise KeyError('x')\n", "KeyError: 'x' (bad.py, line 2)"),

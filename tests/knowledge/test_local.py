@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.product import CATALOGUE, known
-from thresher.core import Caller, InvalidInput, NotFound, Tool
+from thresher.core import Caller, Conflict, InvalidInput, NotFound, Tool
 from thresher.knowledge.tools import LocalServer, ToolService
 from thresher.upstream import ServerConfig
 
@@ -49,6 +49,15 @@ async def test_only_those_see_it_to_whom_it_is_offered(tools: ToolService, calle
         assert [server.name for server in await tools.list_servers(other) if server.transport == "local"] == []
         with pytest.raises(NotFound):
             await tools.resolve(other, "deploy_ship_release")
+
+
+async def test_a_local_server_cannot_be_removed(tools: ToolService, caller: Caller) -> None:
+    """It would come back by itself; it can be switched off."""
+    await tools.offer(caller, [DEPLOY])
+
+    with pytest.raises(Conflict, match=r"part of Thresher.*thresher servers disable deploy:pack"):
+        await tools.remove_server(caller, DEPLOY.name)
+    assert not (await tools.set_server_enabled(caller, DEPLOY.name, enabled=False)).enabled
 
 
 async def test_a_switch_outlives_the_server(tools: ToolService, caller: Caller) -> None:

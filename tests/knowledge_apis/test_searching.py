@@ -109,6 +109,17 @@ async def test_pages_follow_each_other_without_gaps(tracker: ApiService, caller:
     assert paged == whole
 
 
+async def test_a_tag_is_counted_once_whatever_its_case(service: ApiService, caller: Caller, tmp_path: Path) -> None:
+    """The description's own spelling is shown, and as many operations are counted as the tag lists."""
+    document = described({"GET /orders/{id}": "Get an order", "GET /orders": "List orders"})
+    document["paths"]["/orders"]["get"]["tags"] = ["Orders"]
+    await service.add(caller, "shop", [str(write(tmp_path / "shop.json", document))])
+    tags = (await service.search(caller, "", providers=["shop"])).tags
+    listed = (await service.search(caller, "", providers=["shop"], tags=["orders"])).endpoints
+
+    assert [(tag.tag, tag.operations) for tag in tags] == [("Orders", len(listed))]
+
+
 async def test_a_list_is_shown_where_nothing_is_searched(tracker: ApiService, caller: Caller) -> None:
     """An empty query and "list tracker apis" show tags; a tag shows its operations; "list issues" searches."""
     empty = await tracker.search(caller, "", providers=["tt"])

@@ -5,6 +5,7 @@ Invariant: however a command ends, the process ends with a documented exit code 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -40,7 +41,7 @@ from thresher.cli import (
     threads,
     tools,
 )
-from thresher.cli.output import BROKEN_PIPE, INTERRUPTED, ReaderGone, complain, for_programs
+from thresher.cli.output import BROKEN_PIPE, INTERRUPTED, OutputLost, ReaderGone, complain, flush, for_programs
 
 application = typer.Typer(
     name="thresher",
@@ -104,17 +105,37 @@ def run(arguments: Sequence[str]) -> int:
     """
     as_json = "--json" in arguments
     try:
+        return _run(arguments, as_json)
+    except ReaderGone:
+        code = BROKEN_PIPE
+    except OutputLost as error:
+        code = complain(error, as_json=False)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or the interpreter complains when it flushes at its end
+    return code
+
+
+def _run(arguments: Sequence[str], as_json: bool) -> int:
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - Python's own, where it is closed
+        raise OutputLost("it is closed")
+    try:
         with for_programs(as_json):
             code: Any = application(list(arguments), prog_name="thresher", standalone_mode=False)
-        sys.stdout.flush()
+        flush()
         return code if isinstance(code, int) else 0
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except ReaderGone:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or the interpreter complains when it flushes at its end
-        return BROKEN_PIPE
+    except (ReaderGone, OutputLost):
+        raise
+    except OSError as error:
+        if error.errno in _LOST and error.filename is None:  # the help, which Typer writes; a file's error names it
+            raise OutputLost(error.strerror) from None
+        return complain(error, as_json)
     except Exception as error:  # noqa: BLE001 - a face: a person gets one line, not a traceback
         return _usage(error, as_json) if hasattr(error, "show") else complain(error, as_json)
+
+
+_LOST = (errno.ENOSPC, errno.EDQUOT, errno.EBADF, errno.EIO)
+"""Errors of a standard output that takes no more."""
 
 
 class _UsageError(Exception):

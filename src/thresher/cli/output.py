@@ -84,6 +84,16 @@ class ReaderGone(Exception):
     """Whoever read our output has closed the pipe."""
 
 
+class OutputLost(Exception):
+    """Standard output is closed, or takes no more, as on a full disk."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"Standard output cannot be written: {reason}.")
+        self.code = "output"
+        self.exit_code = 1
+        self.hint = "What the command did is done; write its output elsewhere."
+
+
 def show(value: Any, as_json: bool, render: Callable[[Any], RenderableType]) -> None:
     """Print a result.
 
@@ -157,12 +167,20 @@ def _write(text: str) -> None:
 
     Raises:
         ReaderGone: Nobody reads it any more.
+        OutputLost: It takes no more.
     """
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         raise ReaderGone from None
+    except OSError as error:
+        raise OutputLost(error.strerror or str(error)) from None
+
+
+def flush() -> None:
+    """Have everything written; errors as of `put`."""
+    _write("")
 
 
 def _rendered(value: RenderableType) -> str:
@@ -238,7 +256,7 @@ def complain(error: BaseException, as_json: bool) -> int:
     """
     fields = _fields(error)
     if as_json:
-        sys.stdout.write(visible_json({"error": fields}, indent=2) + "\n")
+        _write(visible_json({"error": fields}, indent=2) + "\n")
     else:
         trace = f" (trace {fields['trace']})" if fields["trace"] else ""
         note(f"thresher: {visible(fields['message'])}{trace}")

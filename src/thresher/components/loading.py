@@ -201,7 +201,8 @@ def _said(error: BaseException) -> str:
     if isinstance(cause, SystemExit):
         return "It called sys.exit."
     try:
-        text = shortened(" ".join(mask_text(str(cause)).split()), _PROBLEM_CHARACTERS)
+        whole = str(cause.msg if isinstance(cause, SyntaxError) else cause)  # its own text ends with the place
+        text = shortened(" ".join(mask_text(whole).split()), _PROBLEM_CHARACTERS)
     except Exception:  # noqa: BLE001 - an error that cannot say what it is
         text = ""
     return f"{type(cause).__name__}: {text}" if text else f"{type(cause).__name__}."

@@ -60,7 +60,7 @@ from thresher.core.records import (
 )
 from thresher.core.settings import SERVER_USER, Settings, differing, environment, load_settings
 from thresher.core.talking import Talk, current_talk, talking_in
-from thresher.core.validation import check_limit, first_problem, problem_of, problems_of
+from thresher.core.validation import UNSUPPORTED, check_limit, first_problem, problem_of, problems_of
 from thresher.core.wording import did_you_mean, first_sentence, nearest, shortened
 from thresher.foreign import border_of, named, one_line, visible, visible_json
 
@@ -68,6 +68,7 @@ __all__ = [
     "FINGERPRINT",
     "JSON",
     "SERVER_USER",
+    "UNSUPPORTED",
     "AccessDenied",
     "Arm",
     "AuditBroken",

@@ -35,6 +35,8 @@ _KINDS: Final[Mapping[str, str]] = {
     "string_pattern_mismatch": "does not have the form that is expected",
     "none_required": "must be null",
 }
+UNSUPPORTED: Final = "unsupported"
+"""The type of a `PydanticCustomError` of ours, whose context holds a `message` for people."""
 _WITH: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "greater_than_equal": lambda about: f"must be at least {about['ge']}",
     "less_than_equal": lambda about: f"must be at most {about['le']}",
@@ -47,6 +49,7 @@ _WITH: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "too_short": lambda about: f"must have at least {about['min_length']} entries",
     "too_long": lambda about: f"must have at most {about['max_length']} entries",
     "value_error": lambda about: str(about["error"]),
+    UNSUPPORTED: lambda about: str(about["message"]),
 }
 
 

@@ -211,7 +211,7 @@ class Models:
         if not self._known(name, rows):
             raise _unknown(name, self._visible(rows))
         if name == DEFAULT:
-            raise NotAllowed(f"The model '{DEFAULT}' comes from THRESHER_LLM_URL.", hint="Change it there.")
+            raise InvalidInput(f"The model '{DEFAULT}' comes from THRESHER_LLM_URL.", hint="Change it there.")
         if rows[name].owner != caller.user:
             raise NotAllowed(f"The model '{name}' is the tenant's.", hint="Ask who set it up to change it.")
 

@@ -24,7 +24,7 @@ def checked(changes: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InvalidInput: A field is unknown, or a value is not allowed there.
     """
-    return {name: None if value is None else _checked(name, value) for name, value in changes.items()}
+    return {_known(name): None if value is None else _checked(name, value) for name, value in changes.items()}
 
 
 def sound(row: object) -> dict[str, Any]:
@@ -41,11 +41,15 @@ def sound(row: object) -> dict[str, Any]:
     return found
 
 
-def _checked(name: str, value: Any) -> Any:
+def _known(name: str) -> str:
     if name not in ChatSettings.model_fields:
         known = list(ChatSettings.model_fields)
         hint = did_you_mean(nearest(name[:80], known)) or f"There are: {', '.join(known)}."
         raise InvalidInput(f"There is no setting '{name[:80]}'.", hint=hint)
+    return name
+
+
+def _checked(name: str, value: Any) -> Any:
     value = clean(value.strip()) if isinstance(value, str) else value
     try:
         return _valid(name, value)

@@ -93,11 +93,13 @@ class Threads:
         """Give a thread another title.
 
         Raises:
-            InvalidInput: The id is none, or the title is too long.
+            InvalidInput: The id is none, or the title is empty or too long.
             NotFound: The caller has no such thread.
         """
         asked = thread_id(thread)
-        return _found(asked, await queries.rename_thread(self._database, caller, asked, checked_title(title)))
+        if not (given := checked_title(title)):
+            raise InvalidInput("The title is empty.", hint="Give it a word at least.")
+        return _found(asked, await queries.rename_thread(self._database, caller, asked, given))
 
     async def configure(self, caller: Caller, thread: str | UUID, settings: Mapping[str, Any]) -> Thread:
         """Give a thread other settings, in place of all that it had.

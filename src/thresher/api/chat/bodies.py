@@ -12,12 +12,14 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from thresher.core import UNSUPPORTED
+
 MOST_FUNCTIONS = 128
 MOST_TOKENS = 200_000
 
 
 def _wrong(message: str) -> PydanticCustomError:
-    return PydanticCustomError("unsupported", "{message}", {"message": message})
+    return PydanticCustomError(UNSUPPORTED, "{message}", {"message": message})
 
 
 def _said(content: object) -> object:

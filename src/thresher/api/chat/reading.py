@@ -78,7 +78,8 @@ def refuse(field: tuple[str | int, ...], message: str) -> Never:
     Raises:
         RequestValidationError: Always.
     """
-    raise RequestValidationError([{"type": "value_error", "loc": ("body", *field), "msg": message}])
+    entry = {"type": "value_error", "loc": ("body", *field), "msg": message, "ctx": {"error": message}}
+    raise RequestValidationError([entry])
 
 
 def _thread(body: ChatBody, headers: Sequence[str]) -> UUID | None:

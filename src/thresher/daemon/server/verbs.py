@@ -208,7 +208,9 @@ class _Verbs:
         return await self._refresh([server.name for server in servers if server.enabled], tell)
 
     async def remove_server(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        await self._tools.remove_server(self._caller, arguments["name"])
+        name = str(arguments["name"])
+        await self._app.components.check_removable(self._caller, name)
+        await self._tools.remove_server(self._caller, name)
 
     async def set_server_enabled(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         return plain(await self._tools.set_server_enabled(self._caller, **arguments))

@@ -267,7 +267,8 @@ def said(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return "it called sys.exit."
     try:
-        text = shortened(" ".join(mask_text(str(error)).split()), _PROBLEM_CHARACTERS)
+        whole = str(error.msg if isinstance(error, SyntaxError) else error)  # its own text ends with the place
+        text = shortened(" ".join(mask_text(whole).split()), _PROBLEM_CHARACTERS)
     except Exception:  # noqa: BLE001 - an error that cannot say what it is
         text = ""
     return f"{type(error).__name__}: {text}" if text else f"{type(error).__name__}."

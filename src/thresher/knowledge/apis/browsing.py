@@ -67,18 +67,23 @@ def tags_of(brief: Brief) -> tuple[str, ...]:
 
 
 def list_tags(parts: Iterable[Part], browse: Browse) -> list[TagCount]:
-    """The tags of providers in the order of their descriptions."""
+    """The tags of providers in the order of their descriptions; spellings that differ in case alone are one tag."""
     counts: dict[tuple[str, str], int] = {}
     said: dict[tuple[str, str], str] = {}
+    spelled: dict[tuple[str, str], str] = {}
     for provider, _, held in parts:
         if provider.id not in browse.providers:
             continue
         for tag in held.tags:
-            said.setdefault((provider.name, tag.name), tag.description)
+            said.setdefault((provider.name, tag.name.lower()), tag.description)
+            spelled.setdefault((provider.name, tag.name.lower()), tag.name)
         for brief in held.briefs:
+            for key in dict.fromkeys((provider.name, tag.lower()) for tag in tags_of(brief)):
+                counts[key] = counts.get(key, 0) + 1
+        for brief in sorted(held.briefs, key=lambda brief: not brief.tags):  # a tag's own spelling before a path's
             for tag in tags_of(brief):
-                counts[provider.name, tag] = counts.get((provider.name, tag), 0) + 1
-    return [TagCount(name, tag, said.get((name, tag), ""), count) for (name, tag), count in counts.items()]
+                spelled.setdefault((provider.name, tag.lower()), tag)
+    return [TagCount(key[0], spelled[key], said.get(key, ""), count) for key, count in counts.items()]
 
 
 def list_operations(parts: Iterable[Part], browse: Browse, methods: Sequence[str]) -> list[Located]:
@@ -94,8 +99,8 @@ def list_operations(parts: Iterable[Part], browse: Browse, methods: Sequence[str
         return listed
     places: dict[tuple[int, str], int] = {}
     for one in listed:
-        places.setdefault((one.provider.id, tags_of(one.brief)[0]), len(places))
-    return sorted(listed, key=lambda one: places[one.provider.id, tags_of(one.brief)[0]])
+        places.setdefault((one.provider.id, tags_of(one.brief)[0].lower()), len(places))
+    return sorted(listed, key=lambda one: places[one.provider.id, tags_of(one.brief)[0].lower()])
 
 
 def carries(brief: Brief, tags: frozenset[str]) -> bool:

@@ -125,6 +125,21 @@ class DropIns:
             problem=self._problem,
         )
 
+    async def check_removable(self, caller: Caller, name: str) -> None:
+        """Check that a server is not one of the folder's, which would come back when the folder is next loaded.
+
+        Raises:
+            Conflict: It is.
+        """
+        if (caller.tenant, caller.user) != (self._caller.tenant, self._caller.user):
+            return
+        proxied = name in await asyncio.to_thread(_names_in, self._names)
+        if proxied or (name == SERVER and self._server):
+            raise Conflict(
+                f"Server '{name}' comes from the folder of components, {self._folder.path}.",
+                hint=f"Take its modules out of the folder; to have it out of use: thresher servers disable {name}.",
+            )
+
     async def follow(self) -> None:
         """Load the folder, and in development mode again whenever something in it has changed, until cancelled."""
         await self.load()

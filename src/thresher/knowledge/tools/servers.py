@@ -26,7 +26,8 @@ from thresher.core import (
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.catalogue import Catalogues, is_offered
 from thresher.knowledge.tools.indexer import Indexer
-from thresher.knowledge.tools.models import STATIC, ServerInfo
+from thresher.knowledge.tools.models import LOCAL, STATIC, ServerInfo
+from thresher.knowledge.tools.naming import plain_name
 from thresher.knowledge.tools.queries import ServerRow
 from thresher.store import Database, SecretBox, run_retrying
 from thresher.upstream import (
@@ -174,8 +175,14 @@ class Servers:
         Raises:
             NotFound: None has this name.
             NotAllowed: It is the tenant's, and the caller one of its users.
+            Conflict: It is a server inside this process, which would come back.
         """
         server = await self._mine(caller, name)
+        if server.config.get("transport") == LOCAL:
+            raise Conflict(
+                f"Server '{name}' is part of Thresher: its tools are those of the pack '{plain_name(name)}'.",
+                hint=f"To have them out of use: thresher servers disable {name}.",
+            )
         ids = await self._tool_ids(caller, server)
         await run_retrying(
             self._database,
