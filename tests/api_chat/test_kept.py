@@ -163,7 +163,7 @@ async def test_a_stranger_learns_nothing(own_settings: Settings, llm: ChatServer
             for stranger in (bob, eve)
             for method, path in (("get", HISTORY), ("get", APPROVALS), ("delete", HISTORY))
         ]
-        nobody = await product.web.post("/v1/chat/completions", json=asked, headers={"authorization": "Bearer none"})
+        nobody = await product.web.post("/v1/chat/completions", json=asked, headers={"authorization": "Bearer unknown"})
         kept = (await product.web.get(f"{HISTORY}/{thread}", headers=ada)).json()
 
     assert mine.json()["choices"][0]["message"]["content"] == "mine"

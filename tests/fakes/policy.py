@@ -17,7 +17,7 @@ SEARCH = "search_documents"
 READER = "read_result"
 NOT_YET = "Not run yet."
 """What an answer begins with that holds rules, after which the call is to be made again."""
-_BLOCK = re.compile(r"^(=\w+=) begin (\w+)\n(.*?)\n?^\1 end \2$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^(\[\w+\]) begin (\w+)\n(.*?)\n?^\1 end \2$", re.MULTILINE | re.DOTALL)
 """Other people's text in a prompt, with the name of what it is."""
 _PASSAGE = re.compile(r"^\[(\d+)\] ?(.*)$", re.MULTILINE)
 _CURSOR = re.compile(r"cursor ([0-9a-f]{32}-\d+)")

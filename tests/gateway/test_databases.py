@@ -195,7 +195,10 @@ async def test_rules_name_the_databases(services: Services, shop: Path) -> None:
     await services.intents.prepare(services.caller)
     async with Client(build_gateway(services, expose="own")) as client:
         prompt = await call(client, "process_prompt", prompt="how many orders did we ship last month")
-        tools = await call(client, "process_prompt", prompt="which MCP servers are connected right now")
+        asked = "which MCP servers are connected right now"
+        short = await call(client, "process_prompt", prompt=asked)
+        cursor = short.structured_content["rules"][0]["in_full"]["cursor"]
+        tools = await call(client, "get_context", query=asked, cursor=cursor)
 
     assert "shop (sqlite)" in text(prompt)
     assert "db:/shop/customers" in text(prompt)

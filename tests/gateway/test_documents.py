@@ -108,7 +108,7 @@ async def test_without_a_repository_nothing_tells_of_documents(services: Service
         called = await call(client, "retrieve_document", query="leave", repository="handbook")
 
     assert listed == set()
-    assert prompts == {"git", "tools-rules"}
+    assert prompts == {"tools-rules"}
     assert text(prompt) == "PASS_THROUGH"
     assert set(prompt.structured_content) == {"result", "pass_through", "confidence", "trace_id"}
     assert "There is no tool 'retrieve_document'" in text(called)

@@ -165,8 +165,6 @@ async def test_a_hidden_tool_is_called_by_its_own_name_too(client: Client[Any]) 
         ("call_tool", {"name": "box_close_box"}, "Run it with call_tool_write, same arguments"),
         ("call_tool_write", {"name": "box_open_box"}, "'box_open_box' only reads. Run it with call_tool,"),
         ("call_tool", {}, "'name' is a required property"),
-        ("find_tools", {}, "Give either queries or message"),
-        ("find_tools", {"queries": ["a"], "message": "b"}, "Give either queries or message"),
         ("find_tools", {"message": "x" * 300_000}, "the limit is 200000"),
         ("find_tools", {"message": "a", "servers": ["bax"]}, "Did you mean 'box'"),
         ("find_tools", {"message": "a", "server": "box"}, "no argument 'server'"),

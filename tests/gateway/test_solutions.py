@@ -272,7 +272,7 @@ async def test_rules_switch_with_the_topic(services: Services, shop: Path, mode:
     (_, first), (_, second), (_, third) = heard
     assert [rules["pack"] for rules in first.structured_content["rules"]] == ["relations"]
     assert "Active solution or module: bookshop" in text(first)
-    assert "Workspace: shop" in text(first)
+    assert "Active project: bookshop" in text(first)
     assert "open_relation" in {tool["name"] for tool in first.structured_content["tools"]}
     assert not made.is_error, text(made)
     assert [rules["pack"] for rules in second.structured_content["rules"]] == ["valuelists"]

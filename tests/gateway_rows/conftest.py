@@ -16,8 +16,9 @@ __all__ = ["http_server", "settings"]
 
 @pytest.fixture
 async def settings(databases: Databases, settings: Settings) -> AsyncIterator[Settings]:
-    """Settings of a gateway on an empty database that runs already."""
+    """Settings of a gateway on an empty database that runs already; it serves the owner without a key."""
     name = await databases.create()
     url = SecretStr(databases.url(name))
-    yield settings.model_copy(update={"database_url": url, "upstream_connect_seconds": 20, "upstream_call_seconds": 20})
+    update = {"database_url": url, "keyless": "on", "upstream_connect_seconds": 20, "upstream_call_seconds": 20}
+    yield settings.model_copy(update=update)
     await databases.drop(name)

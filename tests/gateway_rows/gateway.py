@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import AsyncGenerator, Sequence
@@ -11,14 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from fastmcp import Client
 from mcp_types import CallToolResult
 
-from tests.support import eventually
 from tests.support.product import listed
 from thresher.app import App, open_app
 from thresher.core import Caller, Settings
+from thresher.daemon.server.http import address_of, bind, serving
 from thresher.knowledge.tools import ServerInfo, ToolService
 from thresher.upstream import ServerConfig
 
@@ -128,15 +126,9 @@ async def running(settings: Settings, *servers: Child | ServerConfig, wait: bool
 
 @asynccontextmanager
 async def _listening(app: App) -> AsyncGenerator[str]:
-    config = uvicorn.Config(app.asgi, port=0, log_level="error", lifespan="off", timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
-    serving = asyncio.create_task(server.serve())
-    try:
-        await eventually(lambda: server.started)
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        await serving
+    door = bind("127.0.0.1", 0)
+    async with serving(app.asgi, door):
+        yield address_of(door).removesuffix("/mcp")
 
 
 def text(result: CallToolResult) -> str:

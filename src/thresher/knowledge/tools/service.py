@@ -165,8 +165,9 @@ class ToolService:
         Returns:
             Ends that.
         """
-        self._catalogues.followers.append(told)
-        return lambda: self._catalogues.followers.remove(told)
+        followers = self._catalogues.followers
+        followers.append(told)
+        return lambda: followers.remove(told)
 
     def server_changed(self, config: ServerConfig, changed: Changed) -> None:
         """Take a server's announcement that its lists changed: it is listed again soon, and nothing else is touched."""
