@@ -37,7 +37,7 @@ LOOKING = {
     *("prompts list", "prompts show", "prompts versions", "servers list", "settings show", "solutions backups"),
     *("solutions check", "solutions context", "solutions list", "solutions relations", "solutions show"),
     *("solutions value-lists", "status", "threads list", "threads show", "tools find", "tools held", "tools list"),
-    *("tools show", "tools stats"),
+    *("tools show", "tools stats", "tools consents"),
 }
 """Commands that change nothing."""
 RUNNING = {
@@ -152,7 +152,8 @@ def every_way(model_url: str) -> dict[str, tuple[tuple[str, ...], str]]:
         "servers logout": (("own",), ""),
         "servers refresh": ((), "no server was started"),
         "servers remove": (("own",), "- server own"),
-        "servers set": (("own", "--auto-approve"), "auto_approve: false -> true"),
+        "servers set": (("own", "--auto-approve", "--trusted"), "trusted: false -> true"),
+        "settings floor": (("writes",), "floor: none -> writes"),
         "settings reset": (("top_k",), "top_k: 4 ->"),
         "settings set": (("top_k=7",), "top_k: 4 -> 7"),
         "solutions add": (("shop2",), "+ workspace shop2"),
@@ -175,6 +176,7 @@ def every_way(model_url: str) -> dict[str, tuple[tuple[str, ...], str]]:
         "tools disable": (("own_echo",), "enabled: true -> false"),
         "tools enable": (("own_echo",), "nothing would be different"),
         "tools refresh": (("own_echo",), "no server was started"),
+        "tools forget": (("own_echo",), "No consent to 'own_echo' is remembered"),
         "tools reject": (("--all", "--yes"), "Dry run"),
     }
 

@@ -50,6 +50,7 @@ def reset_settings(
 
 
 @commands.command("floor")
+@writes
 def approval_floor(
     floor: Annotated[
         str | None, typer.Argument(help="none, destructive, writes or all; shows what holds unless given.")

@@ -45,10 +45,11 @@ _THREADS, _PACKS = Shown("conversation", "list_threads"), Shown("pack", "list_pa
 
 WRITES: Final[Mapping[str, Shown | None]] = {
     **dict.fromkeys(("add_server", "import_servers", "remove_server", "set_server_enabled"), _SERVERS),
-    **dict.fromkeys(("set_server_auto_approve", "set_server_sql", "refresh"), _SERVERS),
+    **dict.fromkeys(("set_server_auto_approve", "set_server_trusted", "set_server_sql", "refresh"), _SERVERS),
     **dict.fromkeys(("login_server", "logout_server"), _SERVERS),
     "set_tool": _TOOLS,
     **dict.fromkeys(("approve_tools", "reject_tools"), _HELD),
+    "forget_consent": Shown("consent", "list_consents"),
     **dict.fromkeys(("add_key", "revoke_key"), _KEYS),
     "cancel_job": _JOBS,
     **dict.fromkeys(("add_connection", "remove_connection", "refresh_schema"), _CONNECTIONS),
@@ -59,6 +60,7 @@ WRITES: Final[Mapping[str, Shown | None]] = {
     "set_solution_context": Shown("context", "get_solution_context"),
     **dict.fromkeys(("add_model", "switch_model", "remove_model"), _MODELS),
     "set_settings": Shown("settings", "show_settings", ("thread",)),
+    "set_approval_floor": Shown("floor", "approval_floor", ("tenant",)),
     **dict.fromkeys(("set_prompt", "reset_prompt"), _PROMPTS),
     **dict.fromkeys(("rename_thread", "fork_thread", "delete_thread"), _THREADS),
     **dict.fromkeys(("trust_pack", "untrust_pack"), _PACKS),
@@ -73,7 +75,8 @@ WRITES: Final[Mapping[str, Shown | None]] = {
 
 LOOKS: Final = frozenset(
     {
-        *("find_tools", "describe_tools", "list_tools", "list_servers", "held_tools", "stats", "status"),
+        *("find_tools", "describe_tools", "list_tools", "list_servers", "held_tools", "list_consents"),
+        *("stats", "status"),
         *("measure_encoder", "list_keys", "list_jobs", "show_job", "follow_job"),
         *("list_connections", "show_connection", "test_connection", "session_info", "query_database_schema"),
         *("list_tables", "get_table_columns", "search_schema", "find_relations", "sql_query", "sql_explain"),
@@ -81,7 +84,7 @@ LOOKS: Final = frozenset(
         *("suggest_api_improvements", "list_repositories", "show_repository", "retrieve_document"),
         *("search_documents", "read_document", "list_workspaces", "show_workspace", "get_solution_context"),
         *("list_relations", "list_value_lists", "list_solution_changes", "list_models", "check_model"),
-        *("show_settings", "list_prompts", "show_prompt", "list_prompt_versions", "diff_prompt"),
+        *("show_settings", "approval_floor", "list_prompts", "show_prompt", "list_prompt_versions", "diff_prompt"),
         *("list_threads", "show_thread", "list_packs", "show_pack", "list_intents", "explain_intents"),
         *("intent_stats", "list_components", "sql_activity_log", "verify_audit", "process_prompt", "get_context"),
     }
@@ -99,7 +102,7 @@ OTHERS: Final = frozenset(
 
 _PASSING: Final = frozenset({"id", "job", "hint", "token", "digest"})
 """Fields that are drawn at random, or number what will not be there."""
-_NAMES: Final = ("name", "id", "path")
+_NAMES: Final = ("name", "id", "path", "tool")
 
 
 async def rehearse(

@@ -95,7 +95,7 @@ class Consents:
             self._database, caller.tenant, lambda connection: queries.delete_consent(connection, caller, tool.row.id)
         )
         if not gone:
-            raise NotFound(f"No consent to '{name}' is remembered.", hint="`thresher consents list` shows them all.")
+            raise NotFound(f"No consent to '{name}' is remembered.", hint="`thresher tools consents` shows them all.")
         event(logger, "consent_forgotten", tenant=caller.tenant.id, user=caller.user, tool=name)
 
     async def _tool(self, caller: Caller, name: str) -> NamedTool:
