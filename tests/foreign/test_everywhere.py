@@ -82,6 +82,7 @@ COMMANDS: Final[tuple[tuple[str, ...], ...]] = (
     ("tools", "find", "days of leave"), ("tools", "list"), ("tools", "show", "staff_leave_days"),
     ("tools", "show", NAME), ("tools", "enable", NAME), ("tools", "disable", NAME), ("tools", "core", NAME),
     ("tools", "held"), ("tools", "approve", NAME, "--yes"), ("tools", "reject", NAME, "--yes"),
+    ("tools", "consents"), ("tools", "forget", NAME), ("settings", "floor"), ("settings", "floor", NAME),
     ("tools", "stats"), ("tools", "refresh", "staff"),
     ("servers", "list"), ("servers", "login", NAME), ("servers", "logout", NAME), ("servers", "remove", NAME),
     ("servers", "enable", NAME), ("servers", "disable", NAME), ("servers", "refresh"),
@@ -147,6 +148,7 @@ async def home(open_folder: Path, databases: Databases) -> AsyncIterator[Home]:
         "THRESHER_MIGRATION_URL": databases.url(name, "thresher_owner"),
     }
     more = {"THRESHER_PACKS": str(sources["packs"]), "THRESHER_ADMIN_TOOLS": "on", "THRESHER_RULES_FIRST": "off"}
+    more |= {"THRESHER_EXPOSE": "own"}
     with opened(folder / "data", **urls, **more) as home:
         serving = _served(home)
         for arguments in _adding(sources):
