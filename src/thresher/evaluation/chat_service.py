@@ -263,11 +263,11 @@ async def _standard(
 
 
 def passages_of(entries: Sequence[Entry]) -> list[list[str]]:
-    """The passages that each turn has placed, from what is kept of a thread."""
+    """The passages that each turn has placed, from what is kept of a thread; not those that the grader left out."""
     found: list[list[str]] = []
     for entry in entries:
         if entry.kind == "user":
             found.append([])
         elif found:
-            found[-1] += [str(passage["text"]) for passage in entry.passages]
+            found[-1] += [str(passage["text"]) for passage in entry.passages if passage.get("used", True)]
     return found
