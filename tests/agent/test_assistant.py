@@ -238,9 +238,9 @@ ALARM["inputSchema"]["required"] = ["time"]
 async def test_a_tool_that_only_reads_is_called_with_what_the_question_says(
     assistant: Assistant, services: Services, caller: Caller, tmp_path: Path
 ) -> None:
-    """Also where the next question names nothing but another place."""
+    """Of a server that is trusted; also where the next question names nothing but another place."""
     server = ListedServer.at(tmp_path, "clock", CLOCK, ALARM)
-    await services.tools.add_server(caller, server.config)
+    await services.tools.add_server(caller, server.config, trusted=True)
     await services.tools.refresh(caller, "clock")
 
     tokyo = await assistant.ask(caller, "what time is it in Tokyo?")

@@ -308,10 +308,11 @@ def test_decisions_without_a_thread_say_what_is_missing(command: Command) -> Non
 
 
 def test_a_model_that_fails_is_told_and_ends_with_its_code(command: Command, llm: ChatServer) -> None:
-    """With a reference to the log."""
+    """As an error that names its trace in the log, since nothing was said before it."""
     llm.mode = "400"
     ended = command("chat", "say x")
     llm.mode = "good"
 
-    assert ended.code == 1
-    assert "reference" in ended.out
+    assert (ended.code, ended.out) == (11, "")
+    assert "refused: HTTP 400" in ended.err
+    assert "(trace " in ended.err

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Command
-from tests.daemon.home import FAKE, Home
+from tests.daemon.home import FAKE, THRESHER, Home
 from thresher.cli.hints import COMMANDS, for_command_line
 from thresher.cli.output import progress_bar
 from thresher.core import Settings, differing
@@ -121,7 +122,8 @@ def test_completion_knows_the_commands(home: Home) -> None:
     """As the shell asks for it, with what `--install-completion` puts into its start-up file."""
     words = {"_THRESHER_COMPLETE": "complete_bash", "COMP_WORDS": "thresher servers re", "COMP_CWORD": "2"}
     asked = home.run(settings=words)
-    shown = home.run("--show-completion", "bash")
+    inside = ("bash", "-c", '"$@"; exit $?', "bash", *THRESHER, "--show-completion")  # it asks which shell runs it
+    shown = subprocess.run(inside, env=home.environment, capture_output=True, text=True, timeout=60, check=False)
 
     assert sorted(asked.stdout.split()) == ["refresh", "remove"]
     assert "_THRESHER_COMPLETE=complete_bash" in shown.stdout

@@ -24,12 +24,14 @@ def added(command: Command, tmp_path: Path) -> None:
 
 
 def test_tools_are_found_with_reasons(command: Command, tmp_path: Path) -> None:
-    """For people a table, for programs every field; filters and bounds reach the service."""
+    """For people a table, for programs every field; filters, bounds and a message beside phrases reach the service."""
     added(command, tmp_path)
     people = command("tools", "find", "echo this text back to me", "--threshold", "0")
     programs = command("tools", "find", "-q", "echo", "-q", "sleep a while", "-s", "fake", "--limit", "3", "--json")
+    both = command("tools", "find", "My canyon is quiet.", "-q", "echo this text back to me", "--threshold", "0")
 
-    assert people.code == programs.code == 0
+    assert people.code == programs.code == both.code == 0
+    assert "fake_echo" in both.out
     assert "fake_echo" in people.out
     assert "tokens" in people.out
     assert programs.json["total_searched"] > 0
@@ -40,9 +42,8 @@ def test_tools_are_found_with_reasons(command: Command, tmp_path: Path) -> None:
 
 
 def test_wrong_questions_are_told_in_one_line(command: Command) -> None:
-    """Message and queries together, a limit of 0, an unknown server, nothing at all."""
+    """A limit of 0, an unknown server, nothing at all."""
     for arguments, code in [
-        (("a", "-q", "b"), 2),
         (("a", "--limit", "0"), 2),
         (("a", "-s", "nowhere"), 3),
         ((), 2),

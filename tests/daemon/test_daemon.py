@@ -37,6 +37,7 @@ async def test_ten_racing_clients_share_one_daemon_one_encoder_and_one_set_of_se
     config = home.folder / "mcp.json"
     config.write_text(json.dumps({"mcpServers": fake_server(home.folder)}))
     assert home.json("servers", "add", "--config", str(config))["added"] == ["fake"]
+    home.json("servers", "set", "fake", "--trusted")
     with ThreadPoolExecutor(10) as pool:
         found = list(pool.map(lambda client: client.call("find_tools", queries=["echo a text"]), clients))
         called = list(pool.map(lambda client: client.call("call_tool", name="fake_echo", arguments={}), clients))

@@ -42,6 +42,7 @@ def _served(home: Home, folder: Path) -> Iterator[str]:
 def _speak(home: Home, url: str) -> None:
     """Say the marker wherever a caller can say something: over MCP, HTTP and the command line, well and badly."""
     home.json("servers", "refresh")
+    home.json("servers", "set", "fake", "--trusted")
     client = home.client()
     client.greet()
     assert not client.call("find_tools", message=f"{MARKER} echo with {KEY}").get("isError")

@@ -49,13 +49,14 @@ async def _names(client: Client[Any], *, with_: str) -> set[str]:
 async def test_a_real_client_finds_and_calls_over_http(light: Home, tmp_path: Path) -> None:
     """Servers of a config file are listed in the background; a broken entry is named and the rest is used.
 
-    Documents can be managed where that was asked for.
+    Documents can be managed where that was asked for; a tool that only reads is called on the word of a trusted server.
     """
     config = tmp_path / "mcp.json"
     config.write_text(json.dumps({"mcpServers": fake_server(tmp_path) | {"broken": {"command": 7}}}))
-    options = ("--config", str(config), "--admin-tools")
+    options = ("--config", str(config), "--admin-tools", "--expose", "own")
     async with served(light, *options) as (process, ready), Client(ready["url"]) as client:
         await eventually(lambda: any(s["tools"] for s in light.json("servers", "list")), seconds=40)
+        light.json("servers", "set", "fake", "--trusted")
         names = await eventually(lambda: _names(client, with_="index_documents"), seconds=40)
         answer = await client.call_tool("call_tool", {"name": "fake_echo", "arguments": {}})
         status = light.json("status")

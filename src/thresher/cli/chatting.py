@@ -18,7 +18,7 @@ from thresher.cli.thread_views import citations, noted, waiting
 from thresher.daemon import DaemonFailure
 
 FAILED = 1
-"""Exit code where no model could answer."""
+"""Exit code where the model failed after it had said or done something."""
 WAITING = 4
 """Exit code where a call waits for a person, and none was there to ask."""
 _DECIDING = "--approve, --decline"

@@ -157,7 +157,7 @@ _FOR_TALK: Final = words(
 )
 _FOR_FILES: Final = words(
     r"""file|folder|director|document|note|mail|contact|calendar|clipboard|spreadsheet|repositor|code|project|config|backup|upload|import|export|read|write|sync|workspace|scan|audit|\benv\b|\bssh|secret|vault|deploy|docker|credential
-    |datei|ordner|verzeichnis|dokument|notiz|fichier|dossier|document|archivo|fichero|carpeta|文件|目录|文档|邮件|ファイル|フォルダ|文書|メール|файл|папк|каталог|документ|письм"""
+    |datei|ordner|verzeichnis|dokument|notiz|fichier|dossier|document|courriel|archivo|fichero|carpeta|correo|buzón|文件|目录|文档|邮件|ファイル|フォルダ|文書|メール|файл|папк|каталог|документ|письм"""
 )
 _ASKED_BY_NAME: Final = words(
     r"""\b(?:(?:ssh\ )?private\ keys?|seed\ phrases?|mnemonics?|recovery\ phrases?|env\ files?|dotenv|env\ vars|environment\ variables|browser\ cookies|session\ cookies?
