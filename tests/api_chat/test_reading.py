@@ -212,6 +212,10 @@ def test_what_cannot_be_kept_is_refused_by_its_name(fields: dict[str, Any], para
     ("fields", "problem"),
     [
         ({"messages": []}, "A conversation has a message at least"),
+        (
+            {"messages": [{"role": "system", "content": "x" * 400_001}]},
+            "A message has 400,000 characters at most, this one 400,001",
+        ),
         ({"n": 2}, "One answer is made at a time: leave it out, or send 1"),
         (
             {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]},

@@ -15,7 +15,9 @@ def ended(redirection: str, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("tools", "frobnicate", "--json"), ("packs", "lint", "--json")])
+@pytest.mark.parametrize(
+    "arguments", [("--version",), ("--help",), ("tools", "frobnicate", "--json"), ("packs", "lint", "--json")]
+)
 def test_a_full_disk_is_said_in_a_line(arguments: tuple[str, ...]) -> None:
     """For programs, too: where their output is lost, standard error has what was wrong with it."""
     code, said = ended(">/dev/full", *arguments)

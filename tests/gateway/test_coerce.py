@@ -79,6 +79,17 @@ def test_null_for_an_optional_argument_is_left_out() -> None:
     assert arguments == {"b": None, "c": None, "d": None, "z": None}
 
 
+def test_an_empty_text_or_list_for_an_optional_argument_of_another_type_is_left_out() -> None:
+    """What strict mode sends for an argument that is not given; where it is a value, it stays."""
+    number, text, texts = {"type": "integer"}, {"type": "string"}, {"type": "array", "items": {"type": "string"}}
+    whole = schema(a=number, b=text, c=texts, d=number, e=text, f=number)
+    whole["required"] = ["d"]
+
+    arguments = coerce({"a": "", "b": "", "c": [], "d": "", "e": [], "f": 0, "z": ""}, whole)
+
+    assert arguments == {"b": "", "c": [], "d": "", "f": 0, "z": ""}
+
+
 def test_the_error_names_the_argument_and_shows_the_right_form() -> None:
     """The model can mend its call from the message alone."""
     whole = {**schema(limit={"type": "integer"}), "required": ["limit"]}
@@ -139,7 +150,10 @@ def test_no_schema_and_no_arguments_break_it(arguments: dict[str, Any], entry: A
     assert set(fitted) <= set(arguments)
 
 
-@given(value=st.integers() | st.booleans() | st.lists(st.integers()) | st.text(), kind=st.sampled_from(["string"]))
+@given(
+    value=st.integers() | st.booleans() | st.lists(st.integers(), min_size=1) | st.text(),
+    kind=st.sampled_from(["string"]),
+)
 def test_what_fits_is_never_changed(value: Any, kind: str) -> None:
     """Only strings where no string is allowed are read anew."""
     whole = schema(x={"type": kind})

@@ -140,13 +140,16 @@ async def test_a_megabyte_argument_passes_whole() -> None:
 
 
 async def test_a_message_without_end_closes_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client that never ends its line is cut off before it takes the memory."""
+    """A client that never ends its line is cut off before it takes the memory, and learns why."""
     monkeypatch.setattr(streams, "MESSAGE_LIMIT", 100_000)
     async with connected(counter()) as wire:
         await wire.greet()
         wire.writer.write(b"x" * 400_000)
+        refusal = await wire.answer()
         await asyncio.wait_for(wire.session, 20)
 
+        assert refusal["id"] is None
+        assert "A message is longer than 100000 bytes." in refusal["error"]["message"]
         assert wire.session.exception() is None
 
 

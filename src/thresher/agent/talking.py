@@ -232,7 +232,7 @@ def _instructed(desk: Desk, former: str) -> dict[str, str]:
         return {}
     instruction = "\n\n".join(text for text in said if text.strip())
     if instruction != former and former:
-        desk.account.note("The thread's instruction was replaced." if instruction else "It was taken back.")
+        desk.account.note(f"The thread's instruction was {'replaced' if instruction else 'taken back'}.")
     elif instruction != former:
         desk.account.note("The system message is the thread's instruction from now on.")
     return {"instruction": instruction}

@@ -61,20 +61,26 @@ def _pump(link: socket.socket, place: Place) -> int:
             return 0  # the client no longer reads: it is gone
     if ended.is_set():
         return 0
-    _ask_why(place)
+    if _still_runs(place):
+        raise DaemonFailure(
+            "This client's session has ended, while the daemon runs.",
+            hint=f"Start the client again. The daemon's log says why: {place.log}",
+        )
     raise DaemonFailure(
         "The daemon ended while this client was connected (stopped, killed or crashed).",
         hint=f"Start the client again: a new daemon comes up by itself. Its log: {place.log}",
     )
 
 
-def _ask_why(place: Place) -> None:
-    """Raise the reason for which a daemon that still runs has ended the session, such as a revoked key."""
+def _still_runs(place: Place) -> bool:
+    """Whether the daemon lets this client in again; raises the reason if that is a key which was revoked."""
     try:
         attach(place, "mcp", start=False).close()
     except DaemonFailure as error:
         if error.code == "access_denied":
             raise
+        return False
+    return True
 
 
 def _receive(link: socket.socket) -> bytes:

@@ -78,7 +78,7 @@ _DRAFT_7, _DRAFT_2020 = _bounded(Draft7Validator), _bounded(Draft202012Validator
 def coerce(arguments: JSON, schema: JSON) -> dict[str, Any]:
     """Turn strings into what the schema asks for: `"true"`, `"5"`, JSON text of an array or object.
 
-    Some clients send every argument as a string, or null for an optional argument that they leave out; the nulls
+    Some clients send every argument as a string, or null, "" or [] for an optional argument that they leave out; these
     are dropped where the schema does not allow them.
     """
     return _object(dict(arguments), schema, schema, 0)
@@ -136,10 +136,17 @@ def _object(values: dict[str, Any], schema: Mapping[str, Any], root: JSON, depth
     for name, value in values.items():
         entry = properties.get(name)
         new = value if entry is None else _value(value, entry, root, depth + 1)
-        if new is None and entry is not None and name not in needed and not allows(entry, root, "null"):
+        if entry is not None and name not in needed and _is_left_out(new, entry, root):
             continue
         fitted[name] = new
     return fitted
+
+
+def _is_left_out(value: Any, entry: object, root: JSON) -> bool:
+    """Whether the value of an optional argument says nothing, and is none that its schema allows."""
+    if value is None:
+        return not allows(entry, root, "null")
+    return (value == "" and not allows(entry, root, "string")) or (value == [] and not allows(entry, root, "array"))
 
 
 def _value(value: Any, schema: object, root: JSON, depth: int) -> Any:

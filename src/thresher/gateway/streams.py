@@ -6,6 +6,7 @@ Invariant: a session owns nothing but its streams; however it ends, other sessio
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
@@ -19,7 +20,14 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from fastmcp import FastMCP
 from fastmcp.server.context import reset_transport, set_transport
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
+from mcp_types import (
+    INVALID_REQUEST,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    jsonrpc_message_adapter,
+)
 
 from thresher.core import Caller, InvalidInput, Said, acting_for, event, talking_in
 
@@ -101,7 +109,7 @@ async def _session(server: FastMCP[Any], reader: asyncio.StreamReader, writer: a
     answers, answers_out = anyio.create_memory_object_stream[SessionMessage](0)
     outstanding = _Outstanding()
     async with anyio.create_task_group() as session:
-        session.start_soon(_receive, reader, received_in, outstanding)
+        session.start_soon(_receive, reader, writer, received_in, outstanding)
         async with anyio.create_task_group() as sending:
             sending.start_soon(_send, answers_out, writer, session, outstanding)
             await low_level.run(received, answers, low_level.create_initialization_options())
@@ -110,7 +118,10 @@ async def _session(server: FastMCP[Any], reader: asyncio.StreamReader, writer: a
 
 
 async def _receive(
-    reader: asyncio.StreamReader, into: MemoryObjectSendStream[SessionMessage | Exception], outstanding: _Outstanding
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    into: MemoryObjectSendStream[SessionMessage | Exception],
+    outstanding: _Outstanding,
 ) -> None:
     async with into:
         try:
@@ -123,6 +134,9 @@ async def _receive(
             return  # the session ended first
         except (ConnectionError, InvalidInput) as error:
             event(logger, "session_broken", level=logging.WARNING, kind=type(error).__name__, reason=Said(str(error)))
+            if isinstance(error, InvalidInput):  # the client is there, and learns why the session ends
+                refusal = {"code": INVALID_REQUEST, "message": str(error)}
+                writer.write(json.dumps({"jsonrpc": "2.0", "id": None, "error": refusal}).encode() + b"\n")
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:

@@ -16,6 +16,8 @@ from thresher.core import UNSUPPORTED
 
 MOST_FUNCTIONS = 128
 MOST_TOKENS = 200_000
+MOST_CHARACTERS = 400_000
+"""Of one message."""
 
 
 def _wrong(message: str) -> PydanticCustomError:

@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
 from thresher.agent import ChatCall, ChatSettings, Decision
-from thresher.api.chat.bodies import PASSED, ChatBody, MessageBody
+from thresher.api.chat.bodies import MOST_CHARACTERS, PASSED, ChatBody, MessageBody
 from thresher.core import problem_of
 from thresher.llm import Function, FunctionCall, Message
 
@@ -114,6 +114,10 @@ def _message(number: int, body: MessageBody) -> Message:
         refuse((*field, "tool_call_id"), "A tool's message names the call that it answers")
     if body.role == "user" and not body.content:
         refuse((*field, "content"), "A message of the user has a content")
+    if len(body.content) > MOST_CHARACTERS:
+        refuse(
+            (*field, "content"), f"A message has {MOST_CHARACTERS:,} characters at most, this one {len(body.content):,}"
+        )
     if body.tool_calls and body.role != "assistant":
         refuse((*field, "tool_calls"), "Only the assistant calls tools")
     calls = tuple(FunctionCall(one.id, one.function.name, one.function.arguments) for one in body.tool_calls or ())
