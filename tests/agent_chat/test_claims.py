@@ -127,3 +127,22 @@ async def test_no_request_goes_below_the_floor(box: Box) -> None:
     assert told.report.finish == "approval"
     assert any("approval is 'writes' and not 'none'" in note for note in told.report.notes)
     assert (stored.settings.approval, stored.sources["approval"], stricter.approval) == ("writes", "floor", "all")
+
+
+async def test_another_program_under_the_same_name_starts_without_trust(box: Box, tmp_path: Path) -> None:
+    """Trust, the taking over of changes and every remembered yes were in the program before."""
+    tools, caller = box.talk.services.tools, box.talk.caller
+    thread = new_thread()
+    box.talk.model.answers = [Said(calls=(PEEK,)), "Seen."]
+    told = await box.talk.say("Peek into the box", thread)
+    await box.talk.say(thread=thread, decisions=(Decision(told.report.approvals[0].id, True, remember=True),))
+    await tools.set_server_auto_approve(caller, "box", True)
+
+    (tmp_path / "other").mkdir()
+    other = Child.at(tmp_path / "other", "box", reading("peek", "Peek into the box."))
+    added = await tools.add_server(caller, other.config, replace=True)
+    await tools.refresh(caller, "box")
+
+    assert (added.auto_approve, added.trusted) == (False, False)
+    assert await tools.consents.list(caller) == ()
+    assert await box.ask()

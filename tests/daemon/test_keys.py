@@ -127,3 +127,20 @@ async def test_a_daemon_and_its_servers_do_not_inherit_the_key_of_who_started_it
     assert light.pid
     assert UNKNOWN.encode() not in environment
     assert sys.platform == "linux"
+
+
+async def test_an_empty_name_is_no_tenant(light: Home) -> None:
+    """It is what a script gives whose variable is not set; it must not stand for the owner's own tenant."""
+    tries = [
+        ("keys", "add", "ann"),
+        ("keys", "list"),
+        ("purge",),
+        ("audit", "prune", "--older-than", "1", "--dry-run"),
+        ("settings", "floor", "all"),
+    ]
+
+    for arguments in tries:
+        done = light.run(*arguments, "--tenant", "")
+        assert done.returncode == 2, (arguments, done.stdout)
+        assert "empty" in done.stderr
+    assert light.json("keys", "list") == []

@@ -217,3 +217,30 @@ async def test_a_folder_that_became_a_link_is_not_followed(
 
     assert files(elsewhere) == before
     assert not (await service.workspace(clerk, "shop")).readable
+
+
+def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
+    """A sparse one costs nothing to make; the others of its folder are read."""
+    shop = bookshop(tmp_path / "shop")
+    with (shop.root / "shop_data/relations/huge.rel").open("wb") as file:
+        file.truncate(3 * 2**30)
+
+    stored, broken = ServoyWorkspace(shop.root).objects("relation", ["shop_data"])
+
+    assert "orders_to_customers" in [one.record.name for one in stored]
+    assert [(one.path, "3,221,225,472 bytes" in one.message) for one in broken] == [
+        ("shop_data/relations/huge.rel", True)
+    ]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no pipes with a place in a folder")
+async def test_a_pipe_holds_up_no_change(service: SolutionService, clerk: Caller, plain: WorkspaceBuilder) -> None:
+    """Among scripts, which are looked through for names, and in the place of a file that is to be written."""
+    os.mkfifo(plain.root / "shop_data/pipe.js")
+    os.mkfifo(plain.root / "shop_data/relations/taken.rel")
+
+    await service.rename_relation(clerk, "orders_to_customers", "orders_to_buyers", confirm=True, force=True)
+    with pytest.raises(InvalidInput):
+        await service.open_relation(clerk, RelationWish(name="taken", items=(PAIR,), **SOURCES))
+
+    assert (plain.root / "shop_data/relations/orders_to_buyers.rel").is_file()

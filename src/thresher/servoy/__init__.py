@@ -6,7 +6,7 @@ Uses: core.
 """
 
 from thresher.servoy.changes import changed, changes_of
-from thresher.servoy.documents import Document, Path, new_document, read_document
+from thresher.servoy.documents import LARGEST, Document, Path, new_document, read_document
 from thresher.servoy.edits import REMOVED, Changes, Removed, with_changes
 from thresher.servoy.layout import Number, Value
 from thresher.servoy.names import DataSource, DataSourceKind, checked_name, datasource, is_uuid, new_uuid
@@ -35,6 +35,7 @@ from thresher.servoy.tables import solution_facts, table_facts
 from thresher.servoy.value_lists import custom_values, custom_values_text, value_list_of, value_list_value
 
 __all__ = [
+    "LARGEST",
     "RELATION_ITEM_TYPE",
     "RELATION_TYPE",
     "REMOVED",

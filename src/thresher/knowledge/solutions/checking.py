@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from thresher.core import BrokenFile, NotFound
+from thresher.knowledge.solutions.files import read_file
 from thresher.knowledge.solutions.models import Broken, RoundTrip
 from thresher.servoy import read_document
 
@@ -34,7 +35,7 @@ def check_round_trip(folder: Path) -> RoundTrip:
         files += 1
         name = path.relative_to(folder).as_posix()
         try:
-            data = path.read_bytes()
+            data = read_file(path)
             if read_document(data).rendered() != data:
                 differ.append(name)
         except BrokenFile as error:

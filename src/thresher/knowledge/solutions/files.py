@@ -5,7 +5,9 @@ Invariant: a link out of the workspace is not followed but reported, and what ca
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -15,6 +17,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 from thresher.core import BrokenFile
 from thresher.knowledge.solutions.models import Broken
+from thresher.servoy import LARGEST
 
 T = TypeVar("T")
 Stamp: TypeAlias = "tuple[int, int, int, int]"
@@ -93,16 +96,18 @@ class Files:
                 place = Path(folder, file)
                 if not place.is_symlink() or self._inside(place):
                     with suppress(FileNotFoundError):  # it went just now
-                        yield Found(f"{base}/{file}", _stamp(place.stat()))
+                        entry = place.stat()
+                        if stat.S_ISREG(entry.st_mode):
+                            yield Found(f"{base}/{file}", _stamp(entry))
 
     def read(self, path: str) -> bytes:
         """All bytes of a file.
 
         Raises:
-            BrokenFile: The system refuses.
+            BrokenFile: The system refuses, it is too large, or it is a pipe or device.
         """
         try:
-            return (self._root / path).read_bytes()
+            return read_file(self._root / path)
         except OSError as error:
             raise BrokenFile(
                 f"{path} cannot be read: {error.strerror}.", hint="Correct its rights, or remove it."
@@ -174,12 +179,35 @@ class Kept(Generic[T]):
                 yield found, data, made
 
     def _read(self, path: str) -> tuple[bytes, T | BrokenFile]:
-        data = b""
         try:
             data = self._files.read(path)
             return data, self._make(path, data)
         except BrokenFile as error:
-            return data, error
+            return b"", error
+
+
+def read_file(path: Path) -> bytes:
+    """All bytes of a file: nothing is waited for, as at a pipe, and no more is read than a workspace's file may hold.
+
+    Raises:
+        OSError: It is not there, is a folder, or the system refuses.
+        BrokenFile: It is too large, or it is a pipe or device.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        entry = os.fstat(descriptor)
+        if stat.S_ISDIR(entry.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(entry.st_mode):
+            raise BrokenFile("It is a pipe or device, which is not read.", hint="Remove it.")
+        if entry.st_size > LARGEST:
+            raise BrokenFile(
+                f"The file has {entry.st_size:,} bytes; {LARGEST:,} are read.", hint="It can hardly be meant."
+            )
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(LARGEST + 1)
+    finally:
+        os.close(descriptor)
 
 
 def named(path: str, error: BrokenFile) -> BrokenFile:

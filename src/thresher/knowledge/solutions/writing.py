@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from thresher.core import Conflict
+from thresher.knowledge.solutions.files import read_file
 from thresher.knowledge.solutions.journal import Entry, Step, synced
 
 _Identity = tuple[int, int, int, int]
@@ -137,7 +138,7 @@ def content(root: Path, path: str) -> bytes | None:
     """
     target = root / path
     try:
-        data = target.read_bytes()
+        data = read_file(target)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
     swapped = target.with_name(target.name.swapcase())

@@ -83,9 +83,9 @@ class Servers:
             caller: Whose server.
             config: How to reach it.
             replace: Whether it may take the place of another configuration of that name.
-            auto_approve: Whether changes of its tools are taken over without approval; as it was unless given.
-            trusted: Whether its claims about its tools are relied on; unless given, as it was where it is still reached
-                in the same way.
+            auto_approve: Whether changes of its tools are taken over without approval. This and the next: unless given,
+                as it was where the server is still reached in the same way; else not. Consents end then, too.
+            trusted: Whether its claims about its tools are relied on.
 
         Raises:
             InvalidInput: The name cannot prefix tool names.
@@ -100,9 +100,10 @@ class Servers:
         if config.sql is None and held is not None:
             config = changed(config, sql=read_sql(held.config.get("sql")))
         stored = self._stored(caller, held)
+        same = held if _is_reached_alike(stored, config) else None
         switches = {
-            "auto_approve": held is not None and held.auto_approve if auto_approve is None else auto_approve,
-            "trusted": _still_trusted(held, stored, config) if trusted is None else trusted,
+            "auto_approve": same is not None and same.auto_approve if auto_approve is None else auto_approve,
+            "trusted": same is not None and same.trusted if trusted is None else trusted,
         }
         if (
             held is not None
@@ -129,6 +130,8 @@ class Servers:
             enabled=config.enabled and (held is None or held.enabled),
             **switches,
         )
+        if held is not None and not _is_reached_alike(stored, config):
+            await self._end_consents(caller, held)
         if held is not None and held.enabled and not config.enabled:
             await self._withdraw(caller, held)
         return await self._info(caller, config.name)
@@ -139,6 +142,11 @@ class Servers:
             self._database, caller.tenant, lambda connection: queries.put_server(connection, caller, name, **values)
         )
         self._catalogues.changed(caller.tenant.id)
+
+    async def _end_consents(self, caller: Caller, server: ServerRow) -> None:
+        await run_retrying(
+            self._database, caller.tenant, lambda connection: queries.end_consents(connection, caller.tenant, server.id)
+        )
 
     def config(self, caller: Caller, server: ServerRow) -> ServerConfig:
         """How to reach a stored server, secrets opened, with the sessions and credentials that the caller may use.
@@ -292,9 +300,9 @@ def _same(held: ServerRow, stored: ServerConfig | None, config: ServerConfig) ->
     return same and stored.description == description and not switched_off
 
 
-def _still_trusted(held: ServerRow | None, stored: ServerConfig | None, config: ServerConfig) -> bool:
-    """Whether trust goes on: it was in that program or address, and not in a name."""
-    return held is not None and held.trusted and stored is not None and stored.connection == config.connection
+def _is_reached_alike(stored: ServerConfig | None, config: ServerConfig) -> bool:
+    """Whether trust and consents go on: they were in that program or address, and not in a name."""
+    return stored is not None and stored.connection == config.connection
 
 
 def own(caller: Caller, server: ServerRow) -> ServerRow:

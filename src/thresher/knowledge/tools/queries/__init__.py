@@ -12,6 +12,7 @@ from thresher.knowledge.tools.queries.consents import (
     claims,
     consents,
     delete_consent,
+    end_consents,
     put_consent,
 )
 from thresher.knowledge.tools.queries.credentials import (
@@ -56,6 +57,7 @@ __all__ = [
     "delete_consent",
     "delete_credential",
     "delete_server",
+    "end_consents",
     "exchange_credential",
     "findable",
     "held_tools",

@@ -13,7 +13,7 @@ from sqlalchemy import BigInteger, LargeBinary, Text, bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.core import Caller
+from thresher.core import Caller, Tenant
 
 _MINE = "c.tenant_id = :tenant AND c.owner IS NOT DISTINCT FROM CAST(:owner AS text)"
 _CLAIMS = text(
@@ -41,6 +41,12 @@ _LIST = text(
 ).bindparams(bindparam("owner", type_=Text))
 _DELETE = text(f"DELETE FROM consent c WHERE {_MINE} AND c.tool_id = :tool RETURNING c.id").bindparams(  # noqa: S608 - as above
     bindparam("owner", type_=Text)
+)
+_END = text(
+    """
+    DELETE FROM consent c USING tool t
+    WHERE c.tenant_id = :tenant AND t.tenant_id = c.tenant_id AND t.id = c.tool_id AND t.server_id = :server
+    """
 )
 
 
@@ -84,6 +90,11 @@ async def consents(connection: AsyncConnection, caller: Caller) -> list[ConsentR
 async def delete_consent(connection: AsyncConnection, caller: Caller, tool: int) -> bool:
     """Forget a yes; False when there is none."""
     return (await connection.execute(_DELETE, _of(caller) | {"tool": tool})).first() is not None
+
+
+async def end_consents(connection: AsyncConnection, tenant: Tenant, server: int) -> None:
+    """Forget everybody's yes to the tools of a server."""
+    await connection.execute(_END, {"tenant": tenant.id, "server": server})
 
 
 def _of(caller: Caller) -> dict[str, object]:
