@@ -23,6 +23,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "gives pointers away": "fts3_tokenizer fts5 subtype",
         "checks or changes what lies below tables": "rtreecheck rtreenode rtreedepth optimize sqlite_offset",
         "writes a log": "sqlite_log",
+        "tells where files are kept": "pragma_database_list",
         "reaches files or programs, in the shell": "readfile writefile edit fsdir lsmode",
         "is of no use to a reader": "fts5_source_id fts5_insttoken fts5_locale",
     },
@@ -40,7 +41,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "reads the environment": "getenv",
         "tells where the server is in its network": "inet_client_addr inet_client_port inet_server_addr"
         " inet_server_port",
-        "tells where files are kept": "duckdb_databases",
+        "tells where files are kept": "duckdb_databases duckdb_extensions duckdb_extension_repositories",
         "shows secrets or what others ask": "duckdb_secrets which_secret duckdb_secret_types"
         " duckdb_secret_type_parameters duckdb_logs duckdb_logs_parsed duckdb_log_contexts"
         " duckdb_prepared_statements duckdb_variables duckdb_external_file_cache duckdb_external_resources"

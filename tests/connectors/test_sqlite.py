@@ -149,6 +149,18 @@ WRITES = [
 ]
 
 
+@pytest.mark.parametrize("call", ["instr({}, {})", "replace({}, {}, 'y')", '"Instr"({}, {})'])
+def test_long_texts_are_not_searched_in_each_other(session: SqliteSession, call: str) -> None:
+    """SQLite takes the product of their lengths and cannot be interrupted; other values may be long."""
+    long = "hex(zeroblob(200000))"
+
+    problem = problem_of(session, f"SELECT {call.format(long, long)}")
+
+    assert "too big" in problem.message
+    assert rows_of(session, f"SELECT length({long} || {long})") == [(800_000,)]
+    assert rows_of(session, "SELECT instr('abc', 'c'), replace('abc', 'c', 'd')") == [(3, "abd")]
+
+
 @pytest.mark.parametrize("sql", WRITES)
 def test_what_is_no_read_is_refused_by_the_session_itself(session: SqliteSession, shop: Path, sql: str) -> None:
     """Without any guard before it: nothing changes, and the session answers the next question."""

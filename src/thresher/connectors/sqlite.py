@@ -21,7 +21,7 @@ from thresher.connectors.connector import ConnectorOptions, Engine
 from thresher.connectors.filling import fill
 from thresher.connectors.profiling import profile
 from thresher.connectors.records import Caps, Health, Profiles, ResultColumn, Rows, Schema, Tag
-from thresher.connectors.sqlite_rules import FORBIDDEN_FUNCTIONS, LIMITS, Rules
+from thresher.connectors.sqlite_rules import FORBIDDEN_FUNCTIONS, LENGTH, LIMITS, SEARCHED_LENGTH, SEARCHING, Rules
 from thresher.connectors.sqlite_schema import read_schema
 from thresher.core import DatabaseUnavailable, QueryFailed
 from thresher.sqlguard import Knowledge
@@ -216,6 +216,8 @@ class SqliteSession:
 
     @contextmanager
     def _cursor(self, sql: str, bind: Sequence[Any]) -> Generator[sqlite3.Cursor]:
+        longest = SEARCHED_LENGTH if SEARCHING.search(sql) else LENGTH
+        self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
         cursor = self._database.execute(sql, tuple(bind))
         try:
             yield cursor

@@ -6,6 +6,7 @@ SQLite may get in the future are denied too.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from typing import Final
 
@@ -26,8 +27,14 @@ FORBIDDEN_FUNCTIONS: Final = frozenset(
     {"edit", "fts3_tokenizer", "fsdir", "load_extension", "lsmode", "optimize", "readfile", "sqlite_log", "writefile",
      "zipfile"}
 )  # fmt: skip
+LENGTH: Final = 64 * 1024 * 1024
+"""The longest text or blob, in bytes."""
+SEARCHED_LENGTH: Final = 256 * 1024
+"""The same of a statement that searches texts in texts, which takes the product of their lengths, uninterrupted."""
+SEARCHING: Final = re.compile("instr|replace", re.IGNORECASE)
+"""A statement that may name such a function."""
 LIMITS: Final = (
-    (sqlite3.SQLITE_LIMIT_LENGTH, 64 * 1024 * 1024),
+    (sqlite3.SQLITE_LIMIT_LENGTH, LENGTH),
     (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
     (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
     (sqlite3.SQLITE_LIMIT_VDBE_OP, 1_000_000),
@@ -35,7 +42,7 @@ LIMITS: Final = (
     (sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 1),
     (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
 )
-"""The longest text or blob, in bytes; the longest statement; the steps of its program; and what no read needs."""
+"""The longest value; the longest statement; the steps of its program; and what no read needs."""
 
 
 class Rules:

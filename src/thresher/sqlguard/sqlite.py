@@ -17,7 +17,7 @@ from thresher.sqlguard.refusals import Refused
 from thresher.sqlguard.tokens import lexicon, read_tokens
 
 _SHOWN: Final = words(
-    "table_info table_xinfo table_list index_info index_list index_xinfo foreign_key_list database_list collation_list"
+    "table_info table_xinfo table_list index_info index_list index_xinfo foreign_key_list collation_list"
     " function_list compile_options"
 )
 """Pragmas that show, whatever stands in their brackets."""
