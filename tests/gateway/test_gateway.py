@@ -81,8 +81,8 @@ async def test_core_tools_are_listed_under_their_names(client: Client[Any], serv
 
     assert [tool.name for tool in tools] == [*META, "box_close_box", "box_open_box", "time_convert_time"]
     assert tools[len(META) + 1].input_schema == {"type": "object", "properties": NUMBER}
-    assert tools[len(META) + 1].annotations
-    assert tools[len(META) + 1].annotations.read_only_hint
+    assert (hints := tools[len(META) + 1].annotations)
+    assert hints.read_only_hint
     assert tools[len(META)].output_schema == {"type": "object"}
 
 
