@@ -57,6 +57,7 @@ async def test_an_api_is_listed_synced_switched_and_removed(product: Served, tra
     off = (await product.web.patch("/v1/apis/spare", json={"active": False})).json()
     hidden = await post(product, "search_api_docs", query="list issues of a project")
     synced = await product.web.post("/v1/apis/spare/sync")
+    refused = await product.web.delete("/v1/apis/spare?version=")
     removed = await product.web.delete("/v1/apis/spare")
     gone = await product.web.delete("/v1/apis/spare")
     listed = (await product.web.get("/v1/apis")).json()["providers"]
@@ -66,6 +67,7 @@ async def test_an_api_is_listed_synced_switched_and_removed(product: Served, tra
     assert off["active"] is False
     assert {one["provider"] for one in hidden["endpoints"]} == {"tracker"}
     assert (synced.status_code, removed.status_code) == (202, 204)
+    assert_problem(refused, 422, "invalid_input")
     assert_problem(gone, 404, "not_found")
     assert [(one["name"], one["aliases"]) for one in listed] == [("tracker", ["bugs"])]
     assert listed[0]["versions"][0]["dialect"] == "3.0"

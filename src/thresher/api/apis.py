@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends, Path, Response
+from fastapi import APIRouter, Body, Depends, Path, Query, Response
 
 from thresher.api.asking import BEARER, PROBLEMS, Asking
 from thresher.api.endpoint_models import (
@@ -27,6 +27,7 @@ from thresher.context import Readiness
 from thresher.knowledge.apis import ApiService, improvements_markdown, in_form
 
 _Name = Annotated[str, Path(description="The API's name.")]
+_Version = Annotated[str | None, Query(min_length=1, description="Only this one; the whole API if left out.")]
 
 
 def providers_router(apis: ApiService, readiness: Readiness) -> APIRouter:
@@ -66,9 +67,9 @@ def providers_router(apis: ApiService, readiness: Readiness) -> APIRouter:
         return ProviderResponse.model_validate(kept)
 
     @router.delete("/{name}", status_code=HTTPStatus.NO_CONTENT)
-    async def remove_api(name: _Name, caller: Asking, version: str = "") -> Response:  # pyright: ignore[reportUnusedFunction] - a route
+    async def remove_api(name: _Name, caller: Asking, version: _Version = None) -> Response:  # pyright: ignore[reportUnusedFunction] - a route
         """Forget it, or one version of it; its description is left alone."""
-        await apis.remove(caller, name, version)
+        await apis.remove(caller, name, version or "")
         readiness.look_again()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 

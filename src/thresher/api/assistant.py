@@ -12,12 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from thresher.agent import Assistant, IntentType
 from thresher.api.asking import BEARER, PROBLEMS, Asking
+from thresher.api.request_body import RequestBody
 
 
-class AskRequest(BaseModel):
+class AskRequest(RequestBody):
     """A question."""
-
-    model_config = ConfigDict(extra="forbid")
 
     query: str = Field(description="The question, in any words; it may go on from the last ones of its conversation.")
     context: str | None = Field(None, description="What the conversation is about.")

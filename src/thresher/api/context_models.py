@@ -5,15 +5,14 @@ Invariant: as for every body: what `/v1/openapi.json` says is what is taken and 
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from thresher.api.request_body import RequestBody
 from thresher.context import DEFAULT_BUDGET, LARGEST_BUDGET
 
 
-class PromptRequest(BaseModel):
+class PromptRequest(RequestBody):
     """What `process_prompt` takes."""
-
-    model_config = ConfigDict(extra="forbid")
 
     prompt: str = Field(description="The person's words.")
     history: list[str] = Field([], description="The last turns, oldest first.")
@@ -21,10 +20,8 @@ class PromptRequest(BaseModel):
     files: list[str] = Field([], description="Files that matter, as the client names them.")
 
 
-class ContextRequest(BaseModel):
+class ContextRequest(RequestBody):
     """What `get_context` takes."""
-
-    model_config = ConfigDict(extra="forbid")
 
     message: str = Field(description="The person's words.")
     budget: int = Field(

@@ -10,20 +10,18 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from thresher.api.request_body import RequestBody
+
 Budget = Annotated[int, Field(strict=True, description="Tokens (o200k) of the answer at most, 200 to 100,000.")]
 Connected = Annotated[str, Field(description="Name of the connection.")]
 Named = Annotated[str, Field(description="`table` or `schema.table`.")]
-
-
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
 
 
 class _Record(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
-class ConnectionRequest(_Request):
+class ConnectionRequest(RequestBody):
     """A connection to keep."""
 
     name: str = Field(description="What it is called: letters, digits, hyphens, dots, underscores.")
@@ -34,7 +32,7 @@ class ConnectionRequest(_Request):
     replace: bool = Field(False, description="Whether a connection of this name takes this address.")
 
 
-class SchemaRequest(_Request):
+class SchemaRequest(RequestBody):
     """What `query_database_schema` takes."""
 
     connection: Connected
@@ -44,14 +42,14 @@ class SchemaRequest(_Request):
     cursor: str | None = Field(None, description="Of the last answer to the same: what it left out.")
 
 
-class TableRequest(_Request):
+class TableRequest(RequestBody):
     """What `get_table_columns` and `sql_table_info` take."""
 
     connection: Connected
     table: Named
 
 
-class TablesRequest(_Request):
+class TablesRequest(RequestBody):
     """What `sql_list_tables` takes."""
 
     connection: Connected
@@ -61,7 +59,7 @@ class TablesRequest(_Request):
     cursor: str | None = Field(None, description="Of the last answer to the same: the next ones.")
 
 
-class FindTablesRequest(_Request):
+class FindTablesRequest(RequestBody):
     """What `search_schema` takes."""
 
     query: str = Field(description="Any words, such as `which table holds invoices`.")
@@ -69,7 +67,7 @@ class FindTablesRequest(_Request):
     limit: int = Field(10, ge=1, le=50, description="Tables at most.")
 
 
-class QueryRequest(_Request):
+class QueryRequest(RequestBody):
     """What `sql_query` takes."""
 
     connection: Connected
@@ -78,14 +76,14 @@ class QueryRequest(_Request):
     cursor: str | None = Field(None, description="Of the last answer to the same statement: the next rows.")
 
 
-class ExplainRequest(_Request):
+class ExplainRequest(RequestBody):
     """What `sql_explain` takes."""
 
     connection: Connected
     sql: str = Field(description="The statement, without EXPLAIN.")
 
 
-class ConnectionNameRequest(_Request):
+class ConnectionNameRequest(RequestBody):
     """What `sql_session_info` and `find_relations` take."""
 
     connection: Connected

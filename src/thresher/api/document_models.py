@@ -10,20 +10,17 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from thresher.api.request_body import RequestBody
 from thresher.knowledge.documents import MOST_PASSAGES, PASSAGES, Mode, SearchType
 
 Budget = Annotated[int, Field(strict=True, description="Tokens (o200k) of the answer at most.")]
-
-
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
 
 
 class _Record(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
-class IndexRequest(_Request):
+class IndexRequest(RequestBody):
     """What shall be indexed."""
 
     name: str = Field(description="What the repository is called: letters, digits, hyphens, dots, underscores.")
@@ -33,13 +30,13 @@ class IndexRequest(_Request):
     exclude: list[str] = Field([], description="Patterns of files to leave out.")
 
 
-class GuideRequest(_Request):
+class GuideRequest(RequestBody):
     """A repository's guide."""
 
     text: str | None = Field(description="Markdown; null: the one that is made from the documents.")
 
 
-class RetrieveRequest(_Request):
+class RetrieveRequest(RequestBody):
     """What `retrieve_document` takes."""
 
     query: str = Field(description="The question, in any words.")
@@ -53,7 +50,7 @@ class RetrieveRequest(_Request):
     mode: Mode = "extractive"
 
 
-class SearchRequest(_Request):
+class SearchRequest(RequestBody):
     """What `search_documents` takes."""
 
     query: str = Field(description="Any words.")
@@ -63,7 +60,7 @@ class SearchRequest(_Request):
     cursor: str | None = Field(None, description="Of the last answer to the same words: the next ones.")
 
 
-class ReadRequest(_Request):
+class ReadRequest(RequestBody):
     """What `read_document` takes: at most one of `lines`, `section` and `cursor`."""
 
     repository: str = Field(description="Name of the repository.")

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from thresher.api.request_body import RequestBody
 from thresher.knowledge.apis import DEFAULT_BUDGET, DEFAULT_LIMIT, LIMIT_CAP, FeedbackType, PatchForm, TimeRange
 from thresher.openapi import Severity
 
@@ -18,15 +19,11 @@ Label = Annotated[str, Field(description="Label of one of its versions.")]
 Rate = Annotated[float | None, Field(description="0 to 1; null where there is no data.")]
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
 class _Record(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
-class AddRequest(_Request):
+class AddRequest(RequestBody):
     """An API to keep."""
 
     name: str = Field(description="Short and lower case: letters, digits, hyphens.")
@@ -38,19 +35,19 @@ class AddRequest(_Request):
     replace: bool = Field(False, description="Whether an API of this name takes these sources.")
 
 
-class ActiveRequest(_Request):
+class ActiveRequest(RequestBody):
     """Whether an API can be found."""
 
     active: bool
 
 
-class SyncRequest(_Request):
+class SyncRequest(RequestBody):
     """What to read again."""
 
     version: Label = ""
 
 
-class SearchApisRequest(_Request):
+class SearchApisRequest(RequestBody):
     """What `search_api_docs` takes."""
 
     query: str = Field("", description="What shall be done, in any words; empty lists tags.")
@@ -62,7 +59,7 @@ class SearchApisRequest(_Request):
     rerank: bool = Field(False, description="Read the best candidates closely; slower.")
 
 
-class EndpointRequest(_Request):
+class EndpointRequest(RequestBody):
     """What `get_api_endpoint` takes: an id, or an API with method and path, or an operation's own name."""
 
     endpoint_id: str = Field("", description="`op_...`, as `search_api_docs` gives it.")
@@ -74,7 +71,7 @@ class EndpointRequest(_Request):
     budget: int = Field(DEFAULT_BUDGET, strict=True, ge=1, le=200_000, description="Tokens (o200k) of `content`.")
 
 
-class UsageRequest(_Request):
+class UsageRequest(RequestBody):
     """What `analyze_api_usage` takes."""
 
     provider: Named = ""
@@ -82,7 +79,7 @@ class UsageRequest(_Request):
     metrics: list[str] = Field([], description="Only these figures.")
 
 
-class ImprovementsRequest(_Request):
+class ImprovementsRequest(RequestBody):
     """What `suggest_api_improvements` takes."""
 
     provider: Named = ""

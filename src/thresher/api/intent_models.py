@@ -8,15 +8,15 @@ from __future__ import annotations
 import datetime as dt
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+
+from thresher.api.request_body import RequestBody
 
 Share = float | None
 
 
-class ExplainRequest(BaseModel):
+class ExplainRequest(RequestBody):
     """A message, and what else the router goes by."""
-
-    model_config = ConfigDict(extra="forbid")
 
     message: str = Field(description="The person's words.")
     history: list[str] = Field([], description="The person's turns before, oldest first.")

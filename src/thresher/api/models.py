@@ -10,14 +10,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from thresher.api.request_body import RequestBody
+
 Source = Literal["semantic", "lexical", "hybrid", "core", "fallback", "shadow", "off"]
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class FindRequest(_Request):
+class FindRequest(RequestBody):
     """What `find_tools` takes: `queries` or `message`; with both, the message is context."""
 
     queries: list[str] | str | None = Field(None, description="Short action phrases, one for each step of the task.")
@@ -31,7 +29,7 @@ class FindRequest(_Request):
     include_core_tools: bool = Field(True, description="Whether core tools are always part of the answer.")
 
 
-class RefreshRequest(_Request):
+class RefreshRequest(RequestBody):
     """What to list again: some servers, one tool, or everything."""
 
     servers: list[str] | None = Field(None, description="These servers; all unless given.")

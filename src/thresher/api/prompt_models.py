@@ -9,11 +9,11 @@ import datetime as dt
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from thresher.api.request_body import RequestBody
 
-class PromptRequest(BaseModel):
+
+class PromptRequest(RequestBody):
     """A tenant's own words for a prompt."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: str = Field(description="All of it, with each of the prompt's variables; at most 20,000 characters.")
     expected: int | None = Field(

@@ -10,12 +10,11 @@ import datetime as dt
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from thresher.agent import ChatSettings, SettingSource
+from thresher.api.request_body import RequestBody
 
 
-class ModelRequest(BaseModel):
+class ModelRequest(RequestBody):
     """A chat model to be registered."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str = Field(description="What it is called from now on.")
     url: str = Field(description="The service's address, such as `http://127.0.0.1:11434/v1`.")
@@ -24,10 +23,8 @@ class ModelRequest(BaseModel):
     replace: bool = Field(False, description="Whether it may take the place of another one of this name.")
 
 
-class ModelChange(BaseModel):
+class ModelChange(RequestBody):
     """What is changed of a model."""
-
-    model_config = ConfigDict(extra="forbid")
 
     enabled: bool = Field(description="Whether conversations may use it.")
 

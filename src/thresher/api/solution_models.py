@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from thresher.api.request_body import RequestBody
 from thresher.core import argument_meant
 from thresher.servoy import Encapsulation, JoinType, Operator, ValueType
 
@@ -25,9 +26,7 @@ Forced = Annotated[bool, Field(description="Whether it is done though something 
 Columns = Annotated[str | list[str], Field(description="One column, or several in their order.")]
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _Request(RequestBody):
     @model_validator(mode="before")
     @classmethod
     def _whole(cls, given: Any) -> Any:

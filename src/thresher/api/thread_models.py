@@ -8,33 +8,31 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from thresher.api.request_body import RequestBody
+
 _TITLE = "One line, at most 200 characters."
 _SETTINGS = "What differs in it from your settings, as `/v1/settings` has them; a null takes a choice back."
-
-
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
 
 
 class _Record(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
-class NewThreadRequest(_Request):
+class NewThreadRequest(RequestBody):
     """A thread to begin; an answer in a thread that is not there begins it too."""
 
     title: str = Field("", description=_TITLE)
     settings: dict[str, Any] = Field({}, description=_SETTINGS)
 
 
-class ThreadRequest(_Request):
+class ThreadRequest(RequestBody):
     """What shall be otherwise in a thread; what is not given stays."""
 
     title: str | None = Field(None, description=_TITLE)
     settings: dict[str, Any] | None = Field(None, description=_SETTINGS)
 
 
-class ForkRequest(_Request):
+class ForkRequest(RequestBody):
     """Where a thread shall be made from another one."""
 
     at: str = Field("", description="One of its states; the last one unless given.")

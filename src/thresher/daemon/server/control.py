@@ -110,6 +110,7 @@ async def _answer(verbs: Mapping[str, Verb], dry_run: DryRun, line: bytes, tell:
             verb, arguments, is_dry = _decode(line)
             if verb not in verbs:
                 raise NotFound(f"The daemon knows no verb {verb!r}.", hint="Client and daemon may differ in version.")
+            _check_scope(arguments)
             return await dry_run(verb, arguments, tell) if is_dry else {"result": await verbs[verb](arguments, tell)}
         except ThresherError as error:
             event(logger, "command failed", level=logging.WARNING, code=error.code, message=Said(error.message))
@@ -117,6 +118,16 @@ async def _answer(verbs: Mapping[str, Verb], dry_run: DryRun, line: bytes, tell:
         except Exception:  # a face: whatever went wrong becomes one clear line
             logger.exception("command failed")
             return {"error": _error("internal", "Something went wrong inside the daemon.", _REPORT, 1, trace)}
+
+
+_SCOPES = ("tenant", "user", "version")
+"""Arguments that narrow what a verb works on; left out, they stand for more, and so an empty one must not."""
+
+
+def _check_scope(arguments: Mapping[str, Any]) -> None:
+    for name in _SCOPES:
+        if isinstance(value := arguments.get(name), str) and not value.strip():
+            raise InvalidInput(f"The {name} is empty.", hint=f"Is a variable not set? Name a {name}, or leave it out.")
 
 
 _REPORT = "The log holds the details under this trace id."

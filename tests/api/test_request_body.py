@@ -1,0 +1,49 @@
+"""Null in the body of a request: it stands for a field that is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from thresher.api.context_models import ContextRequest
+from thresher.api.models import FindRequest
+from thresher.api.request_body import RequestBody
+from thresher.context import DEFAULT_BUDGET
+
+
+def bodies(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    """Every kind of body."""
+    for body in base.__subclasses__():
+        yield body
+        yield from bodies(body)
+
+
+def refused(body: type[BaseModel], name: str) -> bool:
+    """Whether null in a field is refused; what else the body lacks does not matter."""
+    try:
+        body.model_validate({name: None})
+    except ValidationError as error:
+        return any(name in entry["loc"] for entry in error.errors())
+    return False
+
+
+def test_null_gives_the_default() -> None:
+    """An empty list, a number."""
+    assert FindRequest.model_validate({"message": "x", "history": None}).history == []
+    assert ContextRequest.model_validate({"message": "x", "budget": None}).budget == DEFAULT_BUDGET
+
+
+def test_every_optional_field_takes_null() -> None:
+    """In every body; a field that is needed does not."""
+    optional = [
+        (body, field.alias or name)
+        for body in bodies(RequestBody)
+        for name, field in body.model_fields.items()
+        if not field.is_required()
+    ]
+
+    assert [(body.__name__, name) for body, name in optional if refused(body, name)] == []
+    with pytest.raises(ValidationError):
+        ContextRequest.model_validate({"message": None})
