@@ -84,7 +84,7 @@ class _Models:
 
     async def approval_floor(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         """What holds for the caller's tenant, or, for the owner, for any."""
-        named = Caller(await self._owned_tenant(arguments)) if arguments.get("tenant") is not None else self._caller
+        named = Caller(await self._owned_tenant(arguments)) if arguments.get("tenant") else self._caller
         return {"tenant": named.tenant.name, "floor": await self._settings.floor(named)}
 
     async def set_approval_floor(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:

@@ -109,8 +109,6 @@ class _Signing:
     async def _meant(self, arguments: Mapping[str, Any]) -> tuple[Caller, ServerConfig]:
         """For whom, and at which server."""
         caller, tenant, user = self._caller, arguments.get("tenant"), arguments.get("user")
-        if "" in (tenant, user):
-            raise InvalidInput("A name is empty.", hint="Name the tenant or user, or leave --tenant and --user out.")
         if tenant or user:
             if not self._is_owner:
                 raise NotAllowed(

@@ -284,7 +284,7 @@ class _Verbs:
             return f"none: {error.message}"
 
     async def add_key(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        name = self._tenant_name(arguments)
+        name = arguments.get("tenant") or self._caller.tenant.name
         self._owner_only()
         known = await self._services.database.tenants()
         tenant = known.get(name) or await self._services.database.tenant(name)
@@ -300,19 +300,10 @@ class _Verbs:
         tenant = await self.owned_tenant(arguments)
         return {"tenant": tenant.name} | plain(await self._keys.revoke(tenant, arguments["name"]))
 
-    def _tenant_name(self, arguments: Mapping[str, Any]) -> str:
-        """The tenant that is named, or the caller's own where none is; an empty name is a variable that was not set."""
-        name = arguments.get("tenant")
-        if name is None:
-            return self._caller.tenant.name
-        if not str(name).strip():
-            raise InvalidInput("The name of the tenant is empty.", hint="Name one, or leave --tenant out for your own.")
-        return str(name)
-
     async def owned_tenant(self, arguments: Mapping[str, Any]) -> Tenant:
         """The tenant that is meant; only the owner of the data folder may name one, or manage keys."""
         self._owner_only()
-        name = self._tenant_name(arguments)
+        name = arguments.get("tenant") or self._caller.tenant.name
         known = await self._services.database.tenants()
         if name not in known:
             near = did_you_mean(nearest(name, known))
