@@ -40,9 +40,8 @@ def test_tools_are_found_with_reasons(command: Command, tmp_path: Path) -> None:
 
 
 def test_wrong_questions_are_told_in_one_line(command: Command) -> None:
-    """Message and queries together, a limit of 0, an unknown server, nothing at all."""
+    """A limit of 0, an unknown server, nothing at all."""
     for arguments, code in [
-        (("a", "-q", "b"), 2),
         (("a", "--limit", "0"), 2),
         (("a", "-s", "nowhere"), 3),
         ((), 2),

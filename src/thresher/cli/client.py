@@ -5,11 +5,10 @@ Invariant: nothing but results goes to standard output; with `--json` standard e
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from thresher.cli.output import collected_plans, is_for_programs, progress_bar
+from thresher.cli.output import collected_plans, is_for_programs, note, progress_bar
 from thresher.daemon import DaemonFailure
 from thresher.daemon import ask as ask_daemon
 
@@ -75,19 +74,19 @@ def follow_job(job: int, title: str, *, as_json: bool) -> dict[str, Any]:
         try:
             return ask("follow_job", {"job": job}, progress=follow)
         except KeyboardInterrupt:
-            sys.stderr.write(
+            note(
                 f"\nthresher: job {job} goes on. Watch it: thresher jobs show {job} --wait\n"
-                f"  End it: thresher jobs cancel {job}\n"
+                f"  End it: thresher jobs cancel {job}"
             )
             raise
 
 
 def _starting() -> None:
-    sys.stderr.write("thresher: starting the daemon ...\n")
+    note("thresher: starting the daemon ...")
 
 
 def _notice(text: str) -> None:
     """Once for each command, whatever the number of its requests."""
     if text not in _noticed:
         _noticed.add(text)
-        sys.stderr.write(f"thresher: {text}\n")
+        note(f"thresher: {text}")
