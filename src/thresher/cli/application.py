@@ -128,7 +128,7 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
         raise
     except OSError as error:
         if error.errno in _LOST and error.filename is None:  # the help, which Typer writes; a file's error names it
-            raise OutputLost(error.strerror) from None
+            raise OutputLost(error.strerror or str(error)) from None
         return complain(error, as_json)
     except Exception as error:  # noqa: BLE001 - a face: a person gets one line, not a traceback
         return _usage(error, as_json) if hasattr(error, "show") else complain(error, as_json)
