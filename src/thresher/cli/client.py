@@ -74,15 +74,8 @@ def follow_job(job: int, title: str, *, as_json: bool) -> dict[str, Any]:
         try:
             return ask("follow_job", {"job": job}, progress=follow)
         except KeyboardInterrupt:
-<<<<<<< HEAD
             note(f"\nthresher: job {job} goes on. Watch it: thresher jobs show {job} --wait")
             note(f"  End it: thresher jobs cancel {job}")
-=======
-            note(
-                f"\nthresher: job {job} goes on. Watch it: thresher jobs show {job} --wait\n"
-                f"  End it: thresher jobs cancel {job}"
-            )
->>>>>>> cli
             raise
 
 
