@@ -48,7 +48,7 @@ def direct(client: Client[Any]) -> Awaitable[object]:
 
 def through(client: Client[Any]) -> Awaitable[object]:
     """The same call by way of a gateway's own tool."""
-    return client.call_tool("call_tool", {"name": "up_echo", "arguments": {"text": "hello"}})
+    return client.call_tool("call_tool_write", {"name": "up_echo", "arguments": {"text": "hello"}})
 
 
 def plainly(client: Client[Any]) -> Awaitable[object]:
@@ -90,7 +90,7 @@ async def gateway(folder: Path, upstream: str, tools: int) -> AsyncGenerator[Con
     servers.write_text(json.dumps({"mcpServers": {"up": {"type": "http", "url": upstream}}}), encoding="utf-8")
     async with serving(folder, "--config", str(servers)) as daemon:
         async with Client(daemon.url) as client:
-            await until(lambda: answers(client, "call_tool", {"name": "up_echo", "arguments": {"text": "ready?"}}))
+            await until(lambda: answers(client, "call_tool_write", {"name": "up_echo", "arguments": {"text": "ready?"}}))
         yield Contender(daemon.url, through)
 
 

@@ -87,7 +87,7 @@ async def visits(daemon: Process, number: int, crashes: int = 0) -> dict[str, in
                 seen["crashes"] += crash(daemon.pid)
             try:
                 async with Client(daemon.url, mode="legacy" if place % 2 else "auto") as client:
-                    result = await client.call_tool_mcp("call_tool", CALL)
+                    result = await client.call_tool_mcp("call_tool_write", CALL)
                 seen["tool errors" if result.is_error else "ok"] += 1
             except Exception as error:  # noqa: BLE001 - whatever a client may see is counted, never raised
                 print(f"visit {place}: {type(error).__name__}: {error}", file=sys.stderr)
@@ -142,7 +142,7 @@ def leaked(before: Counts, after: Counts) -> dict[str, Any]:
 async def called(daemon: Process) -> bool:
     """Whether the server behind the daemon answers."""
     async with Client(daemon.url) as client:
-        return await answers(client, "call_tool", CALL)
+        return await answers(client, "call_tool_write", CALL)
 
 
 async def run() -> dict[str, Any]:

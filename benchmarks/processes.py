@@ -145,7 +145,7 @@ async def _ten_clients(folder: Path) -> dict[str, Any]:
         ]
         await asyncio.gather(*(client.call_tool("find_tools", {"message": "time in Tokyo"}) for client in clients))
         call = {"name": "time_get_current_time", "arguments": {"timezone": "UTC"}}
-        await asyncio.gather(*(client.call_tool("call_tool", call) for client in clients))
+        await asyncio.gather(*(client.call_tool("call_tool_write", call) for client in clients))
         await _without_worker(daemon)
         family = [psutil.Process(daemon.pid), *psutil.Process(daemon.pid).children(recursive=True)]
         bridges = [child for child in psutil.Process().children() if "stdio" in child.cmdline()]

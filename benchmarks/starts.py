@@ -51,7 +51,7 @@ async def first_answers(folder: Path, config: Path) -> dict[str, float]:
         taken["listing"] = time.perf_counter() - started
         await client.call_tool("find_tools", {"message": "echo this text"})
         taken["search"] = time.perf_counter() - started
-        await until(lambda: answers(client, "call_tool", CALL), pause=0.02)
+        await until(lambda: answers(client, "call_tool_write", CALL), pause=0.02)
         taken["call"] = time.perf_counter() - started
     return taken
 
