@@ -90,7 +90,9 @@ async def gateway(folder: Path, upstream: str, tools: int) -> AsyncGenerator[Con
     servers.write_text(json.dumps({"mcpServers": {"up": {"type": "http", "url": upstream}}}), encoding="utf-8")
     async with serving(folder, "--config", str(servers)) as daemon:
         async with Client(daemon.url) as client:
-            await until(lambda: answers(client, "call_tool_write", {"name": "up_echo", "arguments": {"text": "ready?"}}))
+            await until(
+                lambda: answers(client, "call_tool_write", {"name": "up_echo", "arguments": {"text": "ready?"}})
+            )
         yield Contender(daemon.url, through)
 
 
