@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import secrets
@@ -111,6 +112,20 @@ async def test_stop_ends_the_daemon_with_everything_it_started(home: Home) -> No
     await eventually(lambda: not home.processes())
     assert home.json("stop") == {"stopped": False, "pid": None}
     assert home.json("status") == {"running": False, "data_dir": str(home.folder)}
+
+
+async def test_stop_waits_for_a_thread_inside_a_driver_though_not_for_long(light: Home) -> None:
+    """When it says that the process has ended, it has, and the thread with it."""
+    stuck = "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start()"
+    serve = "from thresher.daemon.server import serve_foreground as serve"
+    serve += "; serve(lambda ready: print('up', flush=True), {'port': 0})"
+    process = light.start("-c", f"{stuck}\n{serve}", command=(sys.executable,))
+    assert process.stdout is not None
+    assert await asyncio.to_thread(process.stdout.readline) == b"up\n"
+
+    assert light.json("stop") == {"stopped": True, "pid": process.pid}
+    assert process.wait(0.5) == 0
+    process.communicate()
 
 
 async def test_two_data_folders_have_nothing_in_common(light: Home, home: Home) -> None:

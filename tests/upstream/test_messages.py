@@ -38,3 +38,22 @@ def test_half_of_an_emoji_is_read(escaped: str, read: str) -> None:
 def test_what_is_no_message_is_none(broken: str) -> None:
     """However broken."""
     assert decoded(broken) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"jsonrpc": "2.0", "id": 7, "result": DEEP}',
+        '{"id":7,"jsonrpc":"2.0","result":DEEP}',
+        '{"jsonrpc":"2.0","result":{"a":DEEP},"id":7}',
+        '{"result":{"a":DEEP},"id":7,"jsonrpc":"2.0"}',
+        '{"error":{"data":DEEP},"jsonrpc":"2.0","id":7}',
+    ],
+)
+def test_an_answer_nested_too_deeply_ends_the_wait_for_it(text: str) -> None:
+    """Whoever waits for it learns so at once."""
+    message = decoded(text.replace("DEEP", "[" * 5_000 + "]" * 5_000))
+
+    assert message is not None
+    assert message["id"] == 7
+    assert "nested too deeply" in message["error"]["message"]

@@ -43,6 +43,9 @@ LOCK_SECONDS = 1.0
 CLOSE_SECONDS = 20.0
 """After this long the daemon ends without further courtesy; the next start recovers what is left."""
 
+THREAD_SECONDS = 2.0
+"""For threads inside a driver once all is closed, such as one in a function of SQLite that looks at no interrupt."""
+
 
 class Taken(Exception):
     """Another daemon holds the data folder."""
@@ -105,17 +108,25 @@ def run_daemon(settings: Settings, options: Options, announce: Callable[[Ready],
     place = place_of(settings)
     place.prepare()
     door = bind(settings.host, settings.port) if options.http else None
-    lock = FileLock(place.daemon_lock)
     try:
-        if not lock.acquire(LOCK_SECONDS):
+        # Never released by us: it is held until the process is gone, with any thread that a driver does not let go.
+        if not FileLock(place.daemon_lock).acquire(LOCK_SECONDS):
             raise Taken
-        return asyncio.run(_live(settings, options, place, door, announce))
+        code = asyncio.run(_live(settings, options, place, door, announce))
     except BaseExceptionGroup as group:
         raise _sole(group) from None
     finally:
-        lock.release()
         if door is not None:
             door.close()
+    _end_within(THREAD_SECONDS, code)
+    return code
+
+
+def _end_within(seconds: float, code: int) -> None:
+    """See that the process ends, whatever its threads still do."""
+    watchdog = threading.Timer(seconds, partial(os._exit, code))
+    watchdog.daemon = True
+    watchdog.start()
 
 
 def _sole(error: BaseException) -> BaseException:
@@ -139,9 +150,7 @@ class _Life:
         if self._over.is_set():
             return
         self._over.set()
-        watchdog = threading.Timer(CLOSE_SECONDS, partial(os._exit, 9))
-        watchdog.daemon = True
-        watchdog.start()
+        _end_within(CLOSE_SECONDS, 9)
         if not self.serving and self._main is not None:
             self._main.cancel()
 

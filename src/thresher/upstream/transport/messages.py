@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias, cast
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR
+from mcp_types import INTERNAL_ERROR, PARSE_ERROR
 from pydantic_core import from_json
 
 from thresher.upstream.transport.trouble import Unusable
@@ -23,6 +23,10 @@ Identity: TypeAlias = int | str
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)")
 """An escape of a JSON text: a pair of surrogates, a lone one, or any other."""
+_ENVELOPE = rb'(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,?|\s*"id"\s*:\s*(\d{1,15}|"[^"\\]{1,100}")\s*,?){1,2}'
+_OPENING = re.compile(rb"\s*\{" + _ENVELOPE + rb'\s*"(?:result|error)"')
+_CLOSING = re.compile(rb"\}\s*," + _ENVELOPE + rb"\s*\}\s*\Z")
+_END_BYTES = 300
 
 
 def encoded(**fields: Any) -> bytes:
@@ -31,11 +35,12 @@ def encoded(**fields: Any) -> bytes:
 
 
 def decoded(data: bytes | bytearray | str) -> Message | None:
-    """The message that the bytes hold; None when they hold none."""
+    """The message that the bytes hold, None when they hold none; an answer nested too deeply is an error answer."""
+    raw = data.encode(errors="replace") if isinstance(data, str) else data
     try:
-        value: object = _parsed(data.encode(errors="replace") if isinstance(data, str) else data)
-    except ValueError:
-        return None
+        value: object = _parsed(raw)
+    except ValueError as error:
+        return _too_deep(raw) if "recursion limit" in str(error) else None
     if not isinstance(value, dict):
         return None
     message = cast("Message", value)
@@ -58,6 +63,16 @@ def _parsed(data: bytes | bytearray) -> Any:
         if not count:
             raise
         return from_json(mended, allow_inf_nan=False)
+
+
+def _too_deep(data: bytes | bytearray) -> Message | None:
+    """The error that ends the wait for an answer which cannot be read, where its id stands at either end."""
+    ends = _OPENING.match(data[:_END_BYTES]), _CLOSING.search(data[-_END_BYTES:])
+    named = next((end[1] for end in ends if end is not None and end[1]), None)
+    if named is None:
+        return None
+    error = {"code": PARSE_ERROR, "message": "its answer is nested too deeply to be read"}
+    return {"jsonrpc": "2.0", "id": from_json(named), "error": error}
 
 
 def answered(message: Mapping[str, Any]) -> dict[str, Any]:
