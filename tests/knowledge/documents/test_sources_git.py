@@ -262,6 +262,15 @@ def test_a_dead_server_is_given_up(cache: Path) -> None:
             open_source(origin, cache, limits=Limits(seconds=0.3))
 
 
+def test_a_server_that_is_not_there_is_no_slow_one(cache: Path) -> None:
+    """A refused connection says so; raising a time limit would not help."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+    with pytest.raises(SourceUnavailable, match="cannot be fetched: .*refused"):
+        open_source(origin_of(f"http://127.0.0.1:{port}/a.git"), cache)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for ssh is a shell script")
 class TestSsh:
     """A stand-in runs the command of the far side here."""

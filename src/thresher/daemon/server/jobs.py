@@ -48,7 +48,9 @@ class _Jobs:
         """Wait for the end of a job, telling how far it is."""
 
         def follow(job: Job) -> None:
-            tell({"stage": job.phase or job.state, "done": job.done, "total": job.total or None})
+            put_off = job.state == "waiting" and job.error
+            stage = f"trying again later: {job.error}" if put_off else job.phase or job.state
+            tell({"stage": stage, "done": job.done, "total": job.total or None})
 
         return job_row(await self._jobs.follow(self._caller, arguments["job"], follow))
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from dulwich.client import HTTPProxyUnauthorized, HTTPUnauthorized
 from dulwich.errors import GitProtocolError, HangupException, NotGitRepository
-from urllib3.exceptions import HTTPError, MaxRetryError
+from urllib3.exceptions import HTTPError, MaxRetryError, NewConnectionError
 from urllib3.exceptions import TimeoutError as UrllibTimeout
 
 from thresher.core import NotAllowed, NotFound, SourceUnavailable, ThresherError, mask_text, shortened
@@ -68,7 +68,8 @@ def failure_of(error: BaseException, location: str, said: str = "", *, late: boo
 
 def _is_timeout(error: BaseException | None) -> bool:
     while error is not None:
-        if isinstance(error, TimeoutError | UrllibTimeout):
+        # urllib3 counts a refused connection and an unknown name among the time-outs of connecting.
+        if isinstance(error, TimeoutError | UrllibTimeout) and not isinstance(error, NewConnectionError):
             return True
         error = error.__cause__
     return False
