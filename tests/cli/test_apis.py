@@ -121,3 +121,11 @@ def test_a_description_without_operations_is_said_to_have_none(command: Command,
 
     assert added.code == 0
     assert "No operation stands in v1" in added.out
+
+
+def test_a_word_too_much_is_refused(command: Command) -> None:
+    """It would be taken for a part of the path, and mean another operation."""
+    ended = command("apis", "show", "GET", "/users/7", "extra")
+
+    assert ended.code == 2
+    assert "not one operation" in " ".join(ended.err.split())

@@ -102,6 +102,7 @@ def test_hints_name_commands_in_the_place_of_tools() -> None:
     assert for_command_line("Call find_tools again.") == "Call `thresher tools find` again."
     assert for_command_line("`sql_explain` shows it.") == "`thresher db explain` shows it."
     assert for_command_line("open_relation_of is no tool.") == "open_relation_of is no tool."
+    assert for_command_line("then call again with confirm: true.") == "then call again with --confirm."
 
 
 def test_every_tool_that_a_hint_names_has_a_command() -> None:

@@ -23,7 +23,6 @@ from tests.support.product import CATALOGUE
 from thresher.core import Caller, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.gateway import build_gateway
-from thresher.gateway.server import instructions
 from thresher.services import Services
 from thresher.store import Database
 
@@ -66,13 +65,6 @@ async def test_a_pack_s_tool_is_found_described_and_called(services: Services, f
     assert called.structured_content == {"result": ["Anvil 0", "Anvil 1"]}
     assert directly.structured_content == {"result": ["Anvil 0"]}
     assert not called.is_error
-
-
-def test_a_pack_with_tools_stands_under_its_own_name_in_the_instructions() -> None:
-    """Not under the one that tells its server from others in the catalogue."""
-    text = instructions({"git": 12, "ship:pack:02b3a5fd": 2})
-
-    assert "14 tools (git, ship)." in text
 
 
 async def test_a_tool_that_says_nothing_counts_as_writing(services: Services, folder: Path) -> None:

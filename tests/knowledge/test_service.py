@@ -189,6 +189,19 @@ async def test_tools_are_listed_with_their_switches(stocked: ToolService, caller
     assert (await stocked.overview(caller))["git"] == 1
 
 
+async def test_an_overview_counts_servers_that_people_call_the_same_together(
+    stocked: ToolService, caller: Caller
+) -> None:
+    """A model reads each name once, and that of a pack without what tells its server from others."""
+    local = [Tool("git:deploy", "deploy", "", "Deploys."), Tool("ship:pack:02b3a5fd", "send", "", "Sends.")]
+    await stocked.import_tools(caller, [*CATALOGUE, *local])
+
+    overview = await stocked.overview(caller)
+
+    assert overview["git"] == 3
+    assert overview["ship"] == 1
+
+
 async def test_a_catalogue_that_is_not_indexed_yet_falls_back(services: Services, tools: ToolService) -> None:
     """All enabled tools inside the filter, capped and marked, until the index has caught up."""
     caller = services.caller

@@ -220,10 +220,12 @@ def _finish(provider: dict[str, Any], wait: bool, as_json: bool) -> None:
 
 def _endpoint(words: list[str]) -> dict[str, str]:
     """Which operation is meant: `op_...`, `GET /path`, `GET` and `/path`, `/path` alone, or its own name."""
-    parts = " ".join(words).split(maxsplit=1)
+    text = " ".join(words)
+    parts = text.split()
     if len(parts) == 2 and parts[1].startswith("/"):
         return {"method": parts[0], "path": parts[1]}
-    text = " ".join(parts)
+    if len(words) > 1 or (len(parts) > 1 and "/" in text):
+        raise typer.BadParameter(f"'{text}' is not one operation; give op_..., METHOD PATH, PATH, or its own name.")
     if text.startswith("/"):
         return {"path": text}
     return {"endpoint_id": text} if text.startswith("op_") else {"operation_id": text}

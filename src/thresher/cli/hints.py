@@ -47,14 +47,22 @@ COMMANDS: Final[Mapping[str, str]] = {
     "undo_solution_change": "solutions undo",
 }
 """The command of each tool, after `thresher`."""
+_OPTIONS: Final[Mapping[str, str]] = {
+    "confirm: true": "--confirm",
+    "force: true": "--force",
+    "items, or primary_column and foreign_column": "--item 'LEFT = RIGHT'",
+}
+"""What to write for an argument of a tool."""
 
 _TOOL: Final = re.compile(rf"`?\b({'|'.join(COMMANDS)})\b`?(?!=)")
 
 
 def for_command_line(text: str) -> str:
-    """A hint with commands in the place of tools.
+    """A hint with commands in the place of tools, and options in the place of their arguments.
 
     Args:
         text: A hint of ours.
     """
+    for argument, option in _OPTIONS.items():
+        text = text.replace(argument, option)
     return _TOOL.sub(lambda found: f"`thresher {COMMANDS[found[1]]}`", text)

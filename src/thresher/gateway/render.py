@@ -16,7 +16,6 @@ from thresher.knowledge.tools import (
     FoundTool,
     compact,
     found_line,
-    plain_name,
     why_text,
 )
 
@@ -79,7 +78,7 @@ def find_content(result: FindResult, readers: Collection[str]) -> dict[str, Any]
 
 def taught(overview: Mapping[str, int], trace: str) -> tuple[str, dict[str, Any]]:
     """The answer to a search for nothing: how to search, and what there is; as text, and as structured content."""
-    servers = ", ".join(map(plain_name, sorted(overview, key=lambda name: (-overview[name], name))[:_SERVERS]))
+    servers = ", ".join(sorted(overview, key=lambda name: (-overview[name], name))[:_SERVERS])
     there = f" There are {sum(overview.values())} tools{f' ({servers})' if servers else ''}."
     content: dict[str, Any] = {"tools": [], "searched": 0, "abstained": False, "degraded": WANTED, "trace_id": trace}
     return f"Nothing was searched. {WANTED}{there}", content

@@ -47,7 +47,7 @@ from thresher.gateway.peers import Peers, set_level
 from thresher.gateway.reading import Reading
 from thresher.gateway.skills import Skills
 from thresher.gateway.subscriptions import Subscriptions
-from thresher.knowledge.tools import Components, plain_name
+from thresher.knowledge.tools import Components
 from thresher.services import Services
 
 MCP_PATH = "/mcp"
@@ -159,7 +159,7 @@ def instructions(overview: dict[str, int], *, choosing: bool = True) -> str:
     """
     names = sorted(overview, key=lambda name: (-overview[name], name))
     more = f" and {len(names) - _OVERVIEW_SERVERS} more" if len(names) > _OVERVIEW_SERVERS else ""
-    servers = f" ({', '.join(map(plain_name, names[:_OVERVIEW_SERVERS]))}{more})" if names else ""
+    servers = f" ({', '.join(names[:_OVERVIEW_SERVERS])}{more})" if names else ""
     holds = f"Thresher holds {sum(overview.values())} tools{servers}."
     first = (
         "On each new message of the user call process_prompt first, with the user's words, and follow the rules it "

@@ -267,7 +267,7 @@ def test_a_server_that_is_not_there_is_no_slow_one(cache: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
 
-    with pytest.raises(SourceUnavailable, match="cannot be fetched: .*refused"):
+    with pytest.raises(SourceUnavailable, match=r"cannot be fetched: .*refused"):
         open_source(origin_of(f"http://127.0.0.1:{port}/a.git"), cache)
 
 

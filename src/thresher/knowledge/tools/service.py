@@ -302,10 +302,10 @@ class ToolService:
         return _in_full(catalogue, named, stored)
 
     async def overview(self, caller: Caller) -> dict[str, int]:
-        """How many enabled tools each enabled server has."""
+        """How many enabled tools each enabled server has, by its plain name."""
         counts: Counter[str] = Counter()
         for tool in (await self._catalogues.current(caller)).by_id.values():
-            counts[tool.row.server] += 1
+            counts[plain_name(tool.row.server)] += 1
         return dict(counts)
 
     async def server_names(self, caller: Caller) -> frozenset[str]:
