@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from thresher.agent.intents import LEAST, TYPES, UNRECOGNISED, training_lines, wish_of, wish_of_words
+from thresher.agent.intents import LEAST, TYPES, UNRECOGNISED, training_lines, weighed, wish_of, wish_of_words
 
 
 def test_every_type_is_taught_by_lines_of_its_own() -> None:
@@ -41,6 +43,7 @@ def test_what_is_not_recognised_is_a_search_with_low_confidence(
         ("top queries of the last week", "analytics"),
         ("which parameters does it take", "endpoint_info"),
         ("find the endpoint for users", "search"),
+        ("what is wrong with the description of billing?", "analytics"),
         ("hello", "search"),
     ],
 )
@@ -51,3 +54,11 @@ def test_without_an_encoder_words_decide(text: str, expected: str) -> None:
     assert wish.type == expected
     assert wish.degraded.endswith("the model is away")
     assert (wish.confidence <= UNRECOGNISED) == (text == "hello")
+
+
+def test_a_question_about_a_description_asks_for_its_review_whatever_the_api_is_called() -> None:
+    """The head knows some names of APIs and not others; the words decide where it hesitates."""
+    unsure = [math.log(share) for share in (0.15, 0.6, 0.2, 0.02, 0.03)]
+
+    assert wish_of(weighed(unsure, "what is wrong with the description of tmdb?")).type == "analytics"
+    assert wish_of(weighed(unsure, "what is the number of tmdb?")).type != "analytics"

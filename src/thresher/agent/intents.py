@@ -52,7 +52,8 @@ _SIGNS: Final[Mapping[IntentType, re.Pattern[str]]] = {
     "analytics": re.compile(
         r"\b(?:(?:top|rising|zero[- ]result|frequent|popular) (?:queries|searches|questions)|"
         r"searche[sd]\b.{0,40}\b(?:week|month|today|yesterday|days?)|usage (?:report|figures|statistics)|analytics|"
-        r"suggest improvements|quality score)\b",
+        r"suggest improvements|quality score|"
+        r"(?:wrong with|problems? (?:in|with|of)|improv\w+|review\w*|lint\w*)\b.{0,30}\b(?:descriptions?|openapi))\b",
         re.I,
     ),
     "endpoint_info": re.compile(
