@@ -26,7 +26,7 @@ from thresher.agent.records import Answer, Intent, Reply, Turn
 from thresher.agent.schemas import report_statements
 from thresher.agent.sessions import Sessions
 from thresher.agent.toolbox import Toolbox
-from thresher.core import Caller, InvalidInput, StoreError, event, traced
+from thresher.core import ASSISTANT, Caller, InvalidInput, StoreError, event, traced
 from thresher.embedding import Encoder, printable
 from thresher.knowledge.intents import IntentService
 from thresher.store import Database
@@ -102,7 +102,7 @@ class Assistant:
         query, context = checked(query, context)
         with traced():
             conversation = await self.sessions.open(caller, session_id)
-            acting = replace(caller, client=f"assistant:{conversation.name}")
+            acting = replace(caller, client=f"{ASSISTANT}{conversation.name}")
             asked = resolve(query, conversation.turns)
             async with self._open_client(acting) as client:
                 reading = self._understand(acting, asked, query, context)

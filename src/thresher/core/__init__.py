@@ -44,6 +44,7 @@ from thresher.core.log import Said, configure_logging, current_trace, event, mas
 from thresher.core.naming import argument_meant, checked_name, is_host
 from thresher.core.offsets import Lines
 from thresher.core.records import (
+    ASSISTANT,
     FINGERPRINT,
     JSON,
     Arm,
@@ -65,6 +66,7 @@ from thresher.core.wording import did_you_mean, first_sentence, nearest, shorten
 from thresher.foreign import border_of, named, one_line, visible, visible_json
 
 __all__ = [
+    "ASSISTANT",
     "FINGERPRINT",
     "JSON",
     "SERVER_USER",

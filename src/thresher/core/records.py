@@ -31,6 +31,10 @@ class Tenant:
     name: str
 
 
+ASSISTANT = "assistant:"
+"""What the connections of the assistant begin with, before the name of the conversation."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who asks.
@@ -54,6 +58,11 @@ class Caller:
     project: str = field(default="", compare=False)
     keyed: bool = False
     expose: Expose | None = field(default=None, compare=False)
+
+    @property
+    def assisted(self) -> bool:
+        """Whether the assistant asks: it searches everywhere at once, so its calls are no model's choice."""
+        return self.client.startswith(ASSISTANT)
 
     @property
     def place(self) -> tuple[int, str | None, str, bool]:

@@ -57,7 +57,7 @@ class UsageLog:
         error: str = "",
         providers: Sequence[str] = (),
     ) -> None:
-        """Note a search; never waits.
+        """Note a search, unless the assistant asked every kind of source and this one has nothing; never waits.
 
         Args:
             caller: Who searched.
@@ -68,6 +68,8 @@ class UsageLog:
             error: The code of what it failed with.
             providers: Those that were asked for, where there is no answer.
         """
+        if caller.assisted and found is not None and not _numbers(found):
+            return
         row = SearchRow(
             at=_now(),
             owner=caller.user,

@@ -80,12 +80,16 @@ class DecisionLog:
 
     def called(self, caller: Caller, packs: Sequence[str], tool: str) -> None:
         """Note a call of a pack's tool, if it is the first after a decision and that decision did not see it coming."""
+        if caller.assisted:
+            return
         last = self.sessions.take_last(caller)
         if last is not None and not set(packs) & set(last.intents):
             self._signal(caller, "other" if last.intents else "missed", last, packs[0], tool)
 
     def unread(self, caller: Caller, pack: str, tool: str) -> None:
         """Note that a tool was called in a session that had not been given its pack's rules."""
+        if caller.assisted:
+            return
         self._signal(caller, "unread", LastDecision((), ""), pack, tool)
 
     async def settle(self) -> None:

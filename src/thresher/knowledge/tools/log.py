@@ -103,7 +103,7 @@ class CallLog:
             name=clean(kept),
             state=state,
             duration_ms=duration_ms,
-            rank=self._last.rank(caller, name),
+            rank=None if caller.assisted else self._last.rank(caller, name),
         )
         self._journal.add(caller.tenant, row)
 
