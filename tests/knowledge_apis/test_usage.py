@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlalchemy import insert
 
-from thresher.core import Caller, InvalidInput, Settings, Tenant, Why
+from thresher.core import ASSISTANT, Caller, InvalidInput, Settings, Tenant, Why
 from thresher.knowledge.apis.models import FoundEndpoint, FoundEndpoints
 from thresher.knowledge.apis.usage import METRICS, measure_usage, missed_queries, purge_usage
 from thresher.knowledge.apis.usage_log import UsageLog, folded, id_of, number_of
 from thresher.store import Database
+from thresher.store.tables.apis import api_provider
 
 
 @pytest.fixture
@@ -263,6 +266,41 @@ async def test_queries_that_missed_an_endpoint_are_told_with_its_place(
         ("ticket followers", 1, 0),
     ]
     assert await missed_queries(database, caller, [id_of(1)]) == {}
+
+
+async def test_a_search_that_was_not_for_an_api_says_nothing_of_it(
+    database: Database, caller: Caller, log: UsageLog
+) -> None:
+    """One that was kept to another, and one of the assistant, which asks every kind of source."""
+    log.searched(caller, "popular movies", found(providers=("tmdb",)), duration_ms=1.0)
+    log.searched(caller, "cast of a film", found(7, provider="tmdb"), duration_ms=1.0)
+    assistant = replace(caller, client=f"{ASSISTANT}1")
+    log.searched(assistant, "the time in tokyo", found(8), duration_ms=1.0)
+    search(log, caller, "watchers")
+    read(log, caller, 4)
+    await log.settle()
+
+    missed = await missed_queries(database, caller)
+
+    assert [one.query for one in missed[id_of(4)]] == ["watchers"]
+
+
+async def test_a_search_from_before_an_api_was_added_says_nothing_of_it(
+    database: Database, caller: Caller, log: UsageLog
+) -> None:
+    """Nothing could have been found."""
+    search(log, caller, "before")
+    await log.settle()
+    async with database.transaction(caller.tenant) as connection:
+        row = {"tenant_id": caller.tenant.id, "name": "jira", "display_name": "Jira"}
+        await connection.execute(insert(api_provider).values(row))
+    search(log, caller, "after")
+    read(log, caller, 4)
+    await log.settle()
+
+    missed = await missed_queries(database, caller)
+
+    assert [one.query for one in missed[id_of(4)]] == ["after"]
 
 
 async def test_words_are_kept_without_secrets_and_not_at_all_where_the_setting_says_so(

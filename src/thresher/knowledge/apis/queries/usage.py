@@ -14,7 +14,7 @@ from typing import Any, Final
 from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.core import Caller
+from thresher.core import ASSISTANT, Caller
 from thresher.knowledge.apis.queries.usage_log import MINUTES
 from thresher.store import period
 
@@ -160,13 +160,16 @@ _MISSED: Final = text(f"""
     select r.endpoint, s.query, count(*) as count, coalesce(min(array_position(s.hits, r.endpoint)), 0) as rank
     from (select * from api_search_log
           where {_MINE} and at >= :since and {_WORDED}
-            and (read_rank is null or read_rank > {_NEAR})
+            and (read_rank is null or read_rank > {_NEAR}) and client not like '{ASSISTANT}%'
           order by at desc limit {_OLDEST}) s
     cross join lateral (
       select endpoint from api_read_log r
       where r.tenant_id = :tenant and r.at >= s.at and r.at <= s.at + interval '{MINUTES} minutes'
         and r.owner is not distinct from s.owner and (r.client = s.client or r.client = '' or s.client = '')
         and r.endpoint is not null and r.error = ''
+        and (s.providers = '{{}}' or r.provider = any(s.providers))
+        and not exists (select from api_provider p
+                        where p.tenant_id = r.tenant_id and p.name = r.provider and p.created_at > s.at)
       order by (r.endpoint = s.hits[s.read_rank]) desc nulls last, r.at limit 1) r
     where cast(:wanted as bigint[]) is null or r.endpoint = any(cast(:wanted as bigint[]))
     group by 1, 2 order by 3 desc, 2
