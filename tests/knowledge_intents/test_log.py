@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import Databases
 from tests.support.product import opened
-from thresher.core import FINGERPRINT, Caller, InvalidInput, Settings, Tenant
+from thresher.core import ASSISTANT, FINGERPRINT, Caller, InvalidInput, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.knowledge.intents import IntentService, Sources
 from thresher.knowledge.intents.sessions import LIFE_SECONDS, Sessions, session_of
@@ -72,6 +72,16 @@ async def test_text_is_kept_where_the_setting_says_so(
 
     assert "abcdefgh" not in found[0][0]
     assert found[0][0].startswith("deploy with token=")
+
+
+async def test_a_call_of_the_assistant_is_no_signal(services: Services, intents: IntentService) -> None:
+    """It asks every kind of source for every question, so what it calls says nothing of the decision."""
+    assistant = replace(services.caller, client=f"{ASSISTANT}1")
+    await intents.route(assistant, WEATHER)
+    intents.note_call(assistant, ["relations"], "relations_create")
+    intents.note_unread(assistant, "deploy", "deploy_now")
+
+    assert await rows(services, "intent_signal", "client") == []
 
 
 async def test_the_next_call_of_another_packs_tool_is_a_signal(services: Services, intents: IntentService) -> None:
