@@ -44,6 +44,7 @@ fuzz: .venv/.dev
 vectors: .venv/.dev
 	$(BIN)/python scripts/ship_vectors.py
 	$(BIN)/python -m scripts.ship_api_words
+	$(BIN)/python -m scripts.ship_classifier
 
 # The lock files: every distribution of every platform by its SHA-256, no index named.
 lock: .venv/.dev

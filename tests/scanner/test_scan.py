@@ -21,8 +21,8 @@ def schema(**properties: Any) -> dict[str, Any]:
 
 
 def where(tool: Tool) -> list[str]:
-    """The places of all findings."""
-    return [finding.where for finding in scan(tool)]
+    """The places of all findings, each once."""
+    return list(dict.fromkeys(finding.where for finding in scan(tool)))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Final
 
 from thresher.core import Tool, first_sentence
 from thresher.scanner.characters import concealed, folded, visible
+from thresher.scanner.classifier import POISONED, poisoned
 from thresher.scanner.commands import commands, shell
 from thresher.scanner.crossing import crossing, imitates, poses
 from thresher.scanner.decoding import uncovered
@@ -25,6 +26,7 @@ from thresher.scanner.signs import Said
 from thresher.scanner.texts import Text, texts
 
 _EXCERPT: Final = 160
+_WORDED: Final = "It is worded like texts that turn a model against its user."
 _LONGEST: Final = 30_000
 """Characters of one text that are read; the longest among 5,000 public tools has fewer than 4,000."""
 _DEPTH: Final = 2
@@ -45,6 +47,8 @@ def scan(tool: Tool, peers: Peers = ALONE) -> tuple[Finding, ...]:
     for text in texts(tool):
         for finding in _text(text, peers, tool):
             found.setdefault((finding.where, finding.why), finding)
+        if not any(finding.where == text.where and finding.severity == "danger" for finding in found.values()):
+            found |= {(finding.where, finding.why): finding for finding in _worded(text)}
     summary = first_sentence(tool.description or tool.title)
     for said in (*imitates(tool.name, summary, peers), *poses(tool.server, tool.name, peers)):
         finding = finding_of(said, "/name", tool.name, 0)
@@ -80,6 +84,14 @@ def _text(text: Text, peers: Peers, tool: Tool | None) -> Iterator[Finding]:
     if len(plain) > 15:
         for _, how, says in uncovered(plain):
             yield from _uncovered(says, how, text, peers, name)
+
+
+def _worded(text: Text) -> Iterator[Finding]:
+    """What the rules have no words for."""
+    if text.role != "name" and " " in text.text:
+        odds, part = poisoned(text, folded(text.text[:_LONGEST]))
+        if odds > POISONED:
+            yield finding_of(("instruction", "danger", _WORDED), text.where, part, 0)
 
 
 def _prose(plain: str, where: str, peers: Peers, tool: str) -> Iterator[Finding]:
