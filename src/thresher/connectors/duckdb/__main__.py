@@ -14,9 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
-
-import duckdb
+from typing import Final
 
 from thresher.confinement import limit
 from thresher.connectors.connector import ConnectorOptions
@@ -29,7 +27,7 @@ _MEBIBYTE: Final = 1 << 20
 _APART: Final = 256 * _MEBIBYTE
 """Address space that is reserved rather than used: stacks of threads, arenas of the allocator."""
 _UNCOUNTED: Final = 2
-"""Times `memory_mb`: DuckDB counts its buffers up to that, and as much is left for the strings that it does not count."""
+"""Times `memory_mb`: DuckDB counts its buffers up to that, and as much is left for strings, which it does not count."""
 _AGAIN: Final = 0.05
 """Seconds between interrupts: one that falls between two steps of a statement is lost."""
 _MOMENT: Final = 0.01
@@ -122,7 +120,7 @@ class _Calls:
             sys.stdout.buffer.write(b"%d %s\n" % (number, answer))
             sys.stdout.buffer.flush()
         if call.shared:
-            time.sleep(_MOMENT)
+            time.sleep(_MOMENT)  # noqa: TID251 - the thread has nothing else to do
         call.close()
 
 
@@ -140,7 +138,8 @@ def main() -> None:
     """Serve until standard input ends."""
     logging.disable(logging.CRITICAL)
     file, options = START.validate_json(sys.stdin.buffer.readline())
-    limit(addresses=_addresses() + _APART + _UNCOUNTED * options.memory_mb * _MEBIBYTE)
+    used = _addresses()
+    limit(addresses=used and used + _APART + _UNCOUNTED * options.memory_mb * _MEBIBYTE)
     with suppress(OSError):  # where memory is short all the same, the kernel ends this process, and not the daemon
         Path("/proc/self/oom_score_adj").write_text("1000")
     calls = _Calls(file, options)
@@ -148,11 +147,11 @@ def main() -> None:
         calls.take(line)
 
 
-def _addresses() -> int:
-    """Address space that the interpreter and the libraries take."""
+def _addresses() -> int | None:
+    """Bytes of address space that the interpreter and the libraries take; None where the system does not say."""
     with suppress(OSError):
         return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    return _APART
+    return None
 
 
 if __name__ == "__main__":
