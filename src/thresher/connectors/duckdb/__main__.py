@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from thresher.confinement import limit
 from thresher.connectors.connector import ConnectorOptions
@@ -24,14 +24,14 @@ from thresher.connectors.failures import failed
 from thresher.core import QueryFailed
 
 _MEBIBYTE: Final = 1 << 20
-_APART: Final = 256 * _MEBIBYTE
+_RESERVED: Final = 256 * _MEBIBYTE
 """Address space that is reserved rather than used: stacks of threads, arenas of the allocator."""
 _UNCOUNTED: Final = 2
 """Times `memory_mb`: DuckDB counts its buffers up to that, and as much is left for strings, which it does not count."""
-_AGAIN: Final = 0.05
-"""Seconds between interrupts: one that falls between two steps of a statement is lost."""
-_MOMENT: Final = 0.01
-"""Seconds that the file stays open for the next of several questions: DuckDB needs 15 ms to open it again."""
+_INTERRUPT_SECONDS: Final = 0.05
+"""Between interrupts: one that falls between two steps of a statement is lost."""
+_LINGER_SECONDS: Final = 0.01
+"""How long the file stays open for the next of several questions: DuckDB needs 15 ms to open it again."""
 
 
 class _Call:
@@ -50,6 +50,7 @@ class _Call:
         self._arguments = arguments
         self._session: DuckdbSession | None = None
         self._ended = threading.Event()
+        self._interrupting = threading.Lock()
 
     def answer(self) -> bytes:
         """Answer the call, whatever happens."""
@@ -58,14 +59,16 @@ class _Call:
         except Exception as error:  # noqa: BLE001 - whatever it is, the other side describes it
             return b"failed " + FAILURE.dump_json(self._failure(error))
         finally:
-            self._ended.set()
+            with self._interrupting:
+                self._ended.set()
         return b"done " + result
 
     def cancel(self) -> None:
         """Interrupt the statement until it ends."""
-        while not self._ended.wait(_AGAIN):
-            if self._session is not None:
-                self._session.cancel()
+        while not self._ended.wait(_INTERRUPT_SECONDS):
+            with self._interrupting:  # the session is not closed below it
+                if self._session is not None and not self._ended.is_set():
+                    self._session.cancel()
 
     def close(self) -> None:
         """Close the file."""
@@ -90,9 +93,10 @@ class _Call:
 class _Calls:
     """The calls that run, and the pipe that takes their answers."""
 
-    def __init__(self, file: Path, options: ConnectorOptions) -> None:
+    def __init__(self, file: Path, options: ConnectorOptions, answers: BinaryIO) -> None:
         self._stamps: dict[tuple[int, int, int], str] = {}
         self._open = lambda: DuckdbSession(file, options, self._stamps)
+        self._answers = answers
         self._running: dict[int, _Call] = {}
         self._lock = threading.Lock()
 
@@ -117,32 +121,36 @@ class _Calls:
             call.close()
         with self._lock:
             del self._running[number]
-            sys.stdout.buffer.write(b"%d %s\n" % (number, answer))
-            sys.stdout.buffer.flush()
+            self._answers.write(b"%d %s\n" % (number, answer))
+            self._answers.flush()
         if call.shared:
-            time.sleep(_MOMENT)  # noqa: TID251 - the thread has nothing else to do
+            time.sleep(_LINGER_SECONDS)  # noqa: TID251 - the thread has nothing else to do
         call.close()
 
 
 def _begin(work: Callable[[], None]) -> None:
-    def guarded() -> None:
-        try:
-            work()
-        except BaseException:  # noqa: BLE001 - without memory even for the answer: the process ends, and is replaced
-            os._exit(1)
+    threading.Thread(target=_ending, args=(work,), daemon=True).start()
 
-    threading.Thread(target=guarded, daemon=True).start()
+
+def _ending(work: Callable[[], None]) -> None:
+    """End the process, and so its calls, where even an answer fails for want of memory."""
+    try:
+        work()
+    except BaseException:  # noqa: BLE001 - a call without an answer would wait for ever
+        os._exit(1)
 
 
 def main() -> None:
     """Serve until standard input ends."""
     logging.disable(logging.CRITICAL)
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is not an answer
     file, options = START.validate_json(sys.stdin.buffer.readline())
     used = _addresses()
-    limit(addresses=used and used + _APART + _UNCOUNTED * options.memory_mb * _MEBIBYTE)
+    limit(addresses=used and used + _RESERVED + _UNCOUNTED * options.memory_mb * _MEBIBYTE)
     with suppress(OSError):  # where memory is short all the same, the kernel ends this process, and not the daemon
         Path("/proc/self/oom_score_adj").write_text("1000")
-    calls = _Calls(file, options)
+    calls = _Calls(file, options, answers)
     for line in sys.stdin.buffer:
         calls.take(line)
 
@@ -155,7 +163,5 @@ def _addresses() -> int | None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    finally:
-        os._exit(0)  # threads of statements would be waited for
+    _ending(main)
+    os._exit(0)  # threads of statements would be waited for

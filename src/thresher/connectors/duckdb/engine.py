@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -146,7 +147,9 @@ class RemoteSession:
 
     def profiles(self, schema: Schema, wanted: Collection[tuple[str, str, str]], seconds: float) -> Profiles:
         """See `Session.profiles`."""
-        return self._ask("profiles", schema, list(wanted), seconds)
+        named = {(schema_name, table) for schema_name, table, _ in wanted}
+        tables = tuple(table for table in schema.tables if (table.schema, table.name) in named)
+        return self._ask("profiles", replace(schema, tables=tables), list(wanted), seconds)
 
     def health(self) -> Health:
         """See `Session.health`."""

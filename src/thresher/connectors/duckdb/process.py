@@ -98,6 +98,7 @@ class Process:
     """
 
     def __init__(self, file: Path, options: ConnectorOptions) -> None:
+        start = START.dump_json((file, options))
         try:
             self._process = subprocess.Popen(
                 command(MODULE), env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -117,7 +118,7 @@ class Process:
         self._reader = threading.Thread(target=self._read, name="duckdb-answers", daemon=True)
         self._reader.start()
         with suppress(OSError):  # it has ended, which the first call will say
-            self._write(START.dump_json((file, options)))
+            self._write(start)
 
     @property
     def is_open(self) -> bool:
@@ -168,14 +169,14 @@ class Process:
     def ending(self) -> ThresherError:
         """What to say of a call that ended with the process."""
         code = self._process.returncode or 0
+        name = f"code {code}"
         with suppress(ValueError):
-            name = signal.Signals(-code).name if code < 0 else f"code {code}"
-            return QueryFailed(
-                f"The process that read the DuckDB file ended while the statement ran ({name}).",
-                hint="It may need more memory than it may take: filter, aggregate or limit it, and read long values in "
-                "parts (substr).",
-            )
-        return QueryFailed("The process that read the DuckDB file ended.", hint="Ask again.")
+            name = signal.Signals(-code).name
+        return QueryFailed(
+            f"The process that read the DuckDB file ended while the statement ran ({name}).",
+            hint="It may need more memory than there is: filter, aggregate or limit it, and read long values in parts "
+            "(substr).",
+        )
 
     def _write(self, line: bytes) -> None:
         requests = cast("BinaryIO", self._process.stdin)

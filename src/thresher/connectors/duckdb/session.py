@@ -103,7 +103,7 @@ class DuckdbSession:
             return read_schema(self._ask, duckdb.__version__, self._stamp(), limit)
 
     def stamp(self) -> str:
-        """A digest of all definitions, made anew when the file was written: DuckDB keeps no counter of changes."""
+        """A digest of all definitions, made again when the file was written: DuckDB keeps no counter of changes."""
         with self._reading():
             return self._stamp()
 
@@ -116,7 +116,7 @@ class DuckdbSession:
             try:
                 with self._reading():
                     return self._ask(sql)
-            except duckdb.Error:
+            except (duckdb.Error, MemoryError):
                 return None
             finally:
                 timer.cancel()
@@ -195,12 +195,12 @@ class DuckdbSession:
     def _stamp(self) -> str:
         state = self._file.stat()  # nobody writes it as long as it is open here
         look = (state.st_ino, state.st_size, state.st_mtime_ns)
-        if look not in self._stamps:
+        stamp = self._stamps.get(look)
+        if stamp is None:
             stamp = str(self._ask(STAMP)[0][0] or "")
             self._stamps.clear()
             self._stamps[look] = stamp
-            return stamp
-        return self._stamps[look]
+        return stamp
 
 
 def _configuration(options: ConnectorOptions) -> dict[str, str | bool | int | float | list[str]]:
