@@ -32,7 +32,7 @@ from thresher.connectors import (
     pool,
     read_address,
 )
-from thresher.connectors.duckdb.calls import RESULTS
+from thresher.connectors.duckdb.calls import MODULE, RESULTS
 from thresher.connectors.duckdb.engine import DuckdbEngine
 from thresher.connectors.pool import PooledConnector
 from thresher.core import DatabaseUnavailable, QueryFailed
@@ -101,6 +101,20 @@ async def test_a_statement_that_takes_too_much_memory_fails_alone(file: Path) ->
     assert all("more memory" in str(failure) and "substr" in str(failure) for failure in failures)
     assert children[1] is not None
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < 100 * MEBIBYTE
+
+
+async def test_statements_beside_those_that_take_too_much_go_on(file: Path) -> None:
+    """Where their process takes no more questions, they end in it all the same; there are never more than three."""
+    slow = "select sum(a.range * b.range % 7) from range(20000) a, range(20000) b"
+    async with asked(file) as (connector, engine):
+        asking = await begun(engine, connector, slow)
+        failures = [await asyncio.gather(run(connector, LONG), return_exceptions=True) for _ in range(3)]
+        children = [child for child in psutil.Process().children() if MODULE in child.cmdline()]
+        answer = await asking
+
+    assert [type(failure) for (failure,) in failures] == [QueryFailed] * 3
+    assert answer.rows[0][0] > 0
+    assert len(children) <= 3
 
 
 async def test_the_process_never_has_more_than_its_limit(file: Path) -> None:

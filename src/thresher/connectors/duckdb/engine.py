@@ -1,8 +1,9 @@
 """Sessions with a DuckDB file, which a process of its own reads.
 
 Invariant: a connector has one process, started when it is first asked and ended a minute after the last question.
-Where it ends or runs out of memory while several calls run in it, each of them is tried once more in a process that it
-has to itself, one after another: who did not cause it does not notice.
+Where it ends or runs out of memory while several calls run in it, each that fails is tried once more in a process that
+it has to itself, one after another: who did not cause it does not notice. At most three processes exist: the shared
+one, the one before it while its last calls run, and one for a call apart.
 """
 
 from __future__ import annotations
@@ -48,8 +49,10 @@ class DuckdbEngine:
         self._file = file
         self._options = options
         self._idle_seconds = min(_IDLE, options.idle_seconds)
-        self._lock = threading.Lock()  # guards the two below
+        self._lock = threading.Lock()  # guards the four below
         self._process: Process | None = None
+        self._retired: Process | None = None
+        self._idle: threading.Timer | None = None
         self._closed = False
         self._queue = threading.Lock()
         self._apart: Process | None = None
@@ -69,7 +72,9 @@ class DuckdbEngine:
         """End the process."""
         with self._lock:
             self._closed = True
-            processes = (self._process, self._apart)
+            processes = (self._process, self._retired, self._apart)
+            if self._idle is not None:
+                self._idle.cancel()
         for process in processes:
             if process is not None:
                 process.end()
@@ -78,8 +83,11 @@ class DuckdbEngine:
         """The process that sessions share, started where there is none."""
         with self._lock:
             if self._process is None or not self._process.is_open:
+                if self._retired is not None:  # its statements are tried again apart
+                    self._retired.end()
+                self._retired = self._process
                 self._process = self._started()
-                self._plan(self._process, self._idle_seconds)
+                self._plan_end(self._process, self._idle_seconds)
             self._process.touch()
             return self._process
 
@@ -99,18 +107,20 @@ class DuckdbEngine:
             raise DatabaseUnavailable("The connection was closed.", hint="Ask again.")
         return Process(self._file, self._options)
 
-    def _plan(self, process: Process, seconds: float) -> None:
-        timer = threading.Timer(seconds, self._end_idle, (process,))
-        timer.daemon = True
-        timer.start()
+    def _plan_end(self, process: Process, seconds: float) -> None:
+        if self._idle is not None:  # of the process before
+            self._idle.cancel()
+        self._idle = threading.Timer(seconds, self._end_idle, (process,))
+        self._idle.daemon = True
+        self._idle.start()
 
     def _end_idle(self, process: Process) -> None:
         with self._lock:
             left = process.used + self._idle_seconds - time.monotonic()
             if process.is_idle and left <= 0:
                 process.end()
-            elif process.is_open:
-                self._plan(process, max(left, 1.0))
+            elif process is self._process and process.is_open:
+                self._plan_end(process, max(left, 1.0))
 
 
 class RemoteSession:
