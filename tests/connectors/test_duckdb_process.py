@@ -32,6 +32,7 @@ from thresher.connectors import (
     pool,
     read_address,
 )
+from thresher.connectors.duckdb import process
 from thresher.connectors.duckdb.calls import MODULE, RESULTS
 from thresher.connectors.duckdb.engine import DuckdbEngine
 from thresher.connectors.pool import PooledConnector
@@ -90,12 +91,12 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def readers() -> list[int]:
-    """The processes of this one that read DuckDB files."""
+def readers_of(program: str = MODULE) -> list[int]:
+    """The processes of this one that run a program."""
     found: list[int] = []
     for child in psutil.Process().children():
         with suppress(psutil.Error):  # it has just ended
-            if MODULE in child.cmdline():
+            if program in child.cmdline():
                 found.append(child.pid)
     return found
 
@@ -122,7 +123,7 @@ async def test_statements_beside_those_that_take_too_much_go_on(file: Path) -> N
     async with asked(file) as (connector, engine):
         asking = await begun(engine, connector, slow)
         failures = [await asyncio.gather(run(connector, LONG), return_exceptions=True) for _ in range(3)]
-        processes = readers()
+        processes = readers_of()
         answer = await asking
 
     assert [type(failure) for (failure,) in failures] == [QueryFailed] * 3
@@ -317,8 +318,39 @@ def test_records_cross_unchanged() -> None:
     assert crossed["run"].rows == ((1, "ü\u2028", None, 1.5, {"a": ["P1D"]}),)
 
 
+@pytest.mark.parametrize(
+    "line", [b'[{"__reduce__": "os.system"}]', b"5", b"null", b"[[5], [5]]", b"[" * 5_000, b"\xff"]
+)
 @pytest.mark.parametrize("name", sorted(RESULTS))
-def test_what_is_not_the_record_is_refused(name: str) -> None:
+def test_what_is_not_the_record_is_refused(name: str, line: bytes) -> None:
     """A process that was taken over can send what it likes, and gets no further."""
     with pytest.raises(ValidationError):
-        RESULTS[name].validate_json(b'[{"__reduce__": "os.system"}]')
+        RESULTS[name].validate_json(line)
+
+
+_TAKEN_OVER = """
+import sys
+
+for _ in range(2):
+    sys.stdin.readline()
+sys.stdout.write({answer})
+sys.stdout.flush()
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["'9 done {}\\n'", "'nonsense\\n'", "'1 done {\"columns\": 5}\\n'", "'1 failed []\\n'", "'x' * 70_000_000"],
+)
+async def test_a_process_that_answers_nonsense_is_ended(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    """An endless line, too, is read up to its limit."""
+    (tmp_path / "__main__.py").write_text(_TAKEN_OVER.format(answer=answer))
+    monkeypatch.setattr(process, "MODULE", tmp_path)
+    async with asked(file) as (connector, _):
+        with pytest.raises(QueryFailed, match="process"):
+            await run(connector)
+
+        await eventually(lambda: not readers_of(str(tmp_path)))

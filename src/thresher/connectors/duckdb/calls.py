@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
 from thresher.connectors.connector import ConnectorOptions
-from thresher.connectors.records import Caps, Health, Profiles, Rows, Schema, Tag
+from thresher.connectors.records import Caps, Health, Profile, Profiles, Rows, Schema, Tag
 from thresher.sqlguard import Knowledge
 
 LONGEST: Final = 64 << 20
@@ -41,19 +41,22 @@ class Failure:
     spent: bool
 
 
+_PAIRS: Final = TypeAdapter(
+    tuple[list[tuple[tuple[str, str, str], Profile]], list[tuple[tuple[str, str], int]]],
+)
+
+
 def _as_pairs(profiles: Profiles) -> list[list[Any]]:
     """JSON has no keys of several parts."""
     return [list(profiles.columns.items()), list(profiles.rows.items())]
 
 
-def _from_pairs(pairs: Any) -> Any:
-    if isinstance(pairs, Profiles):
-        return pairs
-    columns, rows = ({tuple(key): value for key, value in part} for part in pairs)
-    return {"columns": columns, "rows": rows}
+def _from_pairs(pairs: Any) -> Profiles:
+    columns, rows = _PAIRS.validate_python(pairs)
+    return Profiles(dict(columns), dict(rows))
 
 
-_Profiles: TypeAlias = Annotated[Profiles, PlainSerializer(_as_pairs), BeforeValidator(_from_pairs)]
+_Profiles: TypeAlias = Annotated[Profiles, PlainSerializer(_as_pairs), PlainValidator(_from_pairs)]
 
 START: Final = TypeAdapter(tuple[Path, ConnectorOptions])
 """The first line: which file is read, and how."""
