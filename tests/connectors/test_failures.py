@@ -57,6 +57,7 @@ SORTS: list[tuple[str, BaseException, type[ThresherError]]] = [
     ("duckdb", duckdb.InterruptException("INTERRUPT Error: Interrupted!"), QueryTimeout),
     ("duckdb", duckdb.IOException('IO Error: Could not set lock on file "/x": PID 5'), DatabaseUnavailable),
     ("duckdb", ConnectionResetError("reset"), DatabaseUnavailable),
+    ("duckdb", UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid"), QueryFailed),
 ]
 
 
@@ -64,6 +65,23 @@ SORTS: list[tuple[str, BaseException, type[ThresherError]]] = [
 def test_an_error_is_told_apart_by_its_number(dialect: str, error: BaseException, kind: type[ThresherError]) -> None:
     """What can be tried again, what took too long, and what is wrong with the statement."""
     assert type(failed(dialect, error)) is kind
+
+
+@pytest.mark.parametrize(
+    ("dialect", "error"),
+    [
+        ("duckdb", duckdb.OutOfMemoryException("Out of Memory Error: failed to allocate data of size 2.0 GiB")),
+        ("duckdb", MemoryError("std::bad_alloc")),
+        ("postgresql", MemoryError()),
+    ],
+)
+def test_a_lack_of_memory_is_said_with_what_to_do(dialect: str, error: BaseException) -> None:
+    """Whichever part of the driver met it."""
+    problem = failed(dialect, error)
+
+    assert type(problem) is QueryFailed
+    assert "needs more memory" in problem.message
+    assert "substr" in problem.hint
 
 
 def test_the_message_is_the_databases_own_with_the_place() -> None:

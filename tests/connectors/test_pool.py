@@ -175,6 +175,15 @@ async def test_a_statement_that_is_cut_off_says_why() -> None:
             await asking
 
 
+async def test_a_closed_connector_closes_its_engine() -> None:
+    """What sessions share ends with the last of them."""
+    engine = Engine()
+    async with pool_of(engine) as connector:
+        await connector.run("x", TAG, Caps())
+
+    await settled(lambda: engine.closed)
+
+
 async def test_a_closed_connector_opens_nothing() -> None:
     """Neither a question nor a second close."""
     engine = Engine()

@@ -106,6 +106,39 @@ def test_values_beyond_the_sample_are_not_all() -> None:
     assert (len(one.values or ()), one.complete, found.rows) == (VALUES, False, {("s", "t"): 50_000})
 
 
+def test_what_is_kept_does_not_grow_with_the_values() -> None:
+    """Long values are left out; and so are all of further columns when enough is kept."""
+    names = [f"c{number}" for number in range(60)]
+    schema = schema_of(table("t", 3, **dict.fromkeys(names, "text")), table("u", 4, long="text"))
+    many = [(f"{number:0200}",) for number in range(VALUES)]
+
+    def ask(sql: str, seconds: float) -> Sequence[Sequence[Any]]:
+        del seconds
+        if "COUNT" in sql:
+            return [(3, *(3, 3, "a", "b") * 60)]
+        return [("short",), ("x" * 1_000_000,)] if '"long"' in sql else many
+
+    found = profile("postgresql", schema, wanted(schema), ask, 60.0)
+
+    values = [one.values for one in found.columns.values()]
+    assert sum(len(text) for some in values for text in some or ()) < 30_000_000
+    assert len(found.columns) == 61
+    assert found.columns["s", "u", "long"].values is None
+
+
+def test_a_long_value_is_not_kept() -> None:
+    """The others are, and it is known that they are not all."""
+    schema = schema_of(table("t", 3, long="text"))
+
+    def ask(sql: str, seconds: float) -> Sequence[Sequence[Any]]:
+        del seconds
+        return [(2, 2, 2, "a", "b")] if "COUNT" in sql else [("short",), ("x" * 1_000_000,)]
+
+    one = profile("postgresql", schema, wanted(schema), ask, 60.0).columns["s", "t", "long"]
+
+    assert (one.values, one.complete) == (frozenset({"short"}), False)
+
+
 def test_no_time_is_no_statement() -> None:
     """Nothing is asked when the time is up."""
     schema = schema_of(table("t", 1, id="integer"))

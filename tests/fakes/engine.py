@@ -81,6 +81,7 @@ class Engine:
         self.stamp = "1"
         self.asked = 0
         self.refuses = False
+        self.closed = False
 
     def open(self) -> Session:
         self.may_open.wait(20)
@@ -88,3 +89,6 @@ class Engine:
             raise ConnectionRefusedError("password=correct-horse refused")
         self.sessions.append(Session(self))
         return self.sessions[-1]
+
+    def close(self) -> None:
+        self.closed = True

@@ -3,7 +3,7 @@
 Invariant: a statement runs in a transaction that is read-only as far as the engine knows such a thing, with time-outs,
 and is rolled back always; no credential leaves in an error, a log line or a record.
 
-Uses: core, servoy, sqlguard.
+Uses: confinement, core, servoy, sqlguard.
 """
 
 from thresher.connectors.addresses import Address, folder_url, read_address

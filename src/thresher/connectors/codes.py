@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
-Sort: TypeAlias = Literal["timeout", "waited", "sign-in", "away", "full", "locked", "damaged", "failed"]
+Sort: TypeAlias = Literal["timeout", "waited", "sign-in", "away", "full", "locked", "damaged", "memory", "failed"]
 
 POSTGRESQL: Final[tuple[tuple[str, Sort], ...]] = (
     ("57014", "timeout"), ("25P03", "timeout"), ("25P04", "timeout"), ("55P03", "waited"), ("28", "sign-in"),

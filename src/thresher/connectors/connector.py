@@ -27,7 +27,8 @@ class ConnectorOptions:
             planner's own unit; None: no bound. Engines whose planner gives no cost ignore it.
         most_rows: The same for the rows that a plan expects to look at or to make in any one step.
         allow_functions: Functions of users (`schema.name`) that may be called.
-        memory_mb: What an engine inside this process (DuckDB, SQLite) may take.
+        memory_mb: What an embedded engine may take: SQLite in this process; DuckDB for its buffers, in a process that
+            may take as much again for values, which DuckDB does not count.
     """
 
     sessions: int = 4
@@ -165,4 +166,8 @@ class Engine(Protocol):
 
     def open(self) -> Session:
         """Connect; blocks."""
+        ...
+
+    def close(self) -> None:
+        """End what its sessions share; may be called while some are open, and ends those."""
         ...

@@ -24,7 +24,14 @@ _SAID: Final[Mapping[Sort, tuple[type[ThresherError], str, str]]] = {
     "locked": (DatabaseUnavailable, "The database is locked by somebody who writes.", "Try again when it is done."),
     "away": (DatabaseUnavailable, "The database cannot be reached.", "Check host, port, TLS and whether it runs."),
     "damaged": (DatabaseUnavailable, "The file is damaged, or no database of this engine.", "Check its path and kind."),
+    "memory": (
+        QueryFailed,
+        "The statement needs more memory than it may take.",
+        "Filter, aggregate or limit it; read long values in parts (substr), and fewer rows at a time.",
+    ),
 }
+UNREADABLE: Final = (ValueError, OverflowError, MemoryError)
+"""What drivers raise beside errors of their own: for text that is not UTF-8, dates beyond Python's, large answers."""
 _FILE_AWAY: Final = ("The file of the database cannot be read.", "Check that it is there and may be read.")
 _PREFIX: Final = re.compile(
     r"^(?:(?:ORA|DPY)-\d+:|(?:\[[^\]]*\])+|[A-Z]\w+(?: [A-Z]\w+)? Error:|INTERRUPT Error:|Not implemented Error:|"
@@ -62,6 +69,11 @@ def failed(dialect: str, error: BaseException, sql: str = "", *, lead: str = "")
     if isinstance(error, ThresherError):
         return error
     bare = cast("BaseException", getattr(error, "orig", None) or error)
+    if isinstance(bare, ValueError | OverflowError):
+        return QueryFailed(
+            f"The database's driver cannot read a value of the answer, or the statement: {type(bare).__name__}.",
+            hint="Convert the column to text in the statement.",
+        )
     said = _READERS.get(dialect, _read_plain)(bare, lead + sql)
     sort = _sort(dialect, said, bare)
     if sort != "failed":
@@ -98,6 +110,8 @@ def _words(text: str) -> str:
 def _sort(dialect: str, said: _Said, error: BaseException) -> Sort:
     if isinstance(error, ConnectionError | TimeoutError):
         return "away"
+    if isinstance(error, MemoryError):
+        return "memory"
     match dialect:
         case "postgresql":
             return _by_start(said.code, POSTGRESQL) if said.code else _unsaid(said.message)
@@ -137,6 +151,8 @@ def _of_duckdb(said: _Said) -> Sort:
     lowered = said.message.lower()
     if said.code == "InterruptException":
         return "timeout"
+    if said.code == "OutOfMemoryException":
+        return "memory"
     if "could not set lock" in lowered or "conflicting lock" in lowered or "different configuration" in lowered:
         return "locked"
     if said.code != "IOException":

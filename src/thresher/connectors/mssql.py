@@ -62,6 +62,9 @@ class MSSQLEngine:
         """See `Engine`."""
         return MSSQLSession(self._address, self._options)
 
+    def close(self) -> None:
+        """See `Engine`: sessions share nothing."""
+
 
 class MSSQLSession:
     """See `Session`."""

@@ -69,6 +69,9 @@ class MySQLEngine:
         """See `Engine`."""
         return MySQLSession(self)
 
+    def close(self) -> None:
+        """See `Engine`: sessions share nothing."""
+
     def connection(self, seconds: float) -> Any:
         """A connection that is not connected yet; what TLS needs is read from files once."""
         told = arguments(self.address, self.options, seconds)

@@ -23,7 +23,7 @@ _ENGINES: Final[Mapping[SchemaDialect, tuple[str, str]]] = {
     "oracle": ("oracle", "open_oracle"),
     "mssql": ("mssql", "open_mssql"),
     "sqlite": ("sqlite", "open_sqlite"),
-    "duckdb": ("duckdb_engine", "open_duckdb"),
+    "duckdb": ("duckdb.engine", "open_duckdb"),
 }
 """Module of this package and the function in it that makes the engine."""
 _FOLDERS: Final = ("servoy_folder", "open_folder")

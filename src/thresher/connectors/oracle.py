@@ -58,6 +58,9 @@ class OracleEngine:
         """See `Engine`."""
         return OracleSession(oracledb.connect(**arguments(self._address, self._options)), self._options)
 
+    def close(self) -> None:
+        """See `Engine`: sessions share nothing."""
+
 
 class OracleSession:
     """See `Session`."""

@@ -17,9 +17,9 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from thresher.connectors.addresses import Address
 from thresher.connectors.connector import ConnectorOptions, Engine, Session
-from thresher.connectors.failures import failed
+from thresher.connectors.failures import UNREADABLE, failed
 from thresher.connectors.records import Caps, Health, Profiles, Rows, Schema, SchemaDialect, Tag
-from thresher.core import DatabaseUnavailable, QueryFailed, QueryTimeout, ThresherError, event
+from thresher.core import DatabaseUnavailable, QueryTimeout, ThresherError, event
 from thresher.sqlguard import Knowledge
 
 _logger = logging.getLogger("thresher.connectors")
@@ -142,6 +142,7 @@ class PooledConnector:
                 for session in tuple(self._busy):
                     self._stoppers.submit(_quietly, session.close)
                 break
+        self._stoppers.submit(_quietly, self._engine.close)
         self._threads.shutdown(wait=False)
         self._stoppers.shutdown(wait=False)
 
@@ -236,15 +237,8 @@ class PooledConnector:
     def _work(self, session: Session, work: Work[T], sql: str) -> T:
         try:
             return work(session)
-        except self._engine.errors as error:
+        except (*self._engine.errors, *UNREADABLE) as error:
             raise failed(self._address.dialect, error, sql) from None
-        except (ValueError, OverflowError) as error:  # of drivers: text that is no UTF-8, dates beyond Python's
-            raise QueryFailed(
-                f"The database's driver cannot read a value of the answer, or the statement: {type(error).__name__}.",
-                hint="Convert the column to text in the statement.",
-            ) from None
-        except MemoryError:
-            raise QueryFailed("The answer is too large for memory.", hint="Ask for fewer or shorter values.") from None
 
     async def _stop(self, session: Session, running: asyncio.Future[Any]) -> None:
         """Cancel on the server; a statement that goes on loses its session, and its place when its thread ends."""

@@ -77,6 +77,9 @@ class PostgresEngine:
             connection.close()
             raise
 
+    def close(self) -> None:
+        """See `Engine`: sessions share nothing."""
+
 
 class PostgresSession:
     """See `Session`."""

@@ -1,7 +1,7 @@
 """Looks at samples of columns: how many values differ, which they are, and between what they lie.
 
 Invariant: only base tables are looked at, small ones first; each statement reads a bounded sample and has a time-out;
-what fails is left out, never guessed.
+what fails is left out, never guessed. What is kept is bounded, however long the values are.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ SAMPLE: Final = 20_000
 """Rows of a table that are looked at."""
 VALUES: Final = 5_000
 """Different values of a column that are kept."""
+_LONGEST: Final = 200
+"""Characters of a value that is kept; nobody joins by longer ones."""
+_KEPT: Final = 20_000_000
+"""Characters of all values that are kept; the columns after that have figures alone."""
 _STATEMENT_SECONDS: Final = 3.0
 _WIDTH: Final = 20
 """Columns a statement: some engines bound the length of a row that they sort."""
@@ -58,6 +62,7 @@ def profile(dialect: str, schema: Schema, wanted: Collection[Key], ask: Ask, sec
         seconds: For all of them.
     """
     until = time.monotonic() + seconds
+    kept = 0
     columns: dict[Key, Profile] = {}
     rows: dict[tuple[str, str], int] = {}
     for probe in probes(dialect, schema, wanted):
@@ -72,8 +77,10 @@ def profile(dialect: str, schema: Schema, wanted: Collection[Key], ask: Ask, sec
         for column, found in read_figures(probe, figures[0]):
             left = until - time.monotonic()
             key = (table.schema, table.name, column.name)
-            values = ask(values_sql(dialect, table, column), min(left, _STATEMENT_SECONDS)) if left > 0 else None
-            columns[key] = found if values is None else with_values(found, [row[0] for row in values])
+            read = left > 0 and kept < _KEPT
+            values = ask(values_sql(dialect, table, column), min(left, _STATEMENT_SECONDS)) if read else None
+            columns[key] = one = found if values is None else with_values(found, [row[0] for row in values])
+            kept += sum(map(len, one.values or ()))
     return Profiles(columns, rows)
 
 
@@ -110,10 +117,11 @@ def read_figures(probe: Probe, row: Sequence[Any]) -> Iterator[tuple[Column, Pro
 
 
 def with_values(found: Profile, values: Sequence[Any]) -> Profile:
-    """The profile with values; they are all of them when neither they nor the rows were cut."""
+    """The profile with values; they are all of them when neither they nor the rows were cut, and none is too long."""
     texts = [text for value in values[:VALUES] if (text := comparable(value)) is not None]
-    complete = len(values) <= VALUES and found.count < SAMPLE
-    return replace(found, values=frozenset(texts), complete=complete)
+    short = frozenset(text for text in texts if len(text) <= _LONGEST)
+    complete = len(values) <= VALUES and found.count < SAMPLE and len(short) == len(set(texts))
+    return replace(found, values=short, complete=complete)
 
 
 def quoted(dialect: str, name: str) -> str:

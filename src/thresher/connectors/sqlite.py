@@ -60,6 +60,9 @@ class SqliteEngine:
         """
         return SqliteSession(self.file, self.options)
 
+    def close(self) -> None:
+        """See `Engine`: sessions share nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Seen:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, cast
 
+from thresher.confinement import command, environment
 from thresher.knowledge.documents.models import Block
 from thresher.knowledge.documents.reading.encodings import decoded, storable
 from thresher.knowledge.documents.reading.failures import Unreadable
@@ -67,11 +67,11 @@ def _reading(text: str, answer: Mapping[str, Any]) -> Reading:
 
 
 def _apart(media: str, data: bytes, seconds: int) -> dict[str, Any]:
-    command = [sys.executable, "-I", str(_PROGRAM), _PROGRAMS[media], str(seconds)]
     try:
         done = subprocess.run(
-            command, input=data, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=2 * seconds, check=False
-        )
+            command(_PROGRAM, _PROGRAMS[media], str(seconds)), env=environment(), input=data, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, timeout=2 * seconds, check=False,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise Unreadable("too large", f"It could not be taken apart in {2 * seconds} seconds.") from None
     if done.returncode:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from typing import Any, BinaryIO, Final, cast
 
 from dulwich.objects import ObjectID, ShaFile
 
+from thresher.confinement import command, environment
 from thresher.core import InvalidInput, NotFound, SourceUnavailable, ThresherError
 
 _PROGRAM: Final = Path(__file__).parent / "apart"
@@ -78,10 +78,10 @@ class ObjectReader:
 
     def __init__(self, root: Path, shown: str, seconds: float) -> None:
         self._shown = shown
-        command = [sys.executable, "-I", str(_PROGRAM), str(root), str(max(60, round(2 * seconds)))]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
+            command(_PROGRAM, str(root), str(max(60, round(2 * seconds)))), env=environment(), stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
         self._due = time.monotonic() + seconds
         self._closed = threading.Event()
         threading.Thread(target=self._watch, args=(min(_GRAIN, seconds),), daemon=True).start()

@@ -7,12 +7,13 @@ Invariant: ends by itself, at the latest when it has used up its seconds of proc
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import json
 import logging
 import sys
 from typing import Any, Final
+
+from thresher.confinement import limit
 
 _MEMORY: Final = 2 << 30
 """Octets of address space: ten times what the largest file we take needs."""
@@ -22,7 +23,7 @@ _LONGEST: Final = 64 << 20
 
 def main(form: str, seconds: int) -> None:
     """Convert what stands at standard input."""
-    _limit(seconds)
+    limit(seconds=seconds, addresses=_MEMORY)
     logging.disable(logging.CRITICAL)  # libraries tell of every flaw of a file
     convert: Any = importlib.import_module(form).convert
     try:
@@ -36,18 +37,6 @@ def main(form: str, seconds: int) -> None:
     except MemoryError:
         answer = {"reason": "too large", "detail": "It unpacks to more than fits into memory."}
     sys.stdout.buffer.write(json.dumps(answer).encode())
-
-
-def _limit(seconds: int) -> None:
-    """Bound time and memory where the system can; elsewhere whoever started this process bounds its time."""
-    try:
-        resource = importlib.import_module("resource")
-    except ImportError:
-        return
-    for kind, most in ((resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, _MEMORY), (resource.RLIMIT_FSIZE, 0)):
-        hard = resource.getrlimit(kind)[1]
-        with contextlib.suppress(ValueError, OSError):  # macOS bounds no address space
-            resource.setrlimit(kind, (most if hard < 0 else min(most, hard), hard))
 
 
 if __name__ == "__main__":

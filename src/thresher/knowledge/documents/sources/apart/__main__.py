@@ -12,13 +12,14 @@ file. Ends when standard input does.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import json
 import logging
 import sys
 from pathlib import Path
 from typing import Any, Final
+
+from thresher.confinement import limit
 
 _MEMORY: Final = 2 << 30
 """Bytes of memory of its own; packs are mapped and do not count. The largest object and its base need a quarter."""
@@ -29,7 +30,7 @@ _FILES: Final = 20_000
 
 def main(folder: str, seconds: int) -> None:
     """Serve a repository until standard input ends."""
-    _limit(seconds)
+    limit(seconds=seconds, memory=_MEMORY, files=_FILES)
     logging.disable(logging.CRITICAL)  # a library's warning may quote a file
     repository: Any = importlib.import_module("repository")
     try:
@@ -67,19 +68,6 @@ def _answer(head: dict[str, Any], data: bytes = b"") -> None:
     sys.stdout.buffer.write(json.dumps(head).encode() + b"\n")
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
-
-
-def _limit(seconds: int) -> None:
-    """Bound memory, processor time and written files, where the system can."""
-    try:
-        resource = importlib.import_module("resource")
-    except ImportError:
-        return
-    limits = (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_DATA, _MEMORY), (resource.RLIMIT_FSIZE, 0)
-    for kind, most in (*limits, (resource.RLIMIT_NOFILE, _FILES)):
-        hard = resource.getrlimit(kind)[1]
-        with contextlib.suppress(ValueError, OSError):  # macOS bounds no memory
-            resource.setrlimit(kind, (most if hard < 0 else min(most, hard), hard))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""DuckDB: a file that is opened read-only, by an engine that may reach nothing else.
+"""A session with a DuckDB file that is opened read-only, by an engine that can reach nothing else.
 
-Invariant: no file but this one is opened, nothing is installed or loaded, and no setting can be changed. A session
-lasts for one question, since DuckDB keeps others from writing the file as long as somebody reads it.
+Invariant: no file but this one is opened, nothing is installed or loaded, and no setting can be changed.
 """
 
 from __future__ import annotations
@@ -9,16 +8,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 
-from thresher.connectors.addresses import Address
-from thresher.connectors.connector import ConnectorOptions, Engine
-from thresher.connectors.duckdb_schema import STAMP, read_schema
-from thresher.connectors.duckdb_types import Reading, reading_of
+from thresher.connectors.connector import ConnectorOptions
+from thresher.connectors.duckdb.schema import STAMP, read_schema
+from thresher.connectors.duckdb.types import Reading, reading_of
 from thresher.connectors.failures import failed
 from thresher.connectors.filling import fill
 from thresher.connectors.profiling import profile
@@ -31,44 +29,13 @@ _SQLITE: Final = b"SQLite format 3\0"
 _QUERIES: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
 """MULTI is a PIVOT, which DuckDB takes as several steps of one question."""
 _RUNS: Final = (*_QUERIES, duckdb.StatementType.EXPLAIN)
+SPENDING: Final = (MemoryError, duckdb.OutOfMemoryException, duckdb.FatalException, duckdb.InternalException)
+"""Errors after which a process does not serve well: memory is short or in pieces, or DuckDB gives up the file."""
 _SETTINGS: Final = (
     "access_mode", "enable_external_access", "lock_configuration", "autoinstall_known_extensions",
     "autoload_known_extensions", "allow_community_extensions", "python_enable_replacements", "temp_directory",
     "memory_limit", "threads", "TimeZone",
 )  # fmt: skip
-
-
-def open_duckdb(address: Address, options: ConnectorOptions) -> Engine:
-    """An engine that reads the address's file."""
-    return DuckdbEngine(Path(address.file or ""), options)
-
-
-@dataclass(frozen=True, slots=True)
-class DuckdbEngine:
-    """Opens sessions with a DuckDB file."""
-
-    file: Path
-    options: ConnectorOptions
-    stamps: dict[tuple[int, int, int], str] = field(default_factory=dict[tuple[int, int, int], str])
-
-    @property
-    def errors(self) -> tuple[type[Exception], ...]:
-        """What the driver raises."""
-        return (duckdb.Error,)
-
-    def open(self) -> DuckdbSession:
-        """Open the file.
-
-        Raises:
-            DatabaseUnavailable: It is gone.
-        """
-        if not self.file.is_file():
-            message = f"The file {self.file.name} of the database cannot be read."
-            raise DatabaseUnavailable(message, hint="Check that it exists.")
-        if _begins_like_sqlite(self.file):
-            message = f"The file {self.file.name} is a database of SQLite."
-            raise DatabaseUnavailable(message, hint="Write sqlite: in place of duckdb: in its address.")
-        return DuckdbSession(self.file, self.options, self.stamps)
 
 
 class DuckdbSession:
@@ -77,14 +44,23 @@ class DuckdbSession:
     Args:
         file: Which.
         options: How it is used.
-        stamps: What the definitions came to when the file was so and so: its inode, size and time.
+        stamps: Digests of the definitions by the file's inode, size and time; shared by the sessions of a process.
+
+    Raises:
+        DatabaseUnavailable: The file is gone, or a database of another kind.
     """
 
     def __init__(self, file: Path, options: ConnectorOptions, stamps: dict[tuple[int, int, int], str]) -> None:
+        if not file.is_file():
+            raise DatabaseUnavailable(
+                f"The file {file.name} of the database cannot be read.", hint="Check that it exists."
+            )
+        if _begins_like_sqlite(file):
+            message = f"The file {file.name} is a database of SQLite."
+            raise DatabaseUnavailable(message, hint="Write sqlite: in place of duckdb: in its address.")
         self._file = file
         self._stamps = stamps
         self._options = options
-        self._at_work = threading.RLock()
         self._database = _connect(file, options)
 
     def knowledge(self) -> Knowledge:
@@ -127,7 +103,7 @@ class DuckdbSession:
             return read_schema(self._ask, duckdb.__version__, self._stamp(), limit)
 
     def stamp(self) -> str:
-        """A digest of all definitions, made anew when the file was written: DuckDB keeps no counter of changes."""
+        """A digest of all definitions, made again when the file was written: DuckDB keeps no counter of changes."""
         with self._reading():
             return self._stamp()
 
@@ -140,7 +116,7 @@ class DuckdbSession:
             try:
                 with self._reading():
                     return self._ask(sql)
-            except duckdb.Error:
+            except (duckdb.Error, MemoryError):
                 return None
             finally:
                 timer.cancel()
@@ -171,31 +147,20 @@ class DuckdbSession:
         with suppress(duckdb.Error):
             self._database.interrupt()
 
-    def reset(self) -> bool:
-        """Never: whoever reads the file keeps others from writing it."""
-        return False
-
     def close(self) -> None:
-        """See `Session.close`; below a running statement it would free what that reads, so that is only cancelled."""
-        if not self._at_work.acquire(blocking=False):
-            self.cancel()
-            return
-        try:
-            with suppress(duckdb.Error):
-                self._database.close()
-        finally:
-            self._at_work.release()
+        """Close the file; not while a statement runs."""
+        with suppress(duckdb.Error):
+            self._database.close()
 
     @contextmanager
     def _reading(self) -> Generator[None]:
-        """A transaction that only reads and is rolled back; the file is not closed below it."""
-        with self._at_work:
-            self._database.execute("BEGIN TRANSACTION READ ONLY")
-            try:
-                yield
-            finally:
-                with suppress(duckdb.Error):
-                    self._database.execute("ROLLBACK")
+        """A transaction that only reads and is rolled back."""
+        self._database.execute("BEGIN TRANSACTION READ ONLY")
+        try:
+            yield
+        finally:
+            with suppress(duckdb.Error):
+                self._database.execute("ROLLBACK")
 
     def _kind_of(self, sql: str) -> duckdb.StatementType:
         """What sort of statement it is, by DuckDB's own reading.
@@ -230,12 +195,12 @@ class DuckdbSession:
     def _stamp(self) -> str:
         state = self._file.stat()  # nobody writes it as long as it is open here
         look = (state.st_ino, state.st_size, state.st_mtime_ns)
-        if look not in self._stamps:
+        stamp = self._stamps.get(look)
+        if stamp is None:
             stamp = str(self._ask(STAMP)[0][0] or "")
             self._stamps.clear()
             self._stamps[look] = stamp
-            return stamp
-        return self._stamps[look]
+        return stamp
 
 
 def _configuration(options: ConnectorOptions) -> dict[str, str | bool | int | float | list[str]]:
@@ -279,6 +244,8 @@ def _placed(sql: str, lead: str) -> Generator[None]:
     """Errors tell their place in the statement as it was given, not in what was sent."""
     try:
         yield
+    except SPENDING:
+        raise
     except duckdb.Error as error:
         raise failed("duckdb", error, sql, lead=lead) from None
 

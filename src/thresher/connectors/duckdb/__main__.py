@@ -1,0 +1,167 @@
+"""Answers questions to one DuckDB file: requests at standard input, answers at standard output (`calls`).
+
+Invariant: the file is closed before an answer is written, or a moment later where several questions come at once. Ends
+when standard input does, whatever still runs.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from thresher.confinement import limit
+from thresher.connectors.connector import ConnectorOptions
+from thresher.connectors.duckdb.calls import ARGUMENTS, FAILURE, LONGEST, RESULTS, START, Failure
+from thresher.connectors.duckdb.session import SPENDING, DuckdbSession
+from thresher.connectors.failures import failed
+from thresher.core import QueryFailed
+
+_MEBIBYTE: Final = 1 << 20
+_RESERVED: Final = 256 * _MEBIBYTE
+"""Address space that is reserved rather than used: stacks of threads, arenas of the allocator."""
+_UNCOUNTED: Final = 2
+"""Times `memory_mb`: DuckDB counts its buffers up to that, and as much is left for strings, which it does not count."""
+_INTERRUPT_SECONDS: Final = 0.05
+"""Between interrupts: one that falls between two steps of a statement is lost."""
+_LINGER_SECONDS: Final = 0.01
+"""How long the file stays open for the next of several questions: DuckDB needs 15 ms to open it again."""
+
+
+class _Call:
+    """One call, in a session and a thread of its own.
+
+    Attributes:
+        shared: Whether another call runs or ran beside it.
+    """
+
+    def __init__(
+        self, open_session: Callable[[], DuckdbSession], method: str, arguments: bytes, *, shared: bool
+    ) -> None:
+        self.shared = shared
+        self._open = open_session
+        self._method = method
+        self._arguments = arguments
+        self._session: DuckdbSession | None = None
+        self._ended = threading.Event()
+        self._interrupting = threading.Lock()
+
+    def answer(self) -> bytes:
+        """Answer the call, whatever happens."""
+        try:
+            result = self._result()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other side describes it
+            return b"failed " + FAILURE.dump_json(self._failure(error))
+        finally:
+            with self._interrupting:
+                self._ended.set()
+        return b"done " + result
+
+    def cancel(self) -> None:
+        """Interrupt the statement until it ends."""
+        while not self._ended.wait(_INTERRUPT_SECONDS):
+            with self._interrupting:  # the session is not closed below it
+                if self._session is not None and not self._ended.is_set():
+                    self._session.cancel()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._session is not None:
+            self._session.close()
+
+    def _result(self) -> bytes:
+        arguments = ARGUMENTS[self._method].validate_json(self._arguments)
+        self._session = self._open()
+        result = getattr(self._session, self._method)(*arguments)
+        line = RESULTS[self._method].dump_json(result)
+        if len(line) > LONGEST:
+            raise QueryFailed("The answer is too large.", hint="Ask for less.")
+        return line
+
+    def _failure(self, error: Exception) -> Failure:
+        sql = ARGUMENTS[self._method].validate_json(self._arguments)[0] if self._method in ("run", "explain") else ""
+        problem = failed("duckdb", error, sql)
+        return Failure(problem.code, problem.message, problem.hint, spent=isinstance(error, SPENDING))
+
+
+class _Calls:
+    """The calls that run, and the pipe that takes their answers."""
+
+    def __init__(self, file: Path, options: ConnectorOptions, answers: BinaryIO) -> None:
+        self._stamps: dict[tuple[int, int, int], str] = {}
+        self._open = lambda: DuckdbSession(file, options, self._stamps)
+        self._answers = answers
+        self._running: dict[int, _Call] = {}
+        self._lock = threading.Lock()
+
+    def take(self, line: bytes) -> None:
+        """Begin what a line asks for."""
+        number, method, arguments = line.split(b" ", 2)
+        if method == b"cancel":
+            call = self._running.get(int(number))
+            if call is not None:
+                _begin(call.cancel)
+            return
+        with self._lock:
+            call = _Call(self._open, method.decode(), arguments, shared=bool(self._running))
+            for other in self._running.values():
+                other.shared = True
+            self._running[int(number)] = call
+        _begin(lambda: self._serve(int(number), call))
+
+    def _serve(self, number: int, call: _Call) -> None:
+        answer = call.answer()
+        if not call.shared:
+            call.close()
+        with self._lock:
+            del self._running[number]
+            self._answers.write(b"%d %s\n" % (number, answer))
+            self._answers.flush()
+        if call.shared:
+            time.sleep(_LINGER_SECONDS)  # noqa: TID251 - the thread has nothing else to do
+        call.close()
+
+
+def _begin(work: Callable[[], None]) -> None:
+    threading.Thread(target=_ending, args=(work,), daemon=True).start()
+
+
+def _ending(work: Callable[[], None]) -> None:
+    """End the process, and so its calls, where even an answer fails for want of memory."""
+    try:
+        work()
+    except BaseException:  # noqa: BLE001 - a call without an answer would wait for ever
+        os._exit(1)
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    logging.disable(logging.CRITICAL)
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is not an answer
+    file, options = START.validate_json(sys.stdin.buffer.readline())
+    used = _addresses()
+    limit(addresses=used and used + _RESERVED + _UNCOUNTED * options.memory_mb * _MEBIBYTE)
+    with suppress(OSError):  # where memory is short all the same, the kernel ends this process, and not the daemon
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    calls = _Calls(file, options, answers)
+    for line in sys.stdin.buffer:
+        calls.take(line)
+
+
+def _addresses() -> int | None:
+    """Bytes of address space that the interpreter and the libraries take; None where the system does not say."""
+    with suppress(OSError):
+        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    return None
+
+
+if __name__ == "__main__":
+    _ending(main)
+    os._exit(0)  # threads of statements would be waited for
