@@ -21,7 +21,7 @@ from thresher.connectors.connector import ConnectorOptions, Engine
 from thresher.connectors.filling import fill
 from thresher.connectors.profiling import profile
 from thresher.connectors.records import Caps, Health, Profiles, ResultColumn, Rows, Schema, Tag
-from thresher.connectors.sqlite_rules import FORBIDDEN_FUNCTIONS, LENGTH, LIMITS, SEARCHED_LENGTH, SEARCHING, Rules
+from thresher.connectors.sqlite_rules import FORBIDDEN_FUNCTIONS, LIMITS, Rules, longest
 from thresher.connectors.sqlite_schema import read_schema
 from thresher.core import DatabaseUnavailable, QueryFailed
 from thresher.sqlguard import Knowledge
@@ -219,8 +219,7 @@ class SqliteSession:
 
     @contextmanager
     def _cursor(self, sql: str, bind: Sequence[Any]) -> Generator[sqlite3.Cursor]:
-        longest = SEARCHED_LENGTH if SEARCHING.search(sql) else LENGTH
-        self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
+        self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest(sql))
         cursor = self._database.execute(sql, tuple(bind))
         try:
             yield cursor

@@ -29,20 +29,33 @@ FORBIDDEN_FUNCTIONS: Final = frozenset(
 )  # fmt: skip
 LENGTH: Final = 64 * 1024 * 1024
 """The longest text or blob, in bytes."""
-SEARCHED_LENGTH: Final = 256 * 1024
-"""The same of a statement that searches texts in texts, which takes the product of their lengths, uninterrupted."""
-SEARCHING: Final = re.compile("instr|replace", re.IGNORECASE)
-"""A statement that may name such a function."""
+_PATTERN: Final = 500
+"""Characters of a pattern of LIKE or GLOB."""
+_SEARCHING: Final = (
+    (re.compile("trim", re.IGNORECASE), 32 * 1024),
+    (re.compile("instr|replace|json_patch", re.IGNORECASE), 256 * 1024),
+    (re.compile("like|glob", re.IGNORECASE), 8 * 1024 * 1024),
+)
+"""The same of a statement that may name what takes the product of two lengths and cannot be interrupted, for up to four
+seconds with these lengths."""
+_EDGES: Final = re.compile(r"trim\s*\(\s*[^(),]*\)", re.IGNORECASE)
+"""Blanks at the edges of a column are looked for in linear time."""
 LIMITS: Final = (
     (sqlite3.SQLITE_LIMIT_LENGTH, LENGTH),
     (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
     (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
     (sqlite3.SQLITE_LIMIT_VDBE_OP, 1_000_000),
-    (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 10_000),
+    (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, _PATTERN),
     (sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 1),
     (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
 )
 """The longest value; the longest statement; the steps of its program; and what no read needs."""
+
+
+def longest(sql: str) -> int:
+    """The longest text or blob, in bytes, that a statement may make or read."""
+    named = _EDGES.sub("", sql)
+    return next((length for function, length in _SEARCHING if function.search(named)), LENGTH)
 
 
 class Rules:
