@@ -117,8 +117,9 @@ async def list_resources(ctx: Context, params: Any) -> types.ListResourcesResult
 
 
 async def list_templates(ctx: Context, params: Any) -> types.ListResourceTemplatesResult:
-    made = types.ResourceTemplate(uri_template="memo://{name}", name="memo")
-    return types.ListResourceTemplatesResult(resource_templates=[made])
+    templates = {"memo": "memo://{name}", "odd": "odd://{+a}/{+b}"}  # no library takes the second apart
+    made = [types.ResourceTemplate(uri_template=template, name=name) for name, template in templates.items()]
+    return types.ListResourceTemplatesResult(resource_templates=made)
 
 
 async def read(ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:

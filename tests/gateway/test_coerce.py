@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -187,6 +189,28 @@ def test_a_schema_that_asks_for_endless_work_is_left_to_its_server(draft: str) -
     check({"x": "no"}, endless, str)
 
     assert coerce({"x": "5"}, endless) == {"x": 5}
+
+
+def test_a_long_value_is_not_quoted_once_for_each_of_many_alternatives() -> None:
+    """Each would hold it whole: gigabytes."""
+    many = schema(x={"anyOf": [{"type": "integer"}] * 2_000})
+    tracemalloc.start()
+    check({"x": "\n" * 1_000_000}, many, str)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 100_000_000
+
+
+def test_many_values_against_many_alternatives_are_left_to_the_server() -> None:
+    """Twenty-five million comparisons are too many to make a string a number."""
+    many = schema(x={"type": "array", "items": {"anyOf": [{"type": "integer"} for _ in range(5_000)]}})
+
+    began = time.process_time()
+    fitted = coerce({"x": ["5"] * 5_000}, many)
+
+    assert fitted == {"x": ["5"] * 5_000}
+    assert time.process_time() - began < 5
 
 
 def test_a_schema_that_names_itself_has_an_end() -> None:

@@ -93,12 +93,14 @@ async def test_without_a_prefix_everything_goes_out_as_it_is(services: Services,
         resources = [resource.uri for resource in await client.list_resources()]
         prompts = [prompt.name for prompt in await client.list_prompts()]
         read = await client.read_resource("memo://z")
+        unlisted = await client.read_resource("other://z")
         answer = await client.call_tool_mcp("rich", {})
 
     assert {"pay", "talk", "rich", "git_git_log"} <= set(tools)
     assert resources == ["memo://b", "memo://a"]
     assert prompts == ["greet"]
     assert read[0].uri == "memo://z"
+    assert unlisted[0].uri == "other://z"
     assert answer.content[1].uri == "memo://a"  # type: ignore[union-attr]
 
 

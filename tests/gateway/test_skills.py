@@ -147,7 +147,7 @@ async def test_what_servers_offer_comes_first(services: Services, folder: Path, 
         filled = await client.complete(template, {"name": "path", "value": "x"})
 
     assert resources == ["memo://b", "memo://a", "skill://greet/SKILL.md", "skill://ship/SKILL.md"]
-    assert templates == ["memo://{name}", "skill://{name}/{+path}"]
+    assert templates == ["memo://{name}", "odd://{+a}/{+b}", "skill://{name}/{+path}"]
     assert prompts == ["greet", "greet-rules", "ship"]
     assert theirs.messages[0].content.text == "Hello Ann"  # type: ignore[union-attr]
     assert "Ship on Mondays" in ours.messages[0].content.text  # type: ignore[union-attr]

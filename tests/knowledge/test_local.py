@@ -9,6 +9,9 @@ import pytest
 from tests.support.product import CATALOGUE, known
 from thresher.core import Caller, Conflict, InvalidInput, NotFound, Tool
 from thresher.knowledge.tools import LocalServer, ToolService
+from thresher.knowledge.tools.components import Offered
+from thresher.knowledge.tools.models import LOCAL
+from thresher.knowledge.tools.queries import ServerRow
 from thresher.upstream import ServerConfig
 
 SHIP = known("deploy:pack", "ship_release", "Ship a release of the product to the customers.")
@@ -111,3 +114,12 @@ async def test_a_refresh_leaves_local_servers_alone(tools: ToolService, caller: 
 
     assert done.failures == {}
     assert await names(tools, caller) == ["deploy_ship_release"]
+
+
+def test_a_server_inside_this_process_is_none_that_an_unknown_address_may_lead_to() -> None:
+    """Its tools go out unchanged, and it has no resources that nobody listed."""
+    row = ServerRow(1, None, "notes", {"prefix": False}, None, "", True, "ready", "", None, False, False, 0, 0)
+    inside = replace(row, id=2, name="ours", config={"prefix": False, "transport": LOCAL})
+    offered = Offered(1, {"notes": row, "ours": inside}, {}, {}, {})
+
+    assert offered.bare() == [row]

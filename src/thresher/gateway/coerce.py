@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, TypeAlias, cast
 
@@ -38,7 +39,9 @@ _BROKEN_SCHEMA = (
 )
 """What the validator raises where the schema itself is wrong, or asks for too much work (`_TooMuchWork`)."""
 _STEPS: Final = 20_000
-"""Keywords that are looked at for one call, about a tenth of a second; nested alternatives can ask for any number."""
+"""Keywords and alternatives that are looked at for one call, in about a tenth of a second."""
+_CHARACTERS: Final = 200
+"""Of an error's message, for a step: it quotes the whole value, once for each alternative that this does not fit."""
 _UNCHECKED: Final = ("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems", "uniqueItems")
 """Keywords that only the server checks: regular expressions can take for ever, and unequal items are found in pairs."""
 _steps_left: ContextVar[list[int]] = ContextVar("thresher_schema_steps")
@@ -56,15 +59,31 @@ def _bounded(draft: Any) -> Any:
 
 
 def _counted(keyword: _Keyword) -> _Keyword:
-    def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Iterable[ValidationError] | None:
-        left = _steps_left.get()
-        left[0] -= 1
-        if left[0] < 0:
-            raise _TooMuchWork
-        by_pattern = keyword is _ADDITIONAL and "patternProperties" in schema
-        return None if by_pattern else keyword(validator, value, instance, schema)
+    def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Iterable[ValidationError]:
+        _spend(1)
+        if keyword is not _ADDITIONAL or "patternProperties" not in schema:
+            for error in keyword(validator, value, instance, schema) or ():
+                _spend(len(error.message) // _CHARACTERS)
+                yield error
 
     return counted
+
+
+@contextmanager
+def _bounded_work() -> Generator[None]:
+    """Let what happens inside look at so many keywords and no more."""
+    token = _steps_left.set([_STEPS])
+    try:
+        yield
+    finally:
+        _steps_left.reset(token)
+
+
+def _spend(steps: int) -> None:
+    if (left := _steps_left.get(None)) is not None:
+        left[0] -= steps
+        if left[0] < 0:
+            raise _TooMuchWork
 
 
 def _nothing(*_: Any) -> None:
@@ -79,9 +98,13 @@ def coerce(arguments: JSON, schema: JSON) -> dict[str, Any]:
     """Turn strings into what the schema asks for: `"true"`, `"5"`, JSON text of an array or object.
 
     Some clients send every argument as a string, or null, "" or [] for an optional argument that they leave out; these
-    are dropped where the schema does not allow them.
+    are dropped where the schema does not allow them. Where that takes too much work they stay as they are.
     """
-    return _object(dict(arguments), schema, schema, 0)
+    try:
+        with _bounded_work():
+            return _object(dict(arguments), schema, schema, 0)
+    except _TooMuchWork:
+        return dict(arguments)
 
 
 def check(arguments: JSON, schema: JSON, signature: Callable[[], str]) -> None:
@@ -116,8 +139,8 @@ def _validator(schema: JSON) -> Any:
 
 
 def _worst(validator: Any, arguments: JSON) -> ValidationError | None:
-    _steps_left.set([_STEPS])
-    errors = cast("list[ValidationError]", list(validator.iter_errors(arguments)))
+    with _bounded_work():
+        errors = cast("list[ValidationError]", list(validator.iter_errors(arguments)))
     return max(errors, key=relevance, default=None)
 
 
@@ -212,6 +235,7 @@ def _types(entry: Mapping[str, Any], root: JSON) -> set[str]:
     waiting = [entry]
     while waiting:
         one = waiting.pop()
+        _spend(1)
         if id(one) in seen:  # alternatives may name each other, and each other's, without an end
             continue
         seen.add(id(one))

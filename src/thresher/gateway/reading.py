@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from mcp.server.context import ServerRequestContext
-from mcp.shared.uri_template import UriTemplate
+from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 from mcp_types import (
     CompleteRequestParams,
     CompleteResult,
@@ -162,9 +162,17 @@ def _by_template(offered: Offered, uri: str) -> tuple[int, str] | None:
     bare = offered.bare()
     ids = {row.id for row in bare}
     for template in offered.templates.values():
-        if template.server in ids and UriTemplate.parse(template.key).match(uri) is not None:
+        if template.server in ids and _makes(template.key, uri):
             return template.server, uri
     return (bare[0].id, uri) if len(bare) == 1 and not uri.startswith(SCHEME) else None
+
+
+def _makes(template: str, uri: str) -> bool:
+    """Whether a template makes this address; one that the library cannot take apart makes none."""
+    try:
+        return UriTemplate.parse(template).match(uri) is not None
+    except InvalidUriTemplate:
+        return False
 
 
 def _addressed(

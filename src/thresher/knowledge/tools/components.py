@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 
 from thresher.core import JSON, Caller, NotFound, did_you_mean, nearest
 from thresher.knowledge.tools import queries
+from thresher.knowledge.tools.models import LOCAL
 from thresher.knowledge.tools.naming import expose
 from thresher.knowledge.tools.queries import ServerRow
 from thresher.knowledge.tools.queries.components import ComponentRow, components, write_components
@@ -86,8 +87,9 @@ class Offered:
         return None
 
     def bare(self) -> list[ServerRow]:
-        """The servers whose names go out unchanged, oldest first."""
-        return sorted((row for row in self.servers.values() if _bare(row)), key=lambda row: row.id)
+        """The upstream servers whose names go out unchanged, oldest first."""
+        bare = (row for row in self.servers.values() if _bare(row) and row.config.get("transport") != LOCAL)
+        return sorted(bare, key=lambda row: row.id)
 
     def uri(self, server: int, own: str) -> str:
         """The address under which clients reach a server's own address."""
