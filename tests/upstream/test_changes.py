@@ -112,6 +112,20 @@ async def test_after_a_reconnect_the_lists_count_as_changed(
     assert [change for _, change in changes] == LISTS
 
 
+async def test_a_program_that_was_started_again_counts_as_changed_though_it_announces_nothing(
+    hearing: Upstreams, changes: list[tuple[str, Changed]]
+) -> None:
+    """It may be another one than was listed."""
+    config = stdio_server("good")
+    await hearing.list_tools(config)
+    with pytest.raises(UpstreamError):
+        await hearing.call_tool(config, "crash", {})
+
+    await hearing.call_tool(config, "echo", {})
+
+    assert [change for _, change in changes] == [Changed("tools")]
+
+
 async def test_a_refused_subscription_is_none(hearing: Upstreams) -> None:
     """It can be tried again."""
     config = stdio_server()

@@ -286,8 +286,9 @@ class Session:
         self._misses = 0
         if again and not self._quiet:
             for kind in ("tools", "resources", "prompts"):
-                if connection.agreement.offers(kind, "listChanged"):
-                    # What was said in between has been missed.
+                # What was said in between has been missed; and a program that was started again may be another one.
+                started = kind == "tools" and connection.pid is not None
+                if started or connection.agreement.offers(kind, "listChanged"):
                     self._changed(self.config, Changed(kind))
 
     def _has_changed(self, change: Changed) -> None:
