@@ -42,7 +42,7 @@ def fill(candidates: Sequence[Piece], budget: int, measure: Measure, cursors: Ca
         cursors: Gives the cursor that fetches one piece.
 
     Raises:
-        InvalidInput: Nothing fits into the budget; the hint names the least one that gives something.
+        InvalidInput: Nothing fits into the budget; the hint names one that gives something.
     """
 
     def in_full(left: Sequence[Piece]) -> Listing:
@@ -54,7 +54,7 @@ def fill(candidates: Sequence[Piece], budget: int, measure: Measure, cursors: Ca
             return _in_full(filling, budget, measure)
     raise InvalidInput(
         f"A budget of {budget} tokens is too small for anything.",
-        hint=f"The least that gives something is {least(candidates, measure)}.",
+        hint=f"A budget of {least(candidates, measure)} gives something.",
     )
 
 
