@@ -354,3 +354,59 @@ def test_what_users_made_is_refused_by_what_is_known_of_it() -> None:
         *("operator", "operator", None),
         *(None, "shadowed_function"),
     ]
+
+
+DOUBLED: Final = {
+    "subqueries": "SELECT length(a) FROM (SELECT " + "a||a AS a FROM (SELECT " * 25 + "'x' AS a" + ") s" * 25 + ") s",
+    "without names": "SELECT s.x FROM (SELECT " + "s.x||s.x FROM (SELECT " * 25 + "'x'" + ") s(x)" * 25 + ") s(x)",
+    "whole rows": "SELECT s FROM (SELECT " + "s.a||s.a AS a FROM (SELECT " * 25 + "'x' AS a" + ") s" * 25 + ") s",
+    "union": "SELECT a FROM (SELECT "
+    + "a||a AS a FROM (SELECT " * 25
+    + "'x' AS a UNION ALL SELECT 'y'"
+    + ") s" * 25
+    + ") s",
+    "stars": "SELECT a FROM (SELECT * FROM (SELECT " * 1
+    + "a||a AS a FROM (SELECT * FROM (SELECT " * 20
+    + "'x' AS a"
+    + ") s) s" * 20
+    + ") s) s",
+    "joins": "SELECT a FROM (SELECT "
+    + "s.a||u.b AS a, s.a AS b FROM t CROSS JOIN (SELECT " * 1
+    + "a||a AS a, a AS b FROM (SELECT " * 20
+    + "'x' AS a"
+    + ") s" * 20
+    + ") s CROSS JOIN t AS u) s",
+    "with": "WITH c0 AS (SELECT 'x' AS x)"
+    + "".join(f", c{n} AS (SELECT x||x AS x FROM c{n - 1})" for n in range(1, 20))
+    + " SELECT x FROM c19",
+    "plans": "WITH c0 AS NOT MATERIALIZED (SELECT 1 AS x)"
+    + "".join(f", c{n} AS NOT MATERIALIZED (SELECT a.x FROM c{n - 1} a, c{n - 1} b)" for n in range(1, 20))
+    + " SELECT x FROM c19",
+    "where": "SELECT 1 FROM (SELECT " + "a||a AS a FROM (SELECT " * 20 + "'x' AS a" + ") s" * 20 + ") s WHERE a = 'x'",
+    "outer": "SELECT (SELECT a||a) FROM (SELECT " + "a||a AS a FROM (SELECT " * 20 + "'x' AS a" + ") s" * 20 + ") s",
+}
+
+
+@pytest.mark.parametrize("sql", DOUBLED.values(), ids=DOUBLED)
+def test_what_the_planner_would_copy_without_an_end_is_refused(sql: str) -> None:
+    """It takes the memory of the server, past every time-out, before the statement runs."""
+    verdict = judge(sql, "postgresql")
+
+    assert (verdict.allowed, verdict.rule) == (False, "cost")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT a FROM (SELECT " + "a||a AS a FROM (SELECT " * 6 + "'x' AS a" + ") s" * 6 + ") s",
+        "SELECT a FROM (SELECT " + "a||a AS a FROM (SELECT " * 25 + "'x' AS a" + " OFFSET 0) s" * 25 + ") s",
+        "SELECT n FROM (SELECT " + "sum(n + n) AS n FROM (SELECT " * 25 + "1 AS n" + " GROUP BY 1) s" * 25 + ") s",
+        "WITH c0 AS (SELECT 'x' AS x)"
+        + "".join(f", c{n} AS (SELECT a.x||b.x AS x FROM c{n - 1} a, c{n - 1} b)" for n in range(1, 20))
+        + " SELECT x FROM c19",
+        "WITH RECURSIVE r(n) AS (VALUES (1) UNION ALL SELECT n + n FROM r WHERE n < 9) SELECT n + n FROM r",
+    ],
+)
+def test_what_is_planned_in_one_piece_is_not_counted_as_copied(sql: str) -> None:
+    """Few levels, and queries that are planned by themselves."""
+    assert judge(sql, "postgresql").allowed

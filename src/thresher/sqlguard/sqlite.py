@@ -87,7 +87,7 @@ def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Ve
     start = texts(text.tokens, 3)
     if start[0] == "PRAGMA":
         return _read_pragma(text)
-    _check_in(text)
+    _check_pairs(text)
     query = functools.partial(read_query, grammar=GRAMMAR, functions=known_functions(dialect, knowledge), limits=limits)
     if start == ["EXPLAIN", "QUERY", "PLAN"]:
         return explained(query(text.behind(3)))
@@ -96,13 +96,19 @@ def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Ve
     return query(text)
 
 
-def _check_in(text: Text) -> None:
-    """Refuses `x IN name`, which reads a relation where the tree sees a column.
+def _check_pairs(text: Text) -> None:
+    """Refuses `x IN name`, which reads a relation where the tree sees a column, and `NOT MATERIALIZED`.
+
+    Queries that are copied into each place that names them make a plan that doubles with each, which takes half a
+    minute to refuse and cannot be interrupted.
 
     Raises:
-        Refused: `clause`.
+        Refused: `clause` or `cost`.
     """
     for first, second in itertools.pairwise(text.tokens):
+        if first.said == "NOT" and second.said == "MATERIALIZED":
+            hint = "Leave the words out."
+            raise Refused("cost", "NOT MATERIALIZED copies the query.", hint=hint, offset=first.start)
         if first.said == "IN" and second.said != "(":
             hint = "Write IN (SELECT ... FROM ...)."
             raise Refused("clause", "IN stands before the name of a relation.", hint=hint, offset=second.start)

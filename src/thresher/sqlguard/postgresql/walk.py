@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from thresher.sqlguard.postgresql.bounds import GROWING, is_growing_call
 from thresher.sqlguard.postgresql.costs import MULTIPLYING, ROWS, TEXTS, Sizes
+from thresher.sqlguard.postgresql.expansion import Expansion
 from thresher.sqlguard.postgresql.grammar import DEEP, Body, Offsets, nodes_of
 from thresher.sqlguard.postgresql.lookup import ASKED, Lookup
 from thresher.sqlguard.postgresql.names import CATALOG, WORDS, refused_relation
@@ -58,6 +59,7 @@ class Walk:
         Raises:
             Refused: Something in it may not be.
         """
+        whole = body
         waiting: list[_Waiting] = [(kind, body, 1, at, frozenset())]
         while waiting:
             kind, body, depth, at, scope = waiting.pop()
@@ -82,6 +84,7 @@ class Walk:
             if source in self._values or "" in self._values:
                 self._names.require_field(name, at)
         self._sizes.check(self._limits.literal_count, self._offsets.characters)
+        Expansion(whole, self._offsets.characters).check()
 
     def _children(self, kind: str, body: Body, fields: dict[str, str], at: int) -> list[tuple[str, Body]]:
         """The nodes right below one, last first; leaves are looked at on the way."""

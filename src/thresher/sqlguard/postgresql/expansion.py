@@ -1,0 +1,234 @@
+"""How far the planner expands a statement: it puts the expression of a subquery's column where the column is named.
+
+Twenty-five subqueries in each other that name a column twice make 2**25 copies, which no time-out and no limit of the
+server stops. Likewise a query of WITH that is NOT MATERIALIZED is planned for each place that names it.
+
+Invariant: bounded from above for what is written in the statement; each query is looked at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias, cast
+
+from thresher.sqlguard.postgresql.grammar import Body, nodes_of, split
+from thresher.sqlguard.refusals import Refused
+
+COPIES: Final = 10_000
+"""Nodes of one expression, with what it names put in; planning them takes a few milliseconds."""
+PLANS: Final = 1_000
+"""Queries in a statement."""
+_FENCES: Final = frozenset(
+    {"distinctClause", "groupClause", "havingClause", "limitCount", "limitOffset", "sortClause", "withClause"}
+)
+"""A query with one of these is planned by itself: from outside its columns are names."""
+_OUTPUT: Final = frozenset({"targetList", "fromClause", "withClause", "valuesLists", "larg", "rarg"})
+_HINT: Final = "Name it less often, or write AS MATERIALIZED or OFFSET 0 into the query that makes it."
+
+Columns: TypeAlias = list[tuple[str, float]]
+"""Names and nodes of a query's columns in order; the name is empty where the server chooses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a query comes to: its columns as they are seen from outside, and the queries that are planned for it."""
+
+    columns: Columns
+    plans: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What names mean in a query: its sources by alias, queries of WITH, and the query around it."""
+
+    queries: Mapping[str, _Made]
+    around: _Scope | None = None
+    sources: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
+
+    def add(self, alias: str, columns: Columns) -> None:
+        """Add a source; of columns of one name the largest counts."""
+        known = self.sources.setdefault(alias, {})
+        for name, size in columns:
+            known[name] = max(size, known.get(name, 1.0))
+
+    def size(self, names: Sequence[str]) -> float:
+        """Nodes that a reference stands for; without a name it is `*`."""
+        scope: _Scope | None = self
+        while scope is not None:
+            if found := scope._own(names):
+                return found
+            scope = scope.around
+        return 1.0
+
+    def _own(self, names: Sequence[str]) -> float:
+        if len(names) > 1 and names[-2] in self.sources:
+            columns = self.sources[names[-2]]
+            return columns.get(names[-1], columns.get("", 1.0)) if names[-1] else sum(columns.values()) or 1.0
+        if names[-1] in self.sources and len(names) == 1:
+            return sum(self.sources[names[-1]].values()) or 1.0
+        found = [size for columns in self.sources.values() if (size := columns.get(names[-1], columns.get("", 0.0)))]
+        return max(found, default=0.0)
+
+
+class Expansion:
+    """The expansion of one statement.
+
+    Args:
+        body: Fields of its SelectStmt.
+        characters: Places in bytes to places in characters.
+    """
+
+    def __init__(self, body: Body, characters: Callable[[int], int]) -> None:
+        self._characters = characters
+        self._named = Counter(below["relname"] for kind, below in _within(body) if kind == "RangeVar")
+        made = Counter(below["ctename"] for kind, below in _within(body) if kind == "CommonTableExpr")
+        self._twice = frozenset(name for name, count in made.items() if count > 1)
+        self._at = 0
+        self._body = body
+
+    def check(self) -> None:
+        """Look at the whole statement.
+
+        Raises:
+            Refused: The planner would make more of it than it may.
+        """
+        self._query(self._body, _Scope({}))
+
+    def _query(self, body: Body, around: _Scope) -> _Made:
+        scope = _Scope({**around.queries}, around)
+        plans = 1.0
+        for cte in body.get("withClause", {}).get("ctes", ()):
+            plans += self._with(cte["CommonTableExpr"], scope)
+        if body.get("op", "SETOP_NONE") != "SETOP_NONE":
+            made = self._combined(body, scope)
+        else:
+            for source in body.get("fromClause", ()):
+                plans += self._source(source, scope)
+            columns, below = self._columns(body, scope)
+            made = _Made(columns, below)
+        plans += made.plans
+        others = [value for name, value in body.items() if name not in _OUTPUT]
+        plans += sum(self._measured(value, scope)[1] for value in others)
+        if plans > PLANS:
+            raise self._refused(f"More than {PLANS:,} queries would be planned for it.")
+        return _Made([(name, 1.0) for name, _ in made.columns] if _FENCES & body.keys() else made.columns, plans)
+
+    def _with(self, cte: Body, scope: _Scope) -> float:
+        """Add a query of WITH to the scope; returns the queries that are planned for it here."""
+        name, inner = cte["ctename"], split(cte["ctequery"])[1]
+        queries = cast("dict[str, _Made]", scope.queries)
+        queries.pop(name, None)  # inside, the name is a table, or itself where that is recursive
+        made = self._query(inner, scope)
+        how = cte.get("ctematerialized", "CTEMaterializeDefault")
+        is_once = how == "CTEMaterializeDefault" and (self._named[name] < 2 or name in self._twice)
+        is_copied = how == "CTEMaterializeNever"
+        columns = made.columns if is_once or is_copied else [(column, 1.0) for column, _ in made.columns]
+        queries[name] = _Made(_renamed(columns, cte.get("aliascolnames", ())), made.plans if is_copied else 0.0)
+        return 0.0 if is_copied else made.plans
+
+    def _combined(self, body: Body, scope: _Scope) -> _Made:
+        left, right = self._query(body["larg"], scope), self._query(body["rarg"], scope)
+        is_all = body["op"] == "SETOP_UNION" and body.get("all", False)
+        pairs = zip(left.columns, right.columns, strict=False)
+        columns = [(name, max(size, other) if is_all else 1.0) for (name, size), (_, other) in pairs]
+        return _Made(columns, left.plans + right.plans)
+
+    def _source(self, source: Body, scope: _Scope) -> float:
+        kind, body = split(source)
+        alias = body.get("alias", {})
+        if kind == "RangeVar":
+            made = None if "schemaname" in body else scope.queries.get(body["relname"])
+            if made is None:
+                return 0.0
+            scope.add(alias.get("aliasname", body["relname"]), _renamed(made.columns, alias.get("colnames", ())))
+            return made.plans
+        if kind == "RangeSubselect":
+            made = self._query(split(body["subquery"])[1], scope)
+            scope.add(alias.get("aliasname", ""), _renamed(made.columns, alias.get("colnames", ())))
+            return made.plans
+        if kind == "JoinExpr":
+            inner = _Scope(scope.queries, scope)
+            plans = self._source(body["larg"], inner) + self._source(body["rarg"], inner)
+            plans += self._measured(body.get("quals"), inner)[1]
+            for name, columns in inner.sources.items():
+                scope.add(name, list(columns.items()))
+            if alias:
+                merged = [column for columns in inner.sources.values() for column in columns.items()]
+                scope.add(alias["aliasname"], [*merged, ("", max((size for _, size in merged), default=1.0))])
+            return plans
+        return self._measured(source, scope)[1]
+
+    def _columns(self, body: Body, scope: _Scope) -> tuple[Columns, float]:
+        columns: Columns = []
+        plans = 0.0
+        for target in body.get("targetList", ()):
+            result = target["ResTarget"]
+            self._at = result.get("location", self._at)
+            names = _names(result.get("val", {}))
+            if names and not names[-1]:
+                wanted = scope.sources.values() if len(names) == 1 else [scope.sources.get(names[-2], {})]
+                columns += [column for source in wanted for column in source.items()]
+                continue
+            size, below = self._measured(result.get("val"), scope)
+            columns.append((result.get("name") or (names[-1] if names else ""), size))
+            plans += below
+        for row in body.get("valuesLists", ()):
+            for number, value in enumerate(row["List"]["items"], 1):
+                size, below = self._measured(value, scope)
+                columns.append((f"column{number}", size))
+                plans += below
+        return columns, plans
+
+    def _measured(self, value: object, scope: _Scope) -> tuple[float, float]:
+        """Nodes of an expression and the queries that are planned for it.
+
+        Raises:
+            Refused: There are too many.
+        """
+        size = plans = 0.0
+        waiting = [value]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, list):
+                waiting += cast("list[object]", one)
+                continue
+            for kind, below in cast("Body", one).items() if isinstance(one, dict) else ():
+                if kind == "ColumnRef":
+                    size += scope.size(_names({kind: below}))
+                elif kind == "SelectStmt":
+                    made = self._query(below, scope)
+                    size += max((columns for _, columns in made.columns), default=1.0)
+                    plans += made.plans
+                elif isinstance(below, dict | list):
+                    size += kind[:1].isupper()
+                    waiting.append(cast("object", below))
+        if size > COPIES:
+            raise self._refused(f"The planner would make more than {COPIES:,} parts of this expression.")
+        return max(1.0, size), plans
+
+    def _refused(self, reason: str) -> Refused:
+        return Refused("cost", reason, hint=_HINT, offset=self._characters(self._at))
+
+
+def _within(body: Body) -> Iterator[tuple[str, Body]]:
+    """Every node below a body, with its kind."""
+    waiting: list[Any] = [body]
+    while waiting:
+        for kind, below in waiting.pop().items():
+            if kind[:1].isupper() and isinstance(below, dict):
+                yield kind, cast("Body", below)
+            waiting += nodes_of(below)
+
+
+def _names(node: Body) -> list[str]:
+    """The parts of a reference to a column, the last one empty for `*`; none of anything else."""
+    fields = node.get("ColumnRef", {}).get("fields", ())
+    return [part["String"].get("sval", "") if "String" in part else "" for part in fields]
+
+
+def _renamed(columns: Columns, names: Sequence[Body]) -> Columns:
+    """Columns under the names that an alias gives them."""
+    given = [name["String"].get("sval", "") for name in names]
+    return [(given[at] if at < len(given) else name, size) for at, (name, size) in enumerate(columns)]
