@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from thresher.sqlguard.postgresql.grammar import Body, nodes_of, split
 from thresher.sqlguard.refusals import Refused
@@ -214,9 +214,9 @@ class Expansion:
 
 def _within(body: Body) -> Iterator[tuple[str, Body]]:
     """Every node below a body, with its kind."""
-    waiting: list[Any] = [body]
+    waiting = [body]
     while waiting:
-        for kind, below in waiting.pop().items():
+        for kind, below in cast("dict[str, object]", waiting.pop()).items():
             if kind[:1].isupper() and isinstance(below, dict):
                 yield kind, cast("Body", below)
             waiting += nodes_of(below)
