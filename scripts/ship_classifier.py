@@ -40,7 +40,7 @@ HARMLESS: Final = (
 )
 RIDGE: Final = 1 / 30
 """Decay against the sum over all texts."""
-PART: Final = 0.2
+PART: Final = 0.25
 """Share of the weight of all texts that the poisoned ones have."""
 _WHOLE, _SENTENCE, _ORDINARY = 1.0, 0.5, 0.3
 """Weight of a line, of a sentence of a harmless one, and of a sentence of a definition not made to teach."""
@@ -93,8 +93,8 @@ def gathered() -> Material:
     for row in rows(LINES):
         if "poison" in row:
             material.add(classifier.features(row["place"], row["name"], folded(row["poison"])), 1.0, _WHOLE)
-        clean = folded(row["clean"])
-        material.add(classifier.features(row["place"], row["name"], clean), 0.0, _WHOLE)
+        clean = folded(row.get("clean", ""))
+        material.add(classifier.features(row["place"], row["name"], clean), 0.0, _WHOLE if clean else 0.0)
         for part in parts(clean):
             material.add(classifier.features(row["place"], row["name"], part), 0.0, _SENTENCE)
     ordinary = {frozenset(found) for tool in (*definitions(HARMLESS), *read_catalogue().tools) for found in seen(tool)}

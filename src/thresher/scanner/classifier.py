@@ -27,9 +27,10 @@ SIZE: Final = 1 << 16
 """Weights; features that meet in one share it."""
 STEP: Final = 1 / 5
 """Log odds of one unit of a weight, which is a signed byte."""
-POISONED: Final = 1.0
-"""Log odds from which a text counts as poisoned. On 60 poisons and 100 harmless definitions that had taught nothing
-yet, this held 42 and 1; it holds 16 of 5,419 public definitions."""
+POISONED: Final = 0.75
+"""Log odds above which a text counts as poisoned, chosen on two sets that had each taught nothing yet."""
+HARMLESS: Final = -1.5
+"""Log odds below which what the rules find in a short text is a warning; likewise."""
 WEIGHTS: Final = Path(__file__).with_name("classifier.bin")
 
 _TOKEN: Final = re.compile(

@@ -12,7 +12,7 @@ from typing import Final
 
 from thresher.core import Tool, first_sentence
 from thresher.scanner.characters import concealed, folded, visible
-from thresher.scanner.classifier import POISONED, poisoned
+from thresher.scanner.classifier import HARMLESS, POISONED, poisoned
 from thresher.scanner.commands import commands, shell
 from thresher.scanner.crossing import crossing, imitates, poses
 from thresher.scanner.decoding import uncovered
@@ -26,6 +26,8 @@ from thresher.scanner.signs import Said
 from thresher.scanner.texts import Text, texts
 
 _EXCERPT: Final = 160
+_SHORT: Final = 400
+"""Characters of a text that the classifier may acquit: in a longer one harmless words could outweigh the others."""
 _WORDED: Final = "It is worded like texts that turn a model against its user."
 _LONGEST: Final = 30_000
 """Characters of one text that are read; the longest among 5,000 public tools has fewer than 4,000."""
@@ -45,10 +47,8 @@ def scan(tool: Tool, peers: Peers = ALONE) -> tuple[Finding, ...]:
     """
     found: dict[tuple[str, str], Finding] = {}
     for text in texts(tool):
-        for finding in _text(text, peers, tool):
+        for finding in _weighed(text, list(_text(text, peers, tool))):
             found.setdefault((finding.where, finding.why), finding)
-        if not any(finding.where == text.where and finding.severity == "danger" for finding in found.values()):
-            found |= {(finding.where, finding.why): finding for finding in _worded(text)}
     summary = first_sentence(tool.description or tool.title)
     for said in (*imitates(tool.name, summary, peers), *poses(tool.server, tool.name, peers)):
         finding = finding_of(said, "/name", tool.name, 0)
@@ -86,12 +86,20 @@ def _text(text: Text, peers: Peers, tool: Tool | None) -> Iterator[Finding]:
             yield from _uncovered(says, how, text, peers, name)
 
 
-def _worded(text: Text) -> Iterator[Finding]:
-    """What the rules have no words for."""
-    if text.role != "name" and " " in text.text:
-        odds, part = poisoned(text, folded(text.text[:_LONGEST]))
-        if odds > POISONED:
-            yield finding_of(("instruction", "danger", _WORDED), text.where, part, 0)
+def _weighed(text: Text, found: list[Finding]) -> list[Finding]:
+    """What the rules found, with what they have no words for.
+
+    Words alone acquit a short text about the tool: then it is a warning. What a parameter may ask for hangs on what the
+    tool is for, of which the classifier knows nothing.
+    """
+    if text.role == "name" or " " not in text.text:
+        return found
+    odds, part = poisoned(text, folded(text.text[:_LONGEST]))
+    if odds > POISONED and not any(finding.severity == "danger" for finding in found):
+        return [*found, finding_of(("instruction", "danger", _WORDED), text.where, part, 0)]
+    if odds < HARMLESS and not text.name and len(text.text) <= _SHORT:
+        return [replace(one, severity="warning") if one.kind != "hidden" else one for one in found]
+    return found
 
 
 def _prose(plain: str, where: str, peers: Peers, tool: str) -> Iterator[Finding]:

@@ -216,10 +216,11 @@ def _within(body: Body) -> Iterator[tuple[str, Body]]:
     """Every node below a body, with its kind."""
     waiting = [body]
     while waiting:
-        for kind, below in cast("dict[str, object]", waiting.pop()).items():
+        for kind, below in waiting.pop().items():
+            nodes = nodes_of(below)
             if kind[:1].isupper() and isinstance(below, dict):
-                yield kind, cast("Body", below)
-            waiting += nodes_of(below)
+                yield kind, nodes[0]
+            waiting += nodes
 
 
 def _names(node: Body) -> list[str]:
