@@ -21,8 +21,7 @@ from thresher.core import Tool
 from thresher.demo.catalogue import read_catalogue
 from thresher.scanner import classifier
 from thresher.scanner.characters import folded
-from thresher.scanner.sentences import sentences
-from thresher.scanner.texts import texts
+from thresher.scanner.texts import Text, texts
 
 ROOT: Final = Path(__file__).parents[1]
 LINES: Final = Path(__file__).with_name("scanner_lines.jsonl")
@@ -31,16 +30,18 @@ POISONED: Final = (
     "tests/scanner/definitions/reach_poisons.jsonl",
     "benchmarks/questions/poisons_1.jsonl",
     "benchmarks/questions/poisons_2.jsonl",
+    "benchmarks/questions/poisons_3.jsonl",
 )
 HARMLESS: Final = (
     "tests/scanner/definitions/clean.jsonl",
     "tests/scanner/definitions/reach_clean.jsonl",
     "benchmarks/questions/clean_1.jsonl",
     "benchmarks/questions/clean_2.jsonl",
+    "benchmarks/questions/clean_3.jsonl",
 )
 RIDGE: Final = 1 / 30
 """Decay against the sum over all texts."""
-PART: Final = 0.25
+PART: Final = 0.2
 """Share of the weight of all texts that the poisoned ones have."""
 _WHOLE, _SENTENCE, _ORDINARY = 1.0, 0.5, 0.3
 """Weight of a line, of a sentence of a harmless one, and of a sentence of a definition not made to teach."""
@@ -74,29 +75,27 @@ def definitions(files: Sequence[str]) -> list[Tool]:
     return [Tool("", tool["name"], "", tool.get("description", ""), tool.get("inputSchema") or {}) for tool in found]
 
 
-def parts(text: str) -> list[str]:
-    """What the classifier looks at of a text: each sentence, alone and with the one before it."""
-    return list(dict.fromkeys(part for one in sentences(folded(text)) for part in (one.text, one.pair)))
-
-
 def seen(tool: Tool) -> Iterator[set[str]]:
     """The features of everything that the classifier looks at of a definition."""
     for text in texts(tool):
         if text.role != "name" and " " in text.text:
-            for part in parts(text.text):
-                yield classifier.features(classifier.place_of(text), text.name, part)
+            yield from (found for found, _ in classifier.parts(text, folded(text.text)))
 
 
 def gathered() -> Material:
     """All that is labelled by itself."""
     material = Material()
     for row in rows(LINES):
+        role = "value" if row["place"] == "value" else "prose"
+        name = row["name"] if row["place"] in ("parameter", "value") else ""
+        text = Text("/title" if row["place"] == "title" else "", "", role, name)
         if "poison" in row:
-            material.add(classifier.features(row["place"], row["name"], folded(row["poison"])), 1.0, _WHOLE)
-        clean = folded(row.get("clean", ""))
-        material.add(classifier.features(row["place"], row["name"], clean), 0.0, _WHOLE if clean else 0.0)
-        for part in parts(clean):
-            material.add(classifier.features(row["place"], row["name"], part), 0.0, _SENTENCE)
+            material.add(classifier.features(text, folded(row["poison"])), 1.0, _WHOLE)
+        if "clean" in row:
+            clean = folded(row["clean"])
+            material.add(classifier.features(text, clean), 0.0, _WHOLE)
+            for found, _ in classifier.parts(text, clean):
+                material.add(found, 0.0, _SENTENCE)
     ordinary = {frozenset(found) for tool in (*definitions(HARMLESS), *read_catalogue().tools) for found in seen(tool)}
     for found in sorted(ordinary, key=sorted):
         material.add(found, 0.0, _ORDINARY)
