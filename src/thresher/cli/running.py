@@ -138,5 +138,5 @@ def migrate(as_json: AsJson = False) -> None:
         change = {"what": "schema", "name": "", "change": "changed", "before": {"revision": before}}
         changes = [change | {"after": {"revision": after}}] if before != after else []
         checked = ["every migration runs, and the application role gets its rights; all of it was rolled back"]
-        plans.append({"verb": "migrate", "changes": changes, "checked": checked})
+        plans.append({"verb": "migrate", "changes": changes, "checked": checked, "left_out": []})
     show({"changed": ["schema"], "revision": after}, as_json, changed)
