@@ -15,17 +15,15 @@ from unittest.mock import MagicMock
 
 import psycopg
 import pytest
-import typer
 from sqlalchemy import text
 
-from tests.cli.conftest import Command
+from tests.cli.conftest import Command, every_command
 from tests.daemon.home import FAKE, Home
 from tests.fakes.chat_server import ChatServer
 from tests.support.product import ListedServer, listed
 from tests.support.servoy_workspace import bookshop
 from tests.support.tracker import TRACKER
 from thresher.agent import Threads
-from thresher.cli.application import application
 from thresher.core import Caller, Tenant
 from thresher.daemon.server.rehearsal import LOOKS, OTHERS, WRITES
 from thresher.daemon.server.verbs import build_verbs
@@ -60,21 +58,12 @@ OF_ONE = ("rename_thread", "fork_thread", "delete_thread", "cancel_job", "set_so
 """Verbs that change one thing."""
 
 
-def commands(group: typer.core.TyperGroup, *path: str) -> Iterator[tuple[str, typer.core.TyperCommand]]:
-    """Every command by its words."""
-    for name, command in sorted(group.commands.items()):
-        if isinstance(command, typer.core.TyperGroup):
-            yield from commands(command, *path, name)
-        else:
-            yield " ".join((*path, name)), command
-
-
 def writing() -> set[str]:
     """The commands that write."""
-    root = typer.main.get_command(application)
-    assert isinstance(root, typer.core.TyperGroup)
     return {
-        name for name, command in commands(root) if any("--dry-run" in parameter.opts for parameter in command.params)
+        name
+        for name, command in every_command().items()
+        if any("--dry-run" in parameter.opts for parameter in command.params)
     }
 
 
@@ -289,9 +278,7 @@ def settled(home: Home, folder: Path) -> dict[str, str]:
 
 def test_every_command_either_looks_or_runs_or_has_a_dry_run() -> None:
     """No command that writes is forgotten: a new one is in none of the lists."""
-    root = typer.main.get_command(application)
-    assert isinstance(root, typer.core.TyperGroup)
-    every = {name for name, _ in commands(root)}
+    every = set(every_command())
 
     assert every - writing() == LOOKING | RUNNING
     assert not writing() & (LOOKING | RUNNING)
