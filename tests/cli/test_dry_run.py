@@ -327,6 +327,15 @@ def planned(command: Command, *line: str) -> list[dict[str, Any]]:
     return [plan for plan in answer.get("plans", ()) if "verb" in plan]
 
 
+def test_a_dry_run_knows_the_tools_of_packs(command: Command) -> None:
+    """They are tools and servers as any other, in a dry run too."""
+    tool = command("tools", "disable", "search_documents", "--dry-run")
+    server = command("servers", "disable", "documents:pack", "--dry-run")
+
+    assert "~ tool search_documents" in tool.out
+    assert "~ server documents:pack" in server.out
+
+
 def test_a_dry_run_for_programs_holds_the_difference(command: Command, home: Home) -> None:
     """The rows before and after, field by field."""
     answer = command("settings", "set", "top_k=9", "--dry-run", "--json").json
