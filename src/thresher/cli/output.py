@@ -112,8 +112,11 @@ codecs.register_error(_ESCAPE, _escaped)
 
 def escape_unknown() -> None:
     """From now on, have standard output escape what its encoding lacks, unless an error handler was chosen."""
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors in _UNSAID:
-        sys.stdout.reconfigure(errors=_ESCAPE)
+    if not isinstance(sys.stdout, io.TextIOWrapper):
+        return
+    output = cast("io.TextIOWrapper", sys.stdout)
+    if output.errors in _UNSAID:
+        output.reconfigure(errors=_ESCAPE)
 
 
 def show(value: Any, as_json: bool, render: Callable[[Any], RenderableType]) -> None:
