@@ -143,13 +143,7 @@ class ToolService:
 
     def mirror_local(self, other: ToolService) -> None:
         """Show each caller the local servers that another service offers it; nothing is stored for that."""
-
-        async def source(caller: Caller, searching: bool) -> str:
-            missing = await other.ready(caller, searching=searching)
-            self._catalogues.offer(caller, other.offered(caller))
-            return missing
-
-        self._local.sources.append(source)
+        self._local.mirror(other._local)
 
     async def ready(self, caller: Caller, *, searching: bool = False) -> str:
         """Wait, for a bounded time, until the tools of the caller's local servers can be called.
