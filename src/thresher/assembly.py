@@ -75,7 +75,9 @@ async def rehearsed_services(services: Services, stack: AsyncExitStack) -> Servi
     settings = services.settings.model_copy(update={"data_dir": Path(folder)})
     database = await stack.enter_async_context(services.database.rehearsal())
     storage = RehearsedStorage(services.settings.data_dir)
-    return await _assemble(settings, database, services.secrets, services.encoder, storage, IdleUpstreams, stack)
+    trial = await _assemble(settings, database, services.secrets, services.encoder, storage, IdleUpstreams, stack)
+    trial.tools.mirror_local(services.tools)
+    return trial
 
 
 async def _assemble(

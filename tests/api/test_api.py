@@ -96,6 +96,24 @@ async def test_a_body_that_does_not_fit_is_told_where(keyless: Served, body: Any
 
 
 @pytest.mark.parametrize(
+    ("path", "body", "fields"),
+    [
+        ("open_value_list", {"name": "v", "custom_values": [["a", 1]]}, ["custom_values.0"]),
+        ("open_value_list", {"name": "v", "custom_values": [{}]}, ["custom_values.0", "custom_values.0.display"]),
+        ("suggest_api_improvements", {"provider": "tmdb", "feedback_type": "nosuch"}, ["feedback_type"]),
+        ("open_value_list", {}, ["name"]),
+    ],
+)
+async def test_a_wrong_field_is_named_once_as_the_body_has_it(
+    keyless: Served, path: str, body: Any, fields: list[str]
+) -> None:
+    """Whatever types its value may have; the message says what each of them asks for."""
+    answer = await keyless.web.post(f"/v1/{path}", json=body)
+
+    assert [entry["field"] for entry in assert_problem(answer, 422, "invalid_input")["errors"]] == fields
+
+
+@pytest.mark.parametrize(
     "message",
     ["\ud800 half", "zero \0 byte", "🙂" * 1000, "\u202e reversed"],
     ids=["half", "zero", "emoji", "reversed"],

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from tests.daemon.home import Home, opened
 from tests.support import Databases
 from thresher.cli import run
+from thresher.cli.application import application
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,21 @@ class Ended:
 
 
 Command = Callable[..., Ended]
+
+
+def every_command() -> dict[str, typer.core.TyperCommand]:
+    """The commands by their words."""
+    root = typer.main.get_command(application)
+    assert isinstance(root, typer.core.TyperGroup)
+    return dict(_commands(root))
+
+
+def _commands(group: typer.core.TyperGroup, *path: str) -> Iterator[tuple[str, typer.core.TyperCommand]]:
+    for name, command in sorted(group.commands.items()):
+        if isinstance(command, typer.core.TyperGroup):
+            yield from _commands(command, *path, name)
+        else:
+            yield " ".join((*path, name)), command
 
 
 @pytest.fixture(scope="module")

@@ -111,6 +111,19 @@ def test_what_is_wrong_ends_with_a_code_of_its_own(command: Command, tracker: Pa
             assert "Traceback" not in ended.err
 
 
+def test_where_every_api_is_switched_off_the_way_out_is_to_enable_one(command: Command, tracker: Path) -> None:
+    """A search that could look at nothing says so, and so does an operation that is there."""
+    command("apis", "disable", "tracker")
+
+    searched = command("apis", "search", "comments of an issue")
+    shown = command("apis", "show", "POST", "/issues")
+    command("apis", "enable", "tracker")
+
+    assert "thresher apis enable tracker" in searched.out
+    assert "'tracker' is switched off" in shown.err
+    assert shown.code == 3
+
+
 def test_a_description_without_operations_is_said_to_have_none(command: Command, tmp_path: Path) -> None:
     """It is taken, for paths may come; that nothing can be found is no riddle."""
     path = tmp_path / "bare.yaml"

@@ -46,10 +46,13 @@ def test_a_blanket_approval_leaves_out_what_looks_poisoned(command: Command, tmp
     rejected = command("tools", "reject", "trunk_shake", "--yes", "--json").json
     command("servers", "set", "trunk", "--auto-approve")
     box.lists(listed("open_trunk", "Opens it wider."), poison)
-    command("servers", "refresh", "trunk")
+    refreshed, shown = command("servers", "refresh", "trunk"), command("tools", "held")
     waiting = command("tools", "held", "--json").json
 
     assert (blanket["tools"], blanket["left"]) == (["trunk_open_trunk"], ["trunk_shake"])
     assert rejected["tools"] == ["trunk_shake"]
     assert [(tool["name"], tool["reason"]) for tool in waiting] == [("trunk_shake", "rejected")]
+    assert "held back" not in refreshed.out
+    assert "Decide:" not in shown.out
+    assert "Nothing asks for a decision." in shown.out
     assert command("servers", "remove", "trunk").code == 0

@@ -7,25 +7,32 @@ import json
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest.mock import MagicMock
 
 import psycopg
 import pytest
-import typer
+from sqlalchemy import text
 
-from tests.cli.conftest import Command
+from tests.cli.conftest import Command, every_command
 from tests.daemon.home import FAKE, Home
 from tests.fakes.chat_server import ChatServer
+from tests.support.product import ListedServer, listed
 from tests.support.servoy_workspace import bookshop
 from tests.support.tracker import TRACKER
-from thresher.cli.application import application
+from thresher.agent import Threads
 from thresher.core import Caller, Tenant
 from thresher.daemon.server.rehearsal import LOOKS, OTHERS, WRITES
 from thresher.daemon.server.verbs import build_verbs
+from thresher.jobs import Jobs
+from thresher.store import Database
 
 SECONDS = 60.0
+PAGE = 50
+"""What a list shows unless more is asked for."""
 QUIET = 5
 """So many looks in a row that see no change."""
 LOOKING = {
@@ -45,23 +52,18 @@ RUNNING = {
     *("eval apis", "eval chat", "eval documents", "eval intents", "eval relations", "eval sql", "eval tools"),
 }
 """Commands that start or end a process, converse or measure: nobody could say what they would do without doing it."""
-
-
-def commands(group: typer.core.TyperGroup, *path: str) -> Iterator[tuple[str, typer.core.TyperCommand]]:
-    """Every command by its words."""
-    for name, command in sorted(group.commands.items()):
-        if isinstance(command, typer.core.TyperGroup):
-            yield from commands(command, *path, name)
-        else:
-            yield " ".join((*path, name)), command
+ASKING = {"refresh", "login_server", "logout_server"}
+"""Verbs whose changes come from servers, which no dry run asks."""
+OF_ONE = ("rename_thread", "fork_thread", "delete_thread", "cancel_job", "set_solution_context")
+"""Verbs that change one thing."""
 
 
 def writing() -> set[str]:
     """The commands that write."""
-    root = typer.main.get_command(application)
-    assert isinstance(root, typer.core.TyperGroup)
     return {
-        name for name, command in commands(root) if any("--dry-run" in parameter.opts for parameter in command.params)
+        name
+        for name, command in every_command().items()
+        if any("--dry-run" in parameter.opts for parameter in command.params)
     }
 
 
@@ -71,6 +73,63 @@ def model() -> Iterator[ChatServer]:
     server = ChatServer(lambda _: "ok")
     yield server
     server.stop()
+
+
+@pytest.fixture
+async def database(home: Home) -> AsyncIterator[Database]:
+    """The daemon's database."""
+    database = await Database.open(home.environment["THRESHER_DATABASE_URL"])
+    yield database
+    await database.close()
+
+
+@dataclass(frozen=True)
+class Older:
+    """Things that the first page of their list does not show.
+
+    Attributes:
+        thread: A conversation.
+        job: A job that waits.
+        change: A change of a workspace that can be undone.
+    """
+
+    thread: str = ""
+    job: str = ""
+    change: str = ""
+
+
+@pytest.fixture
+async def older(prepared: Path, command: Command, database: Database) -> Older:
+    """One of each, behind more than a page of newer ones; and a tool that waits for approval, and one agreed to."""
+    local = await database.tenant("local")
+    threads, jobs, owner = Threads(database), Jobs(database), Caller(local)
+    made = [str((await threads.create(owner, f"t{number}")).id) for number in range(PAGE + 5)]
+    async with database.transaction(local) as connection:
+        deferred = [await jobs.defer(connection, local, "elsewhere.only", number) for number in range(1, PAGE + 5)]
+        await connection.execute(
+            text(
+                "insert into consent (tenant_id, tool_id, definition_hash)"
+                " select tenant_id, id, definition_hash from tool where name = 'echo' limit 1"
+            )
+        )
+    await threads.close()
+    chest = ListedServer.at(prepared, "chest", listed("open"))
+    command("servers", "add", "chest", "--command", chest.config.command, "--", *chest.config.args)
+    chest.lists(listed("open", "Opens it wide."))
+    for arguments in (
+        ("servers", "refresh", "chest"),
+        ("packs", "new", "trusted"),
+        ("packs", "trust", ".agents/skills/trusted", "--yes"),
+        ("solutions", "open-relation", "-p", "shop/books", "-f", "shop/authors", "--allow-creation"),
+        ("solutions", "open-value-list", "colours", "--value", "red", "--value", "blue"),
+    ):
+        ended = command(*arguments)
+        assert ended.code == 0, (arguments, ended)
+    change = command("solutions", "backups", "--json").json[0]["id"]
+    connection = sqlite3.connect(prepared / "shop.sqlite")
+    connection.executescript("CREATE TABLE customers (id INTEGER PRIMARY KEY)")
+    connection.close()
+    return Older(made[0], str(deferred[0].id), change)
 
 
 @pytest.fixture
@@ -108,7 +167,7 @@ def prepared(command: Command, tmp_path: Path, model: ChatServer, monkeypatch: p
     return tmp_path
 
 
-def every_way(model_url: str) -> dict[str, tuple[tuple[str, ...], str]]:
+def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tuple[str, ...], str]]:
     """A command line for each command that writes, and what a dry run of it shows."""
     pair = ("-p", "shop/books", "-f", "shop/authors")
     return {
@@ -121,7 +180,7 @@ def every_way(model_url: str) -> dict[str, tuple[tuple[str, ...], str]]:
         "audit restart": ((), "Dry run"),
         "components refresh": ((), "no module is run"),
         "db add": (("more", "--url", "sqlite:///shop.sqlite"), "+ connection more"),
-        "db refresh": (("sales",), "Dry run"),
+        "db refresh": (("sales",), "~ connection sales"),
         "db remove": (("sales",), "- connection sales"),
         "docs guide": (("handbook", "--set", "words.md"), "guide_by: structure -> person"),
         "docs refresh": (("handbook",), "Dry run"),
@@ -129,7 +188,7 @@ def every_way(model_url: str) -> dict[str, tuple[tuple[str, ...], str]]:
         "index docs": (("more", "docs"), "+ repository more"),
         "index tools": ((), "no server was started"),
         "intents threshold": (("git", "0.5"), "~ intent git"),
-        "jobs cancel": (("1",), ""),
+        "jobs cancel": ((older.job,), "state: waiting -> cancelled"),
         "keys add": (("other", "--tenant", "team"), "+ key other"),
         "keys revoke": (("ci",), "~ key ci"),
         "migrate": ((), "nothing would be different"),
@@ -141,7 +200,7 @@ def every_way(model_url: str) -> dict[str, tuple[tuple[str, ...], str]]:
         "packs install": (("--client", "claude"), "CLAUDE.md"),
         "packs new": (("second",), "SKILL.md"),
         "packs trust": ((".agents/skills/links", "--yes"), "pack links"),
-        "packs untrust": ((".agents/skills/links",), ""),
+        "packs untrust": ((".agents/skills/trusted",), "pack trusted"),
         "prompts reset": (("basic",), "~ prompt basic"),
         "prompts set": (("basic", "docs/leave.md"), "~ prompt basic"),
         "purge": (("--older-than", "0"), "rows:"),
@@ -157,27 +216,27 @@ def every_way(model_url: str) -> dict[str, tuple[tuple[str, ...], str]]:
         "settings reset": (("top_k",), "top_k: 4 ->"),
         "settings set": (("top_k=7",), "top_k: 4 -> 7"),
         "solutions add": (("shop2",), "+ workspace shop2"),
-        "solutions delete-relations": (("books_to_authors",), ""),
-        "solutions delete-value-lists": (("colours",), ""),
-        "solutions open-relation": (pair, "+++ "),
-        "solutions open-value-list": (("colours", "--value", "red", "--value", "blue"), "+++ "),
+        "solutions delete-relations": (("books_to_authors",), "--- "),
+        "solutions delete-value-lists": (("colours",), "--- "),
+        "solutions open-relation": (("other", *pair), "+++ "),
+        "solutions open-value-list": (("sizes", "--value", "1", "--value", "2"), "+++ "),
         "solutions remove": (("shop",), "- workspace shop"),
-        "solutions rename-relation": (("books_to_authors", "other"), ""),
-        "solutions rename-value-list": (("colours", "other"), ""),
-        "solutions undo": (("1-abcdef",), ""),
-        "solutions update-relation": (("books_to_authors", "--comment", "x"), ""),
-        "solutions update-value-list": (("colours", "--comment", "x"), ""),
-        "solutions use": (("shop_data", "-w", "shop"), ""),
-        "threads delete": (("7c1ffb26-27b5-4d5c-8b5b-3d29ee0dbf68",), ""),
-        "threads fork": (("7c1ffb26-27b5-4d5c-8b5b-3d29ee0dbf68",), ""),
-        "threads rename": (("7c1ffb26-27b5-4d5c-8b5b-3d29ee0dbf68", "x"), ""),
-        "tools approve": (("--all", "--yes"), "Dry run"),
+        "solutions rename-relation": (("books_to_authors", "other"), "+++ "),
+        "solutions rename-value-list": (("colours", "other"), "+++ "),
+        "solutions undo": ((older.change,), "--- "),
+        "solutions update-relation": (("books_to_authors", "--comment", "x"), "+++ "),
+        "solutions update-value-list": (("colours", "--comment", "x"), "+++ "),
+        "solutions use": (("shop_data", "-w", "shop"), "active: bookshop -> shop_data"),
+        "threads delete": ((older.thread,), f"- conversation {older.thread}"),
+        "threads fork": ((older.thread,), "+ conversation"),
+        "threads rename": ((older.thread, "x"), "title: t0 -> x"),
+        "tools approve": (("--all", "--yes"), "- tool that waits for approval chest_open"),
         "tools core": (("own_echo",), "core: false -> true"),
         "tools disable": (("own_echo",), "enabled: true -> false"),
         "tools enable": (("own_echo",), "nothing would be different"),
         "tools refresh": (("own_echo",), "no server was started"),
-        "tools forget": (("own_echo",), "No consent to 'own_echo' is remembered"),
-        "tools reject": (("--all", "--yes"), "Dry run"),
+        "tools forget": (("own_echo",), "- consent own_echo"),
+        "tools reject": (("--all", "--yes"), "~ tool that waits for approval chest_open"),
     }
 
 
@@ -219,13 +278,11 @@ def settled(home: Home, folder: Path) -> dict[str, str]:
 
 def test_every_command_either_looks_or_runs_or_has_a_dry_run() -> None:
     """No command that writes is forgotten: a new one is in none of the lists."""
-    root = typer.main.get_command(application)
-    assert isinstance(root, typer.core.TyperGroup)
-    every = {name for name, _ in commands(root)}
+    every = set(every_command())
 
     assert every - writing() == LOOKING | RUNNING
     assert not writing() & (LOOKING | RUNNING)
-    assert writing() == set(every_way(""))
+    assert writing() == set(every_way())
 
 
 def test_every_verb_is_known_to_look_to_write_or_to_do_neither() -> None:
@@ -240,22 +297,43 @@ def test_every_verb_is_known_to_look_to_write_or_to_do_neither() -> None:
 
 
 def test_a_dry_run_of_each_command_changes_nothing_and_says_what_would_be(
-    command: Command, home: Home, prepared: Path, model: ChatServer
+    command: Command, home: Home, older: Older, model: ChatServer, tmp_path: Path
 ) -> None:
-    """Rows of every table and files of the data folder, of workspaces and of packs are as they were."""
+    """Rows and files are as they were; every verb of the table shows its change, and nothing besides."""
+    (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": {"more": {"command": sys.executable}}}))
+    ways = every_way(model.url, older)
+    lines = [(*name.split(), *arguments) for name, (arguments, _) in ways.items()]
+    lines += [("servers", "add", "--config", "servers.json")]
+    lines += [("servers", "set", "own", "--sql-dialect", "sqlite", "--sql-argument", "query")]
     command("packs", "list")
     command("index", "tools")
-    before = settled(home, prepared)
-    shown: dict[str, str] = {}
-    for name, (arguments, _) in every_way(model.url).items():
-        ended = command(*name.split(), *arguments, "--dry-run")
-        shown[name] = ended.out + ended.err
-    after = everything(home, prepared)
-    silent = {name: shown[name] for name, (_, expected) in every_way("").items() if expected not in shown[name]}
+    before = settled(home, tmp_path)
+    ended = {name: command(*name.split(), *arguments, "--dry-run") for name, (arguments, _) in ways.items()}
+    plans = [plan for line in lines for plan in planned(command, *line)]
+    after = everything(home, tmp_path)
+    silent = {name: ended[name] for name, way in ways.items() if way[1] not in ended[name].out + ended[name].err}
+    changed = {plan["verb"] for plan in plans if plan["changes"] or plan.get("result")}
 
     assert [key for key in {**before, **after} if before.get(key) != after.get(key)] == []
     assert silent == {}
-    assert [name for name, said in shown.items() if "went wrong" in said] == []
+    assert [name for name, one in ended.items() if "went wrong" in one.err] == []
+    assert set(WRITES) - changed == ASKING
+    assert {plan["verb"]: len(plan["changes"]) for plan in plans if plan["verb"] in OF_ONE} == dict.fromkeys(OF_ONE, 1)
+
+
+def planned(command: Command, *line: str) -> list[dict[str, Any]]:
+    """The plans of the daemon for a dry run of a command; none where the command cannot be run."""
+    answer = command(*line, "--dry-run", "--json").json
+    return [plan for plan in answer.get("plans", ()) if "verb" in plan]
+
+
+def test_a_dry_run_knows_the_tools_of_packs(command: Command) -> None:
+    """They are tools and servers as any other, in a dry run too."""
+    tool = command("tools", "disable", "search_documents", "--dry-run")
+    server = command("servers", "disable", "documents:pack", "--dry-run")
+
+    assert "~ tool search_documents" in tool.out
+    assert "~ server documents:pack" in server.out
 
 
 def test_a_dry_run_for_programs_holds_the_difference(command: Command, home: Home) -> None:
@@ -266,3 +344,23 @@ def test_a_dry_run_for_programs_holds_the_difference(command: Command, home: Hom
     assert answer["dry_run"] is True
     assert changes[0]["after"]["settings.top_k"] == 9
     assert json.dumps(changes[0]["before"])
+
+
+def test_a_dry_run_of_an_import_names_what_it_leaves_out(command: Command, tmp_path: Path) -> None:
+    """An exit code that is not zero has its reason in the output."""
+    servers = {
+        "good": {"command": sys.executable},
+        "bad": {"command": "no-such-program"},
+        "secret": {"command": sys.executable, "env": {"K": "${NO_SUCH_VARIABLE}"}},
+    }
+    file = tmp_path / "mixed.json"
+    file.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+
+    ended = command("servers", "add", "--config", str(file), "--dry-run")
+    data = command("servers", "add", "--config", str(file), "--dry-run", "--json")
+
+    assert "+ server good" in ended.out
+    assert "left out: bad: " in ended.out
+    assert "NO_SUCH_VARIABLE" in ended.out
+    assert (ended.code, data.code) == (8, 8)
+    assert len(data.json["plans"][0]["left_out"]) == 2

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import every_command
 from thresher.cli import run
 
 
@@ -23,7 +24,13 @@ from thresher.cli import run
         ("packs", "export", "--skills", ""),
         ("packs", "install", "--client", "agents", "--project", ""),
         ("servers", "add", "git", "--command", "uvx", "--cwd", ""),
+        ("servers", "add", "--config", ""),
+        ("serve", "--config", ""),
+        ("docs", "guide", "handbook", "--set", ""),
+        ("prompts", "set", "basic", ""),
+        ("prompts", "set", "basic", "", "--dry-run"),
         ("eval", "documents", "--corpus", "", "--questions", "questions.jsonl"),
+        ("eval", "tools", "--pool", "", "--queries", "queries.jsonl"),
     ],
     ids=" ".join,
 )
@@ -37,3 +44,15 @@ def test_an_empty_path_is_not_the_current_folder(
     assert code == 2
     assert "The path is empty" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_every_path_of_every_command_is_refused_when_it_is_empty() -> None:
+    """No option or argument reads a path without looking whether it is one."""
+    unread = [
+        f"{name} {parameter.name}"
+        for name, command in every_command().items()
+        for parameter in command.params
+        if parameter.type_descriptor.annotation is Path and parameter.type_descriptor.parameter_info.parser is None
+    ]
+
+    assert unread == []

@@ -102,6 +102,16 @@ def test_packs_are_exported_by_name_by_folder_and_all(alone: Path, capsys: pytes
     assert (refused, forced) == (4, 0)
 
 
+def test_a_pack_of_the_project_is_exported_by_its_name(alone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As `packs list` and `packs show` name it."""
+    pack_at(alone / ".claude" / "skills" / "links")
+
+    code = run(["packs", "export", "--skills", "out", "links", "--json"])
+
+    assert code == 0
+    assert json.loads(capsys.readouterr().out)["written"] == ["out/links"]
+
+
 def test_lines_for_a_client_come_and_go(alone: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In the working folder unless told otherwise."""
     assert run(["packs", "install", "--client", "copilot"]) == 0

@@ -126,6 +126,17 @@ async def test_nothing_fits_is_said_in_so_many_words(client: Client[Any]) -> Non
     assert result.structured_content["abstained"] is True  # type: ignore[index]
 
 
+@pytest.mark.parametrize("through", ["call_tool", "call_tool_write"])
+async def test_our_own_tools_are_called_directly(client: Client[Any], through: str) -> None:
+    """A model that wraps one in a call of a tool is not sent to the tool that it has just named."""
+    results = [await call(client, through, name=name, arguments={}) for name in META]
+
+    assert all(result.is_error for result in results)
+    assert [text(result).partition(".")[0] for result in results] == [
+        f"'{name}' is called directly, not through {through}" for name in META
+    ]
+
+
 async def test_describe_gives_schemas_and_near_names(client: Client[Any]) -> None:
     """What a signature does not tell."""
     result = await call(client, "describe_tools", names=["box_open_box", "box_opn_box"])

@@ -91,8 +91,9 @@ async def test_a_rejected_definition_stays_out_and_is_asked_about_no_more(
 ) -> None:
     """Another one is; and the definition that was in use frees the tool."""
     await tools.reject_tools(caller, decision(changed))
-    await tools.refresh(caller)
+    refreshed = await tools.refresh(caller)
     rejected = (await tools.held_tools(caller))[0]
+    _, withheld = await found(tools, caller, "open a box")
     box.lists(listed("open_box", "Opens a third way."), listed("close_box"))
     await tools.refresh(caller)
     third = (await tools.held_tools(caller))[0]
@@ -100,6 +101,7 @@ async def test_a_rejected_definition_stays_out_and_is_asked_about_no_more(
     await tools.refresh(caller)
 
     assert (rejected.reason, third.reason) == ("rejected", "changed")
+    assert (refreshed.held, withheld) == ((), ())
     assert (await tools.resolve(caller, "box_open_box")).tool.description == "Opens a wooden box."
 
 

@@ -87,8 +87,10 @@ async def test_a_provider_that_is_switched_off_explains_nothing(filled: ApiServi
         await filled.endpoint(caller, READ)
     with pytest.raises(NotFound, match="switched off"):
         await filled.endpoint(caller, provider="shop", path="/orders")
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="'shop' is switched off"):
         await filled.endpoint(caller, path="/orders/latest")
+    with pytest.raises(NotFound, match="no operation"):
+        await filled.endpoint(caller, path="/nowhere")
     assert (await filled.endpoint(caller, operation_id="placeOrder")).endpoint.provider == "bills"
     await filled.set_active(caller, "shop", True)
     assert (await filled.endpoint(caller, READ)).endpoint.id == READ

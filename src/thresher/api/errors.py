@@ -190,7 +190,7 @@ async def _of_body(request: Request, error: Any) -> JSONResponse:
     found = error.errors()
     if found and found[0]["type"] == "json_invalid":
         return _no_json(str(error.body), int(found[0]["loc"][1]), request.url.path)
-    wrong = [WrongField(field=_path(entry["loc"]), message=problem_of(entry)) for entry in found]
+    wrong = _wrong_fields(found, error.body)
     detail = f"The request does not fit: {'; '.join(f'{item.field}: {item.message}' for item in wrong[:_NAMED])}."
     param = param_of(found[0]["loc"]) if found else None
     errors, path = wrong[:_LISTED], request.url.path
@@ -213,6 +213,25 @@ _NAMED, _LISTED = 3, 20
 """Wrong fields in the sentence, and in the list: a body of thousands needs no more."""
 
 
-def _path(location: Sequence[object]) -> str:
-    """`queries.1`, without the `body` that every field begins with."""
-    return ".".join(str(part) for part in location[1:]) or "body"
+def _wrong_fields(found: Sequence[Mapping[str, Any]], body: Any) -> list[WrongField]:
+    """Each wrong field once; of a field that may be one of several types, what each of them asks for."""
+    messages: dict[str, list[str]] = {}
+    for entry in found:
+        messages.setdefault(_path(entry, body), []).append(problem_of(entry))
+    return [WrongField(field=field, message="; or ".join(dict.fromkeys(said))) for field, said in messages.items()]
+
+
+def _path(entry: Mapping[str, Any], body: Any) -> str:
+    """`queries.1`, without the `body` that every field begins with and the names of the types that a value may have."""
+    first, *location = entry["loc"]
+    if first != "body":
+        return ".".join(map(str, location)) or str(first)
+    kept: list[str] = []
+    for at, part in enumerate(location, 1):
+        try:
+            body = body[part]
+        except (TypeError, KeyError, IndexError):
+            if at < len(location) or entry["type"] != "missing":
+                continue
+        kept.append(str(part))
+    return ".".join(kept) or "body"

@@ -63,7 +63,9 @@ def removed(answer: Row) -> RenderableType:
 def found_endpoints(answer: Row) -> RenderableType:
     """Operations or tags, then how to go on."""
     if not answer["providers"]:
-        return Text("No API is there that could be searched: thresher apis list, thresher apis add NAME SOURCE", "bold")
+        none = Text("There is no API to search: thresher apis list, thresher apis add NAME SOURCE", "bold")
+        off = [_text(for_command_line(note), "yellow") for note in answer["notes"]]
+        return Group(none, *off)
     if answer["tags"]:
         body = [_tags(answer["tags"])]
     else:

@@ -41,7 +41,16 @@ from thresher.cli import (
     threads,
     tools,
 )
-from thresher.cli.output import BROKEN_PIPE, INTERRUPTED, OutputLost, ReaderGone, complain, flush, for_programs
+from thresher.cli.output import (
+    BROKEN_PIPE,
+    INTERRUPTED,
+    OutputLost,
+    ReaderGone,
+    complain,
+    escape_unknown,
+    flush,
+    for_programs,
+)
 
 application = typer.Typer(
     name="thresher",
@@ -117,6 +126,7 @@ def run(arguments: Sequence[str]) -> int:
 def _run(arguments: Sequence[str], as_json: bool) -> int:
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - Python's own, where it is closed
         raise OutputLost("it is closed")
+    escape_unknown()
     try:
         with for_programs(as_json):
             code: Any = application(list(arguments), prog_name="thresher", standalone_mode=False)

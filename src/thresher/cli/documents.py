@@ -20,7 +20,7 @@ from thresher.cli.document_views import (
     retrieved,
 )
 from thresher.cli.dry_run import writes
-from thresher.cli.files import placed, text_of
+from thresher.cli.files import given_path, placed, text_of
 from thresher.cli.output import AsJson, show
 
 commands = typer.Typer(help="Ask and manage repositories of documents.", no_args_is_help=True, rich_markup_mode=None)
@@ -87,7 +87,10 @@ def show_repository(name: Name, as_json: AsJson = False) -> None:
 @writes
 def guide(
     name: Name,
-    file: Annotated[Path | None, typer.Option("--set", help="Take this file's text; - is standard input.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--set", parser=given_path, metavar="FILE", help="Take this file's text; - is standard input."),
+    ] = None,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Take the one that is made from the documents.")] = False,
     as_json: AsJson = False,
 ) -> None:

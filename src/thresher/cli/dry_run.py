@@ -67,13 +67,13 @@ def _files_rehearsed(plans: list[dict[str, Any]]) -> AbstractContextManager[None
     from thresher.knowledge.intents import rehearsed_files  # noqa: PLC0415 - `--help` does without what it imports
 
     def note(change: dict[str, Any], diff: str) -> None:
-        plans.append({"changes": [change], "checked": [], "result": {"diff": diff}})
+        plans.append({"changes": [change], "checked": [], "left_out": [], "result": {"diff": diff}})
 
     return rehearsed_files(note)
 
 
 def _planned(answer: Mapping[str, Any]) -> RenderableType:
-    """Every difference on lines of its own, then what was checked."""
+    """Every difference on lines of its own, then what would be left out, and what was checked."""
     from rich.console import Group  # noqa: PLC0415 - `--help` does without
     from rich.text import Text  # noqa: PLC0415 - as above
 
@@ -81,7 +81,8 @@ def _planned(answer: Mapping[str, Any]) -> RenderableType:
     lines = [line for plan in plans for line in _lines(plan)]
     head = "Dry run: nothing was changed." if lines else "Dry run: nothing would be different."
     checked = [Text(f"checked: {said}", "dim") for plan in plans for said in plan["checked"]]
-    return Group(Text(head, "bold"), *lines, *checked)
+    left_out = [Text(f"left out: {reason}", "yellow") for plan in plans for reason in plan["left_out"]]
+    return Group(Text(head, "bold"), *lines, *left_out, *checked)
 
 
 def _lines(plan: Plan) -> list[Any]:

@@ -37,8 +37,20 @@ commands = typer.Typer(
 
 @commands.command("tools")
 def evaluate_tools(
-    pool: Annotated[Path, typer.Option(help='JSON list of {"server", "name", "description", "inputSchema"}.')],
-    queries: Annotated[Path, typer.Option(help='JSON lines {"query", "queries"?, "relevant": ["server/name", ...]}.')],
+    pool: Annotated[
+        Path,
+        typer.Option(
+            parser=given_path, metavar="FILE", help='JSON list of {"server", "name", "description", "inputSchema"}.'
+        ),
+    ],
+    queries: Annotated[
+        Path,
+        typer.Option(
+            parser=given_path,
+            metavar="FILE",
+            help='JSON lines {"query", "queries"?, "relevant": ["server/name", ...]}.',
+        ),
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Index a pool in a throw-away tenant, ask every query, print the figures.
@@ -53,13 +65,24 @@ def evaluate_tools(
 
 @commands.command("intents")
 def evaluate_intents(
-    train: Annotated[Path, typer.Option(help='JSON lines {"text", "intent"}; null: asks for none of them.')],
+    train: Annotated[
+        Path,
+        typer.Option(
+            parser=given_path, metavar="FILE", help='JSON lines {"text", "intent"}; null: asks for none of them.'
+        ),
+    ],
     test: Annotated[
-        Path | None, typer.Option(help="The same; a list is several intents, null is out of scope.")
+        Path | None,
+        typer.Option(
+            parser=given_path, metavar="FILE", help="The same; a list is several intents, null is out of scope."
+        ),
     ] = None,
     cv: Annotated[bool, typer.Option("--cv", help="Cross-validation on the training lines instead.")] = False,
     encoder: Annotated[
-        Path | None, typer.Option(help="Compare with this folder: model.onnx and tokenizer.json.")
+        Path | None,
+        typer.Option(
+            parser=given_path, metavar="PATH", help="Compare with this folder: model.onnx and tokenizer.json."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -79,7 +102,12 @@ def evaluate_intents(
 @commands.command("documents")
 def evaluate_documents(
     corpus: Annotated[Path, typer.Option(parser=given_path, metavar="PATH", help="The folder of the documents.")],
-    questions: Annotated[Path, typer.Option(help='JSON lines {"document", "question", "spans": [{"start", "end"}]}.')],
+    questions: Annotated[
+        Path,
+        typer.Option(
+            parser=given_path, metavar="FILE", help='JSON lines {"document", "question", "spans": [{"start", "end"}]}.'
+        ),
+    ],
     budget: Annotated[int, typer.Option(min=1, help="Tokens of an answer at most.")] = 8000,
     mode: Annotated[DocumentMode, typer.Option(help="How answers are made.")] = DocumentMode.extractive,
     rerank: Annotated[bool, typer.Option("--rerank", help="With the cross-encoder.")] = False,
@@ -98,7 +126,12 @@ def evaluate_documents(
 
 @commands.command("sql")
 def evaluate_sql(
-    statements: Annotated[Path, typer.Option(help="Lines allow|deny, a tab, the SQL, and perhaps a tab and why.")],
+    statements: Annotated[
+        Path,
+        typer.Option(
+            parser=given_path, metavar="FILE", help="Lines allow|deny, a tab, the SQL, and perhaps a tab and why."
+        ),
+    ],
     dialect: Annotated[str, typer.Option(help="postgresql, mysql, mariadb, sqlite, duckdb, oracle or mssql.")],
     as_json: AsJson = False,
 ) -> None:
@@ -117,7 +150,10 @@ def evaluate_relations(
     database: Annotated[
         str | None, typer.Option(help="Address of a database; - reads it from standard input, ${NAME} is a variable.")
     ] = None,
-    schemas: Annotated[Path | None, typer.Option(help="Schemas in the form of Spider's tables.json.")] = None,
+    schemas: Annotated[
+        Path | None,
+        typer.Option(parser=given_path, metavar="FILE", help="Schemas in the form of Spider's tables.json."),
+    ] = None,
     no_data: Annotated[bool, typer.Option("--no-data", help="Names, types and keys alone; look at no values.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -135,8 +171,16 @@ def evaluate_relations(
 
 @commands.command("apis")
 def evaluate_apis(
-    spec: Annotated[list[Path], typer.Option(help="A description, OpenAPI or Swagger; may be given several times.")],
-    queries: Annotated[Path, typer.Option(help='JSON lines {"query", "relevant": ["GET /path", ...]}.')],
+    spec: Annotated[
+        list[Path],
+        typer.Option(
+            parser=given_path, metavar="FILE", help="A description, OpenAPI or Swagger; may be given several times."
+        ),
+    ],
+    queries: Annotated[
+        Path,
+        typer.Option(parser=given_path, metavar="FILE", help='JSON lines {"query", "relevant": ["GET /path", ...]}.'),
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Index descriptions in a throw-away tenant, ask every question, print the figures and what was not found.
@@ -151,7 +195,12 @@ def evaluate_apis(
 
 @commands.command("chat")
 def evaluate_chat(
-    file: Annotated[Path, typer.Argument(help='JSON lines {"name"?, "turns": [{"user", "calls"?, "says"?}, ...]}.')],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            parser=given_path, metavar="FILE", help='JSON lines {"name"?, "turns": [{"user", "calls"?, "says"?}, ...]}.'
+        ),
+    ],
     model: Annotated[str, typer.Option(help="A registered model; with --url the service's name for it.")] = "",
     url: Annotated[str, typer.Option(help="A service that is not registered, asked without a key.")] = "",
     judge: Annotated[str, typer.Option(help="A registered model that judges the answers.")] = "",

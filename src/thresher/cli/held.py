@@ -20,6 +20,9 @@ _REASONS = {
     "rejected": "it was rejected",
 }
 
+_DECIDE = "Decide: thresher tools approve NAME@DIGEST, or reject NAME@DIGEST."
+_DECIDED = "Nothing asks for a decision. To use a rejected definition after all: thresher tools approve NAME@DIGEST."
+
 
 def held_list(answer: Sequence[Row]) -> RenderableType:
     """Every tool that waits: reason, findings, and the difference line by line."""
@@ -36,7 +39,8 @@ def held_list(answer: Sequence[Row]) -> RenderableType:
             parts.append(Text(f"    {finding['excerpt']}", style="dim"))
         parts += [_compared(line) for line in tool["difference"]]
         parts.append(Text(""))
-    parts.append(Text("Decide: thresher tools approve NAME@DIGEST, or reject NAME@DIGEST.", style="dim"))
+    undecided = any(tool["reason"] != "rejected" for tool in answer)
+    parts.append(Text(_DECIDE if undecided else _DECIDED, style="dim"))
     return Group(*parts)
 
 

@@ -79,18 +79,20 @@ def chosen_packs(names: Sequence[str]) -> tuple[list[Pack], list[dict[str, str]]
     """The packs to export, and those that are left out with the reason.
 
     Args:
-        names: Names or folders; none for all outside projects.
+        names: Names or folders; none for all outside projects. A name stands for a pack of the project that is the
+            working folder where no pack outside it has the name.
 
     Raises:
         NotFound: No pack has such a name.
         InvalidInput: There is no pack in such a folder.
     """
-    found = discover(sources_of(load_settings(), BUILT_IN).places())
+    settings = load_settings()
+    found = discover(sources_of(settings, BUILT_IN).places())
     packs = assemble(found, {})
     left = [{"name": held.pack.name, "why": held.hint} for held in packs.inert if held.reason != "shadowed"]
     if not names:
         return list(packs.active), left
-    by_name = {pack.name: pack for pack in packs.active}
+    by_name = {pack.name: pack for pack in (*found_from(settings, Path.cwd()).active, *packs.active)}
     chosen: dict[str, Pack] = {}
     for name in names:
         chosen |= {pack.name: pack for pack in _named(name, by_name)}

@@ -6,6 +6,9 @@ the command line writes to a terminal: here, what others wrote loses what a term
 
 from __future__ import annotations
 
+import codecs
+import io
+import json
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -36,6 +39,9 @@ PIPE_WIDTH = 100_000
 """Columns where no terminal wraps them: a line of a table stays a line for grep."""
 
 
+_ESCAPE: Final = "thresher.escape"
+_UNSAID: Final = ("strict", "surrogateescape")
+"""Error handlers of standard output that Python chooses itself."""
 TEXTS: Final = frozenset(
     {
         *("text", "content", "description", "guide", "rules", "sql", "schema", "diff", "markdown", "overlay", "says"),
@@ -92,6 +98,25 @@ class OutputLost(Exception):
         self.code = "output"
         self.exit_code = 1
         self.hint = "What the command did is done; write its output elsewhere."
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """What the encoding lacks as JSON escapes it, so that JSON stays exact."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+codecs.register_error(_ESCAPE, _escaped)
+
+
+def escape_unknown() -> None:
+    """From now on, have standard output escape what its encoding lacks, unless an error handler was chosen."""
+    if not isinstance(sys.stdout, io.TextIOWrapper):
+        return
+    output = cast("io.TextIOWrapper", sys.stdout)
+    if output.errors in _UNSAID:
+        output.reconfigure(errors=_ESCAPE)
 
 
 def show(value: Any, as_json: bool, render: Callable[[Any], RenderableType]) -> None:

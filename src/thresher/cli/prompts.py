@@ -11,7 +11,7 @@ import typer
 from thresher.cli.client import ask
 from thresher.cli.confirming import given
 from thresher.cli.dry_run import writes
-from thresher.cli.files import text_of
+from thresher.cli.files import given_path, text_of
 from thresher.cli.output import AsJson, export, show
 from thresher.cli.prompt_views import prompt_card, prompt_diff, prompt_kept, prompt_list, prompt_versions
 
@@ -46,7 +46,9 @@ def show_prompt(
 @writes
 def set_prompt(
     name: Name,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="With the text; - is standard input.")],
+    file: Annotated[
+        Path, typer.Argument(parser=given_path, metavar="FILE", help="With the text; - is standard input.")
+    ],
     expected: Annotated[
         int | None, typer.Option(help="The version that the text was made from; fails where another is in force.")
     ] = None,

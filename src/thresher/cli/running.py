@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thresher.cli.dry_run import writes
+from thresher.cli.files import given_path
 from thresher.cli.output import AsJson, collected_plans, show
 from thresher.cli.rendering import changed
 from thresher.cli.rendering import status as status_table
@@ -57,7 +58,9 @@ def demo(
 
 
 def serve(
-    config: Annotated[Path | None, typer.Option(help="Add every server of an mcpServers file.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(parser=given_path, metavar="FILE", help="Add every server of an mcpServers file.")
+    ] = None,
     host: Annotated[str | None, typer.Option(help="An address; 127.0.0.1 unless told, others need a key.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="8642 unless told; 0 takes a free one.")] = None,
     expose: Expose = None,
@@ -138,5 +141,5 @@ def migrate(as_json: AsJson = False) -> None:
         change = {"what": "schema", "name": "", "change": "changed", "before": {"revision": before}}
         changes = [change | {"after": {"revision": after}}] if before != after else []
         checked = ["every migration runs, and the application role gets its rights; all of it was rolled back"]
-        plans.append({"verb": "migrate", "changes": changes, "checked": checked})
+        plans.append({"verb": "migrate", "changes": changes, "checked": checked, "left_out": []})
     show({"changed": ["schema"], "revision": after}, as_json, changed)

@@ -56,7 +56,9 @@ def add(
     sql_dialect: SqlDialect = None,
     sql_argument: SqlArguments = None,
     sql_tool: SqlTools = None,
-    config: Annotated[Path | None, typer.Option(help="Import every server of an mcpServers file.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(parser=given_path, metavar="FILE", help="Import every server of an mcpServers file.")
+    ] = None,
     test: Tested = True,
     as_json: AsJson = False,
 ) -> None:

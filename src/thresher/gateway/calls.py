@@ -26,7 +26,7 @@ from mcp_types.methods import is_input_required
 from starlette.datastructures import Headers
 
 from thresher.context import prompt_data
-from thresher.core import JSON, InvalidInput, Said, current_trace, event
+from thresher.core import JSON, InvalidInput, NotFound, Said, current_trace, event
 from thresher.gateway.arguments import own_arguments
 from thresher.gateway.asking import Asking
 from thresher.gateway.callers import current_caller
@@ -164,7 +164,15 @@ class _Call:
 
     async def resolve(self, reading: bool | None) -> Resolved:
         """The tool, if it may be called so."""
-        resolved = await self._services.tools.resolve(current_caller(self._services), self._name)
+        try:
+            resolved = await self._services.tools.resolve(current_caller(self._services), self._name)
+        except NotFound:
+            if reading is None or self._name not in SCHEMAS:
+                raise
+            through = "call_tool" if reading else "call_tool_write"
+            raise InvalidInput(
+                f"'{self._name}' is called directly, not through {through}.", hint="Call it with the same arguments."
+            ) from None
         self._tool_id = resolved.id
         if reading is not None and resolved.read_only != reading:
             does = "only reads" if resolved.read_only else _WRITES[resolved.claims]

@@ -14,14 +14,14 @@ from thresher.daemon.server.control import Progress, Verb
 from thresher.upstream import read_sql
 
 
-def approving_verbs(app: App, caller: Caller | None) -> Mapping[str, Verb]:
+def approving_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
     """The verbs by name.
 
     Args:
         app: The running product.
-        caller: For whom they work; None: the owner of the data folder.
+        caller: For whom they work, and in which project.
     """
-    verbs = _Approving(app, caller or app.services.caller)
+    verbs = _Approving(app, caller)
     named = (
         verbs.held_tools,
         verbs.approve_tools,

@@ -24,24 +24,29 @@ SECONDS: Final = 120.0
 class Shown:
     """Which verb shows what a verb that writes changes.
 
+    A list that is shown in pages does not serve: what changes may be on any of them.
+
     Attributes:
         what: A row, in words.
-        verb: Returns the rows.
-        arguments: Those arguments of the writing verb that it takes, too.
+        verb: Returns the rows; empty: the writing verb returns the row that it adds.
+        arguments: Arguments of the writing verb that `verb` takes too.
+        without: Fields of a row that are not compared.
     """
 
     what: str
-    verb: str
+    verb: str = ""
     arguments: tuple[str, ...] = ()
+    without: frozenset[str] = frozenset()
 
 
 _SERVERS, _TOOLS = Shown("server", "list_servers"), Shown("tool", "list_tools")
 _HELD = Shown("tool that waits for approval", "held_tools")
-_KEYS, _JOBS = Shown("key", "list_keys", ("tenant",)), Shown("job", "list_jobs")
+_KEYS = Shown("key", "list_keys", ("tenant",))
 _CONNECTIONS, _APIS = Shown("connection", "list_connections"), Shown("API", "list_api_providers")
 _REPOSITORIES, _WORKSPACES = Shown("repository", "list_repositories"), Shown("workspace", "list_workspaces")
 _MODELS, _PROMPTS = Shown("model", "list_models"), Shown("prompt", "show_prompt", ("name",))
-_THREADS, _PACKS = Shown("conversation", "list_threads"), Shown("pack", "list_packs")
+_THREAD = Shown("conversation", "show_thread", ("thread",), frozenset({"messages", "approvals", "states"}))
+_PACKS = Shown("pack", "list_packs", without=frozenset({"project", "reading"}))
 
 WRITES: Final[Mapping[str, Shown | None]] = {
     **dict.fromkeys(("add_server", "import_servers", "remove_server", "set_server_enabled"), _SERVERS),
@@ -51,7 +56,7 @@ WRITES: Final[Mapping[str, Shown | None]] = {
     **dict.fromkeys(("approve_tools", "reject_tools"), _HELD),
     "forget_consent": Shown("consent", "list_consents"),
     **dict.fromkeys(("add_key", "revoke_key"), _KEYS),
-    "cancel_job": _JOBS,
+    "cancel_job": Shown("job", "show_job", ("job",)),
     **dict.fromkeys(("add_connection", "remove_connection", "refresh_schema"), _CONNECTIONS),
     **dict.fromkeys(("add_api", "sync_api", "set_api_active", "remove_api"), _APIS),
     **dict.fromkeys(("index_documents", "refresh_repository", "remove_repository"), _REPOSITORIES),
@@ -62,7 +67,8 @@ WRITES: Final[Mapping[str, Shown | None]] = {
     "set_settings": Shown("settings", "show_settings", ("thread",)),
     "set_approval_floor": Shown("floor", "approval_floor", ("tenant",)),
     **dict.fromkeys(("set_prompt", "reset_prompt"), _PROMPTS),
-    **dict.fromkeys(("rename_thread", "fork_thread", "delete_thread"), _THREADS),
+    **dict.fromkeys(("rename_thread", "delete_thread"), _THREAD),
+    "fork_thread": Shown("conversation"),
     **dict.fromkeys(("trust_pack", "untrust_pack"), _PACKS),
     "set_threshold": Shown("intent", "list_intents"),
     "refresh_components": None,
@@ -119,7 +125,8 @@ async def rehearse(
 
     Returns:
         `result`, as the verb would have answered; where the verb writes also `plan`: `changes`, rows `{what, name,
-        change, before, after}`; `result`, where that alone says what would change; and `checked`, in words.
+        change, before, after}`; `result`, where that alone says what would change; `left_out`, what would not be done
+        and why; and `checked`, in words.
 
     Raises:
         ThresherError: The verb would fail.
@@ -144,10 +151,10 @@ async def rehearse(
                 result = _lasting(await verbs[verb](arguments, follow))
             except Planned as planned:
                 result = {"change": plain(planned.change)}
-            after = await _rows(verbs, shown, arguments)
+            after = await _rows(verbs, shown, arguments, result)
     except TimeoutError:
         raise StoreUnavailable(f"The dry run took longer than {SECONDS:.0f} seconds.", hint="Try again.") from None
-    plan: dict[str, Any] = {"verb": verb, "checked": checked}
+    plan: dict[str, Any] = {"verb": verb, "checked": checked, "left_out": _left_out(result)}
     plan |= {"result": result, "changes": []} if shown is None else {"changes": _differences(shown, before, after)}
     return {"result": result, "plan": plan}
 
@@ -160,25 +167,43 @@ def _lasting(value: Any) -> Any:
     return [_lasting(item) for item in cast("Sequence[Any]", value)] if isinstance(value, list | tuple) else value
 
 
-async def _rows(verbs: Mapping[str, Verb], shown: Shown | None, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What a verb shows, by name."""
+def _left_out(result: Any) -> list[str]:
+    """What a verb would not do though it was asked to, with the reasons."""
+    if not isinstance(result, Mapping):
+        return []
+    fields = cast("Mapping[str, Any]", result)
+    failures = cast("Mapping[str, str]", fields.get("failures") or {})
+    problems = [problem for problem in fields.get("problems") or () if isinstance(problem, str)]
+    return [*problems, *(f"{name}: {reason}" for name, reason in failures.items())]
+
+
+async def _rows(
+    verbs: Mapping[str, Verb], shown: Shown | None, arguments: Mapping[str, Any], result: Any = None
+) -> dict[str, Any]:
+    """What a verb shows, by name; with the result of the verb that writes, once it has run."""
     if shown is None:
         return {}
+    if not shown.verb:
+        return {} if result is None else {"": result}
     given = {name: arguments[name] for name in shown.arguments if arguments.get(name) is not None}
     try:
-        return _named(await verbs[shown.verb](given, lambda _event: None))
+        return _named(await verbs[shown.verb](given, lambda _event: None), shown.without)
     except NotFound:
         return {}
 
 
-def _named(value: Any) -> dict[str, Any]:
+def _named(value: Any, without: frozenset[str]) -> dict[str, Any]:
+    """The rows of an answer: of a list, of a record with a name, or of a record with lists and what is beside them."""
     if isinstance(value, list | tuple):
         return {_name(row): row for row in cast("Sequence[Mapping[str, Any]]", value)}
-    fields = cast("Mapping[str, Any]", value)
-    lists = {name: rows for name, rows in fields.items() if _is_listing(rows)}
-    if "name" in fields or not lists:
-        return {str(fields.get("name", "")): fields}
-    return {name: row for rows in lists.values() for name, row in _named(rows).items()}
+    fields = {name: field for name, field in cast("Mapping[str, Any]", value).items() if name not in without}
+    if name := _name(fields):
+        return {name: fields}
+    beside = {name: field for name, field in fields.items() if not _is_listing(field)}
+    rows = {"": beside} if beside else {}
+    for listing in (field for field in fields.values() if _is_listing(field)):
+        rows |= _named(listing, without)
+    return rows
 
 
 def _is_listing(value: Any) -> bool:

@@ -19,14 +19,15 @@ _waiting: dict[str, SignIn] = {}
 """Sign-ins that wait for a browser, by the state that nobody else knows."""
 
 
-def signing_verbs(app: App, caller: Caller | None) -> Mapping[str, Verb]:
+def signing_verbs(app: App, caller: Caller, *, is_owner: bool) -> Mapping[str, Verb]:
     """The verbs by name.
 
     Args:
         app: The running product.
-        caller: For whom they work; None: the owner of the data folder, who may act for everybody.
+        caller: For whom they work, and in which project.
+        is_owner: Whether that is the owner of the data folder, who may act for everybody.
     """
-    verbs = _Signing(app, caller)
+    verbs = _Signing(app, caller, is_owner=is_owner)
     named = (verbs.login_server, verbs.finish_login, verbs.logout_server, verbs.list_servers)
     return {verb.__name__: verb for verb in named}
 
@@ -34,13 +35,13 @@ def signing_verbs(app: App, caller: Caller | None) -> Mapping[str, Verb]:
 class _Signing:
     """One method a verb: (arguments, progress) -> result."""
 
-    def __init__(self, app: App, caller: Caller | None) -> None:
+    def __init__(self, app: App, caller: Caller, *, is_owner: bool) -> None:
         self._services = app.services
         self._is_rehearsal = app.rehearsal
         self._tools = app.services.tools
         self._credentials = CredentialStore(app.services.database, app.services.secrets)
-        self._is_owner = caller is None
-        self._caller = caller or app.services.caller
+        self._is_owner = is_owner
+        self._caller = caller
 
     async def login_server(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         """Sign in; tells the `address` to open, and lists the server afterwards."""

@@ -100,7 +100,8 @@ def build_verbs(
     rest = (verbs.stats, verbs.purge, verbs.evaluate_tools, verbs.status, verbs.measure_encoder)
     keys = (verbs.add_key, verbs.list_keys, verbs.revoke_key)
     mine: dict[str, Verb] = {verb.__name__: verb for verb in (*named, *more, *rest, *keys)}
-    mine |= {**signing_verbs(app, caller), **approving_verbs(app, caller), **enriching_verbs(app, asking)}
+    mine |= {**signing_verbs(app, asking, is_owner=is_owner), **approving_verbs(app, asking)}
+    mine |= enriching_verbs(app, asking)
     mine |= {**asking_verbs(app, asking), **conversing_verbs(app, asking)}
     mine |= measuring_chat_verbs(app, asking)
     mine |= {**measuring_verbs(app, asking), **job_verbs(app, asking), **document_verbs(app, asking)}

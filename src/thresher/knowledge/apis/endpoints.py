@@ -89,9 +89,12 @@ class Endpoints:
         if not asked.path.strip() and not asked.operation_id.strip():
             raise InvalidInput("It is not said which endpoint is meant.", hint=_ASK)
         located = await self._candidates(caller, asked)
-        if asked.operation_id.strip():
-            return by_operation_id(located, asked.operation_id.strip())
-        return by_path(located, asked.method, asked.path)
+        try:
+            return _chosen([one for one in located if one.provider.active], asked)
+        except NotFound:
+            if name := _provider_switched_off([one for one in located if not one.provider.active], asked):
+                raise _switched_off(name) from None
+            raise
 
     async def _by_id(self, caller: Caller, endpoint_id: str) -> Located:
         found = await self._shelf.located(caller, endpoint_id)
@@ -116,8 +119,7 @@ class Endpoints:
                 labels = ", ".join(one.label for one in head.versions) or "none yet"
                 raise NotFound(f"'{head.name}' has no version '{asked.version[:100]}'.", hint=f"It has {labels}.")
             names = [head.name]
-        found = await self._shelf.candidates(caller, names, version=asked.version)
-        return [one for one in found if one.provider.active]
+        return await self._shelf.candidates(caller, names, version=asked.version)
 
 
 def brief_of(located: Located) -> FoundEndpoint:
@@ -145,6 +147,20 @@ def _operation(description: Description, brief: Brief) -> Operation:
     if found is None:
         raise NotFound(f"'{brief.key}' is no longer in the description.", hint="Search again.")
     return found
+
+
+def _chosen(located: Sequence[Located], asked: Asked) -> Located:
+    if asked.operation_id.strip():
+        return by_operation_id(located, asked.operation_id.strip())
+    return by_path(located, asked.method, asked.path)
+
+
+def _provider_switched_off(located: Sequence[Located], asked: Asked) -> str:
+    """The provider that has what is asked for; empty where none has, or several operations are meant."""
+    try:
+        return _chosen(located, asked).provider.name
+    except (NotFound, InvalidInput):
+        return ""
 
 
 def _switched_off(name: str) -> NotFound:

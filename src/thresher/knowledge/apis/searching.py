@@ -137,6 +137,8 @@ class Searcher:
             found = _browsed(wish, cleaned.text, browse)
         else:
             found = await self._searched(caller, cleaned.text, wish, rerank=query.rerank)
+        if not found.providers:
+            found = replace(found, notes=(*found.notes, *_switched_off(await self._shelf.directory(caller))))
         total = (time.perf_counter() - started) * 1000
         return replace(found, search_ms=max(total - found.embedding_ms, 0.0))
 
@@ -293,6 +295,13 @@ def _asked_for(seen: Sequence[ProviderHead], names: Sequence[str]) -> tuple[Prov
                 f"The API '{head.name}' is switched off.", hint=f"Enable it: thresher apis enable {head.name}"
             )
     return tuple(wanted) if wanted else tuple(head for head in seen if head.active)
+
+
+def _switched_off(seen: Sequence[ProviderHead]) -> tuple[str, ...]:
+    """A note that names the providers that are switched off; none where there are none."""
+    names = [head.name for head in seen if not head.active]
+    said = f"Switched off: {', '.join(names)}. Enable an API: thresher apis enable {names[0]}" if names else ""
+    return (said,) if said else ()
 
 
 def _browsed(wish: _Wish, text: str, browse: Browse) -> FoundEndpoints:

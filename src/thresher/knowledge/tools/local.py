@@ -43,6 +43,16 @@ class LocalServers:
         self._storing: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.sources: list[Source] = []
 
+    def mirror(self, other: LocalServers) -> None:
+        """Show each caller the servers that others offer it; nothing is stored for that."""
+
+        async def source(caller: Caller, searching: bool) -> str:
+            missing = await other.ready(caller, searching=searching)
+            self._catalogues.offer(caller, other._catalogues.offered(caller))
+            return missing
+
+        self.sources.append(source)
+
     async def ready(self, caller: Caller, *, searching: bool) -> str:
         """Wait, for a bounded time, for a caller's local servers; see `Source`."""
         return await self.sources[-1](caller, searching) if self.sources else ""

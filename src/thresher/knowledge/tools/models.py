@@ -284,7 +284,8 @@ class Refreshed:
         kept: Tools that had not changed.
         removed: Tools that are gone.
         failures: The error of each server that could not be listed.
-        held: Tools of these servers that wait for approval now, by the names that clients would see.
+        held: Tools of these servers that wait for approval now, rejected ones aside, by the names that clients would
+            see.
     """
 
     embedded: int = 0

@@ -22,7 +22,7 @@ from thresher.knowledge.tools.queries import ServerRow
 from thresher.knowledge.tools.recognition import Recognition
 from thresher.knowledge.tools.retries import Retries
 from thresher.knowledge.tools.servers import DESCRIPTION_CHARACTERS, Servers
-from thresher.knowledge.tools.trust import AutoApproveSetting, policy_of
+from thresher.knowledge.tools.trust import REJECTED, AutoApproveSetting, policy_of
 from thresher.scanner import Peer, Peers, scan_text
 from thresher.search import Progress, PutCounts
 from thresher.store import Database, run_retrying
@@ -119,9 +119,10 @@ class Refresher:
         return replace(total_of(results), held=await self._held(caller, {server.id for server in servers}))
 
     async def _held(self, caller: Caller, servers: set[int]) -> tuple[str, ...]:
-        """What waits for approval on some servers."""
+        """What waits for a decision on some servers; what was rejected has had one."""
         held = (await self._catalogues.current(caller)).held
-        return tuple(sorted(name for name, tool in held.items() if tool.row.server_id in servers))
+        undecided = {name: tool.row for name, tool in held.items() if tool.row.held != REJECTED}
+        return tuple(sorted(name for name, row in undecided.items() if row.server_id in servers))
 
     async def take(
         self, caller: Caller, tools: Iterable[Tool], descriptions: Mapping[str, str], progress: Progress | None

@@ -141,6 +141,10 @@ class ToolService:
         self._local.sources.append(source)
         return lambda: self._local.sources.remove(source)
 
+    def mirror_local(self, other: ToolService) -> None:
+        """Show each caller the local servers that another service offers it; nothing is stored for that."""
+        self._local.mirror(other._local)
+
     async def ready(self, caller: Caller, *, searching: bool = False) -> str:
         """Wait, for a bounded time, until the tools of the caller's local servers can be called.
 
@@ -370,22 +374,27 @@ class ToolService:
 
     async def remove_server(self, caller: Caller, name: str) -> None:
         """Remove a server with its tools and end its session."""
+        await self.ready(caller)
         await self._servers.remove(caller, name)
 
     async def set_server_enabled(self, caller: Caller, name: str, enabled: bool) -> ServerInfo:
         """Switch a server on or off; its tools and their vectors are kept."""
+        await self.ready(caller)
         return await self._servers.switch(caller, name, enabled=enabled)
 
     async def set_server_auto_approve(self, caller: Caller, name: str, auto_approve: bool) -> ServerInfo:
         """Say whether changes of a server's tools are taken over without approval, from its next refresh on."""
+        await self.ready(caller)
         return await self._servers.switch(caller, name, auto_approve=auto_approve)
 
     async def set_server_trusted(self, caller: Caller, name: str, trusted: bool) -> ServerInfo:
         """Say whether a server's claims about its tools, such as that one only reads, are relied on, from now on."""
+        await self.ready(caller)
         return await self._servers.switch(caller, name, trusted=trusted)
 
     async def set_server_sql(self, caller: Caller, name: str, sql: GuardedSql | None) -> ServerInfo:
         """Say which arguments of a server's tools are SQL that the guard reads before each call; None: none is."""
+        await self.ready(caller)
         return await self._servers.guard(caller, name, sql)
 
     async def held_tools(self, caller: Caller, server: str | None = None) -> tuple[HeldTool, ...]:
@@ -402,6 +411,7 @@ class ToolService:
 
     async def list_servers(self, caller: Caller) -> tuple[ServerInfo, ...]:
         """The servers in the order in which they were added; no secrets."""
+        await self.ready(caller)
         return await self._servers.infos(caller)
 
     async def server_config(self, caller: Caller, name: str) -> ServerConfig:
@@ -422,6 +432,8 @@ class ToolService:
     ) -> Refreshed:
         """List again and index what changed: one tool (by exposed name), one server, or all: `Refresher.refresh`."""
         only = None
+        if server is not None or tool is not None:
+            await self.ready(caller)
         if tool is not None:
             catalogue = await self._catalogues.current(caller)
             found = catalogue.held.get(tool) or catalogue.known(tool)

@@ -13,6 +13,7 @@ from thresher.knowledge.tools.choice import Choice
 from thresher.knowledge.tools.facets import facets_of
 from thresher.knowledge.tools.models import KIND
 from thresher.knowledge.tools.question import Question
+from thresher.knowledge.tools.trust import REJECTED
 from thresher.search import Filter, SearchIndex
 
 
@@ -24,8 +25,12 @@ async def withheld(
     scope: Collection[int] | None,
     chosen: Sequence[Choice],
 ) -> tuple[str, ...]:
-    """The exposed names of held tools that fit at least as well as the last tool that was chosen, best first."""
-    waiting = {tool.row.id: tool for tool in catalogue.held.values() if tool.row.enabled}
+    """The exposed names of held tools that fit at least as well as the last tool that was chosen, best first.
+
+    A rejected tool is not named: a person has decided about it.
+    """
+    undecided = (tool for tool in catalogue.held.values() if tool.row.held != REJECTED)
+    waiting = {tool.row.id: tool for tool in undecided if tool.row.enabled}
     servers = {tool.row.server_id for tool in waiting.values() if scope is None or tool.row.server_id in scope}
     if not servers:
         return ()

@@ -1,0 +1,32 @@
+"""Servers of packs on the command line: what `servers list` shows, every command of the group knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.support.tracker import TRACKER
+
+SERVER = "apis:pack"
+
+
+def test_a_server_that_is_listed_can_be_switched_in_any_folder(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that no command has worked in before is no exception; removing says what to do instead."""
+    (tmp_path / "tracker.yaml").write_text(TRACKER, encoding="utf-8")
+    assert command("apis", "add", "tracker", str(tmp_path / "tracker.yaml")).code == 0
+    folders = [tmp_path / name for name in ("list", "disable", "enable", "refresh", "set", "remove")]
+    for folder in folders:
+        folder.mkdir()
+    ended = {}
+    for folder, more in zip(folders, ([], [SERVER], [SERVER], [SERVER], [SERVER, "--trusted"], [SERVER]), strict=True):
+        monkeypatch.chdir(folder)
+        ended[folder.name] = command("servers", folder.name, *more)
+
+    assert SERVER in ended["list"].out
+    assert {name: one.code for name, one in ended.items() if one.code} == {"remove": 4}
+    assert f"thresher servers disable {SERVER}" in ended["remove"].err
+    assert command("apis", "remove", "tracker").code == 0
