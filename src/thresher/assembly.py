@@ -148,7 +148,9 @@ async def _assemble(
         solutions=solutions,
         prompts=Prompts(database),
         models=models,
-        chat_settings=AgentSettings(database, models.names, settings.approval_floor),
+        chat_settings=AgentSettings(
+            database, models.names, settings.approval_floor, connections=databases.list_connections
+        ),
     )
 
 

@@ -288,6 +288,53 @@ async def test_rows_are_counted_where_the_question_asks_for_nothing_else(
     assert "sql_query" not in some.intent.tools
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "how many orders are not in shop?",
+        "how many orders aren't in shop?",
+        "how many orders do they not have in shop?",
+        "how many orders have no customers in shop?",
+        "how many of my orders are in shop?",
+        "how many orders do I have in shop?",
+        "how many of our orders are there in shop?",
+        "how many orders of theirs are in shop?",
+        "how many other orders are in shop?",
+    ],
+)
+async def test_a_negation_or_an_owner_is_a_condition_on_what_is_counted(
+    assistant: Assistant, services: Services, caller: Caller, tmp_path: Path, query: str
+) -> None:
+    """All rows are not the answer to it: the schema is shown, and no statement runs."""
+    await add_shop(services, tmp_path)
+
+    answer = await assistant.ask(caller, query)
+
+    assert "rows" not in {item["kind"] for item in answer.response.results}
+    assert "sql_query" not in answer.intent.tools
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "how many orders are there in our database shop?",
+        "how many orders do we have?",
+        "number of rows in orders of shop",
+        "count all orders in shop",
+        "how many orders are in the shop database in total",
+    ],
+)
+async def test_words_that_leave_a_count_as_it_is_are_passed_over(
+    assistant: Assistant, services: Services, caller: Caller, tmp_path: Path, query: str
+) -> None:
+    """Every row of the table is meant."""
+    await add_shop(services, tmp_path)
+
+    answer = await assistant.ask(caller, query)
+
+    assert answer.response.results[0]["kind"] == "rows"
+
+
 async def test_the_operations_of_an_api_are_listed_tag_by_tag(
     assistant: Assistant, services: Services, caller: Caller, tmp_path: Path
 ) -> None:
@@ -302,6 +349,29 @@ async def test_the_operations_of_an_api_are_listed_tag_by_tag(
     assert groups == sorted(groups, key=groups.index)
     assert {"Issues", "Users"} <= set(groups)
     assert "**Issues**\n\n1. `GET /issues`" in answer.response.text
+
+
+async def test_a_list_is_shown_whole_page_by_page_where_operations_have_no_tags(
+    assistant: Assistant, services: Services, caller: Caller, tmp_path: Path
+) -> None:
+    """No operation falls between two pages, and each can be named by its place."""
+    paths = [f"/{name}/{number}" for name in ("movies", "series", "people") for number in range(15)]
+    operations = {path: {"get": {"summary": f"Get {path}", "responses": {}}} for path in paths}
+    file = tmp_path / "films.json"
+    file.write_text(json.dumps({"openapi": "3.0.3", "info": {"title": "Films", "version": "1"}, "paths": operations}))
+    await services.apis.add(caller, "films", [str(file)])
+    await services.apis.index_here(caller, "films")
+
+    first = await assistant.ask(caller, "list films apis")
+    second = await assistant.ask(caller, "more", session_id=first.session_id)
+    end = await assistant.ask(caller, "more", session_id=first.session_id)
+    named = await assistant.ask(caller, "the 20th one", session_id=first.session_id)
+
+    pages = [[item["path"] for item in answer.response.results] for answer in (first, second)]
+    assert [len(page) for page in pages] == [25, 20]
+    assert sorted(pages[0] + pages[1]) == sorted(paths)
+    assert end.response.notes == ("that was all",)
+    assert named.response.results[0]["path"] == pages[1][19]
 
 
 async def test_an_api_that_is_named_goes_before_documents(

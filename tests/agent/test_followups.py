@@ -43,6 +43,8 @@ def test_what_is_left_out_is_taken_over(query: str, understood: str) -> None:
         ("#3", "result 3"),
         ("open number four", "result 4"),
         ("the last one please", "result 5"),
+        ("the 3rd one", "result 3"),
+        ("the fifth", "result 5"),
         ("give me an example request for the second one", "result 2"),
         ("what about its parameters?", "result 1"),
         ("what does it return?", "result 1"),
@@ -80,9 +82,14 @@ def test_a_question_that_stands_alone_is_left_alone(query: str) -> None:
 
 @pytest.mark.parametrize("query", ["more", "show me more", "next page", "and the rest?", "More, please"])
 def test_the_next_page_is_asked_for(query: str) -> None:
-    """Of the last answer; where that had no results, there is nothing to go on from."""
+    """Of the last answer; where that had no results, or there is none, the answer says so and nothing is searched."""
+    first, last = resolve(query, ()), resolve(query, (Turn(ADD, ADD, "search", sources=("jira",)),))
+
     assert resolve(query, TURNS).more == TURNS[0]
-    assert resolve(query, (Turn(ADD, ADD, "search"),)).more is None
+    assert (first.more, first.lost) == (None, True)
+    assert "begins a conversation" in first.notes[0]
+    assert (last.more, last.lost, last.topic) == (None, True, ADD)
+    assert "no further results" in last.notes[0]
 
 
 def test_the_same_elsewhere_leaves_the_old_place_out() -> None:
@@ -98,6 +105,35 @@ def test_an_own_object_keeps_the_place_alone() -> None:
     asked = resolve("and the one to list projects?", TURNS)
 
     assert (asked.text, asked.sources) == ("and the one to list projects?", ("jira",))
+
+
+@pytest.mark.parametrize(
+    ("query", "place"),
+    [
+        ("the 1st one", 0),
+        ("the eleventh one", 10),
+        ("the twelfth", 11),
+        ("the 20th one", 19),
+        ("that twentieth result", 19),
+        ("the 21st one", 20),
+        ("the twenty-first one", 20),
+        ("the twenty third one", 22),
+        ("number twelfth", 11),
+        ("the 90th one", None),
+        ("the ninetieth one", None),
+        ("the ninety-ninth one", None),
+        ("the hundredth one", None),
+    ],
+)
+def test_a_place_is_named_by_any_ordinal(query: str, place: int | None) -> None:
+    """In digits or in words; one that no result has is not searched for as words."""
+    subjects = tuple(Subject("endpoint", str(number), Call("get_api_endpoint")) for number in range(25))
+
+    asked = resolve(query, (Turn(ADD, ADD, "search", subjects, ("jira",)),))
+
+    assert place_of(query, 25) == place
+    assert asked.subject == (None if place is None else subjects[place])
+    assert asked.lost == (place is None)
 
 
 @pytest.mark.parametrize("query", ["the ninth one", "number 0", "#99", "number 6"])
@@ -126,7 +162,15 @@ def test_a_result_that_there_is_not_is_not_guessed(query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["delete the second one", "the last commit", "404", "page 2 of the report", "the first turn"]
+    "query",
+    [
+        "delete the second one",
+        "the last commit",
+        "404",
+        "page 2 of the report",
+        "the first turn",
+        "the 2nd quarter of 2024",
+    ],
 )
 def test_a_place_in_other_words_is_searched_for(query: str) -> None:
     """A number in a question need not be that of a result."""

@@ -233,6 +233,30 @@ async def test_a_clients_tool_is_handed_to_the_client(shop: Talk) -> None:
     assert told.text == "Rain, and no orders."
 
 
+async def test_the_database_that_is_meant_is_said_to_the_model(shop: Talk) -> None:
+    """Where the person has chosen one."""
+    await shop.services.chat_settings.put(shop.caller, {"connection": "shop"})
+
+    told = await shop.say("How many orders are there?", new_thread())
+
+    assert "Where no database is named, shop is meant." in texts(shop.prompts_sent[0])
+    assert told.report.notes == ()
+
+
+async def test_a_database_that_was_chosen_and_is_gone_is_noted(shop: Talk) -> None:
+    """Also where it was the only one; the turn goes on without."""
+    await shop.services.chat_settings.put(shop.caller, {"connection": "shop"})
+    once = await shop.say("How many orders are there?", new_thread(), settings={"connection": "nosuch"})
+    await shop.services.databases.remove_connection(shop.caller, "shop")
+    gone = await shop.say("How many orders are there?", new_thread())
+    unasked = await shop.say("How many orders are there?", new_thread(), settings={"sql": False})
+
+    assert any("connection names 'nosuch'" in note for note in once.report.notes)
+    assert any("connection names 'shop'" in note for note in gone.report.notes)
+    assert unasked.report.notes == ()
+    assert not any("is meant" in texts(sent) for sent in shop.prompts_sent)
+
+
 async def test_an_answer_to_no_open_call_is_refused(talk: Talk) -> None:
     """Its id is named."""
     thread = new_thread()

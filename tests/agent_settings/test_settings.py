@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -21,10 +22,22 @@ async def known(_caller: Caller) -> dict[str, bool]:
     return {"default": True, "sonnet": True, "asleep": False}
 
 
+@dataclass(frozen=True)
+class Shop:
+    """A connection to a database."""
+
+    name: str
+
+
+async def connected(caller: Caller) -> tuple[Shop, ...]:
+    """The connections that a user sees."""
+    return (Shop("shop"), Shop("films")) if caller.user == "ada" else ()
+
+
 @pytest.fixture
 def settings(database: Database) -> AgentSettings:  # type: ignore[override]
     """The service under test."""
-    return AgentSettings(database, known)
+    return AgentSettings(database, known, connections=connected)
 
 
 @pytest.fixture
@@ -118,8 +131,10 @@ async def test_settings_are_their_owners_alone(
         ({"model": "sonet"}, "model.*sonnet"),
         ({"model": "asleep"}, "model.*disabled.*thresher models enable asleep"),
         ({"model_seconds": float("nan")}, "model_seconds"),
+        ({"connection": "shp"}, "connection.*none of this name.*shop"),
+        ({"connection": "warehouse"}, "connection.*none of this name.*There are: shop, films"),
     ],
-    ids=range(13),
+    ids=range(15),
 )
 async def test_what_is_not_allowed_is_refused_with_what_is(
     settings: AgentSettings, ada: Caller, changes: dict[str, Any], words: str
@@ -130,6 +145,16 @@ async def test_what_is_not_allowed_is_refused_with_what_is(
 
     assert re.search(words, str(refused.value)), str(refused.value)
     assert (await settings.of(ada)).tools == 8
+
+
+async def test_a_database_that_the_user_sees_can_be_chosen(settings: AgentSettings, ada: Caller, bob: Caller) -> None:
+    """No other one; and the choice is taken back by an empty name, as by a null."""
+    chosen = (await settings.put(ada, {"connection": "shop"})).settings.connection
+    none = (await settings.put(ada, {"connection": ""})).settings.connection
+    with pytest.raises(InvalidInput, match="thresher db add"):
+        await settings.put(bob, {"connection": "shop"})
+
+    assert (chosen, none) == ("shop", "")
 
 
 async def test_a_turns_own_choices_are_checked_too(settings: AgentSettings, ada: Caller) -> None:

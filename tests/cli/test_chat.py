@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import secrets
 import signal
@@ -25,6 +26,9 @@ COUNT = Said(calls=(("sql_query", {"connection": "shop", "sql": "SELECT count(*)
 
 def obedient(body: dict[str, Any]) -> str | Said:
     """A model that says what it is told to, counts orders where it is asked how many, and repeats what it finds."""
+    twice = any(text_of(message).startswith("Count orders twice") for message in body["messages"])
+    if twice and sum(message["role"] == "tool" for message in body["messages"]) < 2:
+        return COUNT
     for message in reversed(body["messages"]):
         text = text_of(message)
         if message["role"] == "tool":
@@ -123,6 +127,73 @@ def test_lines_are_answered_one_by_one(command: Command, monkeypatch: pytest.Mon
         "say two",
         "two",
     ]
+
+
+def objects(text: str) -> list[dict[str, Any]]:
+    """The JSON objects that stand one after the other in a text."""
+    read = list[dict[str, Any]]()
+    while text := text.strip():
+        one, end = json.JSONDecoder().raw_decode(text)
+        read.append(one)
+        text = text[end:]
+    return read
+
+
+def test_every_line_is_answered_for_programs_too(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An object each, as soon as it is answered."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("say one\nsay two\n"))
+    ended = command("chat", "--json")
+
+    answers = objects(ended.out)
+    assert ended.code == 0
+    assert [one["text"] for one in answers] == ["one", "two"]
+    assert answers[0]["thread"] == answers[1]["thread"]
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize("options", [(), ("--json",)], ids=["people", "programs"])
+def test_lines_end_at_a_call_that_waits(
+    command: Command, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    """The next line would decline it: the call and its thread are named, and it can still be approved."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("say one\nHow many orders are there?\nsay three\n"))
+    ended = command("chat", *options)
+    thread = (
+        objects(ended.out)[-1]["thread"] if options else ended.err.rsplit("--thread ", 1)[1].split(")")[0].split()[0]
+    )
+    (call,) = command("threads", "show", thread, "--json").json["approvals"]
+    approved = command("chat", "--thread", thread, "--approve", call["id"])
+
+    assert ended.code == 4
+    assert call["id"] in ended.out
+    assert "three" not in ended.out
+    assert "were not said" in ended.err
+    assert "Found:" in approved.out
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_message_beside_a_decision_does_not_decline_what_waits_next(command: Command, llm: ChatServer) -> None:
+    """A second call of the same turn waits, and the message is left for later."""
+    first = command("chat", "Count orders twice", "--json").json
+    decided = command("chat", "say more", "--thread", first["thread"], "--approve", first["approvals"][0]["id"])
+    shown = command("threads", "show", first["thread"], "--json").json
+
+    assert decided.code == 4
+    assert [one["tool"] for one in shown["approvals"]] == ["sql_query"]
+    assert "say more" not in [one["text"] for one in shown["messages"]]
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)], ids=["people", "programs"])
+def test_a_turn_that_failed_decides_how_the_lines_end(
+    command: Command, llm: ChatServer, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    """Although the last line was answered."""
+    llm.script.append("half")
+    monkeypatch.setattr("sys.stdin", io.StringIO("say one and so on and on\nsay two\n"))
+    ended = command("chat", *options)
+
+    assert ended.code == 1, ended.err
+    assert "two" in ended.out
 
 
 def test_what_a_terminal_would_obey_is_written_out(command: Command) -> None:

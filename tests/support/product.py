@@ -90,7 +90,9 @@ async def opened(
             solutions=solutions,
             prompts=Prompts(database),
             models=models,
-            chat_settings=AgentSettings(database, models.names, settings.approval_floor),
+            chat_settings=AgentSettings(
+                database, models.names, settings.approval_floor, connections=databases.list_connections
+            ),
         )
     finally:
         await models.close()

@@ -17,10 +17,10 @@ from fastmcp import Client
 
 from thresher.agent.choosing import APIS, DATABASES, KINDS, follow, installed, kind_of, weighed
 from thresher.agent.cues import read_cues
-from thresher.agent.endpoints import LISTED, read_named, report_usage
+from thresher.agent.endpoints import read_named, report_usage
 from thresher.agent.followups import Asked, resolve
 from thresher.agent.formatting import NOTHING_INSTALLED, answer_text, failed_text
-from thresher.agent.inquiries import SHOWN, Findings, Inquiry
+from thresher.agent.inquiries import Findings, Inquiry
 from thresher.agent.intents import UNRECOGNISED, IntentReader, Wish
 from thresher.agent.records import Answer, Intent, Reply, Turn
 from thresher.agent.schemas import report_statements
@@ -136,7 +136,7 @@ class Assistant:
             query=answer.query,
             understood=understood.inquiry.asked.topic or reply.query,
             type=answer.intent.type,
-            subjects=found.subjects,
+            subjects=found.subjects[: len(reply.results)],
             sources=found.sources[:1] or understood.inquiry.asked.sources,
             more=found.more,
             kind=found.kind or understood.inquiry.asked.kind,
@@ -224,8 +224,9 @@ def _joined(parts: Sequence[Findings]) -> Findings:
         filters=filters,
         notes=tuple(dict.fromkeys(note for part in used or parts for note in part.notes)),
         problems=tuple(dict.fromkeys(problem for part in parts for problem in part.problems)),
-        more=used[0].more if len(used) == 1 else None,
+        more=used[0].more if used else None,
         subjects=tuple(subject for part in used for subject in part.subjects),
+        page=max((part.page for part in used), default=0),
     )
 
 
@@ -233,8 +234,7 @@ def _answer(
     query: str, name: str, understood: _Understood, found: Findings, called: tuple[str, ...], there: Sequence[str]
 ) -> Answer:
     inquiry, wish = understood.inquiry, understood.wish
-    listed = any(item.get("group") for item in found.results)
-    items = found.results[: LISTED if listed else SHOWN + sum(item["kind"] == "score" for item in found.results)]
+    items = found.results[: found.page]
     failed = bool(found.problems) and not items
     degraded = (wish.degraded,) if wish.degraded else ()
     notes = (*inquiry.asked.notes, *found.notes, *degraded, *(() if failed else found.problems))

@@ -108,7 +108,26 @@ async def _around(desk: Desk, core: Sequence[str]) -> str:
     for key, answer in zip(wanted.values(), answers, strict=True):
         if lines := [_line(one) for one in answer.get(key, ())]:
             parts.append("\n".join([titles[key], *_within(lines)]))
-    return "\n\n".join(parts)
+    listed = dict(zip(wanted.values(), answers, strict=True)).get("connections", {"connections": ()})
+    return "\n\n".join(filter(None, (*parts, _meant(desk, listed))))
+
+
+def _meant(desk: Desk, listed: Mapping[str, Any]) -> str:
+    """Which database is meant where none is named; one that was chosen and is gone is noted.
+
+    Args:
+        desk: The turn.
+        listed: What `sql_connection_list` has answered; empty where it failed.
+    """
+    chosen = desk.settings.connection
+    if not chosen or not desk.settings.sql or "connections" not in listed:
+        return ""
+    if chosen in (one["name"] for one in listed["connections"]):
+        return f"Where no database is named, {chosen} is meant."
+    desk.account.note(
+        f"The setting connection names '{chosen}', and there is no database of this name: it is left out."
+    )
+    return ""
 
 
 def _line(one: Mapping[str, Any]) -> str:

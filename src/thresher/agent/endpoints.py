@@ -67,6 +67,7 @@ def found_endpoints(outcome: Outcome) -> Findings:
         more=replace(outcome.call, arguments={**outcome.call.arguments, "cursor": cursor}) if cursor else None,
         subjects=tuple(map(_subject, items)),
         sources=tuple(dict.fromkeys(str(item["provider"]) for item in items)),
+        page=int(outcome.call.arguments.get("limit") or SHOWN),
     )
 
 
@@ -143,6 +144,7 @@ async def _review(box: Toolbox, inquiry: Inquiry, providers: Sequence[str]) -> F
         notes=(f"{left} more providers: name the one that you mean",) if left > 0 and not endpoint else (),
         problems=tuple(problem for part in parts for problem in part.problems),
         more=parts[0].more if len(parts) == 1 else None,
+        page=_FINDINGS + len(names),
     )
 
 
@@ -152,7 +154,8 @@ def reviewed(outcome: Outcome) -> Findings:
         return Findings(problems=(outcome.problem,))
     cursor = outcome.data.get("cursor")
     more = replace(outcome.call, arguments={**outcome.call.arguments, "cursor": cursor}) if cursor else None
-    return Findings(tuple(_reviewed(outcome.data)), int(outcome.data.get("total") or 0), 1.0, more=more)
+    results, total = tuple(_reviewed(outcome.data)), int(outcome.data.get("total") or 0)
+    return Findings(results, total, 1.0, more=more, page=len(results))
 
 
 def _reviewed(data: Mapping[str, Any]) -> list[Item]:

@@ -16,27 +16,35 @@ _SHORT: Final = 14
 """Words of a question that may refer to a result by its number or by a pronoun; a longer one stands on its own."""
 _LOOKED_BACK: Final = 4
 """Turns among which the list is looked for that a number names a place of: what was read of it stands between."""
+_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_ORDINALS: Final = tuple(
+    """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
+    sixteenth seventeenth eighteenth nineteenth""".split()  # noqa: SIM905 - a text is easier to read
+)
+_CARDINALS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS: Final = {
-    name: place
-    for place, names in enumerate(
-        (
-            *(("first", "1st", "one"), ("second", "2nd", "two"), ("third", "3rd", "three"), ("fourth", "4th", "four")),
-            *(("fifth", "5th", "five"), ("sixth", "6th", "six"), ("seventh", "7th", "seven")),
-            *(("eighth", "8th", "eight"), ("ninth", "9th", "nine"), ("tenth", "10th", "ten")),
-        )
-    )
-    for name in names
+    **{name: place for place, name in enumerate(_CARDINALS)},
+    **{name: place for place, name in enumerate(_ORDINALS)},
+    **{f"{tens[:-1]}ieth": 10 * count - 1 for count, tens in enumerate(_TENS, 2)},
+    **{
+        f"{tens}-{ones}": 10 * count + place
+        for count, tens in enumerate(_TENS, 2)
+        for place, ones in enumerate(_ORDINALS[:9])
+    },
+    "hundredth": 99,
 }
+"""Places, from 0, by the words for them."""
+_ORDINAL: Final = (
+    rf"\d{{1,4}}(?:st|nd|rd|th)|{'|'.join(_ORDINALS)}|(?:{'|'.join(_TENS)})[-\s](?:{'|'.join(_ORDINALS[:9])})|"
+    rf"(?:{'|'.join(tens[:-1] for tens in _TENS)})ieth|hundredth"
+)
 _THING: Final = (
     r"(?:ones?|results?|hits?|endpoints?|operations?|calls?|options?|entry|match|tools?|passages?|tables?|requests?)"
 )
-_PLACED: Final = re.compile(
-    rf"\b(?:the|that|this)\s+(first|1st|second|2nd|third|3rd|fourth|4th|fifth|5th|sixth|6th|seventh|7th|eighth|8th|ninth|"
-    rf"9th|tenth|10th|last)(?:\s+{_THING}\b|\s*[?.!,]|\s*$)",
-    re.I,
-)
+_PLACED: Final = re.compile(rf"\b(?:the|that|this)\s+({_ORDINAL}|last)(?:\s+{_THING}\b|\s*[?.!,]|\s*$)", re.I)
 _NUMBERED: Final = re.compile(
-    rf"(?:^\s*#?|#\s?|\b(?:number|no\.?|result|hit|endpoint|option)\s+#?)(\d{{1,2}}|{'|'.join(_NUMBERS)})\s*(?:[?.!,)]|$|\s+(?=in|please|with))",
+    rf"(?:^\s*#?|#\s?|\b(?:number|no\.?|result|hit|endpoint|option)\s+#?)"
+    rf"(\d{{1,2}}|{_ORDINAL}|{'|'.join(_CARDINALS)})\s*(?:[?.!,)]|$|\s+(?=in|please|with))",
     re.I,
 )
 _MORE: Final = re.compile(
@@ -132,15 +140,18 @@ def resolve(query: str, turns: Sequence[Turn]) -> Asked:
         turns: The conversation, oldest first.
     """
     if not turns:
-        return _lost(query, "this question begins a conversation") if _is_place_alone(query) else Asked(query)
+        points = _is_place_alone(query) or _MORE.match(query)
+        return _lost(query, "this question begins a conversation") if points else Asked(query)
     last = turns[-1]
-    if (last.subjects or last.more or last.type == "analytics") and _MORE.match(query):
-        return Asked(last.understood, more=last, sources=last.sources)
+    if _MORE.match(query):
+        if last.subjects or last.more or last.type == "analytics":
+            return Asked(last.understood, more=last, sources=last.sources)
+        return _lost(query, "the last answer has no further results", last)
     for turn in reversed(turns[-_LOOKED_BACK:]):
         if (place := place_of(query, len(turn.subjects))) is not None:
             return _about(query, turn.subjects[place], last)
     if _is_place_alone(query):
-        return _lost(query, f"the last answer has {len(last.subjects)}")
+        return _lost(query, f"the last answer has {len(last.subjects)}", last)
     words = _words(query)
     if len(words) > _SHORT:
         return Asked(query)
@@ -154,13 +165,18 @@ def place_of(query: str, count: int) -> int | None:
     if not count or len(_words(query)) > _SHORT:
         return None
     if match := _PLACED.search(query):
-        name = match[1].lower()
-        place = count - 1 if name == "last" else _NUMBERS[name]
+        place = count - 1 if match[1].lower() == "last" else _number(match[1])
     elif match := _NUMBERED.search(query):
-        place = int(match[1]) - 1 if match[1].isdecimal() else _NUMBERS[match[1].lower()]
+        place = _number(match[1])
     else:
         return None
     return place if 0 <= place < count else None
+
+
+def _number(word: str) -> int:
+    """The place that a number or an ordinal names, from 0."""
+    digits = re.match(r"\d+", word)
+    return int(digits[0]) - 1 if digits else _NUMBERS["-".join(word.lower().split())]
 
 
 def topic_of(text: str, without: Sequence[str] = ()) -> str:
@@ -179,8 +195,12 @@ def _about(query: str, subject: Subject, last: Turn) -> Asked:
     return Asked(query, subject, subject.sources, topic=last.understood, notes=notes)
 
 
-def _lost(query: str, why: str) -> Asked:
-    return Asked(query, lost=True, notes=(f"no former result is meant by “{query.strip()[:60]}”: {why}",))
+def _lost(query: str, why: str, last: Turn | None = None) -> Asked:
+    """A question about nothing that is there; the conversation stays about what it was about."""
+    notes = (f"no former result is meant by “{query.strip()[:60]}”: {why}",)
+    if last is None:
+        return Asked(query, lost=True, notes=notes)
+    return Asked(query, lost=True, notes=notes, sources=last.sources, topic=last.understood, kind=last.kind)
 
 
 def _is_place_alone(query: str) -> bool:

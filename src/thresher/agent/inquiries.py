@@ -59,6 +59,7 @@ class Findings:
         named: Whether the question names where they were found.
         sources: Where they were found, the best first.
         kind: What answers: `apis`, `documents`, `databases` or `tools`.
+        page: How many results are shown at once: never fewer than `more` passes over.
     """
 
     results: tuple[Item, ...] = ()
@@ -72,6 +73,7 @@ class Findings:
     named: bool = False
     sources: tuple[str, ...] = ()
     kind: str = ""
+    page: int = SHOWN
 
 
 def rows_of(data: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:

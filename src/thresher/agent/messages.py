@@ -43,6 +43,16 @@ def read_messages(said: Sequence[Message]) -> Messages:
     return messages
 
 
+def unasked(said: Sequence[Message]) -> list[Message]:
+    """The answers of tools for which no call stands before them: nothing can be made of them."""
+    made, lost = set[str](), list[Message]()
+    for one in said:
+        made |= {call.id for call in one.calls}
+        if one.role == "tool" and one.answers not in made:
+            lost.append(one)
+    return lost
+
+
 def tool_calls(said: Iterable[FunctionCall], taken: set[str]) -> list[ToolCall]:
     """Calls of a model, each with an id that is not taken, and is by then."""
     made = list[ToolCall]()

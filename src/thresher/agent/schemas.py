@@ -37,9 +37,11 @@ _COUNT: Final = re.compile(
     re.I,
 )
 _EMPTY: Final = frozenset(
-    """a an the all of in on there are is do does we i you have has had it its our my database databases db table tables
-    row rows record records entry entries connection total overall altogether now stored known exist""".split()  # noqa: SIM905 - a text is easier to read
+    """a an the all of in on at there are is do does we you have has had database databases db table tables row rows
+    record records entry entries connection total overall altogether now stored known exist""".split()  # noqa: SIM905 - a text is easier to read
 )
+"""Words that leave a count as it is; any other one, such as "not", "my" or "without", asks for a part of the rows."""
+_OUR_DATABASE: Final = re.compile(r"\b(?:my|our|your|this|that)\s+(?=(?:databases?|db|connection)\b)", re.I)
 _QUOTES: Final[Mapping[str, tuple[str, str]]] = {"mysql": ("`", "`"), "mariadb": ("`", "`"), "mssql": ("[", "]")}
 
 
@@ -87,14 +89,16 @@ def _counted(query: str, schema: Mapping[str, Any]) -> str | None:
     match = _COUNT.match(query)
     if match is None:
         return None
-    wanted = _words(f"{match[1]} {match[2] or ''}") - set(terms(str(schema.get("connection"))))
+    wanted = _words(_OUR_DATABASE.sub("", f"{match[1]} {match[2] or ''}")) - set(terms(str(schema.get("connection"))))
     wanted -= set(terms(str(schema.get("connection")).replace("_", " ")))
     meant = [name for name in texts_of(schema, "tables") if _words(_spaced(name.rpartition(".")[2])) == wanted]
     return meant[0] if wanted and len(meant) == 1 else None
 
 
 def _words(text: str) -> set[str]:
-    return set(terms(" ".join(word for word in re.findall(r"\w+", text) if word.lower() not in _EMPTY)))
+    """What a text says beside the empty words: the stems of its words; a function word stands for itself."""
+    words = [word.lower() for word in re.findall(r"\w+", text) if word.lower() not in _EMPTY]
+    return {stem for word in words for stem in terms(word) or [word]}
 
 
 def _spaced(name: str) -> str:

@@ -20,7 +20,8 @@ from thresher.store import Database, clean
 
 LIFE_SECONDS: Final = 24 * 3600.0
 TURNS: Final = 20
-SUBJECTS: Final = 10
+SUBJECTS: Final = 25
+"""Results of a turn that a later question can name by their place: a page of a list."""
 OTHERS: Final = 200
 """Conversations of one owner that are kept beside the one that goes on."""
 _TEXT: Final = 500

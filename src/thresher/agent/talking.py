@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias, cast
 from uuid import uuid4
 
 from fastmcp import Client
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 
@@ -27,7 +27,7 @@ from thresher.agent.desk import Desk
 from thresher.agent.drafts import Draft, cut_off, drop_drafts
 from thresher.agent.events import Approval, ClientCall, Decision, Delta, Event, Report
 from thresher.agent.graph import Graph, build, keeping
-from thresher.agent.messages import Lent, read_messages
+from thresher.agent.messages import Lent, read_messages, unasked
 from thresher.agent.models import Models, OpenModel
 from thresher.agent.nodes import client_calls
 from thresher.agent.offers import Offers
@@ -36,7 +36,7 @@ from thresher.agent.settings import AgentSettings, ChatSettings
 from thresher.agent.state import CLASSES, Messages, Searches, State
 from thresher.agent.threads import Threads, ThreadSaver, Turn
 from thresher.agent.tracing import untraced
-from thresher.agent.transcript import answered, closings, open_calls, text_of, user_message
+from thresher.agent.transcript import NOT_ANSWERED, answered, closed, closings, open_calls, text_of, user_message
 from thresher.agent.waiting import asked, note_decided, waiting_in
 from thresher.core import Caller, Conflict, InvalidInput, Talk, event, shortened, talking_in, traced
 from thresher.embedding import printable
@@ -221,8 +221,8 @@ async def _entry(graph: Graph, config: Any, desk: Desk, base: Base, turn: Turn) 
     words = _last_words(call)
     if cut is None and messages and isinstance(messages[-1], HumanMessage) and text_of(messages[-1]) == words:
         return {**given, "messages": Messages()}  # sent once more after a failure: it is in the thread
-    closed = closings(messages, dict.fromkeys(waiting, WENT_ON), cut)
-    return given | {"messages": [*closed, *_sent_along(desk, messages), user_message(words)]}
+    closing = closings(messages, dict.fromkeys(waiting, WENT_ON), cut)
+    return given | {"messages": [*closing, *_sent_along(desk, messages), user_message(words)]}
 
 
 def _instructed(desk: Desk, former: str) -> dict[str, str]:
@@ -248,6 +248,11 @@ def _sent_along(desk: Desk, messages: Messages) -> Messages:
     if not messages:
         read = read_messages(earlier)
         desk.account.note(f"The thread begins with the {len(read)} earlier messages that were sent along.")
+        if lost := unasked(earlier):
+            desk.account.note(
+                f"{len(lost)} answers of tools were left out: no call stands before them. The first is to the call "
+                f"'{shortened(lost[0].answers, _SHOWN)}'."
+            )
         return [*read, *closings(read, {})]
     known = {(one.type, text_of(one).strip()) for one in messages}
     kinds = {"user": "human", "assistant": "ai", "tool": "tool"}
@@ -313,20 +318,21 @@ def _fitting(results: Sequence[Message], messages: Sequence[AnyMessage], waiting
 
 def _rest(results: Sequence[Message], messages: Sequence[AnyMessage]) -> Messages:
     given = {one.answers for one in results}
-    text = "The client did not answer this call."
-    return [answered(call, text, failed=True) for call in open_calls(messages) if call["id"] not in given]
+    return [answered(call, NOT_ANSWERED, failed=True) for call in open_calls(messages) if call["id"] not in given]
 
 
 def _stateless(call: ChatCall) -> Messages:
-    """The messages of a call that has no thread.
+    """The messages of a call that has no thread; whatever the model is to call, it calls in this turn.
 
     Raises:
-        InvalidInput: There are answers to calls alone, and the calls are not there.
+        InvalidInput: There is an answer to a call, and the call is not there.
     """
-    messages = read_messages(call.messages)
-    if all(isinstance(one, SystemMessage) for one in messages):
-        raise InvalidInput("No call is open that a tool could answer.", hint="Send the conversation, or its thread.")
-    return messages
+    if lost := unasked(call.messages):
+        raise InvalidInput(
+            f"No call '{lost[0].answers[:80]}' is open that a tool could answer.",
+            hint="Send the assistant's message that made it before the answer, or name its thread.",
+        )
+    return closed(read_messages(call.messages))
 
 
 def _check(call: ChatCall) -> None:

@@ -17,6 +17,7 @@ from thresher.agent.state import MARK, Messages
 from thresher.core import dumps
 from thresher.embedding import count_tokens
 
+NOT_ANSWERED: Final = "The client did not answer this call."
 UNANSWERED: Final = "The turn was interrupted before this call was answered. It may have been run."
 READ_AGAIN: Final = "(It was read in that turn. The same cursor gives it again.)"
 _MESSAGE_TOKENS: Final = 4
@@ -87,6 +88,17 @@ def open_calls(messages: Sequence[AnyMessage]) -> list[ToolCall]:
     return [
         call for one in messages if isinstance(one, AIMessage) for call in one.tool_calls if call["id"] not in closed
     ]
+
+
+def closed(messages: Sequence[AnyMessage]) -> Messages:
+    """A conversation of a client's, in which every call is answered: those that it left open say so, in their place."""
+    left = {call["id"] for call in open_calls(messages)}
+    whole = Messages()
+    for one in messages:
+        whole.append(one)
+        calls = one.tool_calls if isinstance(one, AIMessage) else []
+        whole += [answered(call, NOT_ANSWERED, failed=True) for call in calls if call["id"] in left]
+    return whole
 
 
 def closings(messages: Sequence[AnyMessage], known: Mapping[str, str], cut: AIMessage | None = None) -> Messages:

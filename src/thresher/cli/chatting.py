@@ -18,7 +18,7 @@ from thresher.cli.thread_views import citations, noted, waiting
 from thresher.daemon import DaemonFailure
 
 FAILED = 1
-"""Exit code where the model failed after it had said or done something."""
+"""Exit code where the model failed in a turn after it had said or done something."""
 WAITING = 4
 """Exit code where a call waits for a person, and none was there to ask."""
 _DECIDING = "--approve, --decline"
@@ -48,12 +48,14 @@ def chat(
     if remember and not approve:
         raise typer.BadParameter("it says what becomes of a call: name one with --approve", param_hint="--remember")
     talk = _Talk(thread, model, as_json)
+    turns: list[dict[str, Any]] = [{"approvals": decisions}] if decisions else []
+    turns += [{"message": message}] if message is not None else []
     with talk.pointing_on():
-        if decisions:
-            talk.say(approvals=decisions)
-        for line in [message] if message is not None else () if decisions else _lines(as_json):
-            talk.say(message=line)
-    talk.end()
+        for asked in turns or ({"message": line} for line in _lines(as_json)):
+            talk.say(asked)
+            if talk.waits:
+                break
+    talk.end(lines_follow=not turns)
 
 
 def _check(decisions: list[dict[str, Any]], thread: str | None) -> None:
@@ -73,19 +75,28 @@ class _Talk:
         self._settings = {"model": model} if model is not None else {}
         self._as_json = as_json
         self._last: Mapping[str, Any] = {}
+        self._failed = False
 
-    def say(self, **what: Any) -> None:
+    @property
+    def waits(self) -> bool:
+        """Whether a call waits, and nobody was here to decide about it: to say more would decline it."""
+        return bool(self._last.get("approvals"))
+
+    def say(self, what: Mapping[str, Any]) -> None:
         """One turn, with the questions that it leads to."""
-        asked: dict[str, Any] = what
+        asked = what
         while asked:
             self._last = self._turn(asked)
+            self._failed = self._failed or self._last["finish"] == "error"
             waits = self._last["approvals"]
             asked = {"approvals": [_decision(one) for one in waits]} if waits and self._is_attended() else {}
 
     def _turn(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
         arguments = {**asked, "thread": self._thread, "settings": self._settings}
         if self._as_json:
-            return ask("chat", arguments)
+            report = ask("chat", arguments)
+            show(report, True, str)
+            return report
         telling = Telling(apart=bool(self._last) and not self._is_attended())
         waits = False
         try:
@@ -113,19 +124,24 @@ class _Talk:
                 self._point_on()
             raise
 
-    def end(self) -> None:
-        """Say how to go on, and how it ended."""
+    def end(self, *, lines_follow: bool) -> None:
+        """Say how to go on, and how it ended.
+
+        Args:
+            lines_follow: Whether more lines may stand in the input.
+        """
         if not self._last:
             return
-        if self._as_json:
-            show(self._last, self._as_json, str)
-        else:
+        if not self._as_json:
             for one in self._last["approvals"]:
                 show(one, False, waiting)
+        if self.waits and lines_follow:
+            note("Lines that follow in the input were not said: decide about what waits first.")
+        if not self._as_json:
             self._point_on()
-        if self._last["approvals"]:
+        if self.waits:
             raise typer.Exit(WAITING)
-        if self._last["finish"] == "error":
+        if self._failed:
             raise typer.Exit(FAILED)
 
     def _point_on(self) -> None:

@@ -6,8 +6,8 @@ the floor of the installation and of the tenant.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeAlias
 from uuid import UUID
 
 from thresher.agent.settings import queries
@@ -18,6 +18,18 @@ from thresher.core import Caller, InvalidInput, did_you_mean, nearest
 from thresher.store import Database
 
 ModelNames: TypeAlias = Callable[[Caller], Awaitable[Mapping[str, bool]]]
+
+
+class Named(Protocol):
+    """A thing with a name, such as a connection to a database."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+
+Connections: TypeAlias = Callable[[Caller], Awaitable[Sequence[Named]]]
 _NOTHING_CHOSEN: Final = ChatSettings.model_validate({})
 
 
@@ -28,11 +40,20 @@ class AgentSettings:
         database: Where they are.
         models: Tells the names of the models that a caller sees, and whether each is enabled.
         floor: The least strict `approval` of all tenants.
+        connections: Lists the databases that a caller sees; None: whoever reads the settings chooses none.
     """
 
-    def __init__(self, database: Database, models: ModelNames, floor: Approval = "none") -> None:
+    def __init__(
+        self,
+        database: Database,
+        models: ModelNames,
+        floor: Approval = "none",
+        *,
+        connections: Connections | None = None,
+    ) -> None:
         self._database = database
         self._models = models
+        self._connections = connections
         self._floor: Approval = floor
 
     async def of(
@@ -71,11 +92,13 @@ class AgentSettings:
             thread: For this one alone.
 
         Raises:
-            InvalidInput: A field is unknown, a value is not allowed there, no model has this name, or it is disabled.
+            InvalidInput: A field is unknown, a value is not allowed there, no model or database has this name, or
+                the model is disabled.
             NotFound: The caller has no such thread.
         """
         wanted = checked(changes)
         await self._check_model(caller, wanted.get("model"))
+        await self._check_connection(caller, wanted.get("connection"))
         asked = None if thread is None else thread_id(thread)
         given = {name: value for name, value in wanted.items() if value is not None}
         await queries.change(self._database, caller, given, [name for name in wanted if name not in given], asked)
@@ -107,14 +130,19 @@ class AgentSettings:
         if not name:
             return
         if name not in (known := await self._models(caller)):
-            near = did_you_mean(nearest(name, tuple(known)))
-            hint = near or (f"There are: {', '.join(known)}." if known else "Register one: thresher models add NAME.")
-            raise InvalidInput(f"'{name}' is no value of the setting model: there is none of this name.", hint=hint)
+            raise _unknown("model", name, tuple(known), "Register one: thresher models add NAME.")
         if not known[name]:
             raise InvalidInput(
                 f"'{name}' is no value of the setting model: it is disabled.",
                 hint=f"Enable it: thresher models enable {name}.",
             )
+
+    async def _check_connection(self, caller: Caller, name: str | None) -> None:
+        if not name or self._connections is None:
+            return
+        known = tuple(one.name for one in await self._connections(caller))
+        if name not in known:
+            raise _unknown("connection", name, known, "Add it first: thresher db add NAME --url URL.")
 
     async def _view(self, caller: Caller, thread: UUID | None) -> SettingsView:
         found = await queries.layers(self._database, caller, thread)
@@ -130,6 +158,12 @@ class AgentSettings:
         if settings is not chosen:
             sources["approval"] = "floor"
         return SettingsView(settings, sources)
+
+
+def _unknown(setting: str, name: str, known: Sequence[str], otherwise: str) -> InvalidInput:
+    """The error about a value that names nothing; the hint says what there is, or how to have one."""
+    hint = did_you_mean(nearest(name, known)) or (f"There are: {', '.join(known)}." if known else otherwise)
+    return InvalidInput(f"'{name}' is no value of the setting {setting}: there is none of this name.", hint=hint)
 
 
 def _raised(settings: ChatSettings, floor: Approval) -> ChatSettings:
