@@ -2,11 +2,13 @@
 
 Run by `make vectors` after a change of `scanner_lines.jsonl` or of the classifier's features. What teaches: the lines,
 each a poisoned text beside a harmless one of the same subject; the definitions of the tests and of the sets that were
-once asked blind, of each poisoned one the sentence that looks worst; and the catalogue of the demo, as harmless.
+once asked blind, of each poisoned one the sentence that looks worst; and, as harmless, the catalogue of the demo and
+half of the public definitions that the benchmarks read, which stand outside of this repository (`THRESHER_BENCH_DATA`).
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +19,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import data
 from thresher.core import Tool
 from thresher.demo.catalogue import read_catalogue
 from thresher.scanner import classifier
@@ -31,6 +34,7 @@ POISONED: Final = (
     "benchmarks/questions/poisons_1.jsonl",
     "benchmarks/questions/poisons_2.jsonl",
     "benchmarks/questions/poisons_3.jsonl",
+    "benchmarks/questions/poisons_4.jsonl",
 )
 HARMLESS: Final = (
     "tests/scanner/definitions/clean.jsonl",
@@ -38,6 +42,7 @@ HARMLESS: Final = (
     "benchmarks/questions/clean_1.jsonl",
     "benchmarks/questions/clean_2.jsonl",
     "benchmarks/questions/clean_3.jsonl",
+    "benchmarks/questions/clean_4.jsonl",
 )
 RIDGE: Final = 1 / 30
 """Decay against the sum over all texts."""
@@ -82,6 +87,21 @@ def seen(tool: Tool) -> Iterator[set[str]]:
             yield from (found for found, _ in classifier.parts(text, folded(text.text)))
 
 
+def public() -> list[Tool]:
+    """The public definitions that the benchmarks read.
+
+    Raises:
+        FileNotFoundError: They are not there.
+    """
+    pools = (data.livemcpbench(), data.metatool_multi(), data.mcpproxy(), data.bfcl(), data.bfcl_offered())
+    return [tool for pool in pools for tool in pool.tools]
+
+
+def teaches(tool: Tool) -> bool:
+    """Whether a public definition is of the half that teaches; false alarms are counted on the other."""
+    return hashlib.sha256(tool.description.encode()).digest()[0] % 2 == 1
+
+
 def gathered() -> Material:
     """All that is labelled by itself."""
     material = Material()
@@ -96,7 +116,8 @@ def gathered() -> Material:
             material.add(classifier.features(text, clean), 0.0, _WHOLE)
             for found, _ in classifier.parts(text, clean):
                 material.add(found, 0.0, _SENTENCE)
-    ordinary = {frozenset(found) for tool in (*definitions(HARMLESS), *read_catalogue().tools) for found in seen(tool)}
+    harmless = (*definitions(HARMLESS), *read_catalogue().tools, *filter(teaches, public()))
+    ordinary = {frozenset(found) for tool in harmless for found in seen(tool)}
     for found in sorted(ordinary, key=sorted):
         material.add(found, 0.0, _ORDINARY)
     return material
