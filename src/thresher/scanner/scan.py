@@ -47,7 +47,7 @@ def scan(tool: Tool, peers: Peers = ALONE) -> tuple[Finding, ...]:
     """
     found: dict[tuple[str, str], Finding] = {}
     for text in texts(tool):
-        for finding in _weighed(text, list(_text(text, peers, tool))):
+        for finding in _weighed(text, list(_text(text, peers, tool)), list(_requested(text, peers, tool))):
             found.setdefault((finding.where, finding.why), finding)
     summary = first_sentence(tool.description or tool.title)
     for said in (*imitates(tool.name, summary, peers), *poses(tool.server, tool.name, peers)):
@@ -58,7 +58,8 @@ def scan(tool: Tool, peers: Peers = ALONE) -> tuple[Finding, ...]:
 
 def scan_text(text: str) -> tuple[Finding, ...]:
     """Look at one text that a server gives a model, such as its instructions."""
-    return tuple(_text(Text("", text, "prose"), ALONE, None))
+    whole = Text("", text, "prose")
+    return (*_text(whole, ALONE, None), *_requested(whole, ALONE, None))
 
 
 def _text(text: Text, peers: Peers, tool: Tool | None) -> Iterator[Finding]:
@@ -79,26 +80,33 @@ def _text(text: Text, peers: Peers, tool: Tool | None) -> Iterator[Finding]:
         yield from (finding_of(said, text.where, text.text, 0) for said in values(text.name, plain))
     if " " in plain:
         yield from _prose(plain, text.where, peers, name)
-    for said, words in requests(text, plain, tool, peers):
-        yield finding_of(said, text.where, words, 0)
     if len(plain) > 15:
         for _, how, says in uncovered(plain):
             yield from _uncovered(says, how, text, peers, name)
 
 
-def _weighed(text: Text, found: list[Finding]) -> list[Finding]:
+def _requested(text: Text, peers: Peers, tool: Tool | None) -> Iterator[Finding]:
+    for said, words in requests(text, folded(text.text[:_LONGEST]), tool, peers):
+        yield finding_of(said, text.where, words, 0)
+
+
+def _weighed(text: Text, found: list[Finding], requested: list[Finding]) -> list[Finding]:
     """What the rules found, with what they have no words for.
 
-    Words alone acquit a short text about the tool: then it is a warning. What a parameter may ask for hangs on what the
-    tool is for, of which the classifier knows nothing.
+    Args:
+        text: Where.
+        found: Orders, secrets on their way out, commands: what no words beside them excuse.
+        requested: What it asks for. In a short text about the tool the classifier may acquit it to a warning. What
+            a parameter may ask for hangs on what the tool is for, of which the classifier knows nothing.
     """
     if text.role == "name" or " " not in text.text:
-        return found
+        return [*found, *requested]
     odds, part = poisoned(text, folded(text.text[:_LONGEST]))
-    if odds > POISONED and not any(finding.severity == "danger" for finding in found):
-        return [*found, finding_of(("instruction", "danger", _WORDED), text.where, part, 0)]
     if odds < HARMLESS and not text.name and len(text.text) <= _SHORT:
-        return [replace(one, severity="warning") if one.kind != "hidden" else one for one in found]
+        requested = [replace(one, severity="warning") for one in requested]
+    found = [*found, *requested]
+    if odds > POISONED and not any(finding.severity == "danger" for finding in found):
+        found.append(finding_of(("instruction", "danger", _WORDED), text.where, part, 0))
     return found
 
 
