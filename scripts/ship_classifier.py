@@ -35,6 +35,7 @@ POISONED: Final = (
     "benchmarks/questions/poisons_2.jsonl",
     "benchmarks/questions/poisons_3.jsonl",
     "benchmarks/questions/poisons_4.jsonl",
+    "benchmarks/questions/poisons_5.jsonl",
 )
 HARMLESS: Final = (
     "tests/scanner/definitions/clean.jsonl",
@@ -43,6 +44,7 @@ HARMLESS: Final = (
     "benchmarks/questions/clean_2.jsonl",
     "benchmarks/questions/clean_3.jsonl",
     "benchmarks/questions/clean_4.jsonl",
+    "benchmarks/questions/clean_5.jsonl",
 )
 RIDGE: Final = 1 / 30
 """Decay against the sum over all texts."""
@@ -83,7 +85,7 @@ def definitions(files: Sequence[str]) -> list[Tool]:
 def seen(tool: Tool) -> Iterator[set[str]]:
     """The features of everything that the classifier looks at of a definition."""
     for text in texts(tool):
-        if text.role != "name" and " " in text.text:
+        if classifier.is_read(text):
             yield from (found for found, _ in classifier.parts(text, folded(text.text)))
 
 

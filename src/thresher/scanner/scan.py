@@ -12,7 +12,7 @@ from typing import Final
 
 from thresher.core import Tool, first_sentence
 from thresher.scanner.characters import concealed, folded, visible
-from thresher.scanner.classifier import HARMLESS, POISONED, poisoned
+from thresher.scanner.classifier import HARMLESS, POISONED, is_read, poisoned
 from thresher.scanner.commands import commands, shell
 from thresher.scanner.crossing import crossing, imitates, poses
 from thresher.scanner.decoding import uncovered
@@ -96,14 +96,15 @@ def _weighed(text: Text, found: list[Finding], requested: list[Finding]) -> list
     Args:
         text: Where.
         found: Orders, secrets on their way out, commands: what no words beside them excuse.
-        requested: What it asks for. In a short text about the tool the classifier may acquit it to a warning. What
-            a parameter may ask for hangs on what the tool is for, of which the classifier knows nothing.
+        requested: What it asks for. In a short text the classifier may acquit it to a warning, but for what is put into
+            a parameter: that hangs on what the tool is for, of which the classifier knows nothing.
     """
-    if text.role == "name" or " " not in text.text:
+    if not is_read(text):
         return [*found, *requested]
     odds, part = poisoned(text, folded(text.text[:_LONGEST]))
-    if odds < HARMLESS and not text.name and len(text.text) <= _SHORT:
-        requested = [replace(one, severity="warning") for one in requested]
+    if odds < HARMLESS and len(text.text) <= _SHORT:
+        needs = text.name and "exfiltration"
+        requested = [one if one.kind == needs else replace(one, severity="warning") for one in requested]
     found = [*found, *requested]
     if odds > POISONED and not any(finding.severity == "danger" for finding in found):
         found.append(finding_of(("instruction", "danger", _WORDED), text.where, part, 0))
