@@ -28,7 +28,7 @@ STEP: Final = 1 / 5
 """Log odds of one unit of a weight, which is a signed byte."""
 POISONED: Final = 1.25
 """Log odds above which a text counts as poisoned, chosen on two sets that had each taught nothing yet."""
-HARMLESS: Final = 0.0
+HARMLESS: Final = -0.75
 """Log odds below which what a short text asks for is a warning; likewise."""
 WEIGHTS: Final = Path(__file__).with_name("classifier.bin")
 
