@@ -103,6 +103,9 @@ def listing(params: dict) -> dict:
         return {
             "tools": [TOOLS[0], {"name": "broken"}, tool("bad", inputSchema=wrong), 7, tool("list", inputSchema=[])]
         }
+    if MODE == "large":
+        properties = {f"p{number}": {"type": "string", "description": "A value."} for number in range(6_000)}
+        return {"tools": [TOOLS[0], tool("two", inputSchema={"type": "object", "properties": properties})]}
     if MODE == "many":
         return {"tools": [tool(f"t{number}") for number in range(20_001)]}
     return {"tools": TOOLS}
