@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from itertools import islice
 from typing import Any, TypeAlias, cast
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, PARSE_ERROR
 from pydantic_core import from_json
 
+from thresher.core import has_more_values
 from thresher.upstream.transport.trouble import Unusable
 
 Message: TypeAlias = dict[str, Any]
@@ -29,8 +29,6 @@ _ENVELOPE = rb'(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,?|\s*"id"\s*:\s*(\d{1,15}|"[^"\\]
 _OPENING = re.compile(rb"\s*\{" + _ENVELOPE + rb'\s*"(?:result|error)"')
 _CLOSING = re.compile(rb"\}\s*," + _ENVELOPE + rb"\s*\}\s*\Z")
 _END_BYTES = 300
-_COMMA = re.compile(rb'"(?:[^"\\]++|\\.)*+"|(,)', re.DOTALL)
-"""A text, or a comma between two values."""
 MAX_MESSAGE_VALUES = 1_000_000
 """In one message: a page with 10,000 tools of a hundred values each."""
 MAX_VALUES = 250_000
@@ -51,7 +49,7 @@ def decoded(data: bytes | bytearray | str) -> Message | None:
     An answer that is nested too deeply, or has more than `MAX_MESSAGE_VALUES`, is an error answer.
     """
     raw = data.encode(errors="replace") if isinstance(data, str) else data
-    if _has_too_many_values(raw):
+    if has_more_values(raw, MAX_MESSAGE_VALUES):
         return _unread(raw, "its answer has too many values to be read")
     try:
         value: object = _parsed(raw)
@@ -80,13 +78,6 @@ def _parsed(data: bytes | bytearray) -> Any:
         if not count:
             raise
         return from_json(mended, allow_inf_nan=False)
-
-
-def _has_too_many_values(data: bytes | bytearray) -> bool:
-    if data.count(b",") < MAX_MESSAGE_VALUES:  # most texts end here
-        return False
-    commas = (found for found in _COMMA.finditer(data) if found[1])
-    return next(islice(commas, MAX_MESSAGE_VALUES, None), None) is not None
 
 
 def too_large(result: Mapping[str, Any]) -> str:
