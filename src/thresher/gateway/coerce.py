@@ -154,7 +154,9 @@ def _worst(validator: Any, arguments: JSON) -> ValidationError | None:
 
 def _largest(arguments: JSON) -> str:
     """The argument with the most in it."""
-    sizes = {name: len(value) for name, value in arguments.items() if isinstance(value, list | dict | str)}
+    sizes = {
+        name: len(cast("list[Any]", value)) for name, value in arguments.items() if isinstance(value, list | dict | str)
+    }
     return max(sizes, key=lambda name: sizes[name], default="them")
 
 
