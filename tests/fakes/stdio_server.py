@@ -103,6 +103,9 @@ def listing(params: dict) -> dict:
         return {
             "tools": [TOOLS[0], {"name": "broken"}, tool("bad", inputSchema=wrong), 7, tool("list", inputSchema=[])]
         }
+    if MODE == "large":
+        properties = {f"p{number}": {"type": "string", "description": "A value."} for number in range(6_000)}
+        return {"tools": [TOOLS[0], tool("two", inputSchema={"type": "object", "properties": properties})]}
     if MODE == "many":
         return {"tools": [tool(f"t{number}") for number in range(20_001)]}
     return {"tools": TOOLS}
@@ -127,12 +130,21 @@ def text_of(name: str, arguments: dict) -> str:
     return json.dumps(dict(os.environ) if name == "env" else arguments)
 
 
+def repeat(identity: object, field: str, value: object, times: int) -> None:
+    """Answer with as many values in a field of the result."""
+    many = [value] * times
+    send({"id": identity, "result": {"content": [], field: many if field == "content" else {"values": many}}})
+
+
 def call(identity: object, params: dict) -> None:
     name = params["name"]
     if name == "crash":
         os._exit(3)
     if name == "ask":
         ask(identity, params)
+        return
+    if name == "repeat":
+        repeat(identity, **params["arguments"])
         return
     if name == "late":
         send({"id": identity, "result": {"content": []}})

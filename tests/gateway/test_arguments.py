@@ -188,3 +188,17 @@ DATASOURCES: dict[str, Any] = {
 def test_a_name_may_be_written_otherwise(arguments: dict[str, Any], fitted: dict[str, Any]) -> None:
     """As other tools for Servoy write it; the documented name wins."""
     assert own_arguments("put", arguments, DATASOURCES, str) == fitted
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("find_tools", {"queries": ["x"] * 25_000, "limit": "x"}),
+        ("find_tools", {"queries": ["x"] * 25_000, "message": {}}),
+        ("describe_tools", {"names": [*["sql_query"] * 25_000, 1]}),
+    ],
+)
+def test_too_many_values_are_refused(name: str, arguments: dict[str, Any]) -> None:
+    """No other check follows that of our own tools."""
+    with pytest.raises(InvalidInput, match=r"too many values in (queries|names)"):
+        own_arguments(name, arguments, SCHEMAS[name], lambda: name)

@@ -208,6 +208,18 @@ async def test_a_request_beyond_all_bounds_is_cut_off(http: httpx.AsyncClient) -
     assert answer.status_code == 413
 
 
+async def test_a_request_with_too_many_values_is_refused_before_it_is_decoded(http: httpx.AsyncClient) -> None:
+    """Nobody else is served while it is; a long text with as many commas is one value."""
+    many, long = "[]," * 250_001 + "[]", '"' + "a," * 300_000 + '"'
+    body = '{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":[{}]}}}}'
+
+    refused, read = [await http.post("/mcp", content=body.format(part)) for part in (many, long)]
+
+    assert refused.status_code == 413
+    assert "250,000 values" in refused.json()["error"]["message"]
+    assert "Missing session ID" in read.json()["error"]["message"]
+
+
 async def test_other_methods_and_paths_are_refused(http: httpx.AsyncClient) -> None:
     """With what is allowed."""
     put = await http.put("/mcp", content=b"")

@@ -153,6 +153,16 @@ async def test_a_message_without_end_closes_its_session(monkeypatch: pytest.Monk
         assert wire.session.exception() is None
 
 
+async def test_a_message_of_too_many_values_closes_its_session() -> None:
+    """Before it is decoded, which nobody else could be served beside."""
+    async with connected(counter()) as wire:
+        await wire.greet()
+        wire.writer.write(b'{"jsonrpc":"2.0","id":2,"method":"ping","params":{"a":[' + b"[]," * 250_001 + b"[]]}}\n")
+        refusal = await wire.answer()
+
+    assert "more than 250,000 values" in refusal["error"]["message"]
+
+
 async def test_what_is_under_way_is_answered_after_the_client_has_said_its_last() -> None:
     """A half-closed stream is drained; a cancelled request is not waited for, and the session then ends."""
     server = counter()

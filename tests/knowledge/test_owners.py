@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.product import ListedServer, listed
-from thresher.core import Caller, NotAllowed, NotFound, Tenant
+from thresher.core import Caller, NotAllowed, NotFound, Tenant, UpstreamError
 from thresher.knowledge.tools import ToolService
 from thresher.services import Services
+from thresher.upstream import ServerConfig
 
 
 def server(folder: Path, whose: str, *tools: str) -> ListedServer:
@@ -97,6 +98,25 @@ async def test_two_users_with_servers_of_one_name_use_sessions_of_their_own(
     assert len(set(states.values())) == 2
     assert [item.name for item in await tools.list_servers(ann)] == ["box"]
     assert not (await tools.list_servers(ann))[0].shared
+
+
+async def test_a_user_ends_no_session_with_a_server_of_another_owner(
+    services: Services, caller: Caller, ann: Caller, bob: Caller, tmp_path: Path
+) -> None:
+    """Neither by an attempt to add a server of the same name nor by disabling or removing the own one."""
+    tools, upstreams = services.tools, services.upstreams
+    await add(tools, caller, server(tmp_path, "tenant"))
+    await add(tools, bob, server(tmp_path, "bob"))
+    before = {state.identity: state.pid for state in upstreams.states()}
+
+    with pytest.raises(UpstreamError):
+        await tools.check_server(ann, ServerConfig("box", "stdio", command="false"))
+    await add(tools, ann, server(tmp_path, "ann"))
+    await tools.set_server_enabled(ann, "box", False)
+    await tools.remove_server(ann, "box")
+
+    assert {state.identity: state.pid for state in upstreams.states()} == before
+    assert None not in before.values()
 
 
 async def test_two_tenants_with_servers_of_one_name_never_meet(

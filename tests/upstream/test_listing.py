@@ -23,6 +23,14 @@ async def test_an_invalid_definition_is_left_out_and_named(upstreams: Upstreams)
     assert array == "The tool 'list' is left out: inputSchema must be an object."
 
 
+async def test_a_definition_that_no_model_could_be_shown_is_left_out(upstreams: Upstreams) -> None:
+    """Reading and scanning it would hold up everybody else."""
+    listing = await upstreams.list_tools(stdio_server("large"))
+
+    assert [tool.name for tool in listing.tools] == ["echo"]
+    assert listing.problems == ("The tool 'two' is left out: its definition has 298 KiB; 256 KiB are allowed.",)
+
+
 @pytest.mark.parametrize(("mode", "protocol"), [("whole", "2025-11-25"), ("modern", "2026-07-28")])
 async def test_resources_templates_and_prompts_are_listed_as_the_server_defines_them(
     upstreams: Upstreams, mode: str, protocol: str

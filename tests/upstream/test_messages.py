@@ -57,3 +57,8 @@ def test_an_answer_nested_too_deeply_ends_the_wait_for_it(text: str) -> None:
     assert message is not None
     assert message["id"] == 7
     assert "nested too deeply" in message["error"]["message"]
+
+
+def test_commas_in_a_text_are_no_values() -> None:
+    """A table as text may be as long as a message."""
+    assert text_of(r"\"," * 1_200_000) == '",' * 1_200_000

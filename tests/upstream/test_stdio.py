@@ -163,6 +163,36 @@ async def test_a_large_answer_passes_and_a_monstrous_one_ends_the_session(upstre
     assert (await upstreams.call_tool(config, "echo", {})).is_error is False
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "times", "said"),
+    [
+        ("content", {"type": "zzz"}, 100_000, "content has more than 10,000 parts"),
+        ("content", {"type": "zzz"}, 10_000, "it is wrong in "),
+        ("structuredContent", [], 900_000, "more than 250,000 values"),
+        ("structuredContent", [], 1_100_000, "too many values to be read"),
+    ],
+)
+async def test_an_answer_with_too_much_in_it_is_refused(
+    upstreams: Upstreams, field: str, value: object, times: int, said: str
+) -> None:
+    """Its parts are checked on the event loop; the session goes on."""
+    config = stdio_server()
+
+    with pytest.raises(UpstreamError, match=said):
+        await upstreams.call_tool(config, "repeat", {"field": field, "value": value, "times": times})
+
+    assert (await upstreams.call_tool(config, "echo", {})).is_error is False
+
+
+async def test_an_answer_of_many_parts_passes(upstreams: Upstreams) -> None:
+    """Some servers send one for each line or row."""
+    part = {"type": "text", "text": "a, b, c"}
+
+    outcome = await upstreams.call_tool(stdio_server(), "repeat", {"field": "content", "value": part, "times": 10_000})
+
+    assert len(outcome.content) == 10_000
+
+
 async def test_rubbish_on_stdout_goes_to_the_servers_log(upstreams: Upstreams) -> None:
     """Banners and debug prints are common."""
     await upstreams.list_tools(stdio_server("rubbish"))

@@ -240,6 +240,12 @@ STREAM = (
 )
 
 
+def test_lines_without_data_count_too() -> None:
+    """A server may send them without an end."""
+    with pytest.raises(Broken, match="an event of more than"):
+        read(*[b"data\n" * 100] * 11)
+
+
 @given(st.lists(st.integers(0, len(STREAM)), max_size=12))
 def test_events_are_the_same_however_they_are_cut(cuts: list[int]) -> None:
     """With all three kinds of line ends, a byte order mark and comments."""

@@ -7,7 +7,7 @@ Uses: foreign.
 
 from thresher.core.breaker import Breaker, Pauses
 from thresher.core.calling import acting_caller, acting_for, acting_or
-from thresher.core.encoding import dumps, plain
+from thresher.core.encoding import dumps, has_more_values, plain
 from thresher.core.errors import (
     AccessDenied,
     AuditBroken,
@@ -134,6 +134,7 @@ __all__ = [
     "event",
     "first_problem",
     "first_sentence",
+    "has_more_values",
     "is_host",
     "is_loopback",
     "load_settings",

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from thresher.core.errors import InvalidInput
 
+_MAX_ERRORS: Final = 1_000
 _KINDS: Final[Mapping[str, str]] = {
     "missing": "is missing",
     "extra_forbidden": "is not a known field",
@@ -76,7 +77,12 @@ def problem_of(entry: Mapping[str, Any]) -> str:
 
 
 def first_problem(error: ValidationError) -> str:
-    """The first wrong value of a record as the beginning of a sentence, without the value: `inputSchema is missing`."""
+    """The first wrong value of a record as the beginning of a sentence, without the value: `inputSchema is missing`.
+
+    Of very many only their number is given: pydantic writes out all errors or none.
+    """
+    if (count := error.error_count()) > _MAX_ERRORS:
+        return f"it is wrong in {count:,} places"
     entry = error.errors(include_input=False, include_url=False)[0]
     return f"{'.'.join(str(part) for part in entry['loc']) or 'it'} {problem_of(entry)}"
 

@@ -158,7 +158,7 @@ class _Guide:
         try:
             listing = await self._app.services.upstreams.list_tools(config)
         except UpstreamError as error:
-            await self._app.services.upstreams.disconnect(config.tenant, config.name)
+            await self._app.services.upstreams.disconnect(config.tenant, config.name, owner=config.owner)
             return LeftOut(config.name, error.message)
         return LiveServer(config.name, listing.version, len(listing.tools), round(time.perf_counter() - began, 3))
 

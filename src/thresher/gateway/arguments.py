@@ -53,7 +53,7 @@ def own_arguments(name: str, arguments: JSON, schema: JSON, signature: Callable[
     for key, value in fitted.items():
         if isinstance(value, str) and not allows(properties[key], schema, "string"):
             fitted[key] = [value] if allows(properties[key], schema, "array") else value
-    check(fitted, schema, signature)
+    check(fitted, schema, signature, only=True)
     return fitted
 
 

@@ -107,19 +107,27 @@ def coerce(arguments: JSON, schema: JSON) -> dict[str, Any]:
         return dict(arguments)
 
 
-def check(arguments: JSON, schema: JSON, signature: Callable[[], str]) -> None:
+def check(arguments: JSON, schema: JSON, signature: Callable[[], str], *, only: bool = False) -> None:
     """Check arguments against a schema.
 
     Args:
         arguments: After `coerce`.
         schema: The tool's input schema.
         signature: Gives what the hint shows as the right form.
+        only: Whether no other check follows, as a server's own does: then what takes too much work does not fit.
 
     Raises:
         InvalidInput: They do not fit; the message names the argument.
     """
     try:
         found = _worst(_validator(schema), arguments)
+    except _TooMuchWork:
+        if not only:
+            return
+        raise InvalidInput(
+            f"Arguments do not fit: too many values in {_largest(arguments)}.",
+            hint=f"Send fewer. Expected: {signature()}.",
+        ) from None
     except _BROKEN_SCHEMA:
         return  # the server's own check decides
     if found is not None:
@@ -142,6 +150,14 @@ def _worst(validator: Any, arguments: JSON) -> ValidationError | None:
     with _bounded_work():
         errors = cast("list[ValidationError]", list(validator.iter_errors(arguments)))
     return max(errors, key=relevance, default=None)
+
+
+def _largest(arguments: JSON) -> str:
+    """The argument with the most in it."""
+    sizes = {
+        name: len(cast("list[Any]", value)) for name, value in arguments.items() if isinstance(value, list | dict | str)
+    }
+    return max(sizes, key=lambda name: sizes[name], default="them")
 
 
 def _problem(error: ValidationError) -> str:

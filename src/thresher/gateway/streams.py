@@ -29,12 +29,15 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
-from thresher.core import Caller, InvalidInput, Said, acting_for, event, talking_in
+from thresher.core import Caller, InvalidInput, Said, acting_for, event, has_more_values, talking_in
 
 logger = logging.getLogger("thresher.gateway")
 
-MESSAGE_LIMIT = 64 * 1024 * 1024
+MESSAGE_LIMIT = 16 * 1024 * 1024
 """Bytes in one message: far above any real call, low enough that one client cannot take the memory of all."""
+
+VALUE_LIMIT = 250_000
+"""Values in one message: it is decoded on the event loop, which serves nobody else meanwhile."""
 
 DRAIN_SECONDS = 120.0
 """How long requests that are under way may still be answered after the client has said its last."""
@@ -157,6 +160,8 @@ async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
 
 
 def _message(line: bytes) -> SessionMessage | Exception:
+    if has_more_values(line, VALUE_LIMIT):
+        raise InvalidInput(f"A message has more than {VALUE_LIMIT:,} values.", hint="Send less in one call.")
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as error:

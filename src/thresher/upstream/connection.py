@@ -29,7 +29,7 @@ from thresher.upstream.questions import asked, progressed, refused_by, told_log
 from thresher.upstream.records import Changed
 from thresher.upstream.transport.channel import Call, Channel
 from thresher.upstream.transport.http import HttpChannel, exchange_of, reachable
-from thresher.upstream.transport.messages import Message
+from thresher.upstream.transport.messages import Message, too_large
 from thresher.upstream.transport.process import EXIT_SECONDS, TERMINATE_SECONDS
 from thresher.upstream.transport.sse import SseChannel
 from thresher.upstream.transport.stdio import ITS_OWN_END, StdioChannel
@@ -295,6 +295,8 @@ class Connection:
             return {}
         if self._capabilities is None:
             raise refused_by("this session belongs to no single client", method)
+        if problem := too_large(params):
+            raise refused_by(problem, method)
         return await asked(self._version(), self._capabilities, method, params, call, self._around.limits.answer)
 
     async def told(self, method: str, params: Message, call: Call | None) -> None:

@@ -28,6 +28,8 @@ MAX_PAGES = 200
 MAX_TOOLS = 20_000
 """Twice the catalogue that the benchmarks use, from one server."""
 MAX_LISTING_BYTES = 64 * 1024 * 1024
+MAX_DEFINITION_BYTES = 256 * 1024
+"""Of one tool, resource or prompt: no model could be shown it, and scanning it would hold up everybody else."""
 _MAX_PROBLEMS = 100
 _logger = logging.getLogger("thresher.upstream")
 
@@ -137,7 +139,7 @@ class _Reader:
             params = {"cursor": cursor} if cursor else {}
             page = await self._connection.request(kind.method, params, seconds=self._seconds)
             listed.first = listed.first or page
-            size += self._add(kind, page, listed)
+            size += await self._add(kind, page, listed)
             if len(listed.items) > MAX_TOOLS or size > MAX_LISTING_BYTES:
                 limit = f"{MAX_TOOLS:,} {kind.field} and {MAX_LISTING_BYTES // 2**20} MiB"
                 raise self._failures.malformed(kind.method, f"a list of more than {limit}")
@@ -150,27 +152,34 @@ class _Reader:
             cursor = following
         raise self._failures.malformed(kind.method, f"a list of more than {MAX_PAGES} pages")
 
-    def _add(self, kind: _Kind, page: Mapping[str, Any], listed: _Listed) -> int:
-        """Add one page; returns its size in bytes."""
+    async def _add(self, kind: _Kind, page: Mapping[str, Any], listed: _Listed) -> int:
+        """Add one page, and let others run meanwhile; returns its size in bytes."""
         entries: object = page.get(kind.field)
         if not isinstance(entries, list):
             raise self._failures.malformed(kind.method, f"{kind.field} is not a list")
-        size = 0
+        size = checked = 0
         for entry in cast("list[object]", entries):
-            size += len(encoded(entry=entry))
-            problem = self._taken(kind, entry, listed)
+            length = len(encoded(entry=entry))
+            size += length
+            problem = self._taken(kind, entry, length, listed)
             if problem and len(listed.problems) < _MAX_PROBLEMS:
                 listed.problems.append(self._redact(problem))
                 event(_logger, "upstream_definition_left_out", level=logging.WARNING, server=self._server, why=problem)
+            if size - checked > MAX_DEFINITION_BYTES:
+                checked = size
+                await asyncio.sleep(0)
         return size
 
-    def _taken(self, kind: _Kind, entry: object, listed: _Listed) -> str:
-        """Take one definition in, or say why it cannot be used."""
+    def _taken(self, kind: _Kind, entry: object, length: int, listed: _Listed) -> str:
+        """Take one definition of so many bytes in, or say why it cannot be used."""
         one = kind.field.removesuffix("s")
         if not isinstance(entry, dict):
             return f"A {one} is left out: it is not an object."
         definition = cast("dict[str, Any]", entry)
         name = str(definition.get(kind.key, "?"))[:200]
+        if length > MAX_DEFINITION_BYTES:
+            bound = f"{MAX_DEFINITION_BYTES // 1024} KiB are allowed"
+            return f"The {one} '{name}' is left out: its definition has {length / 1024:,.0f} KiB; {bound}."
         try:
             model = kind.model.model_validate(definition, by_name=False)
         except ValidationError as error:

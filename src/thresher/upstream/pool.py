@@ -185,9 +185,20 @@ class Upstreams:
             for line in session.log()
         )
 
-    async def disconnect(self, tenant_id: int, name: str, *, identity: str | None = None) -> None:
-        """End all sessions with a tenant's server, or those that use one identity's credentials; next use reopens."""
-        ending = [key for key in self._sessions if (key[0], key[2]) == (tenant_id, name) and identity in (None, key[1])]
+    async def disconnect(self, tenant_id: int, name: str, *, owner: str = "", identity: str | None = None) -> None:
+        """End the sessions with a server; its next use opens another.
+
+        Args:
+            tenant_id: The tenant.
+            name: The server's.
+            owner: The user whose server it is; empty: the tenant's. Another owner's server of that name is left alone.
+            identity: Ends only the sessions that use the credentials of this identity.
+        """
+        ending = [
+            key
+            for key, session in self._sessions.items()
+            if (key[0], key[2], session.config.owner) == (tenant_id, name, owner) and identity in (None, key[1])
+        ]
         await asyncio.gather(*(self._sessions.pop(key).close() for key in ending))
 
     async def close(self) -> None:

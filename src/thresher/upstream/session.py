@@ -38,7 +38,7 @@ from thresher.upstream.peer import Peer, can_be_asked
 from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState
 from thresher.upstream.rounds import checked, complete
 from thresher.upstream.subscriptions import OnUpdate, Subscriptions
-from thresher.upstream.transport.messages import Message
+from thresher.upstream.transport.messages import Message, too_large
 
 Result = TypeVar("Result", bound=BaseModel)
 Value = TypeVar("Value")
@@ -220,7 +220,10 @@ class Session:
         seconds = timeout if timeout is not None else self._settings.upstream_call_seconds
 
         async def send(more: Mapping[str, Any]) -> Message:
-            return await connection.request(method, {**params, **more}, seconds=seconds, peer=peer, headers=headers)
+            answer = await connection.request(method, {**params, **more}, seconds=seconds, peer=peer, headers=headers)
+            if problem := too_large(answer):
+                raise self._failures.malformed(method, problem)
+            return answer
 
         if peer is not None and peer.rounds is not None:
             answer = await send(peer.rounds if connection.agreement.stateless else {})

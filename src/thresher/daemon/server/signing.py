@@ -63,7 +63,9 @@ class _Signing:
             finally:
                 for state in states:
                     _waiting.pop(state, None)
-        await self._services.upstreams.disconnect(caller.tenant.id, config.name, identity=config.identity)
+        await self._services.upstreams.disconnect(
+            caller.tenant.id, config.name, owner=config.owner, identity=config.identity
+        )
         return cast("dict[str, Any]", plain(done)) | await self._listed(caller, config)
 
     async def _listed(self, caller: Caller, config: ServerConfig) -> dict[str, Any]:
@@ -90,7 +92,9 @@ class _Signing:
             await check_sign_out(config, self._credentials)
             return _not_rehearsed(config, tell) | {"revoked": False}
         revoked = await sign_out(config, self._credentials)
-        await self._services.upstreams.disconnect(caller.tenant.id, config.name, identity=config.identity)
+        await self._services.upstreams.disconnect(
+            caller.tenant.id, config.name, owner=config.owner, identity=config.identity
+        )
         return {"name": config.name, "revoked": revoked}
 
     async def list_servers(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:

@@ -34,13 +34,15 @@ from mcp_types import (
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
-from thresher.core import Caller
+from thresher.core import Caller, has_more_values
 from thresher.gateway.callers import KEY_SCOPE, SCOPE_KEY
 from thresher.gateway.http.exchange import Exchange, Receive, Scope, Send, answer, encoded, refuse
 from thresher.gateway.http.sessions import IDLE_SECONDS, MAX_SESSIONS, Session, Sessions
 
-BODY_LIMIT = 64 * 1024 * 1024
+BODY_LIMIT = 16 * 1024 * 1024
 """Bytes in one request, as on a stream: far above any real call."""
+VALUE_LIMIT = 250_000
+"""Values in one request: it is decoded on the event loop, which serves nobody else meanwhile."""
 
 _ACCEPTS_JSON = ("application/json", "application/*", "*/*")
 _ACCEPTS_EVENTS = ("text/event-stream", "text/*", "*/*")
@@ -252,6 +254,8 @@ async def _body(receive: Receive) -> bytes:
 
 
 def _decoded(body: bytes) -> dict[str, Any]:
+    if has_more_values(body, VALUE_LIMIT):
+        raise Refused(413, INVALID_REQUEST, f"A request may have {VALUE_LIMIT:,} values. Send less in one call.")
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):

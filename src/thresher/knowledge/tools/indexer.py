@@ -32,6 +32,8 @@ _READ = 128
 """Tools read at once: some 5 ms of decoding."""
 _SCANNED = 4
 """Tools scanned without a pause: as long."""
+_LARGE = 32 * 1024
+"""Characters of tools whose preparation takes so long that it is done in a thread."""
 
 
 class Indexer:
@@ -79,7 +81,7 @@ class Indexer:
         step = _STEP if peers is None else _SCANNED
         for start in range(0, len(listed), step):
             async with self._turn:
-                writes += [write_of(tool, server.description, peers) for tool in listed[start : start + step]]
+                writes += await _prepared(listed[start : start + step], server.description, peers)
                 await asyncio.sleep(0)
         listing = ListingWrite(writes, only, server.description, problem, digest)
         written = await run_retrying(
@@ -183,3 +185,10 @@ def _entry(stored: StoredTool, description: str, *, held: bool) -> Entry:
         owner=stored.owner,
         slots=slots_of(stored.tool.input_schema),
     )
+
+
+async def _prepared(tools: Sequence[Tool], description: str, peers: Peers | None) -> list[ToolWrite]:
+    def prepare() -> list[ToolWrite]:
+        return [write_of(tool, description, peers) for tool in tools]
+
+    return await asyncio.to_thread(prepare) if len(repr(tools)) > _LARGE else prepare()

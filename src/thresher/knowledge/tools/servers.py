@@ -174,7 +174,7 @@ class Servers:
         try:
             return await self._upstreams.check(meant)
         except ThresherError:
-            await self._upstreams.disconnect(caller.tenant.id, config.name)
+            await self._upstreams.disconnect(meant.tenant, meant.name, owner=meant.owner, identity=meant.identity)
             raise
 
     async def remove(self, caller: Caller, name: str) -> None:
@@ -198,7 +198,7 @@ class Servers:
             lambda connection: queries.delete_server(connection, caller.tenant, server.id),
         )
         await self._indexer.withdraw(caller, ids)
-        await self._upstreams.disconnect(caller.tenant.id, name)
+        await self._upstreams.disconnect(caller.tenant.id, name, owner=server.owner or "")
         event(logger, "server_removed", tenant=caller.tenant.id, server=name, tools=len(ids))
 
     async def switch(
@@ -283,7 +283,7 @@ class Servers:
 
     async def _withdraw(self, caller: Caller, server: ServerRow) -> None:
         await self._indexer.withdraw(caller, await self._tool_ids(caller, server))
-        await self._upstreams.disconnect(caller.tenant.id, server.name)
+        await self._upstreams.disconnect(caller.tenant.id, server.name, owner=server.owner or "")
 
     async def _tool_ids(self, caller: Caller, server: ServerRow) -> Sequence[int]:
         catalogue = await self._catalogues.current(caller)

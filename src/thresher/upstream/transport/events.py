@@ -34,8 +34,7 @@ class EventReader:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._partial = bytearray()
-        self._data: list[bytes] = []
-        self._size = 0
+        self._data = bytearray()  # each line with a line feed
         self._kind = ""
         self._after_return = False
         self._first = True
@@ -63,7 +62,7 @@ class EventReader:
             event = self._line(line)
             if event is not None:
                 yield event
-        if self._size + len(self._partial) > self._limit:
+        if len(self._data) + len(self._partial) > self._limit:
             raise Broken(f"an event of more than {self._limit // 2**20} MiB")
 
     def _line(self, line: bytes) -> ServerEvent | None:
@@ -75,9 +74,8 @@ class EventReader:
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
-            self._data.append(value)
-            self._size += len(value)
-            if self._size > self._limit:
+            self._data += value + b"\n"
+            if len(self._data) > self._limit:
                 raise Broken(f"an event of more than {self._limit // 2**20} MiB")
         elif name == b"event":
             self._kind = value.decode("utf-8", "replace")
@@ -88,6 +86,7 @@ class EventReader:
         return None
 
     def _complete(self) -> ServerEvent | None:
-        event = ServerEvent(b"\n".join(self._data), self._kind or "message", self.identity) if self._data else None
-        self._data, self._size, self._kind = [], 0, ""
+        event = ServerEvent(bytes(self._data[:-1]), self._kind or "message", self.identity) if self._data else None
+        self._data.clear()
+        self._kind = ""
         return event

@@ -1,6 +1,7 @@
 """JSON-RPC messages as JSON objects, to and from bytes.
 
-Invariant: what decodes is a request, a notification or an answer; numbers are finite, and nesting is bounded.
+Invariant: what decodes is a request, a notification or an answer; numbers are finite, and nesting and the number of
+values are bounded: the event loop reads them, and every session waits meanwhile.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, PARSE_ERROR
 from pydantic_core import from_json
 
+from thresher.core import has_more_values
 from thresher.upstream.transport.trouble import Unusable
 
 Message: TypeAlias = dict[str, Any]
@@ -27,6 +29,13 @@ _ENVELOPE = rb'(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,?|\s*"id"\s*:\s*(\d{1,15}|"[^"\\]
 _OPENING = re.compile(rb"\s*\{" + _ENVELOPE + rb'\s*"(?:result|error)"')
 _CLOSING = re.compile(rb"\}\s*," + _ENVELOPE + rb"\s*\}\s*\Z")
 _END_BYTES = 300
+MAX_MESSAGE_VALUES = 1_000_000
+"""In one message: a page with 10,000 tools of a hundred values each."""
+MAX_VALUES = 250_000
+"""In one result or question. A long text is one value; a table of 25,000 rows with ten columns is as much as passes."""
+MAX_PARTS = 10_000
+"""Of content, which is checked part by part."""
+_PARTS = ("content", "contents", "messages")
 
 
 def encoded(**fields: Any) -> bytes:
@@ -35,12 +44,18 @@ def encoded(**fields: Any) -> bytes:
 
 
 def decoded(data: bytes | bytearray | str) -> Message | None:
-    """The message that the bytes hold, None when they hold none; an answer nested too deeply is an error answer."""
+    """The message that the bytes hold, None when they hold none.
+
+    An answer that is nested too deeply, or has more than `MAX_MESSAGE_VALUES`, is an error answer.
+    """
     raw = data.encode(errors="replace") if isinstance(data, str) else data
+    if has_more_values(raw, MAX_MESSAGE_VALUES):
+        return _unread(raw, "its answer has too many values to be read")
     try:
         value: object = _parsed(raw)
     except ValueError as error:
-        return _too_deep(raw) if "recursion limit" in str(error) else None
+        deep = "recursion limit" in str(error)
+        return _unread(raw, "its answer is nested too deeply to be read") if deep else None
     if not isinstance(value, dict):
         return None
     message = cast("Message", value)
@@ -65,13 +80,30 @@ def _parsed(data: bytes | bytearray) -> Any:
         return from_json(mended, allow_inf_nan=False)
 
 
-def _too_deep(data: bytes | bytearray) -> Message | None:
+def too_large(result: Mapping[str, Any]) -> str:
+    """Why a result, or the parameters of a question, has more in it than is worked on; empty where it has not."""
+    for name in _PARTS:
+        parts: object = result.get(name)
+        if isinstance(parts, list) and len(cast("list[Any]", parts)) > MAX_PARTS:
+            return f"{name} has more than {MAX_PARTS:,} parts"
+    left, waiting = MAX_VALUES, [cast("Any", result)]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict | list):
+            left -= len(cast("list[Any]", value))
+            if left < 0:
+                return f"more than {MAX_VALUES:,} values"
+            waiting += cast("dict[str, Any]", value).values() if isinstance(value, dict) else cast("list[Any]", value)
+    return ""
+
+
+def _unread(data: bytes | bytearray, why: str) -> Message | None:
     """The error that ends the wait for an answer which cannot be read, where its id stands at either end."""
     ends = _OPENING.match(data[:_END_BYTES]), _CLOSING.search(data[-_END_BYTES:])
     named = next((end[1] for end in ends if end is not None and end[1]), None)
     if named is None:
         return None
-    error = {"code": PARSE_ERROR, "message": "its answer is nested too deeply to be read"}
+    error = {"code": PARSE_ERROR, "message": why}
     return {"jsonrpc": "2.0", "id": from_json(named), "error": error}
 
 
