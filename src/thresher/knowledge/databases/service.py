@@ -65,7 +65,7 @@ class DatabaseService:
         settings: Settings,
     ) -> None:
         shelf = self._shelf = Shelf(database)
-        self._sessions = Sessions(secrets)
+        self._sessions = Sessions(secrets, settings)
         indexing = self._indexing = Indexing(database, index, jobs)
         self._refresher = Refresher(database, self._sessions, indexing)
         self._connections = Connections(database, indexing, jobs, self._sessions, secrets, settings)

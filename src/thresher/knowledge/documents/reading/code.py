@@ -84,7 +84,7 @@ def _tree(octets: bytes, language: str, seconds: float) -> Tree | None:
     def piece(place: int, _: Point) -> bytes:
         return octets[place : place + _PIECE]
 
-    def is_over(_place: int, _has_error: bool) -> bool:  # noqa: FBT001 - tree-sitter calls it so
+    def is_over(_place: int, _has_error: bool) -> bool:
         return time.thread_time() > until
 
     try:
