@@ -38,7 +38,7 @@ from thresher.knowledge.databases.searching import MOST_FOUND, Searcher
 from thresher.knowledge.databases.sessions import Sessions
 from thresher.knowledge.databases.shelf import Shelf
 from thresher.search import SearchIndex
-from thresher.store import Database, SecretBox
+from thresher.store import Database, SecretBox, clean
 
 NOBODY = Asker()
 
@@ -283,7 +283,7 @@ class DatabaseService:
         """
         check_limit(limit, MOST_FOUND)
         sources = await self._schemas.several(caller, connection)
-        return await self._searcher.search(caller, query, sources, limit)
+        return await self._searcher.search(caller, clean(query), sources, limit)
 
     async def query(
         self,
