@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -152,16 +153,13 @@ def real_file(file: Path, folders: Sequence[Path] | None) -> Path:
         NotAllowed: It is below none of the folders.
         DatabaseUnavailable: It is gone, or is no file: to open a named pipe would wait for its writer.
     """
-    try:
+    with suppress(OSError, RuntimeError):  # gone, not to be read, or links in a circle
         real = file.expanduser().resolve()
         if folders is not None:
             check_below(real, folders)
-        regular = stat.S_ISREG(real.stat().st_mode)
-    except OSError:
-        regular = False
-    if not regular:
-        raise DatabaseUnavailable(f"The file {file.name} of the database cannot be read.", hint="Check that it exists.")
-    return real
+        if stat.S_ISREG(real.stat().st_mode):
+            return real
+    raise DatabaseUnavailable(f"The file {file.name} of the database cannot be read.", hint="Check that it exists.")
 
 
 def require_file(address: Address) -> Path:
