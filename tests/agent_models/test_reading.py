@@ -57,6 +57,37 @@ def test_a_stream_says_the_same_however_it_is_cut(size: int) -> None:
     assert reading.done
 
 
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [(("a\ud83d", "\ude00 ok"), "a😀 ok"), (("a\ud83d", " ok"), "a\ufffd ok"), (("a\ud83d",), "a\ufffd")],
+    ids=["two halves", "a half", "at the end"],
+)
+def test_halves_of_a_surrogate_pair_are_joined_or_replaced(texts: tuple[str, ...], said: str) -> None:
+    """A service in JavaScript cuts between them; an answer must be UTF-8."""
+    reading = Reading("")
+    events = b"".join(
+        b"data: " + json.dumps({"choices": [{"delta": {"content": text}}]}).encode() + b"\n\n" for text in texts
+    )
+
+    begun = "".join(reading.feed(line + b"\n") for line in (events + event({}, "stop")).split(b"\n"))
+    whole = begun + "".join(chunk.text for chunk in reading.end())
+
+    assert whole == said
+
+
+def test_halves_of_a_pair_in_arguments_are_joined() -> None:
+    """They come in pieces too."""
+    reading = Reading("")
+    pieces = [piece(0, "a", "f", '{"x": "\ud83d'), piece(0, arguments='\ude00"}')]
+
+    for one in pieces:
+        said = {"choices": [{"delta": {"tool_calls": [one]}}]}
+        reading.feed(b"data: " + json.dumps(said).encode() + b"\n\n")
+    reading.feed(event({}, "tool_calls"))
+
+    assert [call.arguments for call in reading.end()[-1].calls] == ['{"x": "😀"}']
+
+
 def test_a_stream_may_lack_its_last_line_end() -> None:
     """And the mark of its end."""
     reading = Reading("")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.api.serving import Served, assert_problem
 from tests.audit.conftest import attempt
 from thresher.audit import Ended
@@ -36,3 +38,11 @@ async def test_what_is_no_question_is_a_problem(keyless: Served) -> None:
     """Unknown filters, limits out of bounds, and heads that are none."""
     for path in ("?limit=0", "?who=ada", "?since=yesterday", "?cursor=x", "/verification?expect=x"):
         assert_problem(await keyless.web.get(f"/v1/audit{path}"), 422, "invalid_input")
+
+
+@pytest.mark.parametrize("field", ["actor", "connection", "text"])
+async def test_a_filter_with_what_no_text_of_the_log_holds_is_a_filter_like_others(keyless: Served, field: str) -> None:
+    """A NUL is in no entry, and is no failure of ours."""
+    answer = await keyless.web.get("/v1/audit", params={field: "no such\0thing"})
+
+    assert (answer.status_code, answer.json()["entries"]) == (200, [])

@@ -192,3 +192,12 @@ async def test_a_key_connects_only_to_what_was_named_for_it(product: Served, tmp
 
     assert_problem(answer, 403, "not_allowed")
     assert listed.json() == {"connections": []}
+
+
+async def test_half_a_surrogate_in_a_search_is_replaced(keyless: Served) -> None:
+    """The answer repeats the question, and has to be written as UTF-8."""
+    answer = await keyless.web.post(
+        "/v1/search_schema", content=b'{"query": "invoices \\ud800"}', headers={"content-type": "application/json"}
+    )
+
+    assert answer.status_code < 500, answer.text

@@ -185,3 +185,15 @@ async def test_a_key_indexes_only_what_was_named_for_it(
     assert_problem(answers["elsewhere"], 403, "not_allowed")
     assert_problem(answers["nowhere"], 403, "not_allowed")
     assert [(one["name"], one["owner"]) for one in listed] == [("allowed", "ann")]
+
+
+@pytest.mark.parametrize("field", ["include", "exclude"])
+async def test_half_a_surrogate_in_a_pattern_is_replaced(keyless: Served, tmp_path: Path, field: str) -> None:
+    """It is kept in the database, which holds UTF-8."""
+    body = f'{{"name": "halved", "source": "{tmp_path}", "{field}": ["a\\ud800"]}}'
+
+    answer = await keyless.web.post(
+        "/v1/repositories", content=body.encode(), headers={"content-type": "application/json"}
+    )
+
+    assert answer.status_code < 500, answer.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 from uuid import uuid4
 
@@ -73,10 +74,24 @@ async def test_a_thread_is_forked(keyless: Served) -> None:
         ("post", "", {"settings": {"model": "nobody"}}),
         ("get", "?limit=0", None),
         ("get", "?cursor=!", None),
+        ("get", f"?cursor={base64.urlsafe_b64encode(b'[' * 30_000).decode()}", None),
         ("get", "/nonsense/states", None),
         ("post", "/nonsense/fork", {"at": "x"}),
     ],
-    ids=["id", "patched id", "long title", "field", "settings", "value", "model", "limit", "cursor", "states", "fork"],
+    ids=[
+        "id",
+        "patched id",
+        "long title",
+        "field",
+        "settings",
+        "value",
+        "model",
+        "limit",
+        "cursor",
+        "deep cursor",
+        "states",
+        "fork",
+    ],
 )
 async def test_what_does_not_fit_is_a_problem(
     keyless: Served, method: str, path: str, body: dict[str, Any] | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import sqlite3
 import threading
@@ -365,6 +366,21 @@ def test_a_file_that_others_write_is_read_as_it_is_now(tmp_path: Path) -> None:
 
     assert untouched
     assert seen == [(0,), (1,), (2,)]
+
+
+def test_a_named_pipe_in_place_of_the_file_is_refused_at_once(tmp_path: Path) -> None:
+    """Opening it would wait for somebody who writes into it, past every time-out."""
+    file = tmp_path / "a.db"
+    with closing(sqlite3.connect(file)) as writer:
+        writer.execute("create table t (a)")
+    session = session_of(file)
+    file.unlink()
+    os.mkfifo(file)
+
+    problem = problem_of(session, "select 1")
+
+    assert isinstance(problem, DatabaseUnavailable)
+    assert "cannot be read" in problem.message
 
 
 def test_a_file_that_is_locked_says_so(shop: Path, session: SqliteSession) -> None:

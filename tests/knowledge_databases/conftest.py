@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tests.support.product import opened
@@ -57,6 +58,15 @@ def write(file: Path, script: str) -> None:
     link.executescript(script)
     link.commit()
     link.close()
+
+
+def write_as(dialect: str, file: Path, statement: str) -> None:
+    """Run one statement on a file of SQLite or DuckDB."""
+    if dialect == "sqlite":
+        write(file, statement)
+    else:
+        with duckdb.connect(str(file)) as link:
+            link.execute(statement)
 
 
 SHOP = """

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cryptography.fernet import Fernet
 
-from tests.knowledge_databases.conftest import SHOP, url, write
+from tests.knowledge_databases.conftest import SHOP, url, write, write_as
 from tests.support.isolation import without_tenant_conditions
 from tests.support.product import opened
 from thresher.connectors import read_address
@@ -17,7 +18,7 @@ from thresher.embedding import Encoder
 from thresher.knowledge.databases import DatabaseService
 from thresher.knowledge.databases.access import may_connect
 from thresher.services import Services
-from thresher.store import Database
+from thresher.store import Database, SecretBox
 
 PASSWORD = "s3cret/of:the@shop"
 SEALED = "postgresql://reader:s3cret%2Fof%3Athe%40shop@127.0.0.1:1/shop"
@@ -97,6 +98,52 @@ async def test_a_key_opens_only_files_that_the_owner_named(
         rows = await services.databases.query(keyed, "good", "select count(*) from customer")
 
     assert rows.rows == ((3,),)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+async def test_a_file_that_a_link_replaced_is_judged_again(
+    database: Database, tenant: Tenant, settings: Settings, encoder: Encoder, tmp_path: Path, dialect: str
+) -> None:
+    """A link out of the named folders is not followed, neither by open sessions nor after a restart."""
+    allowed = tmp_path / "allowed"
+    allowed.mkdir()
+    file, outside = allowed / "good.db", tmp_path / "outside.db"
+    for one in (file, outside):
+        write_as(dialect, one, "create table t as select 1 as a")
+    limited = settings.model_copy(update={"database_files": (allowed,)})
+    keyed, box = Caller(tenant, "ana", keyed=True), SecretBox(Fernet.generate_key())
+
+    async with opened(database, tenant, limited, encoder, secrets=box) as services:
+        await services.databases.add_connection(keyed, "good", f"{dialect}:///{file}")
+        rows = await services.databases.query(keyed, "good", "select a from t")
+        file.unlink()
+        file.symlink_to(outside)
+        with pytest.raises(NotAllowed):
+            await services.databases.query(keyed, "good", "select a from t")
+    async with opened(database, tenant, limited, encoder, secrets=box) as services:
+        with pytest.raises(NotAllowed):
+            await services.databases.query(keyed, "good", "select a from t")
+
+    assert rows.rows == ((1,),)
+
+
+async def test_taking_a_folder_back_reaches_the_connections_of_keys(
+    database: Database, tenant: Tenant, settings: Settings, encoder: Encoder, shop: Path
+) -> None:
+    """Those that keys have made open no more; those of the machine's user stay, for keys too."""
+    named = settings.model_copy(update={"database_files": (shop.parent,)})
+    keyed, box = Caller(tenant, "ana", keyed=True), SecretBox(Fernet.generate_key())
+    async with opened(database, tenant, named, encoder, secrets=box) as services:
+        await services.databases.add_connection(keyed, "mine", url(shop))
+        await services.databases.add_connection(Caller(tenant), "common", url(shop))
+
+    async with opened(database, tenant, settings, encoder, secrets=box) as services:
+        rows = await services.databases.query(keyed, "common", "select count(*) from customer")
+        with pytest.raises(NotAllowed) as refused:
+            await services.databases.query(keyed, "mine", "select count(*) from customer")
+
+    assert rows.rows == ((3,),)
+    assert "THRESHER_DATABASE_FILES" in str(refused.value.hint)
 
 
 async def test_a_key_reaches_only_hosts_that_the_owner_named(tenant: Tenant, settings: Settings) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from thresher.sqlguard import DIALECTS, Dialect, Limits, Place, Verdict, judge
@@ -41,3 +43,16 @@ def test_the_limit_of_characters_is_the_callers() -> None:
     assert verdict == Verdict(
         False, "too_long", "The statement has 8 characters; at most 7 are read.", "Ask in several smaller statements."
     )
+
+
+@pytest.mark.parametrize(
+    ("dialect", "call"),
+    [("sqlite", "zeroblob(1)"), ("sqlite", "zeroblob(zeroblob(1))"), ("mysql", "space(1)"), ("oracle", "lpad(1,1)")],
+)
+def test_many_calls_that_make_values_are_judged_in_one_pass(dialect: Dialect, call: str) -> None:
+    """The time that 100 kB of them take grows with their number, and not with its square."""
+    started = time.process_time()
+
+    judge(f"select {', '.join([call] * (90_000 // (len(call) + 2)))}", dialect)
+
+    assert time.process_time() - started < 3

@@ -42,10 +42,15 @@ LISTED = Path(__file__).parent.parent / "fakes" / "listed_server.py"
 
 @asynccontextmanager
 async def opened(
-    database: Database, tenant: Tenant, settings: Settings, encoder: Encoder, sources: Sources | None = None
+    database: Database,
+    tenant: Tenant,
+    settings: Settings,
+    encoder: Encoder,
+    sources: Sources | None = None,
+    secrets: SecretBox | None = None,
 ) -> AsyncGenerator[Services]:
     """Services of one tenant, with the packs of some sources; its sessions end with the block."""
-    secrets = SecretBox(Fernet.generate_key())
+    secrets = secrets or SecretBox(Fernet.generate_key())
     index = SearchIndex(database, encoder, settings)
 
     async def address(config: ServerConfig, name: str) -> str:

@@ -20,7 +20,7 @@ from thresher.audit.links import Content, Link, Signer, decision_of, outcome_of
 from thresher.audit.records import Attempt, Ended, Entries, Entry, Filters, Outcome, Verification
 from thresher.audit.writing import Writer, broken
 from thresher.core import Caller, InvalidInput, NotAllowed, Tenant, check_limit, current_trace
-from thresher.store import Database, SecretBox
+from thresher.store import Database, SecretBox, clean
 
 MOST_ENTRIES: Final = 500
 """Entries of one page."""
@@ -87,6 +87,8 @@ class AuditLog:
         check_limit(limit, MOST_ENTRIES)
         if filters.since is not None and filters.since.tzinfo is None:
             filters = replace(filters, since=filters.since.replace(tzinfo=dt.UTC))
+        words = {name: clean(getattr(filters, name)) for name in ("connection", "actor", "text")}
+        filters = replace(filters, **words)
         rows = await queries.read_entries(self._database, caller, filters, _place(cursor), limit + 1)
         found = tuple(_entry(decision, outcome) for decision, outcome in rows[:limit])
         return Entries(found, str(found[-1].id) if len(rows) > limit else "")

@@ -6,7 +6,7 @@ and is rolled back always; no credential leaves in an error, a log line or a rec
 Uses: confinement, core, servoy, sqlguard.
 """
 
-from thresher.connectors.addresses import Address, folder_url, read_address
+from thresher.connectors.addresses import Address, check_below, folder_url, read_address
 from thresher.connectors.column_info import keys_between, no_server, tables_of
 from thresher.connectors.connector import Connector, ConnectorOptions
 from thresher.connectors.opening import open_connector
@@ -47,6 +47,7 @@ __all__ = [
     "SchemaDialect",
     "Table",
     "Tag",
+    "check_below",
     "folder_url",
     "keys_between",
     "no_server",

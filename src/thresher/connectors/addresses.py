@@ -6,14 +6,16 @@ Invariant: an address is never shown whole: the password leaves in no message an
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import stat
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from thresher.connectors.records import COLUMN_INFO, SchemaDialect
-from thresher.core import InvalidInput, NotFound, did_you_mean, nearest
+from thresher.core import DatabaseUnavailable, InvalidInput, NotAllowed, NotFound, did_you_mean, nearest
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
@@ -124,6 +126,40 @@ def read_address(url: str) -> Address:
         # What stands before the second one is half of a password, and is not shown.
         raise InvalidInput("The address has an @ behind its host.", hint=_examples())
     return _of_server(parts, dialect, query) if dialect in PORTS else _of_file(parts, dialect)
+
+
+def check_below(file: Path, folders: Sequence[Path]) -> None:
+    """Refuse a file that is below none of the folders, links followed.
+
+    Raises:
+        NotAllowed: It is not.
+    """
+    real = file.expanduser().resolve()
+    if not any(real.is_relative_to(folder.expanduser().resolve()) for folder in folders):
+        raise NotAllowed(
+            "With a key, database files can only be opened below the folders that the server's owner named.",
+            hint="Ask the owner to add the connection, or to name its folder in THRESHER_DATABASE_FILES.",
+        )
+
+
+def real_file(file: Path, folders: Sequence[Path] | None) -> Path:
+    """A database's file with links followed, to be opened by that path: a link may have taken its place.
+
+    Args:
+        file: As its address names it.
+        folders: Below which it has to be; None: anywhere.
+
+    Raises:
+        NotAllowed: It is below none of the folders.
+        DatabaseUnavailable: It is gone, or is no file: to open a named pipe would wait for its writer.
+    """
+    with suppress(OSError, RuntimeError):  # gone, not to be read, or links in a circle
+        real = file.expanduser().resolve()
+        if folders is not None:
+            check_below(real, folders)
+        if stat.S_ISREG(real.stat().st_mode):
+            return real
+    raise DatabaseUnavailable(f"The file {file.name} of the database cannot be read.", hint="Check that it exists.")
 
 
 def require_file(address: Address) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from thresher.connectors.records import Caps, Health, Profiles, Rows, Schema, SchemaDialect, Tag
@@ -29,6 +30,7 @@ class ConnectorOptions:
         allow_functions: Functions of users (`schema.name`) that may be called.
         memory_mb: What an embedded engine may take: SQLite in this process; DuckDB for its buffers, in a process that
             may take as much again for values, which DuckDB does not count.
+        folders: Below which a file has to be whenever it is opened, links followed; None: anywhere.
     """
 
     sessions: int = 4
@@ -39,6 +41,7 @@ class ConnectorOptions:
     most_rows: float | None = 1e10
     allow_functions: tuple[str, ...] = ()
     memory_mb: int = 512
+    folders: tuple[Path, ...] | None = None
 
 
 class Connector(Protocol):

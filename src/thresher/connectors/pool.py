@@ -193,7 +193,8 @@ class PooledConnector:
             raise
         if not opening.done():
             opening.add_done_callback(self._close_late)
-            raise DatabaseUnavailable("The database does not answer.", hint="Check host and port.")
+            hint = "Check its file." if self._address.file is not None else "Check host and port."
+            raise DatabaseUnavailable("The database does not answer.", hint=hint)
         return opening.result(), True
 
     def _open(self) -> Session:

@@ -6,6 +6,7 @@ prepared under an allow-list, and its time is watched from inside the engine.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import time
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from thresher.connectors.addresses import Address
+from thresher.connectors.addresses import Address, real_file
 from thresher.connectors.connector import ConnectorOptions, Engine
 from thresher.connectors.filling import fill
 from thresher.connectors.profiling import profile
@@ -56,6 +57,7 @@ class SqliteEngine:
         """Open the file.
 
         Raises:
+            NotAllowed: It is below none of the folders that are allowed.
             DatabaseUnavailable: It is gone, no database, or cannot be read.
         """
         return SqliteSession(self.file, self.options)
@@ -76,7 +78,7 @@ class _Seen:
     @classmethod
     def of(cls, file: Path) -> _Seen:
         state = file.stat()
-        log = Path(f"{file}-wal")
+        log = Path(f"{file.resolve()}-wal")
         return cls(state.st_ino, state.st_size, state.st_mtime_ns, log.exists() and log.stat().st_size > 0)
 
 
@@ -246,13 +248,14 @@ class SqliteSession:
 
     def _connect(self) -> tuple[_Seen, bool, sqlite3.Connection]:
         try:
-            seen = _Seen.of(self._file)
-            with self._file.open("rb") as opened:
+            file = real_file(self._file, self._options.folders)
+            seen = _Seen.of(file)
+            with open(file, "rb", opener=_at_once) as opened:
                 header = opened.read(_HEADER)
         except OSError:
             raise _gone(self._file) from None
         immutable = len(header) == _HEADER and header[-1] == _WAL and not seen.log
-        address = f"file:{quote(str(self._file))}?mode=ro{'&immutable=1' if immutable else ''}"
+        address = f"file:{quote(str(file))}?mode=ro{'&immutable=1' if immutable else ''}"
         database = sqlite3.connect(
             address,
             uri=True,
@@ -287,6 +290,11 @@ class SqliteSession:
     def _stamp(self) -> str:
         version = self._database.execute("PRAGMA schema_version").fetchone()[0]
         return f"{self._seen.inode}-{version}"
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Opens a file without waiting for somebody to write into it, should it be a named pipe by now."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _gone(file: Path) -> DatabaseUnavailable:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from thresher.sqlguard.records import Limits
@@ -100,11 +102,11 @@ def check_sizes(
     """
     for call in calls:
         _check_format(tokens, call)
-    own = {call: _own(tokens, call, calls) for call in calls}
-    chains = [math.prod(own[outer] for outer in calls if _within(call, outer)) for call in calls]
-    closing = dict(multiplying)
+    own = _own(tokens, calls)
+    chains = _chains(calls, own)
+    closing, openings = dict(multiplying), [opening for opening, _ in calls]
     products = [
-        _growth(tokens, outer, closing) * math.prod(own[call] for call in calls if _within(call, outer))
+        _growth(tokens, outer, closing) * math.prod(own[bisect(openings, outer[0]) : bisect(openings, outer[1])])
         for outer in _outermost(multiplying)
     ]
     if sum(chains) > limits.literal_count or max(products, default=0.0) > limits.literal_count:
@@ -163,33 +165,50 @@ def _growth(tokens: Sequence[Token], outer: tuple[int, int], closing: Mapping[in
     return length * growth(steps)
 
 
-def _within(call: tuple[int, int], outer: tuple[int, int]) -> bool:
-    """Whether a call is another, or inside it."""
-    return outer[0] <= call[0] <= call[1] <= outer[1]
+@dataclass(slots=True)
+class _Open:
+    """A call whose end was not reached: its place, parentheses open in it, and its arguments, divided at its commas."""
 
+    place: int
+    depth: int = 0
+    parts: list[list[Token]] = field(default_factory=lambda: [[]])
 
-def _own(tokens: Sequence[Token], call: tuple[int, int], calls: Calls) -> float:
-    """The largest number among a call's own arguments, without those of such calls inside it; at least 1."""
-    inner = [other for other in calls if other != call and _within(other, call)]
-    parts = _arguments(tokens, call, inner)
-    return max((_bound(part) for part in parts), default=0.0) or 1.0
-
-
-def _arguments(tokens: Sequence[Token], call: tuple[int, int], without: Calls) -> list[list[Token]]:
-    """The arguments of a call, divided at its own commas."""
-    parts: list[list[Token]] = [[]]
-    depth = 0
-    for index in range(call[0] + 1, call[1]):
-        token = tokens[index]
-        if any(opening < index < closing for opening, closing in without):
-            continue
+    def take(self, token: Token) -> None:
+        """Add a token of the call's own."""
         if token.kind == "symbol":
-            depth += {"(": 1, ")": -1}.get(token.text, 0)
-            if token.text == "," and not depth:
-                parts.append([])
-                continue
-        parts[-1].append(token)
-    return parts
+            self.depth += {"(": 1, ")": -1}.get(token.text, 0)
+            if token.text == "," and not self.depth:
+                self.parts.append([])
+                return
+        self.parts[-1].append(token)
+
+
+def _own(tokens: Sequence[Token], calls: Calls) -> list[float]:
+    """Of each call the largest number among its own arguments, without those of such calls inside it; at least 1."""
+    own = [1.0] * len(calls)
+    places = {opening: place for place, (opening, _) in enumerate(calls)}
+    around: list[_Open] = []
+    for index in range(calls[0][0] if calls else len(tokens), len(tokens)):
+        if around and index == calls[around[-1].place][1]:
+            ended = around.pop()
+            own[ended.place] = max(map(_bound, ended.parts)) or 1.0
+        if around:
+            around[-1].take(tokens[index])
+        if index in places:
+            around.append(_Open(places[index]))
+    return own
+
+
+def _chains(calls: Calls, own: Sequence[float]) -> list[float]:
+    """What each call makes together with the calls that it is in."""
+    chains: list[float] = []
+    around: list[int] = []
+    for place, (opening, _) in enumerate(calls):
+        while around and calls[around[-1]][1] < opening:
+            around.pop()
+        chains.append(own[place] * (chains[around[-1]] if around else 1.0))
+        around.append(place)
+    return chains
 
 
 def _bound(part: Sequence[Token]) -> float:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from thresher.knowledge.documents.chunking import chunk
 from thresher.knowledge.documents.reading import parse
+from thresher.knowledge.documents.reading.code import read_code
 
 SOURCES = {
     "a.py": (
@@ -89,3 +92,25 @@ def test_small_methods_share_a_chunk_under_their_class() -> None:
     chunked = chunk(parse("a.py", f"class Shop:\n{methods}".encode()))
 
     assert [chunked.headings[one.heading] for one in chunked.chunks] == [("Shop",)]
+
+
+def test_a_file_whose_grammar_takes_the_square_of_its_length_is_given_up_in_time():
+    """A scanner that looks through all open brackets at each one does not hold the worker; the text stays."""
+    started = time.thread_time()
+    text = "%w(" * 60_000
+
+    reading = read_code(text, "ruby", seconds=0.2)
+
+    assert time.thread_time() - started < 3
+    assert [(block.start, block.end) for block in reading.blocks] == [(0, len(text))]
+    assert "parsing it takes over 0.2 seconds" in reading.notes[0]
+
+
+def test_a_file_that_is_parsed_in_pieces_keeps_its_definitions():
+    """A character that two pieces share, and definitions beyond the first piece, are read as ever."""
+    text = "".join(f"def sell_{number}():\n    return '\u20ac\u20ac'\n\n\n" for number in range(4_000))
+
+    reading = read_code(text, "python")
+
+    assert [block.title for block in reading.blocks] == [f"sell_{number}" for number in range(4_000)]
+    assert not reading.notes

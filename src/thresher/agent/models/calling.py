@@ -17,6 +17,11 @@ from thresher.core import dumps
 from thresher.llm import FunctionCall
 
 
+def paired(text: str) -> str:
+    """The text with halves of surrogate pairs joined where they meet, and replaced where they do not."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 @dataclass(slots=True)
 class _Begun:
     index: object
@@ -64,7 +69,7 @@ class Calls:
             raise TypeError("a call names no function")
         taken: set[str] = set()
         return tuple(
-            FunctionCall(_own_id(one.id, taken), one.name, one.arguments.strip() or "{}") for one in self._begun
+            FunctionCall(_own_id(one.id, taken), one.name, paired(one.arguments.strip()) or "{}") for one in self._begun
         )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final, cast
 
-from thresher.agent.models.calling import Calls
+from thresher.agent.models.calling import Calls, paired
 from thresher.agent.models.failures import Lost
 from thresher.agent.models.records import Chunk
 from thresher.agent.models.thoughts import Spoken
@@ -45,6 +45,7 @@ class Reading:
         self._hint = hint
         self._rest = b""
         self._texts: list[str] = []
+        self._half = ""  # of a surrogate pair, whose other half comes with the next text
         self._spoken = Spoken()
         self._calls = Calls()
         self._finish: Finish | None = None
@@ -91,7 +92,7 @@ class Reading:
             calls = self._calls.whole()
         except _UNREADABLE:
             raise self._unreadable() from None
-        text += self._spoken.rest()
+        text += self._spoken.feed(paired(self._half)) + self._spoken.rest()
         finish = self._finish or "stop"
         if not (calls or self._said or text.strip()):
             raise silence(finish)
@@ -128,8 +129,10 @@ class Reading:
     def _taken(self) -> str:
         if not self._texts:
             return ""
-        text = self._spoken.feed("".join(self._texts))
+        joined = self._half + "".join(self._texts)
         self._texts.clear()
+        self._half = joined[-1:] if "\ud800" <= joined[-1:] <= "\udbff" else ""
+        text = self._spoken.feed(paired(joined.removesuffix(self._half)))
         self._said = self._said or bool(text and not text.isspace())
         return text
 
@@ -145,7 +148,7 @@ def whole(payload: bytes, hint: str) -> tuple[Chunk, ...]:
     """
     answer = completion(payload, hint)
     last = Chunk("", _with_ids(answer), answer.usage, answer.finish, answer.model)
-    return (Chunk(answer.text), last) if answer.text else (last,)
+    return (Chunk(paired(answer.text)), last) if answer.text else (last,)
 
 
 def _with_ids(answer: Completion) -> Any:

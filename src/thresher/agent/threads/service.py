@@ -241,7 +241,7 @@ def _after(cursor: str) -> tuple[str, UUID]:
     try:
         at, last = json.loads(base64.urlsafe_b64decode(cursor.strip() + "=" * (-len(cursor.strip()) % 4)))
         return dt.datetime.fromisoformat(at).isoformat(), UUID(last)
-    except (ValueError, TypeError, AttributeError, binascii.Error):
+    except (ValueError, TypeError, AttributeError, RecursionError, binascii.Error):
         raise InvalidInput(
             "The cursor is none of a list of threads.", hint="Copy it letter by letter, or ask again without one."
         ) from None

@@ -20,10 +20,10 @@ from typing import BinaryIO, Final, cast
 from thresher.confinement import command, environment
 from thresher.connectors.connector import ConnectorOptions
 from thresher.connectors.duckdb.calls import FAILURE, LONGEST, MODULE, START
-from thresher.core import DatabaseUnavailable, InvalidInput, QueryFailed, QueryTimeout, ThresherError
+from thresher.core import DatabaseUnavailable, InvalidInput, NotAllowed, QueryFailed, QueryTimeout, ThresherError
 
 _ERRORS: Final[Mapping[str, type[ThresherError]]] = {
-    kind.code: kind for kind in (DatabaseUnavailable, InvalidInput, QueryFailed, QueryTimeout)
+    kind.code: kind for kind in (DatabaseUnavailable, InvalidInput, NotAllowed, QueryFailed, QueryTimeout)
 }
 
 

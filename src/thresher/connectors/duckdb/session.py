@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import duckdb
 
+from thresher.connectors.addresses import real_file
 from thresher.connectors.connector import ConnectorOptions
 from thresher.connectors.duckdb.schema import STAMP, read_schema
 from thresher.connectors.duckdb.types import Reading, reading_of
@@ -47,14 +48,12 @@ class DuckdbSession:
         stamps: Digests of the definitions by the file's inode, size and time; shared by the sessions of a process.
 
     Raises:
+        NotAllowed: The file is below none of the folders that are allowed.
         DatabaseUnavailable: The file is gone, or a database of another kind.
     """
 
     def __init__(self, file: Path, options: ConnectorOptions, stamps: dict[tuple[int, int, int], str]) -> None:
-        if not file.is_file():
-            raise DatabaseUnavailable(
-                f"The file {file.name} of the database cannot be read.", hint="Check that it exists."
-            )
+        file = real_file(file, options.folders)
         if _begins_like_sqlite(file):
             message = f"The file {file.name} is a database of SQLite."
             raise DatabaseUnavailable(message, hint="Write sqlite: in place of duckdb: in its address.")

@@ -8,10 +8,9 @@ Invariant: pure, but for links in paths, which are followed before a path is jud
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
-from thresher.connectors import Address
+from thresher.connectors import Address, check_below
 from thresher.core import Caller, NotAllowed, Settings
 
 _HARMLESS: Final = frozenset(
@@ -29,22 +28,20 @@ def may_connect(caller: Caller, address: Address, settings: Settings) -> None:
     Raises:
         NotAllowed: A caller with a key names a file or a host that the settings do not.
     """
-    if not caller.keyed:
-        return
+    if caller.keyed:
+        check_named(address, settings)
+
+
+def check_named(address: Address, settings: Settings) -> None:
+    """Refuse a file or a host that the settings do not name.
+
+    Raises:
+        NotAllowed: They do not.
+    """
     if address.file is not None:
-        _check_file(address.file, settings)
+        check_below(address.file, settings.database_files)
     else:
         _check_hosts(address, settings)
-
-
-def _check_file(file: Path, settings: Settings) -> None:
-    real = file.expanduser().resolve()
-    allowed = [folder.expanduser().resolve() for folder in settings.database_files]
-    if not any(real.is_relative_to(folder) for folder in allowed):
-        raise NotAllowed(
-            "With a key, database files can only be opened below the folders that the server's owner named.",
-            hint="Ask the owner to add the connection, or to name its folder in THRESHER_DATABASE_FILES.",
-        )
 
 
 def _check_hosts(address: Address, settings: Settings) -> None:

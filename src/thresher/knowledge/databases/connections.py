@@ -99,6 +99,7 @@ class Connections:
             _description(description),
             _functions(allow_functions),
             configured,
+            keyed=caller.keyed,
         )
         return await run_retrying(
             self._database, caller.tenant, lambda link: self._written(link, caller, write, address, replace=replace)
@@ -130,8 +131,24 @@ class Connections:
     def _same(self, known: Held, write: Write, address: Address) -> bool:
         """Whether nothing would change, so that sessions and the schema can stay."""
         before = known.connection
-        said = (before.location, before.user, before.samples, before.description, known.functions, known.configured)
-        now = (write.location, write.account, write.samples, write.description, write.functions, write.configured)
+        said = (
+            before.location,
+            before.user,
+            before.samples,
+            before.description,
+            known.functions,
+            known.configured,
+            known.keyed,
+        )
+        now = (
+            write.location,
+            write.account,
+            write.samples,
+            write.description,
+            write.functions,
+            write.configured,
+            write.keyed,
+        )
         if before.workspace != write.workspace:
             return False
         try:

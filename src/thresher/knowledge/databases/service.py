@@ -38,7 +38,7 @@ from thresher.knowledge.databases.searching import MOST_FOUND, Searcher
 from thresher.knowledge.databases.sessions import Sessions
 from thresher.knowledge.databases.shelf import Shelf
 from thresher.search import SearchIndex
-from thresher.store import Database, SecretBox
+from thresher.store import Database, SecretBox, clean
 
 NOBODY = Asker()
 
@@ -65,7 +65,7 @@ class DatabaseService:
         settings: Settings,
     ) -> None:
         shelf = self._shelf = Shelf(database)
-        self._sessions = Sessions(secrets)
+        self._sessions = Sessions(secrets, settings)
         indexing = self._indexing = Indexing(database, index, jobs)
         self._refresher = Refresher(database, self._sessions, indexing)
         self._connections = Connections(database, indexing, jobs, self._sessions, secrets, settings)
@@ -283,7 +283,7 @@ class DatabaseService:
         """
         check_limit(limit, MOST_FOUND)
         sources = await self._schemas.several(caller, connection)
-        return await self._searcher.search(caller, query, sources, limit)
+        return await self._searcher.search(caller, clean(query), sources, limit)
 
     async def query(
         self,

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Final
 from weakref import WeakValueDictionary
 
-from thresher.connectors import Connector, ConnectorOptions, open_connector
-from thresher.core import Caller, DatabaseUnavailable, Tenant
+from thresher.connectors import Connector, ConnectorOptions, open_connector, read_address
+from thresher.core import Caller, DatabaseUnavailable, Settings, Tenant
+from thresher.knowledge.databases.access import check_named
 from thresher.knowledge.databases.queries import Held
 from thresher.store import SecretBox
 
@@ -40,11 +41,15 @@ class Sessions:
 
     Args:
         secrets: Opens addresses.
+        settings: Which files and hosts a connection may reach that somebody with a key has made.
         most: Connectors at once.
         idle_seconds: One that was not used for so long is closed.
     """
 
-    def __init__(self, secrets: SecretBox, *, most: int = MOST, idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(
+        self, secrets: SecretBox, settings: Settings, *, most: int = MOST, idle_seconds: float = IDLE_SECONDS
+    ) -> None:
+        self._settings = settings
         self._secrets = secrets
         self._most = most
         self._idle_seconds = idle_seconds
@@ -60,6 +65,7 @@ class Sessions:
             InvalidInput: The address cannot be used any more.
             ConfigurationError: Its driver is missing, or it was sealed with another key.
             NotFound: Its file is gone.
+            NotAllowed: It was made with a key, and the settings do not name its file or host any more.
             DatabaseUnavailable: Too many other connections are in use.
         """
         one = await self._take((tenant.id, held.id), held)
@@ -101,8 +107,11 @@ class Sessions:
             return one
 
     async def _opened(self, key: tuple[int, int], held: Held) -> _Open:
-        options = ConnectorOptions(allow_functions=held.functions)
         url = self._secrets.open(held.sealed)
+        if held.keyed:
+            check_named(await asyncio.to_thread(read_address, url), self._settings)
+        folders = self._settings.database_files if held.keyed else None
+        options = ConnectorOptions(allow_functions=held.functions, folders=folders)
         # In a thread, for the first connector of an engine imports its driver.
         connector = await asyncio.to_thread(open_connector, url, options=options)
         one = self._open[key] = _Open(key, connector, held.changes)

@@ -46,6 +46,7 @@ connection = tenant_table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("schema_at", DateTime(timezone=True), nullable=True),
     Column("workspace", Text, nullable=True),
+    Column("keyed", Boolean, nullable=True),
     UniqueConstraint("tenant_id", "owner", "name", postgresql_nulls_not_distinct=True),
 )
 """`sealed`: the address with its password. `location`, `account`: of it what is no secret. `functions`: of users of
@@ -53,7 +54,8 @@ that database, that may be called. `configured`: it comes from a file, and goes 
 address or what a session may do is changed, so that sessions know that they are old. `state`: new, ready, stale, failed
 or removing. `stamp`: of the schema, as the database gave it. `edition`: raised with every other schema or other
 relations, so that copies know that they are old. `job`: the last that embedded its tables. `workspace`: name of the one
-that provides it, of its owner's; null where somebody added it."""
+that provides it, of its owner's; null where somebody added it. `keyed`: somebody with a key gave its address; null in
+rows that are older than the column."""
 
 schema_snapshot = tenant_table(
     "schema_snapshot",

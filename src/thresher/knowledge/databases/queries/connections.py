@@ -24,7 +24,7 @@ REMOVING: Final = "removing"
 """The state of a connection whose tables are being taken out of the index."""
 
 _COLUMNS: Final = """id, owner, name, dialect, location, account, sealed, samples, description, functions, configured,
-    changes, state, problem, version, writable, tables, stamp, edition, schema_at, workspace"""
+    changes, state, problem, version, writable, tables, stamp, edition, schema_at, workspace, keyed"""
 
 _HELD: Final = f"""
     select {_COLUMNS} from connection
@@ -46,6 +46,7 @@ class Held:
         changes: Raised whenever the address or what a session may do was changed.
         stamp: Of the schema, when it was read.
         edition: Of the schema and what relates in it.
+        keyed: Whether somebody with a key gave its address.
     """
 
     connection: Connection
@@ -55,6 +56,7 @@ class Held:
     changes: int
     stamp: str
     edition: int
+    keyed: bool
 
     @property
     def id(self) -> int:
@@ -76,6 +78,7 @@ class Write:
     functions: tuple[str, ...]
     configured: bool = False
     workspace: str | None = None
+    keyed: bool = False
 
     @property
     def values(self) -> dict[str, Any]:
@@ -91,6 +94,7 @@ class Write:
             "functions": list(self.functions),
             "configured": self.configured,
             "workspace": self.workspace,
+            "keyed": self.keyed,
         }
 
 
@@ -242,6 +246,7 @@ def _held(row: tuple[Any, ...]) -> Held:
         edition,
         schema_at,
         workspace,
+        keyed,
     ) = row
     known = Connection(
         id=number,
@@ -260,4 +265,9 @@ def _held(row: tuple[Any, ...]) -> Held:
         writable=tuple(writable),
         workspace=workspace,
     )
-    return Held(known, bytes(sealed), tuple(functions), configured, changes, stamp, edition)
+    return Held(known, bytes(sealed), tuple(functions), configured, changes, stamp, edition, _keyed(keyed, owner))
+
+
+def _keyed(keyed: bool | None, owner: str | None) -> bool:
+    """Of a connection that is older than the column, its owner tells: the machine's user is none."""
+    return owner is not None if keyed is None else keyed

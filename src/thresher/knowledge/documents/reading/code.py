@@ -1,21 +1,27 @@
 """Source code: where its functions, classes and other stretches start, by tree-sitter.
 
-Invariant: blocks are whole lines, in order; a file that does not follow its grammar is read all the same.
+Invariant: blocks are whole lines, in order; a file that does not follow its grammar, or takes its grammar too long, is
+read all the same.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from tree_sitter import Node
+from tree_sitter import Node, Point, Tree
 
 from thresher.knowledge.documents.models import Block
 from thresher.knowledge.documents.reading.languages import LANGUAGES, Names, parser_of
 from thresher.knowledge.documents.reading.lines import Reading, line_starts, stretch
 
+SECONDS: Final = 10.0
+"""Processor time that parsing a file may take: 20 MB of usual code take two seconds."""
+_PIECE: Final = 65_536
+"""Octets that are handed to the parser at a time."""
 _LONG: Final = 1_000
 """Octets; a definition up to this long is one block, a longer one is taken apart into its statements."""
 _DEEPEST: Final = 24
@@ -43,17 +49,18 @@ class _Marks:
             self.found.append((row, level, title))
 
 
-def read_code(text: str, language: str) -> Reading:
-    """The blocks of a source file.
+def read_code(text: str, language: str, *, seconds: float = SECONDS) -> Reading:
+    """The blocks of a source file; the whole file is one block where parsing it takes too long.
 
     Args:
         text: With Unix line ends.
         language: One of `LANGUAGES`.
+        seconds: Processor time that parsing may take.
     """
-    octets = text.encode("utf-8", "replace")
-    tree = parser_of(language).parse(octets)
+    tree = _tree(text.encode("utf-8", "replace"), language, seconds)
     marks = _Marks(LANGUAGES[language])
-    _members(tree.root_node, marks, "", 0)
+    if tree is not None:
+        _members(tree.root_node, marks, "", 0)
     starts = line_starts(text)
     rows = [mark for mark in marks.found if mark[0] < len(starts) - 1] or [(0, 0, "")]
     rows[0] = (0, *rows[0][1:])
@@ -63,8 +70,28 @@ def read_code(text: str, language: str) -> Reading:
             block
             for (start, end), (_, level, title) in zip(pairwise(bounds), rows, strict=True)
             for block in stretch(text, start, end, Block("code", 0, 0, level, title))
-        )
+        ),
+        notes=()
+        if tree is not None
+        else (f"Its functions were not found: parsing it takes over {seconds:g} seconds.",),
     )
+
+
+def _tree(octets: bytes, language: str, seconds: float) -> Tree | None:
+    """The syntax tree of a file; None where the time is up: the scanners of some grammars take the square of a file."""
+    until = time.thread_time() + seconds
+
+    def piece(place: int, _: Point) -> bytes:
+        return octets[place : place + _PIECE]
+
+    def is_over(_place: int, _has_error: bool) -> bool:
+        return time.thread_time() > until
+
+    try:
+        # The parser asks about the time only where it is handed the file in pieces.
+        return parser_of(language).parse(piece, encoding="utf8", progress_callback=is_over)
+    except ValueError:
+        return None
 
 
 def _members(parent: Node, marks: _Marks, prefix: str, level: int) -> None:

@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
 from thresher.core import Caller, InvalidInput, NotAllowed, NotFound, Settings, is_host
 from thresher.knowledge.documents.models import Origin, SourceKind
 from thresher.knowledge.documents.sources.selecting import Selection
+from thresher.store import clean
 
 _SHORT: Final = re.compile(r"(?:(?P<user>[\w.-]+)@)?(?P<host>[A-Za-z0-9][\w.-]+):(?P<path>(?!//)[^\s:]+)")
 """The form of `git@github.com:acme/handbook.git`."""
@@ -54,7 +55,7 @@ def origin_of(
         NotFound: There is nothing at this path.
         NotAllowed: There is nothing at this path, for a caller with a key.
     """
-    include, exclude = tuple(include), tuple(exclude)
+    include, exclude = tuple(map(clean, include)), tuple(map(clean, exclude))
     Selection(include, exclude)
     text = source.strip()
     if not text or len(text) > _LONGEST or not text.isprintable():
