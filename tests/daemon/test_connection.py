@@ -134,6 +134,17 @@ async def test_single_bytes_win_no_time(text: bytes) -> None:
         assert (await ended).count(b"HTTP/1.1 200") == (text != HALF_A_HEAD[:10])
 
 
+async def test_a_request_of_two_lengths_is_refused_and_its_connection_closed() -> None:
+    """What forwarded it may have gone by the other length: the rest would be a request of somebody else's."""
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 31\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with port(Limits()) as opened:
+        client = await opened.client(head + b"1\r\na\r\n0\r\n\r\n" + GET)
+        answered = await client.ended()
+
+    assert answered.startswith(b"HTTP/1.1 400")
+    assert answered.count(b"HTTP/1.1") == 1
+
+
 async def test_a_body_without_an_end_is_answered_and_closed() -> None:
     """The refusal arrives, for it does not wait for the body; then the rest of the body has its time."""
     async with port(HASTY) as opened:

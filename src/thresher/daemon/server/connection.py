@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -21,6 +21,10 @@ from thresher.core import event
 from thresher.peers import PEER, Peer
 
 logger = logging.getLogger("thresher.daemon")
+
+_LONGEST_HEAD: Final = 16_384
+"""Bytes of a head, as uvicorn bounds it by default."""
+_LENGTHS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 Awaited: TypeAlias = Literal["", "head", "body", "idle", "reader"]
 """What the client owes: the rest of a head, of a body, a next request, or to read what was sent; empty: nothing."""
@@ -122,6 +126,17 @@ class Newcomers:
         return bool(connections)
 
 
+class _Requests(h11.Connection):
+    """Reads requests, and refuses one that gives two lengths: what forwarded it may have gone by the other one."""
+
+    def next_event(self) -> Any:
+        """See `h11.Connection`."""
+        found = super().next_event()
+        if isinstance(found, h11.Request) and {name for name, _ in found.headers} >= _LENGTHS:
+            raise h11.RemoteProtocolError("Content-Length and Transfer-Encoding in one request")
+        return found
+
+
 class Connection(H11Protocol):
     """uvicorn's connection with deadlines.
 
@@ -132,6 +147,7 @@ class Connection(H11Protocol):
 
     def __init__(self, newcomers: Newcomers, **given: Any) -> None:
         super().__init__(**given)
+        self.conn = _Requests(h11.SERVER, self.config.h11_max_incomplete_event_size or _LONGEST_HEAD)
         self._newcomers = newcomers
         self._limits = newcomers.limits
         self.made_at = self.loop.time()
