@@ -1,6 +1,6 @@
 """A linear classifier of texts: is one worded like those that turn a model against its user?
 
-Rules name what they find and miss what they have no words for. The classifier has seen some 1,800 such texts in seven
+Rules name what they find and miss what they have no words for. The classifier has seen some 2,300 such texts in seven
 languages, most of them beside a harmless one of the same subject, and knows runs of characters only: it needs no model
 and no library.
 
