@@ -143,6 +143,29 @@ async def test_a_session_is_its_opener_s_alone(http: httpx.AsyncClient) -> None:
     assert [closed.status_code, late.status_code] == [200, 404]
 
 
+async def test_a_caller_with_too_many_sessions_loses_its_own_oldest_one(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of others are theirs."""
+    monkeypatch.setattr("thresher.gateway.http.sessions.SESSIONS_EACH", 2)
+    other = await session(http, **{"x-user": "ann"})
+    first, *later = [await session(http, **{"x-user": "bob"}) for _ in range(3)]
+
+    answers = [await http.post("/mcp", json=call("say"), headers=one) for one in (first, *later, other)]
+
+    assert [answer.status_code for answer in answers] == [404, 200, 200, 200]
+
+
+async def test_a_handshake_that_would_be_kept_whole_is_small(http: httpx.AsyncClient) -> None:
+    """It lives as long as its session."""
+    client = {"name": "x" * 100_000, "version": "1"}
+    hello = {**HELLO, "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}}
+
+    refused = await http.post("/mcp", json=hello)
+
+    assert refused.status_code == 413
+
+
 async def test_a_cancelled_call_ends_and_the_session_goes_on(http: httpx.AsyncClient, tools: Tools) -> None:
     """Its request is answered, for this wire owes each one an answer."""
     named = await session(http)

@@ -163,6 +163,19 @@ async def test_a_message_of_too_many_values_closes_its_session() -> None:
     assert "more than 250,000 values" in refusal["error"]["message"]
 
 
+async def test_a_cancellation_of_nothing_that_could_be_a_request_ends_no_session() -> None:
+    """A client may write anything there."""
+    async with connected(counter()) as wire:
+        await wire.greet()
+        for odd in ({"a": 1}, [1], None):
+            cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": odd}}
+            wire.writer.write(json.dumps(cancel).encode() + b"\n")
+        wire.writer.write(b'{"jsonrpc":"2.0","id":9,"method":"ping"}\n')
+        answer = await wire.answer()
+
+    assert answer["id"] == 9
+
+
 async def test_what_is_under_way_is_answered_after_the_client_has_said_its_last() -> None:
     """A half-closed stream is drained; a cancelled request is not waited for, and the session then ends."""
     server = counter()

@@ -68,7 +68,8 @@ class _Outstanding:
             self._settle(answer.message.id)
 
     def _settle(self, request: Any) -> None:
-        self._ids.discard(request)
+        if isinstance(request, int | str):  # a client may write anything here
+            self._ids.discard(request)
         if not self._ids:
             self._none.set()
 

@@ -41,6 +41,8 @@ from thresher.gateway.http.sessions import IDLE_SECONDS, MAX_SESSIONS, Session, 
 
 BODY_LIMIT = 16 * 1024 * 1024
 """Bytes in one request, as on a stream: far above any real call."""
+HANDSHAKE_LIMIT = 64 * 1024
+"""Characters of an `initialize`, which is kept as long as the session."""
 VALUE_LIMIT = 250_000
 """Values in one request: it is decoded on the event loop, which serves nobody else meanwhile."""
 
@@ -162,6 +164,9 @@ class Endpoint:
             await self._ask(session, scope, receive, send, _check(JSONRPCRequest, message))
 
     async def _open(self, scope: Scope, receive: Receive, send: Send, message: dict[str, Any]) -> None:
+        if len(str(message)) > HANDSHAKE_LIMIT:
+            raise Refused(413, INVALID_REQUEST, f"A handshake has at most {HANDSHAKE_LIMIT:,} characters.")
+        await self._sessions.make_room(scope.get(SCOPE_KEY))
         if len(self._sessions) >= MAX_SESSIONS:
             await self._sessions.sweep()
         if len(self._sessions) >= MAX_SESSIONS:

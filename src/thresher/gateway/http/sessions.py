@@ -27,6 +27,8 @@ from thresher.gateway.http.exchange import EVENT_STREAM, KEEP_ALIVE_SECONDS, Exc
 IDLE_SECONDS = 30 * 60.0
 """How long a session lives without a request."""
 MAX_SESSIONS = 10_000
+SESSIONS_EACH = 1_000
+"""Of one caller: a client that never ends its sessions must not take those of others."""
 _BACKLOG = 256
 """Messages that wait for the client to listen; the oldest leave first, for all say only that something changed."""
 
@@ -196,6 +198,12 @@ class Sessions:
         """End one session."""
         self._open.pop(session.id, None)
         await session.end()
+
+    async def make_room(self, caller: Caller | None) -> None:
+        """End the caller's session that was used longest ago, where it has as many as it may have."""
+        own = [session for session in self._open.values() if session.caller == caller]
+        if len(own) >= SESSIONS_EACH:
+            await self.end(min(own, key=lambda session: (bool(session.under_way), session.used)))
 
     async def sweep(self) -> None:
         """End those that nobody uses."""
