@@ -178,6 +178,18 @@ def test_long_texts_are_not_searched_in_each_other(session: SqliteSession, call:
     assert rows_of(session, f"SELECT length(trim(h)) FROM (SELECT {long} AS h)") == [(400_000,)]
 
 
+def test_views_search_no_long_texts_in_each_other_either(shop: Path) -> None:
+    """What a view does, its reader does."""
+    searched = "SELECT instr(h || h, h || '1') AS x FROM (SELECT hex(zeroblob(400000)) AS h)"
+    with closing(sqlite3.connect(shop)) as database:
+        database.executescript(f"CREATE VIEW deep AS {searched}; CREATE VIEW outer AS SELECT x FROM Deep;")
+
+    with closing(session_of(shop)) as session:
+        for name in ("deep", '"OUTER"'):
+            assert "too big" in problem_of(session, f"SELECT * FROM {name}").message
+        assert rows_of(session, "SELECT length(hex(zeroblob(400000)))") == [(800_000,)]
+
+
 @pytest.mark.parametrize("sql", WRITES)
 def test_what_is_no_read_is_refused_by_the_session_itself(session: SqliteSession, shop: Path, sql: str) -> None:
     """Without any guard before it: nothing changes, and the session answers the next question."""

@@ -27,6 +27,8 @@ from thresher.connectors.sqlite_schema import read_schema
 from thresher.core import DatabaseUnavailable, QueryFailed
 from thresher.sqlguard import Knowledge
 
+_COMPUTED: Final = """SELECT name, sql FROM sqlite_master
+    WHERE type = 'view' OR (type = 'table' AND (sql GLOB '*[Aa][Ss] (*' OR sql GLOB '*[Aa][Ss](*'))"""
 _STEPS: Final = 5_000
 """Steps of a statement's program between two looks at the clock: well below a millisecond."""
 _CATALOG_SECONDS: Final = 60.0
@@ -221,12 +223,25 @@ class SqliteSession:
 
     @contextmanager
     def _cursor(self, sql: str, bind: Sequence[Any]) -> Generator[sqlite3.Cursor]:
-        self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest(sql))
+        self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest(self._with_views(sql)))
         cursor = self._database.execute(sql, tuple(bind))
         try:
             yield cursor
         finally:
             cursor.close()
+
+    def _with_views(self, sql: str) -> str:
+        """A statement with the definitions of the views, and of the tables with computed columns, that it may name."""
+        with self._own():
+            found = self._database.execute(_COMPUTED).fetchall()
+        texts, waiting = [sql], [sql.lower()]
+        while waiting:
+            text = waiting.pop()
+            named = [row for row in found if row[0].lower() in text]
+            found = [row for row in found if row not in named]
+            texts += [definition for _, definition in named]
+            waiting += [definition.lower() for _, definition in named]
+        return "\n".join(texts)
 
     @contextmanager
     def _own(self) -> Generator[None]:
