@@ -163,6 +163,27 @@ async def test_a_message_of_too_many_values_closes_its_session() -> None:
     assert "more than 250,000 values" in refusal["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("line", "id_", "code"),
+    [
+        (b"hello", None, -32700),
+        (b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":[1]}', 5, -32600),
+        (b'{"jsonrpc":"2.0","id":6,"method":"ping","params":{"a":' + b"[" * 300 + b"]" * 300 + b"}}", 6, -32600),
+    ],
+)
+async def test_a_line_that_is_no_request_is_answered(line: bytes, id_: int | None, code: int) -> None:
+    """Its client would wait for ever; the session goes on."""
+    async with connected(counter()) as wire:
+        await wire.greet()
+        wire.writer.write(line + b"\n")
+        refusal = await wire.answer()
+        wire.writer.write(b'{"jsonrpc":"2.0","id":9,"method":"ping"}\n')
+        after = await wire.answer()
+
+    assert (refusal["id"], refusal["error"]["code"]) == (id_, code)
+    assert after["id"] == 9
+
+
 async def test_a_cancellation_of_nothing_that_could_be_a_request_ends_no_session() -> None:
     """A client may write anything there."""
     async with connected(counter()) as wire:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import anyio
@@ -22,6 +22,7 @@ from fastmcp.server.context import reset_transport, set_transport
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     INVALID_REQUEST,
+    PARSE_ERROR,
     JSONRPCError,
     JSONRPCNotification,
     JSONRPCRequest,
@@ -131,6 +132,9 @@ async def _receive(
         try:
             async for line in _lines(reader):
                 message = _message(line)
+                if isinstance(message, Exception) and (refusal := _refusal(line)) is not None:
+                    writer.write(json.dumps({"jsonrpc": "2.0", **refusal}).encode() + b"\n")
+                    continue
                 outstanding.asked(message)
                 await into.send(message)
             await outstanding.settled()
@@ -167,6 +171,20 @@ def _message(line: bytes) -> SessionMessage | Exception:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as error:
         return error
+
+
+def _refusal(line: bytes) -> dict[str, Any] | None:
+    """The answer to a line that is no message; None where nobody waits for one."""
+    try:
+        value: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return {"id": None, "error": {"code": PARSE_ERROR, "message": "The line is no JSON that can be read."}}
+    if not isinstance(value, dict) or not {"id", "method"} <= value.keys():
+        return None
+    request = cast("dict[str, Any]", value)["id"]
+    is_id = isinstance(request, int | str) and not isinstance(request, bool)
+    error = {"code": INVALID_REQUEST, "message": "The message is not a JSON-RPC request that can be read."}
+    return {"id": request if is_id else None, "error": error}
 
 
 async def _send(
