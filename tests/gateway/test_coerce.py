@@ -202,6 +202,16 @@ def test_a_long_value_is_not_quoted_once_for_each_of_many_alternatives() -> None
     assert peak < 100_000_000
 
 
+def test_many_short_errors_are_bounded_too() -> None:
+    """A thousand objects that each lack twenty thousand names."""
+    wanting = schema(x={"type": "array", "items": {"required": [f"r{n}" for n in range(20_000)]}})
+
+    began = time.process_time()
+    check({"x": [{}] * 1_000}, wanting, str)
+
+    assert time.process_time() - began < 5
+
+
 def test_many_values_against_many_alternatives_are_left_to_the_server() -> None:
     """Twenty-five million comparisons are too many to make a string a number."""
     many = schema(x={"type": "array", "items": {"anyOf": [{"type": "integer"} for _ in range(5_000)]}})

@@ -40,6 +40,8 @@ _SEARCHING: Final = (
 seconds with these lengths."""
 _EDGES: Final = re.compile(r"trim\s*\(\s*[^(),]*\)", re.IGNORECASE)
 """Blanks at the edges of a column are looked for in linear time."""
+_HIDING: Final = re.compile(r"""['"`\[]|/\*|--""")
+"""Texts, names and comments, in which a bracket closes no call."""
 LIMITS: Final = (
     (sqlite3.SQLITE_LIMIT_LENGTH, LENGTH),
     (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
@@ -54,7 +56,7 @@ LIMITS: Final = (
 
 def longest(sql: str) -> int:
     """The longest text or blob, in bytes, that a statement may make or read."""
-    named = _EDGES.sub("", sql)
+    named = sql if _HIDING.search(sql) else _EDGES.sub("", sql)
     return next((length for function, length in _SEARCHING if function.search(named)), LENGTH)
 
 

@@ -60,10 +60,10 @@ def _bounded(draft: Any) -> Any:
 
 def _counted(keyword: _Keyword) -> _Keyword:
     def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Iterable[ValidationError]:
-        _spend(1)
+        _spend(1 + len(cast("Any", value)) // _CHARACTERS if isinstance(value, list | dict) else 1)
         if keyword is not _ADDITIONAL or "patternProperties" not in schema:
             for error in keyword(validator, value, instance, schema) or ():
-                _spend(len(error.message) // _CHARACTERS)
+                _spend(1 + len(error.message) // _CHARACTERS)
                 yield error
 
     return counted
