@@ -382,6 +382,8 @@ DOUBLED: Final = {
     "plans": "WITH c0 AS NOT MATERIALIZED (SELECT 1 AS x)"
     + "".join(f", c{n} AS NOT MATERIALIZED (SELECT a.x FROM c{n - 1} a, c{n - 1} b)" for n in range(1, 20))
     + " SELECT x FROM c19",
+    "ordered": "SELECT a FROM (SELECT " + "a||a AS a FROM (SELECT " * 20 + "'x' AS a" + " ORDER BY 1) s" * 20 + ") s",
+    "distinct": "SELECT a FROM (SELECT " + "DISTINCT a||a AS a FROM (SELECT " * 20 + "'x' AS a" + ") s" * 20 + ") s",
     "where": "SELECT 1 FROM (SELECT " + "a||a AS a FROM (SELECT " * 20 + "'x' AS a" + ") s" * 20 + ") s WHERE a = 'x'",
     "outer": "SELECT (SELECT a||a) FROM (SELECT " + "a||a AS a FROM (SELECT " * 20 + "'x' AS a" + ") s" * 20 + ") s",
 }

@@ -20,10 +20,9 @@ COPIES: Final = 10_000
 """Nodes of one expression, with what it names put in; planning them takes a few milliseconds."""
 PLANS: Final = 1_000
 """Queries in a statement."""
-_FENCES: Final = frozenset(
-    {"distinctClause", "groupClause", "havingClause", "limitCount", "limitOffset", "sortClause", "withClause"}
-)
-"""A query with one of these is planned by itself: from outside its columns are names."""
+_FENCES: Final = frozenset({"groupClause", "havingClause", "limitCount", "limitOffset", "withClause"})
+"""A query with one of these is planned by itself: from outside its columns are names. Through ORDER BY, DISTINCT and UNION
+conditions are moved inwards, with copies."""
 _OUTPUT: Final = frozenset({"targetList", "fromClause", "withClause", "valuesLists", "larg", "rarg"})
 _HINT: Final = "Name it less often, or write AS MATERIALIZED or OFFSET 0 into the query that makes it."
 
@@ -130,9 +129,8 @@ class Expansion:
 
     def _combined(self, body: Body, scope: _Scope) -> _Made:
         left, right = self._query(body["larg"], scope), self._query(body["rarg"], scope)
-        is_all = body["op"] == "SETOP_UNION" and body.get("all", False)
         pairs = zip(left.columns, right.columns, strict=False)
-        columns = [(name, max(size, other) if is_all else 1.0) for (name, size), (_, other) in pairs]
+        columns = [(name, max(size, other)) for (name, size), (_, other) in pairs]
         return _Made(columns, left.plans + right.plans)
 
     def _source(self, source: Body, scope: _Scope) -> float:
