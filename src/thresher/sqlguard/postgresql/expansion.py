@@ -21,8 +21,8 @@ COPIES: Final = 10_000
 PLANS: Final = 1_000
 """Queries in a statement."""
 _FENCES: Final = frozenset({"groupClause", "havingClause", "limitCount", "limitOffset", "withClause"})
-"""A query with one of these is planned by itself: from outside its columns are names. Through ORDER BY, DISTINCT and UNION
-conditions are moved inwards, with copies."""
+"""A query with one of these is planned by itself: from outside its columns are names. Through ORDER BY, DISTINCT and
+UNION conditions are moved inwards, with copies."""
 _OUTPUT: Final = frozenset({"targetList", "fromClause", "withClause", "valuesLists", "larg", "rarg"})
 _HINT: Final = "Name it less often, or write AS MATERIALIZED or OFFSET 0 into the query that makes it."
 
