@@ -125,7 +125,7 @@ def _meant(desk: Desk, listed: Mapping[str, Any]) -> str:
     if chosen in (one["name"] for one in listed["connections"]):
         return f"Where no database is named, {chosen} is meant."
     desk.account.note(
-        f"The setting connection names '{chosen}', and there is no database of this name: it is left out."
+        f"The setting connection names '{chosen}', but no database has this name; the setting is ignored."
     )
     return ""
 

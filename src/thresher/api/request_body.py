@@ -1,7 +1,7 @@
 """The base of the bodies of requests.
 
-Invariant: a field that nobody knows is refused; null stands for a field that is left out, as for clients of MCP, unless
-the field takes null.
+Invariant: unknown fields are refused; null counts as an omitted field, as for MCP clients, unless the field
+accepts null.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def real_file(file: Path, folders: Sequence[Path] | None) -> Path:
 
     Raises:
         NotAllowed: It is below none of the folders.
-        DatabaseUnavailable: It is gone, or is no file: to open a named pipe would wait for its writer.
+        DatabaseUnavailable: The file is missing or not a regular file; opening a named pipe would block.
     """
     with suppress(OSError, RuntimeError):  # gone, not to be read, or links in a circle
         real = file.expanduser().resolve()

@@ -40,7 +40,7 @@ class AgentSettings:
         database: Where they are.
         models: Tells the names of the models that a caller sees, and whether each is enabled.
         floor: The least strict `approval` of all tenants.
-        connections: Lists the databases that a caller sees; None: whoever reads the settings chooses none.
+        connections: Lists the databases that a caller sees; None if the settings are only read.
     """
 
     def __init__(

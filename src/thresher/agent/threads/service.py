@@ -93,7 +93,7 @@ class Threads:
         """Give a thread another title.
 
         Raises:
-            InvalidInput: The id is none, or the title is empty or too long.
+            InvalidInput: The id is malformed, or the title is empty or too long.
             NotFound: The caller has no such thread.
         """
         asked = thread_id(thread)

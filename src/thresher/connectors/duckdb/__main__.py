@@ -136,7 +136,7 @@ def _ending(work: Callable[[], None]) -> None:
     """End the process, and so its calls, where even an answer fails for want of memory."""
     try:
         work()
-    except BaseException:  # noqa: BLE001 - a call without an answer would wait for ever
+    except BaseException:  # noqa: BLE001 - an unanswered call would wait permanently
         os._exit(1)
 
 

@@ -80,7 +80,7 @@ class DuckdbEngine:
                 process.end()
 
     def process(self) -> Process:
-        """The process that sessions share, started where there is none."""
+        """Return the process that sessions share; start it if none runs."""
         with self._lock:
             if self._process is None or not self._process.is_open:
                 if self._retired is not None:  # its statements are tried again apart
