@@ -88,6 +88,16 @@ def test_halves_of_a_pair_in_arguments_are_joined() -> None:
     assert [call.arguments for call in reading.end()[-1].calls] == ['{"x": "😀"}']
 
 
+def test_an_answer_of_too_many_calls_is_refused() -> None:
+    """A model that repeats itself would fill the conversation with them."""
+    reading = Reading("")
+    calls = [piece(number, f"c{number}", "f", "{}") for number in range(129)]
+    reading.feed(event({"tool_calls": calls[:128]}))
+
+    with pytest.raises(ModelError, match="more than 128 tools"):
+        reading.feed(event({"tool_calls": calls[128:]}))
+
+
 def test_a_stream_may_lack_its_last_line_end() -> None:
     """And the mark of its end."""
     reading = Reading("")

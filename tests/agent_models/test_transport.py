@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import gzip
 import ipaddress
 import ssl
 from collections.abc import AsyncIterator
@@ -75,6 +76,28 @@ async def test_a_service_is_asked_over_tls(
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
 
     assert (await connect(url).complete(HELLO)).text == "Safe."
+
+
+async def test_an_answer_that_is_packed_is_refused(connect: Connect) -> None:
+    """Its size could not be bounded before it is unpacked, and nothing packed was asked for."""
+
+    async def packed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        body = gzip.compress(ANSWER)
+        head = (
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: gzip\r\n"
+            f"content-length: {len(body)}\r\n\r\n"
+        )
+        writer.write(head.encode() + body)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(packed, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+
+    with pytest.raises(ModelError, match=r"is packed \(gzip\)"):
+        await connect(url).complete(HELLO)
+    server.close()
 
 
 async def test_a_service_that_nobody_vouches_for_is_not_asked(connect: Connect, sealed: tuple[str, Path]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from thresher.api.chat.bodies import ChatBody
 from thresher.api.context_models import ContextRequest
 from thresher.api.models import FindRequest
 from thresher.api.request_body import RequestBody
@@ -33,6 +35,23 @@ def test_null_gives_the_default() -> None:
     """An empty list, a number."""
     assert FindRequest.model_validate({"message": "x", "history": None}).history == []
     assert ContextRequest.model_validate({"message": "x", "budget": None}).budget == DEFAULT_BUDGET
+
+
+WRONG = [
+    (FindRequest, {"queries": [1] * 1_300_000}),
+    (FindRequest, {f"f{number}": 1 for number in range(300_000)}),
+    (ChatBody, {"messages": [{"a": 1}] * 10_000}),
+    (ChatBody, {"messages": [{"role": "user"}] * 300_000}),
+]
+
+
+@pytest.mark.parametrize(("kind", "body"), WRONG, ids=["values", "fields", "messages", "many messages"])
+def test_a_body_with_very_many_mistakes_makes_few_errors(kind: type[BaseModel], body: Mapping[str, Any]) -> None:
+    """Each error costs more than the value that it is about."""
+    with pytest.raises(ValidationError) as refusal:
+        kind.model_validate(body)
+
+    assert refusal.value.error_count() == 1
 
 
 def test_every_optional_field_takes_null() -> None:

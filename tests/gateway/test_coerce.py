@@ -223,6 +223,23 @@ def test_many_values_against_many_alternatives_are_left_to_the_server() -> None:
     assert time.process_time() - began < 5
 
 
+LONG_TYPES = {"type": [f"t{n}" for n in range(20_000)]}
+LONG_PATH = {"$ref": f"#/{'d/' * 20_000}"}
+LONG_NEEDS = {"properties": {"a": {}}, "required": [f"r{n}" for n in range(20_000)]}
+
+
+@pytest.mark.parametrize("entry", [LONG_TYPES, LONG_PATH, LONG_NEEDS], ids=["types", "path", "required"])
+def test_a_long_list_in_a_schema_is_read_a_bounded_number_of_times(entry: dict[str, Any]) -> None:
+    """Each of twenty thousand values would read it again."""
+    values: list[Any] = [{} if entry is LONG_NEEDS else "x"] * 20_000
+
+    began = time.process_time()
+    fitted = coerce({"x": values}, schema(x={"type": "array", "items": entry}))
+
+    assert fitted == {"x": values}
+    assert time.process_time() - began < 2
+
+
 def test_a_schema_that_names_itself_has_an_end() -> None:
     """As trees do."""
     tree = schema(x={"$ref": "#/$defs/t"}) | {"$defs": {"t": {"anyOf": [{"$ref": "#/$defs/t"}, {"type": "integer"}]}}}

@@ -40,8 +40,11 @@ ALL = ClientCapabilities(
 class Client:
     """A peer; `answer` is what its user says, and `hold` keeps it waiting until it is set."""
 
-    def __init__(self, identity: str, capabilities: ClientCapabilities | None = None, answer: str = "") -> None:
+    def __init__(
+        self, identity: str, capabilities: ClientCapabilities | None = None, answer: str = "", owner: str = ""
+    ) -> None:
         self.id = identity
+        self.owner = owner or identity
         self.capabilities = capabilities or ClientCapabilities()
         self.answer = answer or identity
         self.seen: list[tuple[float, float | None, str | None]] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -285,6 +286,27 @@ async def test_leases_are_bounded_and_an_idle_one_gives_way(small: Upstreams, tm
 
     assert "cid" in text(await small.call_tool(config, "ask", {}, peer=users[2]))
     await eventually(lambda: sum(alive(pid) for pid in pids(starts)) <= 3)
+
+
+async def test_one_user_never_has_all_leased_sessions(settings: Settings) -> None:
+    """Of four, three; the fourth serves somebody else while the first user's calls are under way."""
+    pool = Upstreams(settings, limits=replace(LIMITS, leases=4))
+    config = stdio_server("good")
+    users = [Client(f"ann {number}", ELICITATION, owner="ann") for number in range(4)]
+    for user in users:
+        user.hold = asyncio.Event()
+    held = [asyncio.create_task(pool.call_tool(config, "ask", {}, peer=user)) for user in users[:3]]
+    await eventually(lambda: all(user.questions for user in users[:3]))
+
+    with pytest.raises(UpstreamError, match="All of your 3 sessions"):
+        await pool.call_tool(config, "ask", {}, peer=users[3])
+    assert "bob" in text(await pool.call_tool(config, "ask", {}, peer=Client("bob", ELICITATION)))
+
+    for user in users:
+        assert user.hold
+        user.hold.set()
+    await asyncio.gather(*held)
+    await pool.close()
 
 
 async def test_a_lease_ends_when_it_is_idle_or_its_client_has_gone(small: Upstreams, tmp_path: Path) -> None:

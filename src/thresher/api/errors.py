@@ -190,7 +190,7 @@ async def _of_body(request: Request, error: Any) -> JSONResponse:
     found = error.errors()
     if found and found[0]["type"] == "json_invalid":
         return _no_json(str(error.body), int(found[0]["loc"][1]), request.url.path)
-    wrong = _wrong_fields(found[:_LOOKED_AT], error.body)
+    wrong = _wrong_fields(found, error.body)
     detail = f"The request does not fit: {'; '.join(f'{item.field}: {item.message}' for item in wrong[:_NAMED])}."
     param = param_of(found[0]["loc"]) if found else None
     errors, path = wrong[:_LISTED], request.url.path
@@ -209,7 +209,6 @@ async def _of_any(request: Request, error: Exception) -> JSONResponse:
 
 
 _FIT = "/v1/openapi.json describes it. Send JSON as application/json."
-_LOOKED_AT = 1_000
 _NAMED, _LISTED = 3, 20
 """Wrong fields in the sentence, and in the list: a body of thousands needs no more."""
 

@@ -7,13 +7,33 @@ accepts null.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast, get_args
+from typing import Any, Final, Self, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
+
+from thresher.core import UNSUPPORTED
+
+_MOST_ERRORS: Final = 1_000
 
 
-class RequestBody(BaseModel):
+class BoundedBody(BaseModel):
+    """A body whose validation makes at most about a thousand errors: each of a million would take time and memory."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _bounded(cls, body: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(body)
+        except ValidationError as error:
+            if (count := error.error_count()) <= _MOST_ERRORS:
+                raise
+            message = f"is wrong in {count:,} places"
+            raise PydanticCustomError(UNSUPPORTED, "{message}", {"message": message}) from None
+
+
+class RequestBody(BoundedBody):
     """The body of a request."""
 
     model_config = ConfigDict(extra="forbid")

@@ -42,6 +42,8 @@ _STEPS: Final = 20_000
 """Keywords and alternatives that are looked at for one call, in about a tenth of a second."""
 _CHARACTERS: Final = 200
 """Of an error's message, for a step: it quotes the whole value, once for each alternative that this does not fit."""
+_ENTRIES: Final = 200
+"""Of a list in a schema that is read through, for a step: the names that it requires, its types, its alternatives."""
 _UNCHECKED: Final = ("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems", "uniqueItems")
 """Keywords that only the server checks: regular expressions can take for ever, and unequal items are found in pairs."""
 _steps_left: ContextVar[list[int]] = ContextVar("thresher_schema_steps")
@@ -60,7 +62,7 @@ def _bounded(draft: Any) -> Any:
 
 def _counted(keyword: _Keyword) -> _Keyword:
     def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Iterable[ValidationError]:
-        _spend(1 + len(cast("Any", value)) // _CHARACTERS if isinstance(value, list | dict) else 1)
+        _spend(1 + len(cast("Any", value)) // _ENTRIES if isinstance(value, list | dict) else 1)
         if keyword is not _ADDITIONAL or "patternProperties" not in schema:
             for error in keyword(validator, value, instance, schema) or ():
                 _spend(1 + len(error.message) // _CHARACTERS)
@@ -170,6 +172,7 @@ def _object(values: dict[str, Any], schema: Mapping[str, Any], root: JSON, depth
     properties = _mapping(schema.get("properties"))
     required = cast("object", schema.get("required"))
     listed = cast("list[Any]", required) if isinstance(required, list) else []
+    _spend(1 + (len(listed) + len(values)) // _ENTRIES)
     needed = {name for name in listed if isinstance(name, str)}
     fitted: dict[str, Any] = {}
     for name, value in values.items():
@@ -239,6 +242,7 @@ def allows(schema: object, root: JSON, kind: str) -> bool:
         return kind in types
     values = entry.get("enum")
     if isinstance(values, list):
+        _spend(len(cast("list[Any]", values)) // _ENTRIES)
         wanted = str if kind == "string" else type(None)
         return any(isinstance(value, wanted) for value in cast("list[Any]", values))
     return True  # says nothing: allows everything
@@ -257,6 +261,7 @@ def _types(entry: Mapping[str, Any], root: JSON) -> set[str]:
         seen.add(id(one))
         kind: object = one.get("type")
         alternatives = [branch for word in ("anyOf", "oneOf") for branch in _sequence(one.get(word))]
+        _spend((len(_sequence(kind)) + len(alternatives)) // _ENTRIES)
         if names := {name for name in _sequence(kind) if isinstance(name, str)}:
             found |= names
         elif alternatives:
@@ -282,7 +287,9 @@ def _resolved(schema: object, root: JSON) -> Mapping[str, Any]:
         if not reference.startswith("#/"):
             return {}
         target: object = root
-        for part in reference[2:].split("/"):
+        parts = reference[2:].split("/")
+        _spend(1 + len(reference) // _ENTRIES)
+        for part in parts:
             target = _mapping(target).get(part.replace("~1", "/").replace("~0", "~"))
         entry = _mapping(target)
     return {}

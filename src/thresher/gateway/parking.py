@@ -28,7 +28,7 @@ from mcp_types import (
 )
 
 from thresher.core import Caller, InvalidInput, event
-from thresher.gateway.peers import ClientPeer, Context, Peers, Question, asked_in_rounds, refuse_sampling
+from thresher.gateway.peers import ClientPeer, Context, Peers, Question, asked_in_rounds, owner_of, refuse_sampling
 
 logger = logging.getLogger("thresher.gateway")
 
@@ -46,6 +46,7 @@ class _Parked:
     def __init__(self, caller: Caller, context: Context, peer_id: str) -> None:
         self.caller = caller
         self.id = peer_id
+        self.owner = owner_of(caller)
         self.capabilities = asked_in_rounds(context)
         self.rounds = None
         self.level = None

@@ -33,7 +33,7 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from thresher.core import Caller
+from thresher.core import Caller, acting_caller
 from thresher.gateway.callers import connection_id, connection_of
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
@@ -51,6 +51,7 @@ class ClientPeer:
 
     Attributes:
         id: The client's connection, as leased sessions know it.
+        owner: The caller's tenant and user.
         capabilities: What the client can be asked.
         rounds: What a client of the stateless era sent again with its request; None where it is asked by `ask`.
     """
@@ -64,6 +65,7 @@ class ClientPeer:
     ) -> None:
         self._context = context
         self.id = peer_id
+        self.owner = owner_of(acting_caller())
         self.capabilities = capabilities
         self.rounds = rounds
 
@@ -105,6 +107,11 @@ class ClientPeer:
         return await self._context.session.send_request(request, result, metadata=related)
 
 
+def owner_of(caller: Caller) -> str:
+    """Names a tenant and user, for shares of what all callers use."""
+    return f"{caller.tenant.id} {caller.user or ''}"
+
+
 class Peers:
     """Hands out peers.
 
@@ -122,7 +129,7 @@ class Peers:
         number = next(number for number in range(len(taken) + 1) if number not in taken)
         taken.add(number)
         try:
-            yield f"caller {caller.tenant.id} {caller.user or ''} {number}"
+            yield f"caller {owner_of(caller)} {number}"
         finally:
             taken.discard(number)
             if not taken:

@@ -1,6 +1,7 @@
 """Sessions of the older kind that belong to one client each, so that a server's question reaches the right one.
 
-Invariant: a connection is used for the calls of one peer id and no other; there are never more than the bound.
+Invariant: a connection is used for the calls of one peer id and no other; there are never more than the bound, and one
+user never has all of them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from thresher.upstream.peer import Peer, asked_for
 
 @dataclass(slots=True, eq=False)
 class _Lease:
+    owner: str
     link: Link
     capabilities: ClientCapabilities
     users: int = 0
@@ -32,7 +34,7 @@ class Leases:
     Args:
         server: Its name, for errors.
         new: Makes a link that declares these capabilities.
-        bound: How many there may be.
+        bound: How many there may be; one user has at most three quarters of them.
         wait: Seconds that a further client waits.
     """
 
@@ -40,6 +42,7 @@ class Leases:
         self._server = server
         self._new = new
         self._bound = bound
+        self._share = max(1, bound - bound // 4)
         self._wait = wait
         self._held: dict[str, _Lease] = {}
         self._ending: set[asyncio.Task[None]] = set()
@@ -53,7 +56,7 @@ class Leases:
         """The peer's own session for the time of a call.
 
         Raises:
-            UpstreamError: All sessions are in use by others, for longer than one can wait.
+            UpstreamError: All sessions, or all of this user's share, are in use for longer than one can wait.
         """
         lease = await self._lease(peer)
         try:
@@ -73,38 +76,42 @@ class Leases:
                     if held is not None and held.capabilities != capabilities and not held.users:
                         self._part(peer.id)
                         held = None
-                    if held is None and self._room():
-                        held = self._held[peer.id] = _Lease(self._new(capabilities), capabilities)
+                    if held is None and self._room(peer.owner):
+                        held = self._held[peer.id] = _Lease(peer.owner, self._new(capabilities), capabilities)
                     if held is not None and held.capabilities == capabilities:
                         held.users += 1
                         return held
                     await self._changed.wait()
         except TimeoutError:
+            theirs = sum(lease.owner == peer.owner for lease in self._held.values())
+            which = f"of your {self._share}" if theirs >= self._share < self._bound else f"{self._bound}"
             raise UpstreamError(
-                f"All {self._bound} sessions that clients may have with server '{self._server}' are in use.",
+                f"All {which} sessions that clients may have with server '{self._server}' are in use.",
                 hint="Try again when one of their calls has ended.",
             ) from None
 
-    def _room(self) -> bool:
-        if len(self._held) < self._bound:
+    def _room(self, owner: str) -> bool:
+        theirs = {peer: lease for peer, lease in self._held.items() if lease.owner == owner}
+        if len(theirs) < self._share and len(self._held) < self._bound:
             return True
-        idle = [(lease.used_at, owner) for owner, lease in self._held.items() if not lease.users]
+        candidates = self._held if len(theirs) < self._share else theirs
+        idle = [(lease.used_at, peer) for peer, lease in candidates.items() if not lease.users]
         if not idle:
             return False
         self._part(min(idle)[1])
         return True
 
-    def _part(self, owner: str) -> None:
-        self._start(self._held.pop(owner).link)
+    def _part(self, peer: str) -> None:
+        self._start(self._held.pop(peer).link)
 
     def _start(self, link: Link) -> None:
         task = asyncio.create_task(link.close())
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
 
-    async def release(self, owner: str) -> None:
+    async def release(self, peer: str) -> None:
         """End a peer's session, whatever it does."""
-        lease = self._held.pop(owner, None)
+        lease = self._held.pop(peer, None)
         if lease is not None:
             await lease.link.close()
             async with self._changed:
@@ -113,9 +120,9 @@ class Leases:
     def rest(self, seconds: float) -> None:
         """Begin to end the sessions that were idle for so long."""
         now = monotonic()
-        for owner, lease in [*self._held.items()]:
+        for peer, lease in [*self._held.items()]:
             if not lease.users and now - lease.used_at > seconds:
-                self._part(owner)
+                self._part(peer)
 
     async def close(self) -> None:
         """End all."""

@@ -31,6 +31,11 @@ class Peer(Protocol):
         ...
 
     @property
+    def owner(self) -> str:
+        """Whose connection it is, the same for all connections of one user; each user has a share of the sessions."""
+        ...
+
+    @property
     def capabilities(self) -> ClientCapabilities:
         """What it can be asked; with none of elicitation, sampling and roots its calls use the shared session."""
         ...

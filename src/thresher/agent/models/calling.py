@@ -3,7 +3,7 @@
 Services differ: some give every piece the index of its call, some none, some the same index to several calls; some name
 no id, or one twice.
 
-Invariant: every call that comes out has a name and an id of its own.
+Invariant: every call that comes out has a name and an id of its own, and an answer has at most `MOST_CALLS`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from thresher.core import dumps
+from thresher.core import ModelError, dumps
 from thresher.llm import FunctionCall
+
+MOST_CALLS: Final = 128
+"""Of one answer: a model that calls more repeats itself, and each call would stay in the conversation."""
 
 
 def paired(text: str) -> str:
@@ -40,7 +43,8 @@ class Calls:
         """Take the pieces of a delta.
 
         Raises:
-            TypeError, AttributeError: They are none.
+            ModelError: The answer has more than `MOST_CALLS` calls.
+            TypeError, AttributeError: The pieces are malformed.
         """
         for piece in pieces:
             function: Mapping[str, Any] = piece.get("function") or {}
@@ -54,6 +58,11 @@ class Calls:
             raise TypeError("a call is named by no text")
         found = next((one for one in reversed(self._begun) if index is None or one.index == index), None)
         if found is None or _differ(number, found.id) or (index is None and _both(name, found.name)):
+            if len(self._begun) == MOST_CALLS:
+                raise ModelError(
+                    f"The chat model called more than {MOST_CALLS} tools in one answer.",
+                    hint="Ask for one thing at a time.",
+                )
             found = _Begun(index, number, name, "")
             self._begun.append(found)
         found.id, found.name = found.id or number, found.name or name

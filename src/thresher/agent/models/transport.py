@@ -1,7 +1,7 @@
 """How requests reach a service.
 
-Invariant: no answer is longer than is said here; a request has the headers that are named here, whatever
-libraries add to it or find in the environment.
+Invariant: no answer is longer than the bounds here, and a compressed one is refused; a request has the headers that are
+named here, and no others that libraries add or find in the environment.
 """
 
 from __future__ import annotations
@@ -54,6 +54,12 @@ class Wire(httpx2.AsyncBaseTransport):
                 extensions=request.extensions,
             )
         )
+        if (coding := _coding(answer)) not in (b"", b"identity"):
+            await answer.aclose()
+            raise ModelError(
+                f"The chat model's answer is packed ({coding[:20].decode('ascii', 'replace')}); it must not be.",
+                hint=self._hint,
+            )
         return httpx2.Response(
             answer.status,
             headers=answer.headers,
@@ -85,8 +91,15 @@ class _Counted(httpx2.AsyncByteStream):
 
 
 def _most(answer: httpcore2.Response) -> int:
-    kind = next((value for name, value in answer.headers if name.lower() == b"content-type"), b"")
-    return _LARGEST_STREAM if kind.startswith(b"text/event-stream") else LARGEST_ANSWER
+    return _LARGEST_STREAM if _header(answer, b"content-type").startswith(b"text/event-stream") else LARGEST_ANSWER
+
+
+def _coding(answer: httpcore2.Response) -> bytes:
+    return _header(answer, b"content-encoding").strip().lower()
+
+
+def _header(answer: httpcore2.Response, name: bytes) -> bytes:
+    return next((value for known, value in answer.headers if known.lower() == name), b"")
 
 
 def _pool(address: httpx2.URL) -> httpcore2.AsyncConnectionPool:

@@ -12,9 +12,11 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from thresher.api.request_body import BoundedBody
 from thresher.core import UNSUPPORTED
 
 MOST_FUNCTIONS = 128
+MOST_MESSAGES = 10_000
 MOST_TOKENS = 200_000
 MOST_CHARACTERS = 400_000
 """Of one message."""
@@ -148,7 +150,7 @@ class OwnBody(BaseModel):
     settings: dict[str, Any] = Field({}, description="Settings for this turn alone, as `/v1/settings` has them.")
 
 
-class ChatBody(_Given):
+class ChatBody(BoundedBody, _Given):
     """A turn of a conversation, in the OpenAI wire format.
 
     Fields that change nothing here are passed over: `user`, `store`, `service_tier`, `prediction`, what concerns
@@ -156,8 +158,9 @@ class ChatBody(_Given):
     """
 
     messages: list[MessageBody] = Field(
+        max_length=MOST_MESSAGES,
         description="The conversation. With a thread the last message of the user is taken; system messages are its "
-        "instruction from then on, and earlier ones begin it where it is empty."
+        "instruction from then on, and earlier ones begin it where it is empty.",
     )
     model: str | None = Field(None, max_length=200, description="`thresher`, or a registered model.")
     stream: bool | None = None
