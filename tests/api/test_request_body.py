@@ -11,8 +11,8 @@ from pydantic import BaseModel, ValidationError
 from thresher.api.chat.bodies import ChatBody
 from thresher.api.context_models import ContextRequest
 from thresher.api.models import FindRequest
-from thresher.api.request_body import RequestBody
 from thresher.context import DEFAULT_BUDGET
+from thresher.verbs import RequestBody
 
 
 def bodies(base: type[BaseModel]) -> Iterator[type[BaseModel]]:

@@ -5,6 +5,7 @@ Invariant: it trusts the scope's caller, so it is served behind the door alone.
 
 from __future__ import annotations
 
+from inspect import cleandoc
 from typing import Any
 
 from fastapi import FastAPI
@@ -17,7 +18,6 @@ from thresher.api.audit import audit_router
 from thresher.api.bodies import Bounded
 from thresher.api.chat import chat_router, models_router
 from thresher.api.context import context_router
-from thresher.api.databases import connections_router, schemas_router, statements_router
 from thresher.api.documents import documents_router, repositories_router
 from thresher.api.errors import explain_errors
 from thresher.api.health import Watch, health_router
@@ -25,10 +25,12 @@ from thresher.api.intents import intents_router
 from thresher.api.jobs import jobs_router
 from thresher.api.models import Problem
 from thresher.api.prompts import prompts_router
+from thresher.api.routes import ROUTES
 from thresher.api.settings import registered_models_router, settings_router
 from thresher.api.solutions import relations_router, solution_context_router, value_lists_router, workspaces_router
 from thresher.api.threads import threads_router
 from thresher.api.tools import tools_router
+from thresher.api.verbs import verbs_router
 from thresher.services import Services
 
 
@@ -41,8 +43,23 @@ class _API(FastAPI):
         document = super().openapi()
         if not made:
             problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-            document["components"]["schemas"] |= {**problem.pop("$defs"), "Problem": problem}
+            schemas = document["components"]["schemas"]
+            schemas |= {**problem.pop("$defs"), "Problem": problem}
+            for schema in schemas.values():
+                _describe_fields(schema)
         return document
+
+
+def _describe_fields(schema: dict[str, Any]) -> None:
+    """Give the fields of a record their descriptions: the section `Attributes` of its docstring."""
+    description, _, attributes = schema.get("description", "").partition("Attributes:\n")
+    if not attributes:
+        return
+    schema["description"] = description.strip()
+    for line in cleandoc(attributes).replace("\n    ", " ").splitlines():
+        name, _, text = line.partition(": ")
+        if (field := schema.get("properties", {}).get(name)) is not None and "$ref" not in field:
+            field.setdefault("description", text)
 
 
 def http_api(services: Services, assistant: Assistant, threads: Threads, conversations: Conversations) -> FastAPI:
@@ -71,9 +88,8 @@ def http_api(services: Services, assistant: Assistant, threads: Threads, convers
     application.include_router(audit_router(services.audit))
     application.include_router(documents_router(services.documents))
     application.include_router(repositories_router(services.documents, services.context.readiness))
-    application.include_router(connections_router(services))
-    application.include_router(schemas_router(services.databases))
-    application.include_router(statements_router(services.databases))
+    for kind, routes in ROUTES:
+        application.include_router(verbs_router(services, kind, routes))
     application.include_router(providers_router(services.apis, services.context.readiness))
     application.include_router(operations_router(services.apis))
     application.include_router(workspaces_router(services))

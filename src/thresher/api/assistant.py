@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from thresher.agent import Assistant, IntentType
 from thresher.api.asking import BEARER, PROBLEMS, Asking
-from thresher.api.request_body import RequestBody
+from thresher.verbs import RequestBody
 
 
 class AskRequest(RequestBody):

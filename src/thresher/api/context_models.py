@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from thresher.api.request_body import RequestBody
 from thresher.context import DEFAULT_BUDGET, LARGEST_BUDGET
+from thresher.verbs import RequestBody
 
 
 class PromptRequest(RequestBody):

@@ -10,8 +10,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from thresher.api.request_body import RequestBody
 from thresher.knowledge.documents import MOST_PASSAGES, PASSAGES, Mode, SearchType
+from thresher.verbs import RequestBody
 
 Budget = Annotated[int, Field(strict=True, description="Tokens (o200k) of the answer at most.")]
 

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from thresher.api.request_body import RequestBody
 from thresher.knowledge.apis import DEFAULT_BUDGET, DEFAULT_LIMIT, LIMIT_CAP, FeedbackType, PatchForm, TimeRange
 from thresher.openapi import Severity
+from thresher.verbs import RequestBody
 
 Named = Annotated[str, Field(description="Name or alias of an API; all that you see unless given.")]
 Label = Annotated[str, Field(description="Label of one of its versions.")]

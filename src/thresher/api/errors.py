@@ -149,7 +149,12 @@ def refused(error: ThresherError, path: str = "") -> JSONResponse:
 
 def status_of(error: ThresherError) -> int:
     """The HTTP status of an error raised on purpose."""
-    return next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
+    return status_of_type(type(error))
+
+
+def status_of_type(error: type[ThresherError]) -> int:
+    """The HTTP status of a kind of error."""
+    return next(_STATUS[kind] for kind in error.__mro__ if kind in _STATUS)
 
 
 def unforeseen(error: Exception, path: str = "") -> JSONResponse:

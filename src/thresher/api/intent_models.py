@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from thresher.api.request_body import RequestBody
+from thresher.verbs import RequestBody
 
 Share = float | None
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from thresher.api.request_body import RequestBody
+from thresher.verbs import RequestBody
 
 Source = Literal["semantic", "lexical", "hybrid", "core", "fallback", "shadow", "off"]
 

@@ -9,7 +9,7 @@ import datetime as dt
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from thresher.api.request_body import RequestBody
+from thresher.verbs import RequestBody
 
 
 class PromptRequest(RequestBody):

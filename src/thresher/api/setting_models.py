@@ -10,7 +10,7 @@ import datetime as dt
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from thresher.agent import ChatSettings, SettingSource
-from thresher.api.request_body import RequestBody
+from thresher.verbs import RequestBody
 
 
 class ModelRequest(RequestBody):

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from thresher.api.request_body import RequestBody
 from thresher.core import argument_meant
 from thresher.servoy import Encapsulation, JoinType, Operator, ValueType
+from thresher.verbs import RequestBody
 
 Scope = Literal["current", "modules", "all"]
 Source = Annotated[

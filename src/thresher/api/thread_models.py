@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from thresher.api.request_body import RequestBody
+from thresher.verbs import RequestBody
 
 _TITLE = "One line, at most 200 characters."
 _SETTINGS = "What differs in it from your settings, as `/v1/settings` has them; a null takes a choice back."

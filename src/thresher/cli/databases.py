@@ -69,13 +69,13 @@ def add(
 @commands.command("list")
 def list_connections(as_json: AsJson = False) -> None:
     """List the connections: engine, place, how many tables, how they stand."""
-    show(ask("list_connections"), as_json, connection_list)
+    show(ask("sql_connection_list")["connections"], as_json, connection_list)
 
 
 @commands.command("test")
 def try_connection(name: Name, as_json: AsJson = False) -> None:
     """Connect, ask something harmless, and say what the role could change."""
-    tested = ask("test_connection", {"name": name})
+    tested = ask("sql_connection_test", {"connection": name})
     show(tested, as_json, health)
     _fail_unless(tested)
 
@@ -83,21 +83,21 @@ def try_connection(name: Name, as_json: AsJson = False) -> None:
 @commands.command("session")
 def session_info(name: Name, as_json: AsJson = False) -> None:
     """Show what the database's server says of a session of ours."""
-    show(ask("session_info", {"name": name}), as_json, session)
+    show(ask("sql_session_info", {"connection": name}), as_json, session)
 
 
 @commands.command("remove")
 @writes
 def remove(name: Name, as_json: AsJson = False) -> None:
     """Forget a connection and what is known of its schema; the database is left alone."""
-    show(ask("remove_connection", {"name": name}), as_json, removed)
+    show(ask("remove_connection", {"connection": name}), as_json, removed)
 
 
 @commands.command("refresh")
 @writes
 def refresh(name: Name, as_json: AsJson = False) -> None:
     """Read a connection's schema again now."""
-    show(ask("refresh_schema", {"name": name}), as_json, refreshed)
+    show(ask("refresh_schema", {"connection": name}), as_json, refreshed)
 
 
 @commands.command("schema")
@@ -125,7 +125,7 @@ def tables(
 ) -> None:
     """List tables and views."""
     arguments = {"connection": name, "search": search, "schema": schema, "limit": limit, "cursor": cursor}
-    show(ask("list_tables", _given(arguments)), as_json, table_list)
+    show(ask("sql_list_tables", _given(arguments)), as_json, table_list)
 
 
 @commands.command("find")

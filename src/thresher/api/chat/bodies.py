@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from thresher.api.request_body import BoundedBody
 from thresher.core import UNSUPPORTED
+from thresher.verbs import BoundedBody
 
 MOST_FUNCTIONS = 128
 MOST_MESSAGES = 10_000

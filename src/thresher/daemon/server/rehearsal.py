@@ -15,6 +15,7 @@ from thresher.app import App, rehearsed
 from thresher.core import InvalidInput, NotFound, StoreUnavailable, plain
 from thresher.daemon.server.control import Progress, Verb
 from thresher.knowledge.solutions import Planned
+from thresher.verbs import KINDS
 
 SECONDS: Final = 120.0
 """The longest that a rehearsal may take: it holds a connection, and the rows that it writes are locked."""
@@ -42,7 +43,7 @@ class Shown:
 _SERVERS, _TOOLS = Shown("server", "list_servers"), Shown("tool", "list_tools")
 _HELD = Shown("tool that waits for approval", "held_tools")
 _KEYS = Shown("key", "list_keys", ("tenant",))
-_CONNECTIONS, _APIS = Shown("connection", "list_connections"), Shown("API", "list_api_providers")
+_CONNECTIONS, _APIS = Shown("connection", "sql_connection_list"), Shown("API", "list_api_providers")
 _REPOSITORIES, _WORKSPACES = Shown("repository", "list_repositories"), Shown("workspace", "list_workspaces")
 _MODELS, _PROMPTS = Shown("model", "list_models"), Shown("prompt", "show_prompt", ("name",))
 _THREAD = Shown("conversation", "show_thread", ("thread",), frozenset({"messages", "approvals", "states"}))
@@ -84,8 +85,7 @@ LOOKS: Final = frozenset(
         *("find_tools", "describe_tools", "list_tools", "list_servers", "held_tools", "list_consents"),
         *("stats", "status"),
         *("measure_encoder", "list_keys", "list_jobs", "show_job", "follow_job"),
-        *("list_connections", "show_connection", "test_connection", "session_info", "query_database_schema"),
-        *("list_tables", "get_table_columns", "search_schema", "find_relations", "sql_query", "sql_explain"),
+        *(verb.name for kind in KINDS for verb in kind if verb.access in ("read", "call")),
         *("list_api_providers", "search_api_docs", "get_api_endpoint", "analyze_api_usage"),
         *("suggest_api_improvements", "list_repositories", "show_repository", "retrieve_document"),
         *("search_documents", "read_document", "list_workspaces", "show_workspace", "get_solution_context"),

@@ -5,10 +5,10 @@ Invariant: nothing reaches a database that the guard has not read and the audit 
 Uses: audit, connectors, core, embedding, jobs, search, sqlguard, store.
 """
 
+from thresher.connectors import Health
 from thresher.knowledge.databases.configured import Configured, read_configured
 from thresher.knowledge.databases.entries import KIND
 from thresher.knowledge.databases.models import (
-    Asker,
     Connection,
     Evidence,
     FoundTable,
@@ -33,7 +33,6 @@ __all__ = [
     "EMBED_TASK",
     "KIND",
     "THRESHOLD",
-    "Asker",
     "Configured",
     "Connection",
     "DatabaseService",
@@ -41,6 +40,7 @@ __all__ = [
     "Evidence",
     "FoundTable",
     "FoundTables",
+    "Health",
     "IncomingKey",
     "PotentialRelation",
     "QueryAnswer",

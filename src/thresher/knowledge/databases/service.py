@@ -40,8 +40,6 @@ from thresher.knowledge.databases.shelf import Shelf
 from thresher.search import SearchIndex
 from thresher.store import Database, SecretBox, clean
 
-NOBODY = Asker()
-
 
 class DatabaseService:
     """Connections to databases, and answers out of them. One per process.
@@ -293,7 +291,9 @@ class DatabaseService:
         *,
         max_rows: int = 200,
         cursor: str | None = None,
-        who: Asker = NOBODY,
+        client: str = "",
+        thread: str = "",
+        tool: str = "",
     ) -> QueryAnswer:
         """Run one statement that only reads.
 
@@ -303,7 +303,9 @@ class DatabaseService:
             sql: In the dialect of its engine.
             max_rows: Rows at most, 1 to 10,000.
             cursor: Of an answer to the same statement: the next rows. The statement runs again.
-            who: For the audit log and the server's own view of sessions.
+            client: Name and version of the caller's client, for the audit log and the server's own view of sessions.
+            thread: The conversation or session, for the audit log.
+            tool: The tool or command that was called, likewise.
 
         Raises:
             InvalidInput: An argument is out of bounds, or the cursor belongs to another statement.
@@ -313,22 +315,26 @@ class DatabaseService:
             DatabaseUnavailable: It cannot be reached.
         """
         held = await self._connections.held(caller, connection)
-        return await self._runner.query(Statement(caller, held, sql, who), max_rows, cursor)
+        return await self._runner.query(Statement(caller, held, sql, Asker(client, "", thread, tool)), max_rows, cursor)
 
-    async def explain(self, caller: Caller, connection: str, sql: str, *, who: Asker = NOBODY) -> QueryAnswer:
+    async def explain(
+        self, caller: Caller, connection: str, sql: str, *, client: str = "", thread: str = "", tool: str = ""
+    ) -> QueryAnswer:
         """How the database would run a statement; it is not run.
 
         Args:
             caller: Who asks.
             connection: Name of the connection.
             sql: The statement, without EXPLAIN.
-            who: As for `query`.
+            client: As for `query`.
+            thread: As for `query`.
+            tool: As for `query`.
 
         Raises:
             As `query` does.
         """
         held = await self._connections.held(caller, connection)
-        return await self._runner.explain(Statement(caller, held, sql, who))
+        return await self._runner.explain(Statement(caller, held, sql, Asker(client, "", thread, tool)))
 
     async def session_info(self, caller: Caller, connection: str) -> SessionInfo:
         """What the database itself says of a session of ours.

@@ -154,13 +154,21 @@ def own_tools(name: str, code: str) -> frozenset[str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
     functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-    before = "" if _without_prefix(tree) else f"{name}_"
-    return frozenset(
-        f"{before}{_given_name(decorator) or function.name}"
+    declared = {
+        _given_name(decorator) or function.name
         for function in functions
         for decorator in function.decorator_list
         if _is_tool(decorator)
-    )
+    }
+    declared |= {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _makes_tool(node.value.func)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    before = "" if _without_prefix(tree) else f"{name}_"
+    return frozenset(before + tool for tool in declared)
 
 
 def _without_prefix(tree: ast.Module) -> bool:
@@ -179,6 +187,11 @@ def _is_tool(decorator: ast.expr) -> bool:
     return (isinstance(target, ast.Name) and target.id == "tool") or (
         isinstance(target, ast.Attribute) and target.attr == "tool"
     )
+
+
+def _makes_tool(function: ast.expr) -> bool:
+    """Whether a call makes a tool of a verb: `find_toy = tool_of(TOYS["find_toy"], toys_text)`."""
+    return isinstance(function, ast.Name) and function.id == "tool_of"
 
 
 def _given_name(decorator: ast.expr) -> str:

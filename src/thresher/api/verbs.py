@@ -1,0 +1,133 @@
+"""Serves verbs over HTTP: a table of routes, and everything else from the verbs' declarations.
+
+A parameter in a path stands for the verb's next parameter. The others are the query of a GET or DELETE, else the body.
+
+Invariant: answers are the verbs' records, and validation is theirs; nothing is declared here a second time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from inspect import Parameter as Argument
+from inspect import Signature
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Header, Path, Query, Response
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
+
+import thresher.core
+from thresher.api.asking import BEARER, PROBLEMS, Asking, problem
+from thresher.api.errors import status_of_type
+from thresher.services import Services
+from thresher.verbs import Kind, Parameter, Request, Verb, arguments_model, values_of
+
+_IN_PATH: Final = re.compile(r"\{(\w+)\}")
+_WITHOUT_BODY: Final = ("GET", "DELETE")
+_Agent = Annotated[str, Header(alias="User-Agent", include_in_schema=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a verb is served.
+
+    Attributes:
+        verb: Its name.
+        method: The HTTP method.
+        path: Its parameters in braces.
+        status: Of the answer; 204 has no content.
+    """
+
+    verb: str
+    method: str
+    path: str
+    status: HTTPStatus = HTTPStatus.OK
+
+
+def verbs_router(services: Services, kind: Kind, routes: Sequence[Route]) -> APIRouter:
+    """The routes of a kind.
+
+    Args:
+        services: What the verbs work with.
+        kind: Their declarations.
+        routes: Where each is served.
+    """
+    router = APIRouter(tags=[kind.name], responses=PROBLEMS, dependencies=[Depends(BEARER)])
+    for route in routes:
+        verb, empty = kind[route.verb], route.status == HTTPStatus.NO_CONTENT
+        router.add_api_route(
+            route.path,
+            _endpoint(services, verb, route),
+            methods=[route.method],
+            status_code=route.status,
+            response_model=None if empty else _answer_type(verb),
+            responses=_problems(verb),
+            summary=verb.summary,
+            name=verb.name,
+        )
+    return router
+
+
+def _endpoint(services: Services, verb: Verb, route: Route) -> Callable[..., Coroutine[Any, Any, Response]]:
+    in_path = dict(zip(_IN_PATH.findall(route.path), verb.parameters, strict=False))
+    others = [one for name, one in verb.parameters.items() if name not in in_path.values()]
+    adapter = TypeAdapter[Any](_answer_type(verb))
+
+    async def endpoint(*, caller: Any, agent: str, body: Any = None, **given: Any) -> Response:
+        arguments = given if body is None else given | values_of(verb, body)
+        answer = await verb.run(Request(services, caller, client=agent), arguments)
+        if route.status == HTTPStatus.NO_CONTENT:
+            return Response(status_code=route.status)
+        named = {verb.key: answer} if verb.key else answer
+        return Response(adapter.dump_json(named), route.status, media_type="application/json")
+
+    arguments = [
+        Argument("caller", Argument.KEYWORD_ONLY, annotation=Asking),
+        Argument("agent", Argument.KEYWORD_ONLY, annotation=_Agent, default=""),
+        *(_in_path(alias, verb.parameters[name]) for alias, name in in_path.items()),
+    ]
+    if route.method in _WITHOUT_BODY:
+        arguments += [_in_query(one) for one in others]
+    elif others:
+        model = arguments_model(verb, *in_path.values())
+        default = Argument.empty if any(one.required for one in others) else None
+        annotation = model if default is Argument.empty else model | None
+        arguments.append(Argument("body", Argument.KEYWORD_ONLY, annotation=annotation, default=default))
+    endpoint.__signature__ = Signature(arguments)  # pyright: ignore[reportFunctionMemberAccess] - what FastAPI reads
+    return endpoint
+
+
+def _in_path(alias: str, parameter: Parameter) -> Argument:
+    place = Path(alias=alias, description=parameter.description or None)
+    return Argument(parameter.name, Argument.KEYWORD_ONLY, annotation=Annotated[parameter.annotation, place])
+
+
+def _in_query(parameter: Parameter) -> Argument:
+    place = Query(description=parameter.description or None)
+    return Argument(
+        parameter.name,
+        Argument.KEYWORD_ONLY,
+        annotation=Annotated[parameter.annotation, place],
+        default=Argument.empty if parameter.required else parameter.default,
+    )
+
+
+def _answer_type(verb: Verb) -> Any:
+    """The type of an answer: the verb's record, or an object with what it returns under its key."""
+    if not verb.key:
+        return verb.record
+    name = "".join(part.capitalize() for part in verb.name.split("_"))
+    answer = TypedDict(f"{name}Response", {verb.key: verb.record})  # pyright: ignore[reportArgumentType, reportGeneralTypeIssues, reportUnknownVariableType] - the verb names the field
+    answer.__doc__ = f"The answer of `{verb.name}`."
+    return answer
+
+
+def _problems(verb: Verb) -> Mapping[int | str, dict[str, Any]]:
+    """What may go wrong, by status."""
+    texts: dict[int, list[str]] = {}
+    for name, text in verb.errors.items():
+        texts.setdefault(status_of_type(getattr(thresher.core, name)), []).append(text)
+    return {status: problem(" ".join(found)) for status, found in sorted(texts.items())}

@@ -1,0 +1,69 @@
+"""Makes tools of packs out of verbs: the verb's declaration, and how its answer reads for a model.
+
+Invariant: name, sentence, parameters and bounds are the declaration's; a pack adds the text alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter as Argument
+from inspect import Signature
+from typing import Annotated, Any
+
+from fastmcp.tools import FunctionTool, ToolResult
+from pydantic import Field
+
+from thresher.packs.request import current
+from thresher.packs.results import result
+from thresher.verbs import Parameter, Request, Verb
+
+Adjust = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def tool_of(
+    verb: Verb,
+    text: Callable[..., str],
+    *,
+    titled: str = "",
+    without: Sequence[str] = (),
+    adjust: Adjust = lambda arguments: arguments,
+) -> FunctionTool:
+    """The tool that a verb is.
+
+    Args:
+        verb: The verb.
+        text: What a model reads of an answer: (record) -> text, or (title, record) -> text.
+        titled: The argument that is the title.
+        without: Parameters that a model is not to decide about.
+        adjust: Changes the arguments before the verb runs: what the text takes of a budget, for example.
+    """
+
+    async def run(**given: Any) -> ToolResult:
+        request = current()
+        asked = Request(request.services, request.caller, request.client, request.caller.client)
+        answer = await verb.run(asked, adjust(given))
+        shown = text(given[titled], answer) if titled else text(answer)
+        return result({verb.key: answer} if verb.key else answer, shown)
+
+    run.__name__, run.__doc__ = verb.name, verb.summary
+    offered = [one for name, one in verb.parameters.items() if name not in without]
+    run.__signature__ = Signature([_argument(one) for one in offered], return_annotation=ToolResult)  # pyright: ignore[reportFunctionMemberAccess] - what FastMCP reads
+    run.__annotations__ = {one.name: _annotation(one) for one in offered} | {"return": ToolResult}
+    return FunctionTool.from_function(
+        run, annotations=_hints(verb), tags={"admin"} if verb.access == "admin" else set[str]()
+    )
+
+
+def _argument(parameter: Parameter) -> Argument:
+    default = Argument.empty if parameter.required else parameter.default
+    return Argument(parameter.name, Argument.KEYWORD_ONLY, annotation=_annotation(parameter), default=default)
+
+
+def _annotation(parameter: Parameter) -> Any:
+    return Annotated[parameter.annotation, Field(description=parameter.description or None)]
+
+
+def _hints(verb: Verb) -> Mapping[str, bool]:
+    if verb.access == "read":
+        return {"readOnlyHint": True, "openWorldHint": False}
+    return {"readOnlyHint": False, "destructiveHint": verb.destroys, "openWorldHint": not verb.destroys}
