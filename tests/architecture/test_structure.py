@@ -49,7 +49,7 @@ def test_others_enter_a_package_by_its_one_door() -> None:
 
 @pytest.mark.parametrize("folder", PACKAGES, ids=lambda path: path.name)
 def test_a_package_says_what_it_uses(folder: Path) -> None:
-    """The last line of a package's docstring names exactly the packages that it imports."""
+    """The last paragraph of a package's docstring names exactly the packages that it imports."""
     docstring = ast.get_docstring(tree(folder / "__init__.py")) or ""
     used = {
         name.split(".")[1]
@@ -58,7 +58,7 @@ def test_a_package_says_what_it_uses(folder: Path) -> None:
         if name.split(".")[1] not in (folder.name, "__version__")
     }
 
-    last = docstring.strip().splitlines()[-1] if docstring else ""
+    last = " ".join(docstring.strip().split("\n\n")[-1].split())
 
     assert last == f"Uses: {', '.join(sorted(used)) or 'nothing'}."
 

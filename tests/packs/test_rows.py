@@ -155,7 +155,7 @@ def test_tables_are_listed_with_the_way_to_more() -> None:
 def test_connections_health_and_sessions_are_data_too() -> None:
     """Their texts come from people and servers."""
     _, _, listed = marked(connections_text([CONNECTION]))
-    _, ours, health = marked(health_text("shop", Health(False, problem="no route\nto host", ms=2.0)))
+    _, ours, health = marked(health_text(Health(False, problem="no route\nto host", ms=2.0, connection="shop")))
     _, _, session = marked(session_text(SessionInfo("shop", "sqlite", {"query_only": True, "user": "a\nb"})))
 
     assert json.loads(listed[0])["description"] == "What we sell."

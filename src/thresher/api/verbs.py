@@ -8,7 +8,7 @@ Invariant: answers are the verbs' records, and validation is theirs; nothing is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from inspect import Parameter as Argument
@@ -119,13 +119,14 @@ def _answer_type(verb: Verb) -> Any:
     """The type of an answer: the verb's record, or an object with what it returns under its key."""
     if not verb.key:
         return verb.record
-    name = "".join(part.capitalize() for part in verb.name.split("_"))
-    answer = TypedDict(f"{name}Response", {verb.key: verb.record})  # pyright: ignore[reportArgumentType, reportGeneralTypeIssues, reportUnknownVariableType] - the verb names the field
+    name = "".join(part.capitalize() for part in (*verb.name.split("_"), "response"))
+    made: Any = TypedDict  # its type checker's form allows no fields that are named by a value
+    answer = made(name, {verb.key: verb.record})
     answer.__doc__ = f"The answer of `{verb.name}`."
     return answer
 
 
-def _problems(verb: Verb) -> Mapping[int | str, dict[str, Any]]:
+def _problems(verb: Verb) -> dict[int | str, dict[str, Any]]:
     """What may go wrong, by status."""
     texts: dict[int, list[str]] = {}
     for name, text in verb.errors.items():

@@ -3,7 +3,7 @@
 Invariant: a command holds no database, and no encoder but for `packs lint`; it imports nothing heavy before it needs
 it, so that `thresher --help` is quick. Every command takes `--json`; exit codes are those of `docs/reference/cli.md`.
 
-Uses: core, daemon, demo, embedding, foreign, knowledge, packs, store.
+Uses: core, daemon, demo, embedding, foreign, knowledge, packs, store, verbs.
 """
 
 from thresher.cli.application import run

@@ -188,6 +188,7 @@ class Health:
         ms: Time to connect and ask.
         writable: What the role could change if nothing else stood in its way, in words; empty when nothing.
         problem: What failed, without credentials; empty when nothing did.
+        connection: The name of what was tested; empty where it has none.
     """
 
     ok: bool
@@ -197,6 +198,7 @@ class Health:
     ms: float = 0.0
     writable: tuple[str, ...] = ()
     problem: str = ""
+    connection: str = ""
 
 
 @dataclass(frozen=True, slots=True)

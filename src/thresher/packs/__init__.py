@@ -3,7 +3,7 @@
 Invariant: a built-in pack has the form that every other pack has, and no right that others lack: what its code can
 reach, `current()` gives to the code of every pack. What a tool does beyond its own kind, every face does by it.
 
-Uses: audit, components, connectors, context, core, embedding, knowledge, llm, openapi, services, servoy.
+Uses: audit, components, connectors, context, core, embedding, knowledge, llm, openapi, services, servoy, verbs.
 """
 
 from __future__ import annotations

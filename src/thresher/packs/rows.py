@@ -10,6 +10,7 @@ Invariant: pure; nothing of a row is left out or changed here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from thresher.connectors import Column, ForeignKey, Health
@@ -83,9 +84,10 @@ def connections_text(connections: Sequence[Connection]) -> str:
     return _block("connections", [told(_connection(one)) for one in connections])
 
 
-def health_text(name: str, health: Health) -> str:
+def health_text(health: Health) -> str:
     """Whether a connection works, and what its role could change."""
-    return _block(f"connection {name}: {'works' if health.ok else 'does not work'}", [told(_given(plain(health)))])
+    found = _given(plain(replace(health, connection="")))
+    return _block(f"connection {health.connection}: {'works' if health.ok else 'does not work'}", [told(found)])
 
 
 def session_text(info: SessionInfo) -> str:

@@ -5,12 +5,13 @@ Invariant: name, sentence, parameters and bounds are the declaration's; a pack a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from inspect import Parameter as Argument
 from inspect import Signature
 from typing import Annotated, Any
 
 from fastmcp.tools import FunctionTool, ToolResult
+from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from thresher.packs.request import current
@@ -22,9 +23,8 @@ Adjust = Callable[[dict[str, Any]], dict[str, Any]]
 
 def tool_of(
     verb: Verb,
-    text: Callable[..., str],
+    text: Callable[[Any], str],
     *,
-    titled: str = "",
     without: Sequence[str] = (),
     adjust: Adjust = lambda arguments: arguments,
 ) -> FunctionTool:
@@ -32,8 +32,7 @@ def tool_of(
 
     Args:
         verb: The verb.
-        text: What a model reads of an answer: (record) -> text, or (title, record) -> text.
-        titled: The argument that is the title.
+        text: What a model reads of an answer.
         without: Parameters that a model is not to decide about.
         adjust: Changes the arguments before the verb runs: what the text takes of a budget, for example.
     """
@@ -42,8 +41,7 @@ def tool_of(
         request = current()
         asked = Request(request.services, request.caller, request.client, request.caller.client)
         answer = await verb.run(asked, adjust(given))
-        shown = text(given[titled], answer) if titled else text(answer)
-        return result({verb.key: answer} if verb.key else answer, shown)
+        return result({verb.key: answer} if verb.key else answer, text(answer))
 
     run.__name__, run.__doc__ = verb.name, verb.summary
     offered = [one for name, one in verb.parameters.items() if name not in without]
@@ -63,7 +61,7 @@ def _annotation(parameter: Parameter) -> Any:
     return Annotated[parameter.annotation, Field(description=parameter.description or None)]
 
 
-def _hints(verb: Verb) -> Mapping[str, bool]:
+def _hints(verb: Verb) -> ToolAnnotations:
     if verb.access == "read":
-        return {"readOnlyHint": True, "openWorldHint": False}
-    return {"readOnlyHint": False, "destructiveHint": verb.destroys, "openWorldHint": not verb.destroys}
+        return ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    return ToolAnnotations(read_only_hint=False, destructive_hint=verb.destroys, open_world_hint=not verb.destroys)

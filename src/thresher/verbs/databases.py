@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from annotated_types import Doc, Ge, Le
+from annotated_types import Ge, Le
+from typing_extensions import Doc
 
 from thresher.verbs.declaration import Kind, Request
 

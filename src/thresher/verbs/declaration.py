@@ -25,7 +25,7 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_type_hints
 
-from annotated_types import Doc
+from typing_extensions import Doc
 
 if TYPE_CHECKING:
     from thresher.core import Caller

@@ -7,6 +7,7 @@ connections of its tenant and its own, and no others; no answer or error holds a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +175,7 @@ class DatabaseService:
             NotFound: There is no such connection.
         """
         held = await self._connections.held(caller, name)
-        health = await self._connections.test(caller, held)
+        health = replace(await self._connections.test(caller, held), connection=name)
         if health.ok and held.connection.state in ("failed", "stale"):
             self._refresher.begin(caller.tenant, held)
         return health

@@ -15,6 +15,7 @@ from pydantic import Field
 from thresher.audit import Filters
 from thresher.context import Situation
 from thresher.core import InvalidInput
+from thresher.knowledge.databases import Connection
 from thresher.packs import current
 from thresher.packs.properties import READS, Cursor
 from thresher.packs.results import result
@@ -47,6 +48,14 @@ async def READY(situation: Situation) -> bool:  # noqa: N802 - the name that pac
     return services.settings.admin_tools or await services.databases.sees_any(situation.caller)
 
 
+def _added_text(connection: Connection) -> str:
+    return connections_text((connection,))
+
+
+def _removed_text(name: str) -> str:
+    return f"Removed '{name}'."
+
+
 query_database_schema = tool_of(
     DATABASES["query_database_schema"],
     schema_text,
@@ -57,12 +66,10 @@ sql_query = tool_of(DATABASES["sql_query"], rows_text)
 sql_explain = tool_of(DATABASES["sql_explain"], rows_text)
 sql_list_tables = tool_of(DATABASES["sql_list_tables"], tables_text)
 sql_connection_list = tool_of(DATABASES["sql_connection_list"], connections_text)
-sql_connection_test = tool_of(DATABASES["sql_connection_test"], health_text, titled="connection")
+sql_connection_test = tool_of(DATABASES["sql_connection_test"], health_text)
 sql_session_info = tool_of(DATABASES["sql_session_info"], session_text)
-add_connection = tool_of(
-    DATABASES["add_connection"], lambda added: connections_text((added,)), without=("allow_functions", "replace")
-)
-remove_connection = tool_of(DATABASES["remove_connection"], lambda removed: f"Removed '{removed}'.")
+add_connection = tool_of(DATABASES["add_connection"], _added_text, without=("allow_functions", "replace"))
+remove_connection = tool_of(DATABASES["remove_connection"], _removed_text)
 
 
 @tool(annotations=READS)

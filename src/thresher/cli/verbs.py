@@ -1,0 +1,96 @@
+"""Makes commands out of verbs: the verb's parameters as arguments and options, and how its answer looks.
+
+Invariant: sentences, descriptions and defaults are the declaration's. A command asks the daemon, and what its caller
+leaves out is not sent, so that the declaration's default holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from inspect import Parameter as Argument
+from inspect import Signature
+from typing import TYPE_CHECKING, Annotated, Any, get_origin
+
+import typer
+
+from thresher.cli.client import ask
+from thresher.cli.dry_run import writes
+from thresher.cli.output import AsJson, show
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from thresher.verbs import Parameter, Verb
+
+NO_WORDS: Mapping[str, str] = {}
+
+
+def add_command(
+    commands: typer.Typer,
+    name: str,
+    verb: Verb,
+    view: Callable[[Any], RenderableType],
+    *,
+    arguments: Mapping[str, str] = NO_WORDS,
+    flags: Mapping[str, str] = NO_WORDS,
+    read: Mapping[str, Callable[[str], str]] | None = None,
+    hidden: frozenset[str] = frozenset(),
+    check: Callable[[Any], None] = lambda _answer: None,
+) -> None:
+    """Add the command that a verb is.
+
+    Args:
+        commands: The group that it belongs to.
+        name: Of the command.
+        verb: What it asks the daemon for.
+        view: How people see the answer.
+        arguments: Parameters that stand without a name, in order, each with what help calls it: `NAME: Which one`.
+        flags: Options that are not called by their parameter's name, or have a short form: `-n`, `--connection -c`.
+        read: Parameters whose text is read first, from standard input for example.
+        hidden: Parameters that the command does not offer.
+        check: Ends the command with an exit code of its own, after the answer is shown.
+    """
+    reading = read or {}
+
+    def command(*, as_json: bool = False, **given: Any) -> None:
+        sent = {key: value for key, value in given.items() if value is not None}
+        sent |= {key: function(sent[key]) for key, function in reading.items() if key in sent}
+        answer = ask(verb.name, sent)
+        if verb.key and isinstance(answer[verb.key], list):
+            answer = answer[verb.key]
+        show(answer, as_json, view)
+        check(answer)
+
+    offered = [one for one in verb.parameters.values() if one.name not in hidden]
+    ordered = [verb.parameters[key] for key in arguments] + [one for one in offered if one.name not in arguments]
+    signature = [
+        _argument(one, arguments[one.name]) if one.name in arguments else _option(one, flags.get(one.name, ""))
+        for one in ordered
+    ]
+    signature.append(Argument("as_json", Argument.KEYWORD_ONLY, default=False, annotation=AsJson))
+    command.__signature__ = Signature(signature)  # pyright: ignore[reportFunctionMemberAccess] - what Typer reads
+    command.__annotations__ = {one.name: one.annotation for one in signature}
+    command.__doc__ = verb.summary
+    commands.command(name)(command if verb.access == "read" else writes(command))
+
+
+def _argument(parameter: Parameter, words: str) -> Argument:
+    metavar, _, about = words.partition(": ")
+    about = about or parameter.description
+    place = typer.Argument(metavar=metavar, help=f"{about}.")
+    kind, default = (str, Argument.empty) if parameter.required else (str | None, None)
+    return Argument(parameter.name, Argument.KEYWORD_ONLY, default=default, annotation=Annotated[kind, place])
+
+
+def _option(parameter: Parameter, flags: str) -> Argument:
+    long = f"--{parameter.name.replace('_', '-')}"
+    names = flags.split() if "--" in flags else [long, *flags.split()]
+    default = "" if parameter.default in ("", None, (), False, True) else f"; {parameter.default} by default"
+    place = typer.Option(*names, help=f"{parameter.description}{default}.")
+    return Argument(parameter.name, Argument.KEYWORD_ONLY, default=None, annotation=Annotated[_kind(parameter), place])
+
+
+def _kind(parameter: Parameter) -> Any:
+    """The type of an option, of which None means that it is left out."""
+    bare = parameter.annotation.__origin__ if get_origin(parameter.annotation) is Annotated else parameter.annotation
+    return (list[str] if get_origin(bare) is tuple else bare) | None
