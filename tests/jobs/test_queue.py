@@ -12,7 +12,7 @@ from thresher.core import Caller, Tenant
 from thresher.jobs import Job, Jobs, queries
 from thresher.jobs.queries import LOCK_CLASS, NOBODY
 from thresher.store import Database
-from thresher.store.migrations.versions.r0005_jobs import LAST_SCRIPT, schema_file
+from thresher.store.migrations.versions.r0019_baseline import LAST_SCRIPT, schema_file
 
 TASK = "documents.index"
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import secrets
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine
@@ -14,6 +19,7 @@ from sqlalchemy.pool import NullPool
 
 import thresher.store.migrations
 from tests.support import Databases
+from thresher.core import SchemaMismatch
 from thresher.store import Database, migrate
 from thresher.store.schema import head_revision
 from thresher.store.tables import TENANT_TABLES, metadata
@@ -45,7 +51,37 @@ select proname, prosecdef, proconfig, has_function_privilege('public', p.oid, 'e
 from pg_proc p where pronamespace = 'public'::regnamespace
   and not exists (select from pg_depend where objid = p.oid and deptype = 'e') and prorettype <> 'trigger'::regtype
 """
+_DEFINITIONS = """
+select p.oid::regprocedure::text, pg_get_functiondef(p.oid), obj_description(p.oid), prosecdef,
+       has_function_privilege('public', p.oid, 'execute')
+from pg_proc p where pronamespace in ('public'::regnamespace, 'jobs'::regnamespace)
+  and not exists (select from pg_depend where objid = p.oid and deptype = 'e') and proname not like 'procrastinate%'
+order by 1
+"""
+_TRIGGERS = """
+select tgrelid::regclass::text, pg_get_triggerdef(oid) from pg_trigger
+where not tgisinternal and tgname not like 'procrastinate%' order by 1, 2
+"""
+_EVERYTHING = {
+    "columns": _COLUMNS,
+    # Those of columns that are not null are constraints of their own in newer servers alone.
+    "constraints": _CONSTRAINTS.replace("where", "where contype <> 'n' and"),
+    "indexes": _INDEXES,
+    "tables": f"{_TABLES} and relname <> 'alembic_version' order by 1",
+    "functions": _DEFINITIONS,
+    "triggers": _TRIGGERS,
+}
+FORMER = Path(__file__).with_name("schema_0019.json")
 _TENANT = "(tenant_id = (current_setting('app.tenant'::text))::integer)"
+
+
+def _upgrade_to(url: str, revision: str) -> None:
+    with _connect(url) as connection:
+        config = Config(attributes={"connection": connection})
+        config.set_main_option("script_location", str(next(iter(thresher.store.migrations.__path__))))
+        config.set_main_option("path_separator", "os")
+        command.upgrade(config, revision)
+        connection.commit()
 
 
 def _connect(url: str) -> Connection:
@@ -68,7 +104,7 @@ def test_there_is_one_line_of_revisions_inside_the_package() -> None:
     revisions = [revision.revision for revision in script.walk_revisions()]
 
     assert script.get_heads() == [head_revision()]
-    assert revisions[-1] == "0001"
+    assert revisions[-1] == "0019"
 
 
 async def test_alembic_finds_no_difference(databases: Databases, name: str) -> None:
@@ -127,6 +163,44 @@ async def test_functions_of_the_owner_are_closed_to_the_public(databases: Databa
     for function, definer, configuration, public, application in rows:
         assert (definer, public, application) == (True, False, True), function
         assert configuration == ["search_path=pg_catalog, public, pg_temp"], function
+
+
+async def test_the_baseline_makes_what_the_former_migrations_made(databases: Databases) -> None:
+    """Tables, policies, functions and triggers are those of the nineteen migrations that it replaces, read before."""
+    name = f"baseline_{secrets.token_hex(4)}"
+    await databases.admin(f"create database {name} owner thresher_owner")
+    await databases.admin("create extension vector", name)
+    url = databases.url(name, "thresher_owner")
+    await asyncio.to_thread(_upgrade_to, url, "0019")
+
+    made = {key: await databases.admin(query, name) for key, query in _EVERYTHING.items()}
+
+    assert json.loads(json.dumps(made, default=str)) == json.loads(FORMER.read_text(encoding="utf-8"))
+    await databases.drop(name)
+
+
+async def test_a_database_of_the_last_former_migration_is_taken_as_it_is(databases: Databases, name: str) -> None:
+    """The baseline has its revision: nothing is made again, and every row stays."""
+    database = await databases.open(name)
+    tenant = await database.tenant("kept")
+    await database.close()
+
+    await asyncio.to_thread(migrate, databases.url(name, "thresher_owner"))
+
+    database = await databases.open(name)
+    assert (await database.tenant("kept")).id == tenant.id
+    await database.close()
+
+
+async def test_a_database_of_an_earlier_migration_is_refused(databases: Databases, name: str) -> None:
+    """The message says which version can still upgrade it, and nothing is changed."""
+    await databases.admin("update alembic_version set version_num = '0012'", name)
+
+    with pytest.raises(SchemaMismatch, match=r"0012.* cannot upgrade") as refusal:
+        await asyncio.to_thread(migrate, databases.url(name, "thresher_owner"))
+
+    assert "Start the last version before" in refusal.value.hint
+    assert await databases.admin("select version_num from alembic_version", name) == [("0012",)]
 
 
 async def test_migrating_again_changes_nothing_and_gives_new_roles_their_rights(

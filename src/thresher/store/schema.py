@@ -63,7 +63,7 @@ def migrate(owner_url: str, *, application_role: str = APPLICATION, keep: bool =
         The revision that the database had (None: no schema of ours), and the one that it has now.
 
     Raises:
-        SchemaMismatch: The database is newer than this code.
+        SchemaMismatch: The database is newer than this code, or too old to be upgraded.
         ConfigurationError: The server or pgvector is missing or too old, or a role lacks a right.
         StoreUnavailable: The database cannot be reached.
     """
@@ -122,10 +122,15 @@ def check_revision(found: str | None, *, for_migration: bool = False) -> None:
         for_migration: An older schema is then what is expected.
 
     Raises:
-        SchemaMismatch: It is older (or absent) or newer than this code.
+        SchemaMismatch: It is older (or absent) or newer than this code, or too old to be upgraded.
     """
     if found == head_revision():
         return
+    if found is not None and found < _revisions()[0]:
+        raise SchemaMismatch(
+            f"The database's schema ({found}) is of a version before {_revisions()[0]}, which this one cannot upgrade.",
+            hint="Start the last version before 0.1.0 once: it upgrades the database. Then start this one.",
+        )
     if found is not None and found not in _revisions():
         raise SchemaMismatch(
             f"The database's schema ({found}) is newer than this version of Thresher ({head_revision()}).",
@@ -141,7 +146,7 @@ def check_revision(found: str | None, *, for_migration: bool = False) -> None:
 
 @cache
 def _revisions() -> tuple[str, ...]:
-    """All revisions in order, from the names of their files: `r0001_foundation.py`."""
+    """All revisions in order, from the names of their files: `r0019_baseline.py`."""
     return tuple(sorted(path.stem[1:5] for path in (_MIGRATIONS / "versions").glob("r[0-9]*.py")))
 
 
