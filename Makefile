@@ -9,7 +9,7 @@ endif
 # Tests start hundreds of processes: each would compile all modules where bytecode is not kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test check lint types contracts coverage bench fuzz vectors lock clean
+.PHONY: demo test quick near check format lint types contracts coverage bench fuzz vectors lock clean
 
 demo: .venv/.demo
 	$(BIN)/thresher demo
@@ -17,7 +17,19 @@ demo: .venv/.demo
 test: .venv/.dev
 	$(BIN)/pytest -n 2 --dist loadfile
 
+# Tests that need no database and start no process: after every change.
+quick: .venv/.dev
+	$(BIN)/pytest -n 2 --dist loadfile -m "not database and not process"
+
+# Tests of what changed since the last commit (or BASE), and of what imports it.
+near: .venv/.dev
+	$(BIN)/python -m scripts.near $(BASE)
+
 check: .venv/.dev lint types contracts coverage
+
+format: .venv/.dev
+	$(BIN)/ruff check --fix-only --quiet src tests benchmarks scripts
+	$(BIN)/ruff format src tests benchmarks scripts
 
 # The same suite, and at least 90 % of the lines and branches run: tracing them takes as long again.
 coverage: .venv/.dev

@@ -22,7 +22,7 @@ from thresher.core import (
     Tenant,
 )
 from thresher.embedding import Encoder
-from thresher.knowledge.databases import Asker, DatabaseService
+from thresher.knowledge.databases import DatabaseService
 from thresher.knowledge.databases.sessions import Turns
 from thresher.services import Services
 from thresher.store import Database
@@ -34,11 +34,11 @@ async def test_every_statement_is_noted(services: Services, caller: Caller, shop
     """Who, from where, what, the verdict and what came of it."""
     service = services.databases
     await service.add_connection(caller, "shop", url(shop))
-    who = Asker("claude 1.0", "some-model", "thread-7", "sql_query")
+    by = {"client": "claude 1.0", "model": "some-model", "thread": "thread-7", "tool": "sql_query"}
 
-    answer = await service.query(caller, "shop", "select * from product order by 1", max_rows=1, who=who)
+    answer = await service.query(caller, "shop", "select * from product order by 1", max_rows=1, **by)
     with pytest.raises(StatementRefused) as refused:
-        await service.query(caller, "shop", "drop table product", who=who)
+        await service.query(caller, "shop", "drop table product", **by)
     noted = (await services.audit.entries(caller)).entries
 
     assert [one.id for one in noted] == [refused.value.audit_id, answer.audit_id]

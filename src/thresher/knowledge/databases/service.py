@@ -293,6 +293,7 @@ class DatabaseService:
         max_rows: int = 200,
         cursor: str | None = None,
         client: str = "",
+        model: str = "",
         thread: str = "",
         tool: str = "",
     ) -> QueryAnswer:
@@ -305,7 +306,8 @@ class DatabaseService:
             max_rows: Rows at most, 1 to 10,000.
             cursor: Of an answer to the same statement: the next rows. The statement runs again.
             client: Name and version of the caller's client, for the audit log and the server's own view of sessions.
-            thread: The conversation or session, for the audit log.
+            model: The chat model that wrote the statement, likewise.
+            thread: The conversation or session, likewise.
             tool: The tool or command that was called, likewise.
 
         Raises:
@@ -316,7 +318,8 @@ class DatabaseService:
             DatabaseUnavailable: It cannot be reached.
         """
         held = await self._connections.held(caller, connection)
-        return await self._runner.query(Statement(caller, held, sql, Asker(client, "", thread, tool)), max_rows, cursor)
+        asker = Asker(client, model, thread, tool)
+        return await self._runner.query(Statement(caller, held, sql, asker), max_rows, cursor)
 
     async def explain(
         self, caller: Caller, connection: str, sql: str, *, client: str = "", thread: str = "", tool: str = ""
