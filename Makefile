@@ -38,6 +38,7 @@ coverage: .venv/.dev
 lint: .venv/.dev
 	$(BIN)/ruff format --check src tests benchmarks scripts
 	$(BIN)/ruff check src tests benchmarks scripts
+	$(BIN)/deptry --no-ansi src
 
 types: .venv/.dev
 	$(BIN)/basedpyright
