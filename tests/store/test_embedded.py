@@ -13,7 +13,7 @@ from tests.store.conftest import SpawnOwner, StartServer
 from tests.support import eventually
 from thresher.core import ConfigurationError, Conflict, Settings, StoreUnavailable
 from thresher.store import Database, migrate, open_store
-from thresher.store.processes import serves
+from thresher.store.postmaster import serves
 
 
 async def _query(url: str, statement: str) -> list[tuple[object, ...]]:

@@ -20,7 +20,7 @@ from tests.support import eventually
 from thresher.core import Settings, StoreError, StoreUnavailable, Tenant
 from thresher.store import Database, EmbeddedServer, migrate, open_store, run_retrying
 from thresher.store.cluster import recorded_pid
-from thresher.store.processes import _serves_by_command, orphans, serves
+from thresher.store.postmaster import _serves_by_command, orphans, serves
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 

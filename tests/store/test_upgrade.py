@@ -15,7 +15,7 @@ from tests.support import eventually, fill
 from tests.support.isolation import fingerprint
 from thresher.core import ConfigurationError, Settings, StoreError, Tenant
 from thresher.store import Database, migrate
-from thresher.store.processes import orphans
+from thresher.store.postmaster import orphans
 
 
 async def _written_by_16(settings: Settings, start_server: StartServer) -> tuple[Tenant, dict[str, str]]:

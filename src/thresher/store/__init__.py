@@ -5,16 +5,14 @@ Invariant: rows are reached only through `Database.transaction(tenant)`, under f
 Uses: core.
 """
 
+from thresher.store.connecting import connect_watched
 from thresher.store.embedded import EmbeddedServer
 from thresher.store.engine import Database, driver, run_retrying
-from thresher.store.journal import Journal
+from thresher.store.journal import Journal, age_limit, period, period_start, purge_rows
 from thresher.store.keys import KeyInfo, Keys, without_placeholder
-from thresher.store.log_rows import age_limit, period, period_start, purge_rows
 from thresher.store.opening import migrate_external, open_store
 from thresher.store.schema import migrate
-from thresher.store.secrets import SecretBox
-from thresher.store.texts import clean, message_of
-from thresher.store.watched import connect_watched
+from thresher.store.secrets import SecretBox, clean, message_of
 
 __all__ = [
     "Database",

@@ -1,21 +1,27 @@
 """The embedded PostgreSQL: one server per data folder, started and stopped by the one process that owns it.
 
-Invariant: whoever holds an `EmbeddedServer` owns its data folder; the server lives no longer than its owner.
+Invariant: the holder of an `EmbeddedServer` owns its data folder; the server lives no longer than its owner.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import os
+import platform
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Self
 
-from thresher.core import Settings, StoreError, StoreUnavailable, ThresherError, event
+import psycopg
+from psycopg import AsyncConnection, sql
+
+from thresher.core import Conflict, Settings, StoreError, StoreUnavailable, ThresherError, event
 from thresher.store.account import Account, server_account
 from thresher.store.binaries import Binaries, usable_binaries
-from thresher.store.bootstrap import prepare_database
 from thresher.store.cluster import (
     ADMIN,
     APPLICATION,
@@ -26,12 +32,128 @@ from thresher.store.cluster import (
     make_server_folder,
     sync_cluster,
 )
-from thresher.store.ownership import Ownership
 from thresher.store.passwords import Passwords, load_passwords, new_passwords, reset_passwords
 from thresher.store.postmaster import Postmaster, Progress, clear_leftovers
-from thresher.store.private import explained, prepare_folder
+from thresher.store.private import LOCK_NAME, explained, prepare_folder
 from thresher.store.sockets import choose_address, remove_address
 from thresher.store.upgrade import Upgrade, older_cluster, remove_older
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        # A byte far behind the content, so that others may still read who owns the folder.
+        os.lseek(descriptor, 1 << 20, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class Ownership:
+    """An exclusive hold on a data folder."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    @classmethod
+    def take(cls, folder: Path) -> Self:
+        """Become the owner of a data folder.
+
+        Raises:
+            Conflict: Another process owns it; the message names its process id.
+            ConfigurationError: The lock file cannot be written.
+        """
+        path = folder / LOCK_NAME
+        with explained(folder):
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        try:
+            _lock(descriptor)
+        except OSError:
+            owner = _describe(descriptor)
+            os.close(descriptor)
+            raise Conflict(
+                f"The data folder {folder} is in use by {owner}.",
+                hint="Attach to that daemon, stop it with `thresher stop`, or set THRESHER_DATA_DIR to another folder.",
+            ) from None
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
+        return cls(descriptor)
+
+    def release(self) -> None:
+        """Let the folder go; does nothing the second time."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _describe(descriptor: int) -> str:
+    try:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        owner = json.loads(os.read(descriptor, 4096))
+        here = owner["host"] == platform.node()
+        return f"process {owner['pid']}" + ("" if here else f" on {owner['host']}")
+    except (ValueError, KeyError, TypeError):
+        return "another process"
+
+
+async def prepare_database(url: Callable[[str, str], str], passwords: Passwords) -> None:
+    """Make sure that the roles, the database and pgvector are there.
+
+    Args:
+        url: Gives the address for a role and a database.
+        passwords: Those that the roles get when they are created.
+
+    Raises:
+        StoreError: The server refused.
+    """
+    try:
+        try:
+            connection = await _connect(url(ADMIN, DATABASE))
+        except psycopg.OperationalError as error:
+            if "does not exist" not in str(error):
+                raise
+            await _create(url(ADMIN, "postgres"), passwords)
+            connection = await _connect(url(ADMIN, DATABASE))
+        async with connection:
+            await _extend(connection)
+    except psycopg.Error as error:
+        raise StoreError(f"The embedded database could not be set up: {error}") from error
+
+
+async def _connect(url: str) -> AsyncConnection:
+    return await AsyncConnection.connect(url, autocommit=True)
+
+
+async def _create(url: str, passwords: Passwords) -> None:
+    """Roles first, the database last: where the database is, all else is."""
+    async with await _connect(url) as connection:
+        for role, password in ((OWNER, passwords.owner), (APPLICATION, passwords.application)):
+            found = await connection.execute("select 1 from pg_roles where rolname = %s", (role,))
+            if await found.fetchone() is None:
+                await connection.execute(sql.SQL("create role {} login").format(sql.Identifier(role)))
+            await connection.execute(
+                sql.SQL("alter role {} password {}").format(sql.Identifier(role), sql.Literal(password))
+            )
+        await connection.execute(
+            sql.SQL("create database {} owner {}").format(sql.Identifier(DATABASE), sql.Identifier(OWNER))
+        )
+
+
+async def _extend(connection: AsyncConnection) -> None:
+    """Create pgvector, or bring it up to what the programs hold (after an upgrade of the wheel)."""
+    found = await connection.execute(
+        "select installed_version, default_version from pg_available_extensions where name = 'vector'"
+    )
+    installed, available = await found.fetchone() or (None, None)
+    if installed is None:
+        await connection.execute("create extension if not exists vector")
+    elif installed != available:
+        await connection.execute("alter extension vector update")
+
 
 _logger = logging.getLogger("thresher.store")
 

@@ -1,4 +1,4 @@
-"""Seals what must not lie readable in the database: environments, headers, passwords, keys.
+"""Seals what must not be readable in the database, and cleans and masks texts before they are stored.
 
 Invariant: neither the key nor what was sealed appears in any message or representation.
 """
@@ -9,13 +9,32 @@ import base64
 import binascii
 import hashlib
 import hmac
+from collections.abc import Sequence
 from typing import Self
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from thresher.core import ConfigurationError, Settings
+from thresher.core import ConfigurationError, Settings, mask_text
 from thresher.store.account import server_account
 from thresher.store.private import prepare_folder, read_or_create
+
+_TEXT = 4_000
+"""Characters of a message that are kept: rows wait in memory."""
+
+
+def message_of(texts: Sequence[str], settings: Settings) -> str | None:
+    """What a row holds of the words that were asked: nothing, unless the setting says so; never a secret."""
+    if settings.log_text == "off":
+        return None
+    # Masked before the cut, since half a secret is one still; and only so much, for that is work.
+    text = mask_text(clean("\n".join(texts)[: 2 * _TEXT]))
+    return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
+
+
+def clean(text: str) -> str:
+    """The text without what PostgreSQL cannot hold."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
 
 _FILE = "secret.key"
 

@@ -3,15 +3,37 @@
 Uses: nothing.
 """
 
-from thresher.store.tables.access import access_key, credential
-from thresher.store.tables.agent import approval_floor, chat_model, chat_setting, prompt_version
-from thresher.store.tables.api_usage import api_read_log, api_search_log
-from thresher.store.tables.apis import api_document, api_operation, api_provider, api_version
-from thresher.store.tables.assistant import assistant_session
-from thresher.store.tables.audit import APPEND_ONLY, audit_head, audit_link
-from thresher.store.tables.catalogue import component, consent, discovery, invocation, server, tool
-from thresher.store.tables.databases import connection, schema_snapshot
-from thresher.store.tables.documents import chunk, document, repository
+from thresher.store.tables.agent import (
+    approval_floor,
+    artifact,
+    assistant_session,
+    chat_model,
+    chat_setting,
+    checkpoint,
+    checkpoint_blob,
+    checkpoint_write,
+    prompt_version,
+    thread,
+)
+from thresher.store.tables.apis import (
+    api_document,
+    api_operation,
+    api_provider,
+    api_read_log,
+    api_search_log,
+    api_version,
+)
+from thresher.store.tables.catalogue import (
+    access_key,
+    component,
+    consent,
+    credential,
+    discovery,
+    invocation,
+    server,
+    tool,
+)
+from thresher.store.tables.databases import APPEND_ONLY, audit_head, audit_link, connection, schema_snapshot
 from thresher.store.tables.index import collection, embedding, item, item_vector, posting, term_stat
 from thresher.store.tables.intents import (
     decision,
@@ -21,10 +43,8 @@ from thresher.store.tables.intents import (
     pack_trust,
     rules_given,
 )
-from thresher.store.tables.jobs import job
 from thresher.store.tables.metadata import TENANT_TABLES, metadata, tenant
-from thresher.store.tables.solutions import solution_choice, workspace
-from thresher.store.tables.threads import artifact, checkpoint, checkpoint_blob, checkpoint_write, thread
+from thresher.store.tables.sources import chunk, document, job, repository, solution_choice, workspace
 
 __all__ = [
     "APPEND_ONLY",

@@ -1,7 +1,7 @@
-"""The APIs kind: providers, the versions of their descriptions, the descriptions themselves, and their operations.
+"""The APIs kind: providers, versions, descriptions and their operations; the logs of searches and reads.
 
-Invariant: an operation keeps its row for as long as its method and path stand in the description, so that whoever knows
-its id finds it again, and nothing unchanged is embedded twice.
+Invariant: an operation keeps its row for as long as its method and path are in the description: an id stays valid, and
+nothing unchanged is embedded twice.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     DateTime,
+    Double,
     ForeignKeyConstraint,
     Index,
     Integer,
@@ -20,8 +21,52 @@ from sqlalchemy import (
     func,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.types import TypeEngine
 
 from thresher.store.tables.metadata import row_id, tenant_table
+
+_double: TypeEngine[float] = Double()
+
+api_search_log = tenant_table(
+    "api_search_log",
+    row_id(),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Column("owner", Text, nullable=True),
+    Column("client", Text, nullable=False, server_default=""),
+    Column("trace_id", Text, nullable=False, server_default=""),
+    Column("mode", Text, nullable=False),
+    Column("query", Text, nullable=True),
+    Column("providers", ARRAY(Text), nullable=False),
+    Column("hits", ARRAY(BigInteger), nullable=False),
+    Column("duration_ms", _double, nullable=False),
+    Column("error", Text, nullable=False, server_default=""),
+    Column("read_rank", Integer, nullable=True),
+)
+"""One row for each search. `query`: its words, folded; null where the setting keeps them out. `providers`: those that
+it was kept to, else those of its hits. `hits`: the numbers in the endpoints' ids, best first, those of later pages at
+the end. `error`: the code of what it failed with. `read_rank`: the best place, from 1, of a hit that the same caller
+read within half an hour; null for none."""
+
+Index("api_search_log_tenant_id_at_idx", api_search_log.c.tenant_id, api_search_log.c.at)
+
+api_read_log = tenant_table(
+    "api_read_log",
+    row_id(),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Column("owner", Text, nullable=True),
+    Column("client", Text, nullable=False, server_default=""),
+    Column("trace_id", Text, nullable=False, server_default=""),
+    Column("endpoint", BigInteger, nullable=True),
+    Column("operation", Text, nullable=False, server_default=""),
+    Column("provider", Text, nullable=False, server_default=""),
+    Column("duration_ms", _double, nullable=False),
+    Column("error", Text, nullable=False, server_default=""),
+)
+"""One row for each endpoint that was read, or could not be. `endpoint`: the number in its id; null where none was
+found. `operation`: `GET /path`."""
+
+Index("api_read_log_tenant_id_at_idx", api_read_log.c.tenant_id, api_read_log.c.at)
+
 
 api_provider = tenant_table(
     "api_provider",

@@ -1,4 +1,7 @@
-"""The catalogue: upstream servers and what they offer, and the logs of discoveries and calls."""
+"""The catalogue: servers, what they offer, keys and credentials; the logs of discoveries and calls.
+
+Invariant: a caller's key is stored as its SHA-256, and a credential sealed.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,33 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, JSON, JSONB
 
 from thresher.store.tables.metadata import row_id, tenant_table
+
+access_key = tenant_table(
+    "access_key",
+    row_id(),
+    Column("owner", Text, nullable=True),
+    Column("name", Text, nullable=False),
+    Column("hash", LargeBinary, nullable=False, unique=True),
+    Column("hint", Text, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("used_at", DateTime(timezone=True), nullable=True),
+    Column("revoked_at", DateTime(timezone=True), nullable=True),
+    UniqueConstraint("tenant_id", "name"),
+)
+"""A key of a caller: `owner` is the user it stands for (null: the tenant as a whole), `hint` its first characters."""
+
+credential = tenant_table(
+    "credential",
+    row_id(),
+    Column("server_id", BigInteger, nullable=False),
+    Column("owner", Text, nullable=True),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    UniqueConstraint("tenant_id", "server_id", "owner", postgresql_nulls_not_distinct=True),
+    ForeignKeyConstraint(["tenant_id", "server_id"], ["server.tenant_id", "server.id"], ondelete="CASCADE"),
+)
+"""OAuth state for one upstream server: client registration and tokens, encrypted; `owner` is the user who signed in."""
+
 
 server = tenant_table(
     "server",

@@ -1,4 +1,4 @@
-"""The documents kind: repositories, the versions of their files, and the texts of these.
+"""What is read: repositories, the versions of their files and their texts, and workspaces; the jobs that read them.
 
 Invariant: a document's row, layout and texts never change once it is current; a changed file is a new document.
 """
@@ -17,10 +17,75 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     func,
+    text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from thresher.store.tables.metadata import row_id, tenant_table
+
+workspace = tenant_table(
+    "workspace",
+    row_id(),
+    Column("owner", Text, nullable=True),
+    Column("name", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("format", Text, nullable=False, server_default="servoy"),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    UniqueConstraint("tenant_id", "owner", "name", postgresql_nulls_not_distinct=True),
+)
+"""`path`: absolute, without links. `format`: of its files."""
+
+solution_choice = tenant_table(
+    "solution_choice",
+    row_id(),
+    Column("owner", Text, nullable=True),
+    Column("folder", Text, nullable=False),
+    Column("workspace_id", BigInteger, nullable=False),
+    Column("active", Text, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    UniqueConstraint("tenant_id", "owner", "folder", "workspace_id", postgresql_nulls_not_distinct=True),
+    ForeignKeyConstraint(["tenant_id", "workspace_id"], ["workspace.tenant_id", "workspace.id"], ondelete="CASCADE"),
+)
+"""The solution or module that a user chose. `folder`: in which the client worked that did so, or empty; several
+clients of one user can so work in several places."""
+
+
+job = tenant_table(
+    "job",
+    row_id(),
+    Column("owner", Text, nullable=True),
+    Column("task", Text, nullable=False),
+    Column("subject", BigInteger, nullable=False),
+    Column("state", Text, nullable=False, server_default="waiting"),
+    Column("phase", Text, nullable=False, server_default=""),
+    Column("done", BigInteger, nullable=False, server_default="0"),
+    Column("total", BigInteger, nullable=False, server_default="0"),
+    Column("error", Text, nullable=False, server_default=""),
+    Column("hint", Text, nullable=False, server_default=""),
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    Column("failures", Integer, nullable=False, server_default="0"),
+    Column("deaths", Integer, nullable=False, server_default="0"),
+    Column("cancelled", Boolean, nullable=False, server_default="false"),
+    Column("queue_id", BigInteger, nullable=True),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("started_at", DateTime(timezone=True), nullable=True),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("ended_at", DateTime(timezone=True), nullable=True),
+)
+"""`subject`: id of the row that the work is about. `state`: waiting, running, done, failed or cancelled; `attempts`:
+how often it was begun; `failures`: how often something passing, such as a lost database, put it off; `deaths`: how many
+workers ended under it; `cancelled`: it was asked to end; `queue_id`: its row in the queue."""
+
+Index("job_tenant_id_task_subject_idx", job.c.tenant_id, job.c.task, job.c.subject)
+Index(
+    "job_fresh_key",
+    job.c.tenant_id,
+    job.c.task,
+    job.c.subject,
+    unique=True,
+    postgresql_where=text("state = 'waiting' AND attempts = 0"),
+)
+
 
 repository = tenant_table(
     "repository",
