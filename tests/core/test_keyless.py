@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from thresher.core import Settings, is_loopback, keyless, why_keys
+import thresher.core.settings
+from thresher.core import Settings, is_loopback, why_keys
 
 
 @pytest.fixture
 def marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine that is no container, whatever the tests run on; the file that would mark one."""
     mark = tmp_path / "mark"
-    monkeypatch.setattr(keyless, "_MARKS", (str(mark),))
+    monkeypatch.setattr(thresher.core.settings, "_MARKS", (str(mark),))
     for name in ("container", "KUBERNETES_SERVICE_HOST"):
         monkeypatch.delenv(name, raising=False)
     return mark

@@ -6,7 +6,7 @@ Uses: foreign.
 """
 
 from thresher.core.breaker import Breaker, Pauses
-from thresher.core.calling import acting_caller, acting_for, acting_or
+from thresher.core.caller_context import Talk, acting_caller, acting_for, acting_or, current_talk, talking_in
 from thresher.core.encoding import dumps, has_more_values, plain
 from thresher.core.errors import (
     AccessDenied,
@@ -39,10 +39,7 @@ from thresher.core.errors import (
     UpstreamRefused,
     UpstreamTimeout,
 )
-from thresher.core.keyless import is_loopback, why_keys
 from thresher.core.log import Said, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
-from thresher.core.naming import argument_meant, checked_name, is_host
-from thresher.core.offsets import Lines
 from thresher.core.records import (
     ASSISTANT,
     FINGERPRINT,
@@ -59,10 +56,18 @@ from thresher.core.records import (
     Tool,
     Why,
 )
-from thresher.core.settings import SERVER_USER, Settings, differing, environment, load_settings
-from thresher.core.talking import Talk, current_talk, talking_in
-from thresher.core.validation import UNSUPPORTED, check_limit, first_problem, problem_of, problems_of
-from thresher.core.wording import did_you_mean, first_sentence, nearest, shortened
+from thresher.core.settings import SERVER_USER, Settings, differing, environment, is_loopback, load_settings, why_keys
+from thresher.core.text import Lines, did_you_mean, first_sentence, nearest, shortened
+from thresher.core.validation import (
+    UNSUPPORTED,
+    argument_meant,
+    check_limit,
+    checked_name,
+    first_problem,
+    is_host,
+    problem_of,
+    problems_of,
+)
 from thresher.foreign import border_of, named, one_line, visible, visible_json
 
 __all__ = [

@@ -1,16 +1,83 @@
-"""Says in our words what is wrong with values that pydantic has refused.
+"""Checks names, hosts and bounds, and says in our own words what is wrong with values that pydantic refused.
 
-Invariant: no text of pydantic itself, which speaks of types and inputs, reaches a person or a model.
+Invariant: no text of pydantic, which speaks of types and inputs, reaches a person or a model. A name that passes can
+stand in a command, an address and a message as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
 from thresher.core.errors import InvalidInput
+
+_NAME: Final = re.compile(r"[^\W_][\w.-]{0,62}")
+_SYNONYMS: Final = {"servername": "connection"}
+"""What other tools of this kind call an argument, in small letters, and what ours do."""
+_NUMBER: Final = re.compile(r"\d+|0x[0-9a-f]*")
+"""What makes a host a number, where it stands behind the last dot (WHATWG URL, "ends in a number")."""
+_LABEL: Final = re.compile(r"(?!xn--$)\w(?:[\w-]{0,61}\w)?", re.ASCII)
+
+
+def checked_name(name: str, what: str) -> str:
+    """A name that a thing may have.
+
+    Args:
+        name: As somebody wrote it.
+        what: The thing with its article, such as `a connection`.
+
+    Raises:
+        InvalidInput: It is none.
+    """
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(
+            f"'{name[:80]}' is no name for {what}.",
+            hint="Use up to 63 letters, digits, hyphens, dots and underscores, beginning with a letter or digit.",
+        )
+    return name
+
+
+def argument_meant(name: str, known: Collection[str]) -> str:
+    """The argument that a name means: `primaryDataSource` is `primary_datasource`, `serverName` is `connection`.
+
+    Args:
+        name: As a caller wrote it.
+        known: The arguments that there are.
+
+    Returns:
+        One of `known`, or the name as it is where none of them, or several, could be meant.
+    """
+    if name in known:
+        return name
+    folded = _folded(name)
+    alike = [one for one in known if _folded(one) in (folded, _SYNONYMS.get(folded))]
+    return alike[0] if len(alike) == 1 else name
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def is_host(name: str) -> bool:
+    """Whether a host is a name that every resolver reads alike, or an address in its usual form.
+
+    Refused are numbers in other forms (`0177.0.0.1`, `2130706433`, `127.1`, a dot behind them, digits of full width),
+    which each resolver reads in its own way, and labels that are empty or too long (WHATWG URL, RFC 1123).
+    """
+    try:
+        if ":" in name:
+            return bool(IPv6Address(name.partition("%")[0]))
+        plain = name.encode("idna").decode("ascii").lower()
+        if _NUMBER.fullmatch(plain.rstrip(".").rpartition(".")[2]):
+            return plain == name and bool(IPv4Address(name))
+    except ValueError:
+        return False
+    return all(_LABEL.fullmatch(label) for label in plain.removesuffix(".").split("."))
+
 
 _MAX_ERRORS: Final = 1_000
 _KINDS: Final[Mapping[str, str]] = {

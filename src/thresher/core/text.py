@@ -1,4 +1,4 @@
-"""Words for readers: the first sentence of a text, and names near a mistyped one.
+"""Text for readers: first sentences, shortened lines, names near a mistyped one; lines and columns of offsets.
 
 Invariant: pure; a text of any size costs a bounded time.
 """
@@ -7,7 +7,25 @@ from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
+
+
+class Lines:
+    """Lines and columns of a text's offsets.
+
+    Args:
+        text: The text.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def at(self, offset: int) -> tuple[int, int]:
+        """Line and column, from 1."""
+        row = bisect_right(self._starts, offset)
+        return row, offset - self._starts[row - 1] + 1
+
 
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s|\n\s*\n|\n\s*[-*#\d]|\s\|\s")  # noqa: RUF001 - full-width stops end sentences too
 _MARKUP = re.compile(r"[`*_#]{2,}|</?[a-zA-Z][^>]{0,40}>|`")
