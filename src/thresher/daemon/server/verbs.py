@@ -54,8 +54,9 @@ from thresher.daemon.server.signing import signing_verbs
 from thresher.daemon.server.solutions import solution_verbs
 from thresher.evaluation import evaluate, read_pool, read_questions
 from thresher.knowledge.tools import Refreshed, total_of
+from thresher.services import Services
 from thresher.upstream import ServerConfig, SignInNeeded, checked_server, parse_servers, read_sql
-from thresher.verbs import KINDS, Request, checked
+from thresher.verbs import KINDS, Kind, Request, checked
 from thresher.verbs import Verb as DeclaredVerb
 
 _SERVER = TypeAdapter(ServerConfig)
@@ -109,7 +110,7 @@ def build_verbs(
     mine |= {**measuring_verbs(app, asking), **job_verbs(app, asking), **document_verbs(app, asking)}
     mine |= auditing_verbs(app, verbs.of_tenant, is_owner=is_owner)
     mine |= {
-        **declared_verbs(app, asking),
+        **declared_verbs(app.services, asking),
         **database_verbs(app, asking),
         **api_verbs(app, asking),
         **solution_verbs(app, asking),
@@ -120,18 +121,18 @@ def build_verbs(
     return mine
 
 
-def declared_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
+def declared_verbs(services: Services, caller: Caller, kinds: Sequence[Kind] = KINDS) -> Mapping[str, Verb]:
     """The verbs that every face has, under their names; a list that one returns stands under its key."""
 
     def served(verb: DeclaredVerb) -> Verb:
         async def run(arguments: Mapping[str, Any], _tell: Progress) -> Any:
-            request = Request(app.services, caller, client="thresher command")
+            request = Request(services, caller, client="thresher command")
             answer = plain(await verb.run(request, checked(verb, arguments)))
             return {verb.key: answer} if verb.key else answer
 
         return run
 
-    return {verb.name: served(verb) for kind in KINDS for verb in kind}
+    return {verb.name: served(verb) for kind in kinds for verb in kind}
 
 
 class _Verbs:
