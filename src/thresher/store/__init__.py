@@ -11,6 +11,7 @@ from thresher.store.journal import Journal
 from thresher.store.keys import KeyInfo, Keys, without_placeholder
 from thresher.store.log_rows import age_limit, period, period_start, purge_rows
 from thresher.store.opening import migrate_external, open_store
+from thresher.store.private import make_private
 from thresher.store.schema import migrate
 from thresher.store.secrets import SecretBox
 from thresher.store.texts import clean, message_of
@@ -27,6 +28,7 @@ __all__ = [
     "clean",
     "connect_watched",
     "driver",
+    "make_private",
     "message_of",
     "migrate",
     "migrate_external",
