@@ -41,7 +41,7 @@ from thresher.core.errors import (
 )
 from thresher.core.keyless import is_loopback, why_keys
 from thresher.core.log import Said, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
-from thresher.core.naming import argument_meant, checked_name, is_host
+from thresher.core.naming import argument_meant, checked_label, checked_name, is_host
 from thresher.core.offsets import Lines
 from thresher.core.records import (
     ASSISTANT,
@@ -123,6 +123,7 @@ __all__ = [
     "argument_meant",
     "border_of",
     "check_limit",
+    "checked_label",
     "checked_name",
     "configure_logging",
     "current_talk",
