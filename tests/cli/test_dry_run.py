@@ -327,6 +327,18 @@ def planned(command: Command, *line: str) -> list[dict[str, Any]]:
     return [plan for plan in answer.get("plans", ()) if "verb" in plan]
 
 
+def test_a_dry_run_of_a_sync_that_finds_nothing_new_says_so(command: Command, tmp_path: Path) -> None:
+    """Only the moment of the sync would be another, which stands in a list of versions."""
+    (tmp_path / "tracker.yaml").write_text(TRACKER, encoding="utf-8")
+    assert command("apis", "add", "same", str(tmp_path / "tracker.yaml")).code == 0
+
+    synced = command("apis", "sync", "same", "--dry-run")
+
+    assert synced.code == 0
+    assert "nothing would be different" in synced.out
+    assert command("apis", "remove", "same").code == 0
+
+
 def test_a_dry_run_knows_the_tools_of_packs(command: Command) -> None:
     """They are tools and servers as any other, in a dry run too."""
     tool = command("tools", "disable", "search_documents", "--dry-run")
