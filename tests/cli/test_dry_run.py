@@ -175,7 +175,7 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "apis disable": (("tracker",), "~ API tracker"),
         "apis enable": (("tracker",), "nothing would be different"),
         "apis remove": (("tracker",), "- API tracker"),
-        "apis sync": (("tracker",), "Dry run"),
+        "apis sync": (("tracker",), "~ API tracker"),
         "audit prune": (("--older-than", "0"), "removed: 0"),
         "audit restart": ((), "Dry run"),
         "components refresh": ((), "no module is run"),
@@ -300,6 +300,7 @@ def test_a_dry_run_of_each_command_changes_nothing_and_says_what_would_be(
     command: Command, home: Home, older: Older, model: ChatServer, tmp_path: Path
 ) -> None:
     """Rows and files are as they were; every verb of the table shows its change, and nothing besides."""
+    (tmp_path / "tracker.yaml").write_text(TRACKER.replace("version: 2.1.0", "version: 2.2.0"), encoding="utf-8")
     (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": {"more": {"command": sys.executable}}}))
     ways = every_way(model.url, older)
     lines = [(*name.split(), *arguments) for name, (arguments, _) in ways.items()]

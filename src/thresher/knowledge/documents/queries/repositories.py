@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
@@ -151,7 +151,8 @@ async def _good_origin(
     query = select(repository).where(_of(tenant, repository_id)).with_for_update()
     row = (await connection.execute(query)).one()
     stored = {name: getattr(row, name) for name in ("kind", "ref", "include", "exclude")}
-    return stored | {name: value for name, value in (row.former or {}).items() if name in stored}, bool(row.indexed_at)
+    former = cast("Mapping[str, Any]", row.former or {})
+    return stored | {name: value for name, value in former.items() if name in stored}, bool(row.indexed_at)
 
 
 def _options(origin: Origin) -> dict[str, Any]:
