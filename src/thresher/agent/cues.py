@@ -69,21 +69,24 @@ _IMPROVING: Final = re.compile(
     re.I,
 )
 _DESCRIPTION: Final = (
-    r"(?:descriptions?|docs?|documentation|specs?|specifications?|definitions?|openapi|swagger|summar(?:y|ies))"
+    r"(?:descriptions?|docs?|documentation|specs?|specifications?|definitions?|summar(?:y|ies)|"
+    r"(?:openapi|swagger)(?: (?:document|file))?)"
 )
 _ASSESSED: Final = re.compile(
     r"\b(?:improv\w*|enhanc\w*|wrong|problems?|flaws?|faults?|mistakes?|weak\w*|(?:issues|errors|gaps) (?:with|in|of)|"
-    r"review\w*|lint\w*|audit\w*|assess\w*|criti\w+|rat(?:e|ed|ing)|scor(?:e|es|ed)|grad(?:e|ed)|quality|feedback|"
+    r"review\w*|lint\w*|audit\w*|assess\w*|criti\w+|evaluat\w*|rat(?:e|ed|ing)(?! limit)|"
+    r"scor(?:e|es|ed)|grad(?:e|ed)|quality|feedback|"
     r"findings?|(?:un)?clear\w*|better|worse|bad\w*|poor\w*|(?:how|any|is|are|not) (?:well|good)|good enough|lack\w*|"
-    r"miss(?:es|ing)?|incomplete|fail\w*|fix\w*)\b"
+    r"miss(?:es|ing)?|(?:in)?complete\w*|fail\w*|fix\w*|"
+    r"(?:hard|difficult|easy) to|confusing|check (?:the|our|my) (?:description|spec)\w*)\b"
 )
 """Words that ask how good something is."""
 _REVIEWED: Final = (
-    r"(?:improve|review|lint|rate|score|grade|audit|assess|critici[sz]e|"
+    r"(?:improve|review|lint|rate|score|grade|audit|assess|evaluate|critici[sz]e|"
     r"(?:review|quality|scores?|feedback) (?:of|on|for)|(?:wrong|problems?|issues) (?:with|in|of)|"
     r"(?:suggest )?improvements? (?:of|for|to|in)|how good (?:is|are))"
 )
-_ORDERS: Final = frozenset({"improve", "review", "lint", "rate", "score", "grade", "audit", "assess"})
+_ORDERS: Final = frozenset({"improve", "review", "lint", "rate", "score", "grade", "audit", "assess", "evaluate"})
 """Of these the words after which the name of an API alone is enough: of weather nobody says them."""
 _BETWEEN: Final = (
     r"(?:of|for|from|in|on|behind|to|and|or|the|an?|our|my|your|this|that|which|s|own|has|have|apis?|rest|http|openapi|"
@@ -156,7 +159,7 @@ def read_cues(text: str) -> Cues:
         time_range=next(iter(_matching(_RANGES, text)), ""),
         metrics=_matching(_METRICS, text),
         improving=_IMPROVING.search(text) is not None,
-        assessing=_ASSESSED.search(text.casefold()) is not None,
+        assessing=_ASSESSED.search(_padded(text)) is not None,
         feedback=feedback[0] if len(feedback) == 1 else "",
         sections=_matching(_SECTIONS, text),
         table=next(filter(None, table.groups()), "") if table else "",
