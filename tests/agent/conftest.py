@@ -92,9 +92,9 @@ async def add_shop(services: Services, folder: Path) -> None:
     await services.databases.refresh_schema(services.caller, "shop")
 
 
-async def add_tracker(services: Services, folder: Path) -> None:
+async def add_tracker(services: Services, folder: Path, name: str = "tracker") -> None:
     """Have an API's description indexed."""
     path = folder / "tracker.yaml"
     path.write_text(TRACKER, encoding="utf-8")
-    await services.apis.add(services.caller, "tracker", [str(path)], display_name="Tracker", aliases=["bugs"])
-    await services.apis.index_here(services.caller, "tracker")
+    await services.apis.add(services.caller, name, [str(path)], display_name=name.title(), aliases=["bugs"])
+    await services.apis.index_here(services.caller, name)

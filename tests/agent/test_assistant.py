@@ -157,6 +157,29 @@ async def test_figures_and_reviews_come_from_their_tools(
     assert more.intent.type == "analytics"
 
 
+@pytest.mark.parametrize("name", ["orders", "weather", "billing"])
+async def test_an_api_is_reviewed_by_its_name_whatever_else_is_called_so(
+    assistant: Assistant, services: Services, caller: Caller, tmp_path: Path, name: str
+) -> None:
+    """Said together with its description; a table of the same name, and the thing itself, are asked about as ever."""
+    await add_shop(services, tmp_path)
+    await add_tracker(services, tmp_path, name)
+
+    review = await assistant.ask(caller, f"what is wrong with the description of {name}?")
+    other = await assistant.ask(caller, f"how can the {name} description be improved?", session_id=review.session_id)
+    table = await assistant.ask(caller, "which table holds the orders?")
+    counted = await assistant.ask(caller, "how many orders are there?")
+    weather = await assistant.ask(caller, "what will the weather be tomorrow?")
+
+    assert (review.intent.type, review.response.filters_applied["providers"]) == ("analytics", [name])
+    assert [item["kind"] for item in review.response.results[:2]] == ["score", "finding"]
+    assert other.response.results[0]["provider"] == name
+    assert other.response.results[0]["kind"] == "score"
+    assert table.response.results[0]["kind"] == "schema"
+    assert counted.response.results[0]["kind"] != "score"
+    assert weather.intent.type != "analytics"
+
+
 async def test_a_failing_tool_costs_its_own_part(
     assistant: Assistant, services: Services, caller: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

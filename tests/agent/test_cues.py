@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from thresher.agent.cues import named_in, read_cues
+from thresher.agent.cues import named_in, read_cues, reviewed_in
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,99 @@ def test_things_are_found_by_all_that_they_are_called() -> None:
     assert named_in("", names) == ()
 
 
+NAMES = ("orders", "weather", "billing", "tmdb", "search-api", "Jira Cloud", "review", "history")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what is wrong with the description of {}?",
+        "what is wrong with the {} description",
+        "What's wrong with {}'s description?",
+        "how can the description of {} be improved?",
+        "how could we improve the docs of the {} API?",
+        "which problems does the {} OpenAPI description have?",
+        "review the documentation of our {} API",
+        "rate the {} spec",
+        "how good is the description that {} has",
+        "does the {} description lack anything?",
+        "is the description of {} clear?",
+        "how well is the {} API documented?",
+        "where does the {} description fail its readers",
+        "is {}'s documentation complete?",
+        "check the description of {}",
+        "the description of {} is hard to understand, why?",
+        "what would make the OpenAPI document of {} better",
+        "what is wrong with the {} API?",
+        "improve {}",
+        "please lint the {} API",
+    ],
+)
+def test_a_review_is_asked_for_by_the_name_of_an_api_and_words_about_its_description(text: str, name: str) -> None:
+    """Whatever the API is called, in many wordings."""
+    names = [(one, (one,)) for one in NAMES]
+
+    assert reviewed_in(text.format(name), names) == (name,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "which table holds the orders?",
+        "what is wrong with the orders?",
+        "how many orders are there",
+        "what is wrong with the weather today?",
+        "what is wrong with the description of the table orders?",
+        "improve the description of the orders table",
+        "what will the weather be in London",
+        "how do I change the description of an issue in weather?",
+        "find the description of the orders API",
+        "which parameters does the weather API take?",
+        "what is the rate limit of the weather API?",
+        "where are the docs of billing?",
+        "check the docs of billing for webhooks",
+        "look up the rate limits in the docs of weather",
+        "how do I improve the description of a product in the orders API?",
+        "which orders have the better quality",
+        "how do I review an order",
+        "which API descriptions are weak?",
+        "post a review to tmdb",
+    ],
+)
+def test_the_name_of_an_api_alone_asks_for_no_review(text: str) -> None:
+    """Nor does a description of something else: tables, products and the weather have the same names."""
+    names = [(one, (one,)) for one in NAMES if one != "review"]
+
+    assert reviewed_in(text, names) == ()
+
+
+def test_several_apis_are_reviewed_in_the_order_in_which_they_are_named() -> None:
+    """By all that they are called."""
+    names = [("orders", ("orders", "shop orders")), ("weather", ("weather", "Met Office"))]
+
+    assert reviewed_in("compare the quality of the descriptions of Met Office and shop orders", names) == (
+        "weather",
+        "orders",
+    )
+
+
 def test_a_hostile_text_costs_little() -> None:
     """Long runs of what patterns look for are read in no time."""
-    texts = ["a_" * 50_000, "GET " * 50_000, "has " * 50_000, "`" * 100_000, "aA" * 50_000, "what do " * 20_000]
+    texts = [
+        "a_" * 50_000,
+        "GET " * 50_000,
+        "has " * 50_000,
+        "`" * 100_000,
+        "aA" * 50_000,
+        "what do " * 20_000,
+        "of the " * 20_000,
+    ]
 
     started = time.thread_time()
     for text in texts:
         read_cues(text)
+        reviewed_in(text, [("a", ("a", "has")), ("get", ("get",))])
+        reviewed_in(f"improve description {text}", [("what", ("what",)), ("of", ("of",))])
 
     assert time.thread_time() - started < 2

@@ -92,6 +92,13 @@ def test_the_next_page_is_asked_for(query: str) -> None:
     assert "no further results" in last.notes[0]
 
 
+@pytest.mark.parametrize("query", ["the last one", "the second to last one", "number twelve", "the 3 rd one"])
+def test_a_place_in_an_answer_without_results_is_not_searched_for(query: str) -> None:
+    """Nor one at the beginning of a conversation."""
+    assert resolve(query, ()).lost
+    assert resolve(query, (Turn(ADD, ADD, "search"),)).lost
+
+
 def test_the_same_elsewhere_leaves_the_old_place_out() -> None:
     """Neither its name nor its filter goes along."""
     asked = resolve("same in Datadog", TURNS)
@@ -119,6 +126,21 @@ def test_an_own_object_keeps_the_place_alone() -> None:
         ("the twenty-first one", 20),
         ("the twenty third one", 22),
         ("number twelfth", 11),
+        ("number twelve", 11),
+        ("number twenty-one", 20),
+        ("number ninety", None),
+        ("the 3 rd one", 2),
+        ("the last one", 24),
+        ("the second to last one", 23),
+        ("the second-to-last", 23),
+        ("the second last result", 23),
+        ("the penultimate one", 23),
+        ("the last but one", 23),
+        ("the last but two", 22),
+        ("the next to last one", 23),
+        ("the third from last", 22),
+        ("the third from the end", 22),
+        ("the ninetieth from the end", None),
         ("the 90th one", None),
         ("the ninetieth one", None),
         ("the ninety-ninth one", None),
@@ -166,6 +188,8 @@ def test_a_result_that_there_is_not_is_not_guessed(query: str) -> None:
     [
         "delete the second one",
         "the last commit",
+        "the second to last commit",
+        "number twelve downing street",
         "404",
         "page 2 of the report",
         "the first turn",

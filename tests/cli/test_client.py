@@ -8,11 +8,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from typer.main import get_command
 
 from tests.cli.conftest import Command
 from tests.daemon.home import FAKE, THRESHER, Home
+from thresher.cli.application import application
 from thresher.cli.hints import COMMANDS, for_command_line
 from thresher.cli.output import progress_bar
 from thresher.core import Settings, differing
@@ -105,18 +108,34 @@ def test_hints_name_commands_in_the_place_of_tools() -> None:
     assert for_command_line("then call again with confirm: true.") == "then call again with --confirm."
 
 
+def hints_in(folder: Path) -> list[str]:
+    """All hints that are written in the source below a folder."""
+    nodes = (node for file in folder.rglob("*.py") for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    hints = (node for node in nodes if isinstance(node, ast.keyword) and node.arg == "hint")
+    parts = (part.value for hint in hints for part in ast.walk(hint) if isinstance(part, ast.Constant))
+    return [text for text in parts if isinstance(text, str)]
+
+
 def test_every_tool_that_a_hint_names_has_a_command() -> None:
     """Of all hints that are written in the source."""
-    named: set[str] = set()
-    for file in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.keyword) and node.arg == "hint":
-                texts = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
-                named |= {name for text in texts if isinstance(text, str) for name in TOOLS.findall(text)}
+    named = {name for text in hints_in(SOURCE) for name in TOOLS.findall(text)}
 
     tools = {name for name in named if name in SCHEMAS or name in COMMANDS or name.startswith(("sql_", "list_"))}
     assert tools
     assert tools <= set(COMMANDS)
+
+
+def test_hints_about_solutions_name_options_in_the_place_of_arguments() -> None:
+    """A list of what to say is one of options; no name of an argument is left that the command line does not take."""
+    said = for_command_line("Say custom_values, or datasource and display_column, or relation and display_column.")
+    group = cast("Any", get_command(application)).commands["solutions"].commands.values()
+    options = {option[2:] for command in group for each in command.params for option in each.opts if "--" in option}
+    arguments = {"custom_values", *(option.replace("-", "_") for option in options if "-" in option)}
+    hints = [for_command_line(text) for text in hints_in(SOURCE / "knowledge" / "solutions")]
+
+    assert said == "Say --value, or --datasource and --display-column, or --relation and --display-column."
+    assert "display_column" in arguments
+    assert not {word for text in hints for word in re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)} & arguments
 
 
 def test_completion_knows_the_commands(home: Home) -> None:

@@ -175,7 +175,7 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "apis disable": (("tracker",), "~ API tracker"),
         "apis enable": (("tracker",), "nothing would be different"),
         "apis remove": (("tracker",), "- API tracker"),
-        "apis sync": (("tracker",), "Dry run"),
+        "apis sync": (("tracker",), "~ API tracker"),
         "audit prune": (("--older-than", "0"), "removed: 0"),
         "audit restart": ((), "Dry run"),
         "components refresh": ((), "no module is run"),
@@ -300,6 +300,7 @@ def test_a_dry_run_of_each_command_changes_nothing_and_says_what_would_be(
     command: Command, home: Home, older: Older, model: ChatServer, tmp_path: Path
 ) -> None:
     """Rows and files are as they were; every verb of the table shows its change, and nothing besides."""
+    (tmp_path / "tracker.yaml").write_text(TRACKER.replace("version: 2.1.0", "version: 2.2.0"), encoding="utf-8")
     (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": {"more": {"command": sys.executable}}}))
     ways = every_way(model.url, older)
     lines = [(*name.split(), *arguments) for name, (arguments, _) in ways.items()]
@@ -325,6 +326,18 @@ def planned(command: Command, *line: str) -> list[dict[str, Any]]:
     """The plans of the daemon for a dry run of a command; none where the command cannot be run."""
     answer = command(*line, "--dry-run", "--json").json
     return [plan for plan in answer.get("plans", ()) if "verb" in plan]
+
+
+def test_a_dry_run_of_a_sync_that_finds_nothing_new_says_so(command: Command, tmp_path: Path) -> None:
+    """Only the moment of the sync would be another, which stands in a list of versions."""
+    (tmp_path / "tracker.yaml").write_text(TRACKER, encoding="utf-8")
+    assert command("apis", "add", "same", str(tmp_path / "tracker.yaml")).code == 0
+
+    synced = command("apis", "sync", "same", "--dry-run")
+
+    assert synced.code == 0
+    assert "nothing would be different" in synced.out
+    assert command("apis", "remove", "same").code == 0
 
 
 def test_a_dry_run_knows_the_tools_of_packs(command: Command) -> None:

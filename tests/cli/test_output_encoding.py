@@ -1,4 +1,4 @@
-"""Output in an encoding that has not all characters: what cannot be written is escaped."""
+"""Output and input in an encoding that lacks characters: what cannot be written is escaped, what comes is read."""
 
 from __future__ import annotations
 
@@ -60,3 +60,17 @@ def test_a_chosen_error_handler_is_kept(command: Command, monkeypatch: pytest.Mo
 
     assert ended.code == 3
     assert "?n?" in output.text
+
+
+@pytest.mark.parametrize(
+    ("encoding", "sent"), [("ascii", UNKNOWN.encode()), ("utf-8", b"\xff\xfe"), ("ascii", b"\xff")]
+)
+def test_input_that_the_encoding_lacks_is_read(
+    command: Command, monkeypatch: pytest.MonkeyPatch, encoding: str, sent: bytes
+) -> None:
+    """As UTF-8 where the locale says nothing; what is not even that does no harm."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"say " + sent + b"\n"), encoding=encoding))
+
+    ended = command("chat", "--json")
+
+    assert (ended.code, ended.err) == (0, "")

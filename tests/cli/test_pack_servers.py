@@ -15,18 +15,24 @@ SERVER = "apis:pack"
 def test_a_server_that_is_listed_can_be_switched_in_any_folder(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder that no command has worked in before is no exception; removing says what to do instead."""
+    """A folder that no command has worked in before is no exception; what has no meaning for it is refused."""
     (tmp_path / "tracker.yaml").write_text(TRACKER, encoding="utf-8")
     assert command("apis", "add", "tracker", str(tmp_path / "tracker.yaml")).code == 0
-    folders = [tmp_path / name for name in ("list", "disable", "enable", "refresh", "set", "remove")]
+    names = ("list", "disable", "enable", "refresh", "set", "login", "logout", "remove")
+    folders = [tmp_path / name for name in names]
     for folder in folders:
         folder.mkdir()
     ended = {}
-    for folder, more in zip(folders, ([], [SERVER], [SERVER], [SERVER], [SERVER, "--trusted"], [SERVER]), strict=True):
+    for folder in folders:
+        more = [] if folder.name == "list" else [SERVER, *(["--trusted"] if folder.name == "set" else [])]
         monkeypatch.chdir(folder)
         ended[folder.name] = command("servers", folder.name, *more)
 
     assert SERVER in ended["list"].out
-    assert {name: one.code for name, one in ended.items() if one.code} == {"remove": 4}
-    assert f"thresher servers disable {SERVER}" in ended["remove"].err
+    assert {name: one.code for name, one in ended.items() if one.code} == dict.fromkeys(
+        ("set", "login", "logout", "remove"), 4
+    )
+    for name in ("set", "login", "logout", "remove"):
+        assert f"Server '{SERVER}' is part of Thresher" in ended[name].err
+        assert f"thresher servers disable {SERVER}" in ended[name].err
     assert command("apis", "remove", "tracker").code == 0

@@ -55,6 +55,8 @@ def note(number: str) -> str:
     return f"note {number}"
 '''
 BROKEN = "value = 1 / 0\n"
+LOOP = "while True:\n    pass\n"
+WAITS = "import asyncio\n\nasync def register(mcp):\n    await asyncio.Event().wait()\n"
 DEADLY = "import os\n\nos._exit(7)\n"
 PROXY = """
 import sys

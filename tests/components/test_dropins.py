@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -12,9 +14,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from tests.components.modules import BROKEN, DEADLY, FORECAST, PROXY, REGISTERED, put
+from tests.components.modules import BROKEN, DEADLY, FORECAST, LOOP, PROXY, REGISTERED, WAITS, put
 from tests.support import Databases, eventually
 from thresher.app import App, open_app
+from thresher.components import read_report
 from thresher.core import Caller, Conflict, Settings
 from thresher.knowledge.tools import DropInReport
 from thresher.upstream import ServerConfig
@@ -73,6 +76,33 @@ async def test_components_are_found_at_the_start_and_one_that_fails_is_reported(
         assert "ended the process" in problems["tools/deadly.py"]
         assert problems["tools/weather.py"] == ""
         assert [tool.name for tool in found.tools] == ["forecast"]
+
+
+@pytest.mark.parametrize("role", ["serve", "proxies"])
+def test_a_module_that_runs_on_ends_its_process_and_is_left_out_of_the_next(folder: Path, role: str) -> None:
+    """So that it burns no core for as long as the others are served; one that is far too large is never read."""
+    kind, good = ("tools", FORECAST) if role == "serve" else ("proxies", PROXY.format(name="fake", fake=FAKE))
+    put(folder, **{f"{kind}_good": good, f"{kind}_loop": LOOP, f"{kind}_waits": WAITS})
+    (folder / kind / "big.py").write_bytes(b"#" * 1_000_001)
+    report = folder.parent / "report.json"
+    command = [sys.executable, "-P", "-m", "thresher.components", role, str(folder)]
+
+    codes = [
+        subprocess.run(
+            [*command, "--report", str(report), "--version", "v", "--seconds", "4"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+        ).returncode
+        for _ in range(2)
+    ]
+
+    problems = {file.path: file.problem for file in read_report(report).files}
+    assert codes == [4, 0]
+    assert problems[f"{kind}/good.py"] == ""
+    assert problems[f"{kind}/waits.py"] == "It was not loaded within 4 s."
+    assert "the most are" in problems[f"{kind}/big.py"]
+    assert problems[f"{kind}/loop.py"] == "It was not loaded within 4 s. Change it to have it tried again."
 
 
 async def test_without_a_folder_nothing_is_started(opened: Opener, folder: Path) -> None:

@@ -124,6 +124,23 @@ async def test_a_session_hears_of_a_resource_that_it_subscribed_to(services: Ser
     assert first == "thresher://talk/memo://a"
 
 
+async def test_a_connection_follows_a_bounded_number_of_resources(services: Services) -> None:
+    """So one client leaves room for the others; what it ends makes room again, and what fails takes none."""
+    await add_talking(services, "legacy")
+
+    async with served(services) as url, connect(url, "legacy") as client:
+        with pytest.raises(McpError):
+            await client.session.subscribe_resource("nobody://has/this")
+        for number in range(100):
+            await client.session.subscribe_resource(f"thresher://talk/memo://{number}")
+        with pytest.raises(McpError, match="follows up to 100 resources"):
+            await client.session.subscribe_resource("thresher://talk/memo://more")
+        await client.session.unsubscribe_resource("thresher://talk/memo://7")
+        await client.session.subscribe_resource("thresher://talk/memo://more")
+        with pytest.raises(McpError, match="follows up to 100 resources"):
+            await client.session.subscribe_resource("thresher://talk/memo://again")
+
+
 async def test_a_session_hears_that_its_lists_have_changed(services: Services) -> None:
     """When a tool becomes a core tool, the list of tools changes, and no other."""
     await services.tools.import_tools(services.caller, CATALOGUE)

@@ -145,6 +145,15 @@ async def test_a_batch_runs_whole_or_not_at_all(client: Client[Any], services: S
     }  # fmt: skip
 
 
+async def test_a_call_has_a_hundred_statements_at_most(client: Client[Any], services: Services) -> None:
+    """More are refused before any is read, and nothing is noted."""
+    many = await ask(client, "db_batch", batch=[{"sql": "select 1"}] * 101)
+
+    assert many[0]
+    assert "One call has 101 statements; the most are 100." in many[1]
+    assert await noted(services) == []
+
+
 async def test_an_error_of_the_server_is_noted(client: Client[Any], services: Services) -> None:
     """Of its database, and of itself when it ends in mid-call."""
     wrong = await ask(client, "db_query", sql="select * from nowhere")

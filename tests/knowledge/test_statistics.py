@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.product import CATALOGUE, opened
-from thresher.core import Caller, InvalidInput, Settings, Tenant
+from thresher.core import ASSISTANT, Caller, InvalidInput, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.knowledge.tools import ToolService, purge_logs
 from thresher.knowledge.tools.retention import prune
@@ -101,6 +101,21 @@ async def test_the_figures_tell_what_was_chosen_called_and_missed(services: Serv
         ("time_convert_time", 1),
     ]
     assert set(found.never_chosen) == set(rows) - {"git_git_log", "hub_git_log"}
+
+
+async def test_what_the_assistant_asks_and_calls_counts_nowhere(services: Services) -> None:
+    """It searches everywhere for every question, so it would dilute every share; the rows are there."""
+    tools, caller = services.tools, services.caller
+    await tools.import_tools(caller, CATALOGUE)
+    assistant = replace(caller, client=f"{ASSISTANT}1")
+
+    await tools.find_tools(assistant, queries=[HISTORY], threshold=0, limit=1)
+    called(tools, assistant, "mail_send_email", 1, "tool error")
+    await tools.settle()
+    found = await tools.stats(caller)
+
+    assert (found.discoveries, found.calls, found.error_rate, found.most_chosen) == (0, 0, None, [])
+    assert await counted(services.database, caller.tenant) == (1, 1)
 
 
 async def test_calls_in_shadow_are_counted_apart(

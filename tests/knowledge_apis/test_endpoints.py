@@ -122,6 +122,20 @@ async def test_reads_and_failures_are_in_the_log_behind_the_answers(filled: ApiS
     assert await filled.purge(caller, 0) == 2
 
 
+async def test_an_operation_with_the_longest_path_is_explained(
+    service: ApiService, caller: Caller, tmp_path: Path
+) -> None:
+    """What is listed can be read; what is too long to be stored is not listed."""
+    paths = {"GET /" + "".join(chr(0x4E00 + n) for n in range(666)): "Longest", "GET /" + "{a}" * 5_000: "Too long"}
+    await service.add(caller, "long", [str(write(tmp_path / "long.json", described(paths)))])
+
+    answer = await service.endpoint(caller, provider="long", method="get", path=next(iter(paths))[4:])
+    version = (await service.list_providers(caller))[0].versions[0]
+
+    assert answer.endpoint.title == "Longest"
+    assert (version.operations, version.problem_count) == (1, 1)
+
+
 async def test_a_description_that_grows_where_no_more_is_kept_is_still_answered(
     service: ApiService, caller: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

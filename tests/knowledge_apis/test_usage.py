@@ -15,7 +15,7 @@ from thresher.knowledge.apis.models import FoundEndpoint, FoundEndpoints
 from thresher.knowledge.apis.usage import METRICS, measure_usage, missed_queries, purge_usage
 from thresher.knowledge.apis.usage_log import UsageLog, folded, id_of, number_of
 from thresher.store import Database
-from thresher.store.tables.apis import api_provider
+from thresher.store.tables.apis import api_operation, api_provider, api_version
 
 
 @pytest.fixture
@@ -69,6 +69,19 @@ async def age(database: Database, caller: Caller, by: str, where: str = "true") 
         for table in ("api_search_log", "api_read_log"):
             condition = where if table == "api_search_log" else "true"
             await connection.exec_driver_sql(f"update {table} set at = at - interval '{by}' where {condition}")
+
+
+async def add_operation(database: Database, caller: Caller, number: int) -> None:
+    """Have the operation that an endpoint stands for in a description, from now on."""
+    tenant = {"tenant_id": caller.tenant.id}
+    async with database.transaction(caller.tenant) as connection:
+        provider = insert(api_provider).values(**tenant, name="jira", display_name="Jira").returning(api_provider.c.id)
+        version = insert(api_version).values(
+            **tenant, provider_id=(await connection.execute(provider)).scalar_one(), label="v3", source="jira.json"
+        )
+        of = (await connection.execute(version.returning(api_version.c.id))).scalar_one()
+        row = {"endpoint": id_of(number), "method": "GET", "path": "/issues/{key}/watchers", "ordinal": 0, "digest": ""}
+        await connection.execute(insert(api_operation).values(**tenant, version_id=of, **row))
 
 
 def counted(queries: Sequence[Any]) -> list[tuple[str, int]]:
@@ -247,14 +260,18 @@ async def test_a_user_sees_his_own_usage_and_the_tenant_that_of_all(
 async def test_queries_that_missed_an_endpoint_are_told_with_its_place(
     database: Database, caller: Caller, log: UsageLog
 ) -> None:
-    """Read from the fourth place, or not found at all and read next; a hit among the first is no miss."""
+    """Read from the fourth place, or shown by other words for the same; a hit among the first is no miss.
+
+    What was searched before and has no word in common with that is about something else.
+    """
     for _ in range(2):
         search(log, caller, "observers", 1, 2, 3, 4)
         read(log, caller, 4)
         await log.settle()
         await age(database, caller, "1 hour")
-    search(log, caller, "ticket followers", 1, 2)
-    search(log, caller, "watchers", 4, 5)
+    search(log, caller, "list purple llamas", 1, 2)
+    search(log, caller, "list ticket followers", 1, 2)
+    search(log, caller, "list watchers of a ticket", 4, 5)
     read(log, caller, 4)
     await log.settle()
 
@@ -263,7 +280,7 @@ async def test_queries_that_missed_an_endpoint_are_told_with_its_place(
     assert set(missed) == {id_of(4)}
     assert [(one.query, one.count, one.rank) for one in missed[id_of(4)]] == [
         ("observers", 2, 4),
-        ("ticket followers", 1, 0),
+        ("list ticket followers", 1, 0),
     ]
     assert await missed_queries(database, caller, [id_of(1)]) == {}
 
@@ -271,36 +288,41 @@ async def test_queries_that_missed_an_endpoint_are_told_with_its_place(
 async def test_a_search_that_was_not_for_an_api_says_nothing_of_it(
     database: Database, caller: Caller, log: UsageLog
 ) -> None:
-    """One that was kept to another, and one of the assistant, which asks every kind of source."""
+    """Kept to another, of the assistant, which asks every kind of source, or without a word in common with it.
+
+    But the last search before the read counts whatever its words are, if it found nothing.
+    """
+    await add_operation(database, caller, 4)
     log.searched(caller, "popular movies", found(providers=("tmdb",)), duration_ms=1.0)
     log.searched(caller, "cast of a film", found(7, provider="tmdb"), duration_ms=1.0)
     assistant = replace(caller, client=f"{ASSISTANT}1")
     log.searched(assistant, "the time in tokyo", found(8), duration_ms=1.0)
-    search(log, caller, "watchers")
+    search(log, caller, "quux zebra telescopes")
+    search(log, caller, "list watchers", 9)
+    search(log, caller, "latest movie trailers", 8, 9)
+    search(log, caller, "subscribers")
     read(log, caller, 4)
     await log.settle()
 
     missed = await missed_queries(database, caller)
 
-    assert [one.query for one in missed[id_of(4)]] == ["watchers"]
+    assert [one.query for one in missed[id_of(4)]] == ["list watchers", "subscribers"]
 
 
-async def test_a_search_from_before_an_api_was_added_says_nothing_of_it(
+async def test_a_search_from_before_an_operation_was_there_says_nothing_of_it(
     database: Database, caller: Caller, log: UsageLog
 ) -> None:
     """Nothing could have been found."""
-    search(log, caller, "before")
+    search(log, caller, "followers and watchers")
     await log.settle()
-    async with database.transaction(caller.tenant) as connection:
-        row = {"tenant_id": caller.tenant.id, "name": "jira", "display_name": "Jira"}
-        await connection.execute(insert(api_provider).values(row))
-    search(log, caller, "after")
+    await add_operation(database, caller, 4)
+    search(log, caller, "watchers of issues")
     read(log, caller, 4)
     await log.settle()
 
     missed = await missed_queries(database, caller)
 
-    assert [one.query for one in missed[id_of(4)]] == ["after"]
+    assert [one.query for one in missed[id_of(4)]] == ["watchers of issues"]
 
 
 async def test_words_are_kept_without_secrets_and_not_at_all_where_the_setting_says_so(

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from dulwich import porcelain
 from sqlalchemy import func, select, update
 
 from tests.knowledge_documents.conftest import VPN, machines
@@ -229,6 +230,32 @@ async def test_another_choice_of_files_is_taken_from_then_on(
     assert (part.id, part.origin.include) == (whole.id, ("guides/",))
     assert 0 < part.documents < whole.documents
     assert again.documents == whole.documents
+
+
+async def test_a_ref_that_does_not_exist_is_not_what_the_next_refresh_reads(
+    documents: DocumentService, caller: Caller, handbook: Path
+) -> None:
+    """The last state that worked is refreshed, whatever was tried since; only a run that was ended goes on."""
+    porcelain.init(str(handbook))
+    porcelain.add(str(handbook), [str(handbook / "README.md"), str(handbook / "guides" / "vpn.md")])
+    porcelain.commit(str(handbook), b"Begin", author=b"A <a@example.test>", committer=b"A <a@example.test>")
+    porcelain.tag_create(str(handbook), b"v1")
+    good = await documents.index_here(caller, "handbook", origin_of(str(handbook)))
+
+    for wrong in (origin_of(str(handbook), ref="typo"), origin_of(str(handbook), ref="other", include=("guides/",))):
+        with pytest.raises((NotFound, InvalidInput)):
+            await documents.index_here(caller, "handbook", wrong)
+    failed = await documents.repository(caller, "handbook")
+    refreshed = await documents.refresh(caller, "handbook")
+    await documents.index(caller, "handbook", origin_of(str(handbook), ref="v1"))
+    going_on = await documents.refresh(caller, "handbook")
+    tagged = await documents.index_here(caller, "handbook", going_on.origin)
+    after = await documents.refresh(caller, "handbook")
+
+    assert (failed.state, failed.documents) == ("failed", good.documents)
+    assert refreshed.origin == good.origin
+    assert tagged.state == "ready"
+    assert (going_on.origin.ref, after.origin.ref) == ("v1", "v1")
 
 
 @pytest.mark.parametrize("name", ["", " ", "a b", "../x", "-x", "x" * 64, "a\nb"])

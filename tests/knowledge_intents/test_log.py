@@ -154,8 +154,12 @@ def test_rules_given_without_a_connection_count_for_an_hour() -> None:
 
 
 async def test_the_figures_of_a_period(services: Services, intents: IntentService) -> None:
-    """What was asked for most, what passed through, and where calls went elsewhere; one user's figures are its own."""
+    """What was asked for most, what passed through, and where calls went elsewhere; one user's figures are its own.
+
+    What the assistant asked is among none of them.
+    """
     caller = replace(services.caller, client="c1")
+    await intents.route(replace(caller, client=f"{ASSISTANT}1"), "what is the biggest planet")
     for message in (DEPLOY, DEPLOY, WEATHER, RELATION):
         await intents.route(caller, message)
     intents.note_call(caller, ["deploy"], "deploy_now")

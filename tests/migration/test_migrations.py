@@ -232,3 +232,30 @@ async def test_a_migration_that_fails_leaves_nothing(databases: Databases) -> No
     tables = await databases.admin("select tablename from pg_tables where schemaname = 'public'", name)
     assert tables == [("term_stat",)]
     await databases.drop(name)
+
+
+async def test_operations_that_are_there_are_taken_to_be_as_old_as_their_descriptions(
+    databases: Databases, name: str
+) -> None:
+    """Searches from before an upgrade still count for them, whichever tenant they are of."""
+    rows = """
+        insert into tenant (name) values ('a'), ('b');
+        insert into api_provider (tenant_id, name, display_name) select id, 'shop', 'Shop' from tenant;
+        insert into api_version (tenant_id, provider_id, label, source, created_at)
+          select tenant_id, id, 'v1', 'shop.json', '2026-01-01' from api_provider;
+        insert into api_operation (tenant_id, version_id, endpoint, method, path, ordinal, digest)
+          select tenant_id, id, 'op_000000000001', 'GET', '/orders', 0, '' from api_version;
+        alter table api_operation drop column created_at;
+        update alembic_version set version_num = '0019';
+    """
+    await databases.admin(rows, name)
+
+    with _connect(databases.url(name, "thresher_owner")) as connection, connection.begin():
+        config = Config(attributes={"connection": connection})
+        config.set_main_option("script_location", next(iter(thresher.store.migrations.__path__)))
+        config.set_main_option("path_separator", "os")
+        command.upgrade(config, "0020")
+
+    since = await databases.admin("select distinct created_at = '2026-01-01' from api_operation", name)
+    assert since == [(True,)]
+    assert await databases.admin("select count(*) from api_operation", name) == [(2,)]

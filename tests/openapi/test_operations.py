@@ -241,6 +241,16 @@ def test_an_operation_that_stands_twice_is_kept_once() -> None:
     )
 
 
+def test_a_path_that_is_too_long_to_name_an_operation_is_left_out() -> None:
+    """Counted in octets; the others stay, and the problem does not repeat it."""
+    longest = "/" + "a" * 1_999
+    description = described(document({"/" + "{é}" * 501: {"get": FINE}, longest: {"get": FINE}}, "3.1.0"))
+
+    assert [each.path for each in description.operations] == [longest]
+    assert codes(description) == ["long-path"]
+    assert len(description.problems[0].message) < 200
+
+
 def test_an_empty_operation_is_one() -> None:
     """It says nothing, but it can be called."""
     description = described(

@@ -20,7 +20,7 @@ from thresher.core import ConfigurationError, Settings, load_settings
 from thresher.store import EmbeddedServer, SecretBox
 from thresher.store.account import Account, server_account
 from thresher.store.binaries import usable_binaries, wheel_binaries
-from thresher.store.private import prepare_folder, read_or_create
+from thresher.store.private import make_private, prepare_folder, read_or_create
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes and accounts of Unix")
 as_root = pytest.mark.skipif(os.geteuid() != 0 if sys.platform != "win32" else True, reason="needs root")
@@ -294,3 +294,15 @@ async def test_two_kinds_of_use_share_a_folder(settings: Settings, start_server:
     assert SecretBox.from_settings(settings).open(sealed) == "word"
     async with await psycopg.AsyncConnection.connect(server.application_url) as connection:
         assert not connection.closed
+
+
+def test_a_private_folder_is_closed_at_every_level(tmp_path: Path) -> None:
+    """Also those above it that had to be made; one that was there keeps its mode."""
+    there = tmp_path / "there"
+    there.mkdir(mode=0o755)
+
+    make_private(there / "sources" / "2" / "7")
+    make_private(there / "sources" / "2" / "7")
+
+    assert _mode(there) == 0o755
+    assert [_mode(there / each) for each in ("sources", "sources/2", "sources/2/7")] == [0o700] * 3

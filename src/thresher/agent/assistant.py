@@ -17,7 +17,7 @@ from fastmcp import Client
 
 from thresher.agent.choosing import APIS, DATABASES, KINDS, follow, installed, kind_of, weighed
 from thresher.agent.cues import read_cues
-from thresher.agent.endpoints import read_named, report_usage
+from thresher.agent.endpoints import read_named, report_usage, reviews_wanted
 from thresher.agent.followups import Asked, resolve
 from thresher.agent.formatting import NOTHING_INSTALLED, answer_text, failed_text
 from thresher.agent.inquiries import Findings, Inquiry
@@ -107,6 +107,7 @@ class Assistant:
             async with self._open_client(acting) as client:
                 reading = self._understand(acting, asked, query, context)
                 box, understood = await asyncio.gather(Toolbox.of(client), reading)
+                understood = await _with_reviews(box, understood)
                 found = await _answered(box, understood)
             answer = _answer(query, conversation.name, understood, found, tuple(box.called), installed(box))
             answer = await self._remembered(caller, answer, understood, found)
@@ -169,6 +170,22 @@ def checked(query: object, context: object = "") -> tuple[str, str]:
     return text, printable(str(context).replace("\0", " ").strip())
 
 
+async def _with_reviews(box: Toolbox, understood: _Understood) -> _Understood:
+    """A question, understood as one for a review where it names an API together with words about its description.
+
+    What is read from words alone cannot know this: the lines that teach it hold some names of APIs and not the
+    installed ones, which are also names of tables and of things to ask about.
+    """
+    inquiry = understood.inquiry
+    if inquiry.asked.lost or inquiry.asked.more is not None or inquiry.cues.names_call:
+        return understood
+    if not (names := await reviews_wanted(box, inquiry)):
+        return understood
+    asked = replace(inquiry.asked, subject=None)
+    wish = replace(understood.wish, type="analytics", confidence=max(NAMED, understood.wish.confidence))
+    return replace(understood, inquiry=replace(inquiry, type="analytics", asked=asked, reviewed=names), wish=wish)
+
+
 async def _answered(box: Toolbox, understood: _Understood) -> Findings:
     """What the tools say; where nothing is wanted that is known, and nothing fits well, that nothing does."""
     inquiry = understood.inquiry
@@ -188,8 +205,12 @@ async def _answered(box: Toolbox, understood: _Understood) -> Findings:
 
 
 async def _reported(box: Toolbox, inquiry: Inquiry, routed: Mapping[str, float], there: Sequence[str]) -> Findings:
-    """Figures: of the use of APIs, or the statements that databases were asked."""
-    statements = DATABASES in there and (APIS not in there or routed.get(DATABASES, 0.0) > routed.get(APIS, 0.0))
+    """Figures: of the use of APIs, or the statements that databases were asked; or reviews of descriptions."""
+    statements = (
+        not inquiry.reviewed
+        and DATABASES in there
+        and (APIS not in there or routed.get(DATABASES, 0.0) > routed.get(APIS, 0.0))
+    )
     if statements:
         return replace(await report_statements(box, inquiry), kind=DATABASES)
     return replace(await report_usage(box, inquiry), kind=APIS) if APIS in there else Findings()

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from thresher.agent.cues import named_in
+from thresher.agent.cues import named_in, reviewed_in
 from thresher.agent.inquiries import SHOWN, Findings, Inquiry, Item, given, record_of, rows_of, texts_of
 from thresher.agent.records import Call, Subject
 from thresher.agent.toolbox import Outcome, Toolbox
@@ -110,8 +110,17 @@ def read(outcome: Outcome) -> Findings:
     return Findings((item,), 1, 1.0, given({"providers": [provider]}), subjects=(_subject(item),), sources=(provider,))
 
 
+async def reviews_wanted(box: Toolbox, inquiry: Inquiry) -> tuple[str, ...]:
+    """The providers whose descriptions the question asks to have reviewed, by their names."""
+    if PROVIDERS not in box or not inquiry.cues.assessing:
+        return ()
+    return reviewed_in(inquiry.text, _names(rows_of((await box.call(Call(PROVIDERS))).data, "providers")))
+
+
 async def report_usage(box: Toolbox, inquiry: Inquiry) -> Findings:
     """Figures of what was asked, or what descriptions lack."""
+    if inquiry.reviewed:
+        return await _review(box, inquiry, inquiry.reviewed)
     known = rows_of((await box.call(Call(PROVIDERS))).data, "providers")
     named = named_in(inquiry.text, _names(known))
     if inquiry.cues.improving:

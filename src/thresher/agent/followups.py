@@ -21,30 +21,41 @@ _ORDINALS: Final = tuple(
     """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
     sixteenth seventeenth eighteenth nineteenth""".split()  # noqa: SIM905 - a text is easier to read
 )
-_CARDINALS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_CARDINALS: Final = tuple(
+    """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen""".split()  # noqa: SIM905 - as above
+)
 _NUMBERS: Final = {
     **{name: place for place, name in enumerate(_CARDINALS)},
     **{name: place for place, name in enumerate(_ORDINALS)},
     **{f"{tens[:-1]}ieth": 10 * count - 1 for count, tens in enumerate(_TENS, 2)},
+    **{tens: 10 * count - 1 for count, tens in enumerate(_TENS, 2)},
     **{
         f"{tens}-{ones}": 10 * count + place
         for count, tens in enumerate(_TENS, 2)
-        for place, ones in enumerate(_ORDINALS[:9])
+        for names in (_ORDINALS[:9], _CARDINALS[:9])
+        for place, ones in enumerate(names)
     },
     "hundredth": 99,
 }
 """Places, from 0, by the words for them."""
 _ORDINAL: Final = (
-    rf"\d{{1,4}}(?:st|nd|rd|th)|{'|'.join(_ORDINALS)}|(?:{'|'.join(_TENS)})[-\s](?:{'|'.join(_ORDINALS[:9])})|"
+    rf"\d{{1,4}}\s?(?:st|nd|rd|th)|{'|'.join(_ORDINALS)}|(?:{'|'.join(_TENS)})[-\s](?:{'|'.join(_ORDINALS[:9])})|"
     rf"(?:{'|'.join(tens[:-1] for tens in _TENS)})ieth|hundredth"
 )
+_CARDINAL: Final = rf"(?:{'|'.join(_TENS)})(?:[-\s](?:{'|'.join(_CARDINALS[:9])}))?|{'|'.join(_CARDINALS)}"
+_FROM_END: Final = (
+    rf"(?:{_ORDINAL}|next)[-\s]+(?:to|from)[-\s]+(?:the[-\s]+)?(?:last|end)|last\s+but\s+(?:{'|'.join(_CARDINALS)})|"
+    r"second[-\s]last|penultimate|last"
+)
+"""Places counted from the end: the last one, the second to last, the last but one."""
 _THING: Final = (
     r"(?:ones?|results?|hits?|endpoints?|operations?|calls?|options?|entry|match|tools?|passages?|tables?|requests?)"
 )
-_PLACED: Final = re.compile(rf"\b(?:the|that|this)\s+({_ORDINAL}|last)(?:\s+{_THING}\b|\s*[?.!,]|\s*$)", re.I)
+_PLACED: Final = re.compile(rf"\b(?:the|that|this)\s+({_FROM_END}|{_ORDINAL})(?:\s+{_THING}\b|\s*[?.!,]|\s*$)", re.I)
 _NUMBERED: Final = re.compile(
     rf"(?:^\s*#?|#\s?|\b(?:number|no\.?|result|hit|endpoint|option)\s+#?)"
-    rf"(\d{{1,2}}|{_ORDINAL}|{'|'.join(_CARDINALS)})\s*(?:[?.!,)]|$|\s+(?=in|please|with))",
+    rf"(\d{{1,2}}|{_ORDINAL}|{_CARDINAL})\s*(?:[?.!,)]|$|\s+(?=in|please|with))",
     re.I,
 )
 _MORE: Final = re.compile(
@@ -165,12 +176,24 @@ def place_of(query: str, count: int) -> int | None:
     if not count or len(_words(query)) > _SHORT:
         return None
     if match := _PLACED.search(query):
-        place = count - 1 if match[1].lower() == "last" else _number(match[1])
+        place = _placed(match[1].lower(), count)
     elif match := _NUMBERED.search(query):
         place = _number(match[1])
     else:
         return None
     return place if 0 <= place < count else None
+
+
+def _placed(words: str, count: int) -> int:
+    """The place that words name, from 0, of so many; negative where there is none so far from the end."""
+    if not re.search(r"\b(?:last|end|penultimate)\b", words):
+        return _number(words)
+    if words == "last":
+        return count - 1
+    if words.startswith("last"):
+        return count - 2 - _number(words.split()[-1])
+    ordinal = re.match(rf"(?:{_ORDINAL})(?=[-\s]+(?:to|from))", words)
+    return count - 1 - (_number(ordinal[0]) if ordinal else 1)
 
 
 def _number(word: str) -> int:

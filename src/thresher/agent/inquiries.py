@@ -29,6 +29,7 @@ class Inquiry:
         cues: What it says outright.
         context: What the conversation is about, in the asker's words.
         query: The question as it was asked.
+        reviewed: APIs whose descriptions it asks to have reviewed, by their names.
     """
 
     type: IntentType
@@ -36,6 +37,7 @@ class Inquiry:
     cues: Cues
     context: str = ""
     query: str = ""
+    reviewed: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:

@@ -50,6 +50,7 @@ from thresher.cli.output import (
     escape_unknown,
     flush,
     for_programs,
+    read_any_input,
 )
 
 application = typer.Typer(
@@ -127,6 +128,7 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - Python's own, where it is closed
         raise OutputLost("it is closed")
     escape_unknown()
+    read_any_input()
     try:
         with for_programs(as_json):
             code: Any = application(list(arguments), prog_name="thresher", standalone_mode=False)

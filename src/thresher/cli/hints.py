@@ -51,6 +51,17 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "confirm: true": "--confirm",
     "force: true": "--force",
     "items, or primary_column and foreign_column": "--item 'LEFT = RIGHT'",
+    "Say items,": "Say --item,",
+    "custom_values": "--value",
+    "or datasource and": "or --datasource and",
+    "or relation and": "or --relation and",
+    "display_column": "--display-column",
+    "return_column": "--return-column",
+    "global_method": "--global-method",
+    "such as join_type": "such as --join-type",
+    "such as sort.": "such as --sort.",
+    "with scope `all`": "with --scope all",
+    "with `solution`": "with --solution",
 }
 """What to write for an argument of a tool."""
 

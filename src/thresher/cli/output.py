@@ -119,6 +119,19 @@ def escape_unknown() -> None:
         output.reconfigure(errors=_ESCAPE)
 
 
+def read_any_input() -> None:
+    """From now on, have standard input read whatever bytes come, unless an error handler was chosen.
+
+    ASCII is what Python takes for an unknown locale; what comes is UTF-8 then nearly always, of which ASCII is a part.
+    """
+    if not isinstance(sys.stdin, io.TextIOWrapper):
+        return
+    source = cast("io.TextIOWrapper", sys.stdin)
+    if source.errors in _UNSAID:
+        narrow = codecs.lookup(source.encoding).name == "ascii"
+        source.reconfigure(encoding="utf-8" if narrow else source.encoding, errors="surrogateescape")
+
+
 def show(value: Any, as_json: bool, render: Callable[[Any], RenderableType]) -> None:
     """Print a result.
 

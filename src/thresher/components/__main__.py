@@ -1,7 +1,7 @@
 """The process of components: `serve` is an MCP server over stdio, `proxies` prints the servers that modules name.
 
-Invariant: what modules print never lands between messages; a module that ends the process is known, and left out when
-the process is started again.
+Invariant: what modules print never lands between messages; a module that ends the process, or for which the process has
+to end, is known, and left out when the process is started again.
 """
 
 from __future__ import annotations
@@ -18,11 +18,15 @@ from pathlib import Path
 
 from thresher.components.auth import Auth
 from thresher.components.folder import Folder, look
-from thresher.components.loading import Loaded, load_proxies, load_served
+from thresher.components.loading import LOAD_SECONDS, Loaded, load_proxies, load_served
 from thresher.components.report import FileReport, Report, read_report
 
 REFUSED = 3
 """Exit code when the folder may not be used."""
+HUNG = 4
+"""Exit code when a module has run on after its time."""
+MODULE_BYTES = 1_000_000
+"""Of one module, at most: it is read and compiled whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,7 @@ class _Order:
     report: Path
     version: str
     auth: Auth
+    seconds: float
 
 
 def main() -> int:
@@ -63,8 +68,10 @@ def _order() -> _Order:
     parser.add_argument("--version", default="")
     parser.add_argument("--tenant", default="local")
     parser.add_argument("--user", default="")
+    parser.add_argument("--seconds", type=float, default=LOAD_SECONDS)
     given = parser.parse_args()
-    return _Order(given.role, given.folder, given.report, given.version, Auth(given.tenant, given.user))
+    auth = Auth(given.tenant, given.user)
+    return _Order(given.role, given.folder, given.report, given.version, auth, given.seconds)
 
 
 async def _serve(folder: Folder, order: _Order) -> int:
@@ -92,22 +99,31 @@ async def _load(loaded: Loaded, root: Path, names: tuple[str, ...], order: _Orde
     loading = ""
     try:
         for loading in names:
-            if loading in deadly:
-                problem = "It ended the process while it was loaded. Change it to have it tried again."
+            if problem := deadly.get(loading) or _too_large(root / loading):
                 loaded.files.append(FileReport(loading, problem=problem))
                 continue
             Report(order.version, tuple(loaded.files), loading, deadly).write(order.report)
-            await load(loaded, root, loading, order.auth)
+            if await load(loaded, root, loading, order.auth, order.seconds):
+                problem = f"{loaded.files[-1].problem} Change it to have it tried again."
+                Report(order.version, tuple(loaded.files), loading, {**deadly, loading: problem}).write(order.report)
+                os._exit(HUNG)  # nothing else ends what it does; the daemon starts the process again
     finally:  # also where we are told to end: that was not the module's doing
         Report(order.version, tuple(loaded.files), "", deadly).write(order.report)
 
 
-def _deadly(order: _Order) -> tuple[str, ...]:
-    """The modules of this version that have ended the process before."""
+def _too_large(path: Path) -> str:
+    """Why a module is too large to be read; empty when it is not."""
+    size = path.stat().st_size
+    return f"It has {size:,} bytes; the most are {MODULE_BYTES:,}." if size > MODULE_BYTES else ""
+
+
+def _deadly(order: _Order) -> dict[str, str]:
+    """The modules of this version for which the process has ended before, and why."""
     former = read_report(order.report)
     if former.version != order.version:
-        return ()
-    return tuple(dict.fromkeys([*former.deadly, *([former.loading] if former.loading else [])]))
+        return {}
+    ended = {former.loading: "It ended the process while it was loaded. Change it to have it tried again."}
+    return {**(ended if former.loading else {}), **former.deadly}
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ from thresher.core import mask_text, shortened
 
 LOAD_SECONDS = 10.0
 """For one module, import and `register` together."""
+_THREAD = "thresher component"
 _PROBLEM_CHARACTERS = 400
 
 
@@ -55,7 +56,7 @@ class Loaded:
     taken: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
 
 
-async def load_served(loaded: Loaded, root: Path, name: str, auth: Auth, seconds: float = LOAD_SECONDS) -> None:
+async def load_served(loaded: Loaded, root: Path, name: str, auth: Auth, seconds: float = LOAD_SECONDS) -> bool:
     """Load a module of tools, prompts and resources: all of it, or nothing.
 
     Args:
@@ -64,6 +65,9 @@ async def load_served(loaded: Loaded, root: Path, name: str, auth: Auth, seconds
         name: The module, relative to it.
         auth: What its `register` is told.
         seconds: How long it may take.
+
+    Returns:
+        Whether it runs on after its time: nothing but the end of the process ends it.
     """
     part: FastMCP[Any] = FastMCP(name)
     try:
@@ -75,6 +79,7 @@ async def load_served(loaded: Loaded, root: Path, name: str, auth: Auth, seconds
             report, clashes = await _described(part, name, loaded.taken)
     except TimeoutError:
         loaded.files.append(FileReport(name, problem=f"It was not loaded within {seconds:g} s."))
+        return _runs_on()
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever a module raises is its own
         _note(loaded, root, name, error)
     else:
@@ -82,9 +87,10 @@ async def load_served(loaded: Loaded, root: Path, name: str, auth: Auth, seconds
             loaded.server.mount(part)
             loaded.taken |= {(kind, one): name for kind in _NAMES for one in getattr(report, kind)}
         loaded.files.append(FileReport(name, problem=clashes) if clashes else report)
+    return False
 
 
-async def load_proxies(loaded: Loaded, root: Path, name: str, auth: Auth, seconds: float = LOAD_SECONDS) -> None:
+async def load_proxies(loaded: Loaded, root: Path, name: str, auth: Auth, seconds: float = LOAD_SECONDS) -> bool:
     """Load a module of `proxies/`: what it names by `add_server`, all or nothing. See `load_served`."""
     with naming(loaded.servers) as named:
         try:
@@ -93,6 +99,7 @@ async def load_proxies(loaded: Loaded, root: Path, name: str, auth: Auth, second
                 await _register(module, FastMCP(name), auth)
         except TimeoutError:
             loaded.files.append(FileReport(name, problem=f"It was not loaded within {seconds:g} s."))
+            return _runs_on()
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever a module raises is its own
             _note(loaded, root, name, error)
         else:
@@ -100,6 +107,7 @@ async def load_proxies(loaded: Loaded, root: Path, name: str, auth: Auth, second
             problem = "" if mine else "It calls add_server for no server."
             loaded.servers = named
             loaded.files.append(FileReport(name, servers=mine, problem=problem))
+    return False
 
 
 _NAMES = ("tools", "prompts", "resources")
@@ -164,6 +172,10 @@ async def _described(part: FastMCP[Any], name: str, taken: Mapping[tuple[str, st
     return replace(report, problem="It registers nothing." if empty else ""), ""
 
 
+def _runs_on() -> bool:
+    return any(thread.name == _THREAD for thread in threading.enumerate())
+
+
 async def _apart(work: Callable[[], Any]) -> Any:
     """Run something in a thread of its own, which does not keep the process from ending when it hangs."""
     loop = asyncio.get_running_loop()
@@ -182,7 +194,7 @@ async def _apart(work: Callable[[], Any]) -> Any:
             failure = error
         loop.call_soon_threadsafe(settle, result, failure)
 
-    threading.Thread(target=run, daemon=True).start()
+    threading.Thread(target=run, name=_THREAD, daemon=True).start()
     result, failure = await done
     if failure is not None:
         raise failure

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -42,13 +43,14 @@ class Report:
         version: Of the folder that was loaded.
         files: Its modules so far.
         loading: The module that is being loaded; empty when none is.
-        deadly: Modules that have ended the process while they were loaded; they are not tried again.
+        deadly: Modules that are not tried again, and why: they ended the process while they were loaded, or ran on when
+            their time was up.
     """
 
     version: str = ""
     files: tuple[FileReport, ...] = ()
     loading: str = ""
-    deadly: tuple[str, ...] = field(default_factory=tuple)
+    deadly: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def write(self, path: Path) -> None:
         """Put it into a file, in one step, for its owner alone."""
@@ -74,7 +76,8 @@ def report_of(value: dict[str, Any]) -> Report:
         KeyError: It is none.
     """
     files = tuple(_file(entry) for entry in value["files"])
-    return Report(str(value["version"]), files, str(value["loading"]), tuple(map(str, value["deadly"])))
+    deadly = {str(name): str(problem) for name, problem in dict(value["deadly"]).items()}
+    return Report(str(value["version"]), files, str(value["loading"]), deadly)
 
 
 def _file(entry: dict[str, Any]) -> FileReport:

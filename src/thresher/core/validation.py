@@ -16,6 +16,8 @@ from pydantic import ValidationError
 from thresher.core.errors import InvalidInput
 
 _NAME: Final = re.compile(r"[^\W_][\w.-]{0,62}")
+_CONTROL: Final = r"\x00-\x1f\x7f\ud800-\udfff"
+_LABEL_TEXT: Final = re.compile(rf"[^\s{_CONTROL}](?:[^{_CONTROL}]{{0,98}}[^\s{_CONTROL}])?")
 _SYNONYMS: Final = {"servername": "connection"}
 """What other tools of this kind call an argument, in small letters, and what ours do."""
 _NUMBER: Final = re.compile(r"\d+|0x[0-9a-f]*")
@@ -39,6 +41,23 @@ def checked_name(name: str, what: str) -> str:
             hint="Use up to 63 letters, digits, hyphens, dots and underscores, beginning with a letter or digit.",
         )
     return name
+
+
+def checked_label(label: str, what: str) -> str:
+    """Return a label that people tell things apart by, such as a user's name: any script, no blanks around it.
+
+    Args:
+        label: As its author wrote it.
+        what: What it is, such as `A user's name`.
+
+    Raises:
+        InvalidInput: It is empty, too long, has a blank at an end, or a character that cannot be shown.
+    """
+    if not _LABEL_TEXT.fullmatch(label):
+        raise InvalidInput(
+            f"{what} has 1 to 100 printable characters, and no blanks around them.", hint="Choose another."
+        )
+    return label
 
 
 def argument_meant(name: str, known: Collection[str]) -> str:

@@ -25,6 +25,8 @@ from thresher.upstream import GuardedSql, ServerConfig, statements_in
 logger = logging.getLogger("thresher.gateway")
 Answer = TypeVar("Answer")
 
+MOST_STATEMENTS: Final = 100
+"""Of one call: each is read by the guard and noted before the next."""
 _ERROR_CHARACTERS: Final = 500
 _ASKED: Final = "The server asked the client for input."
 
@@ -52,7 +54,7 @@ class Statements:
 
         Raises:
             StatementRefused: One may not.
-            InvalidInput: A tool that takes SQL was given none, or none that can be read.
+            InvalidInput: A tool that takes SQL was given none, none that can be read, or too many statements.
             StoreError: The decision could not be noted.
         """
         decisions = await self._decide(guarded, arguments)
@@ -78,6 +80,11 @@ class Statements:
         if not statements and self._tool in guarded.tools:
             raise InvalidInput(
                 f"'{self._tool}' takes SQL, and none was given.", hint=f"Give it as '{guarded.arguments[0]}'."
+            )
+        if len(statements) > MOST_STATEMENTS:
+            raise InvalidInput(
+                f"One call has {len(statements):,} statements; the most are {MOST_STATEMENTS}.",
+                hint="Make several calls.",
             )
         decisions: list[int] = []
         for sql in statements:

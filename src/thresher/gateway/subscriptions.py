@@ -33,7 +33,7 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
-from thresher.core import Caller, Expose, ThresherError, event
+from thresher.core import Caller, Expose, InvalidInput, ThresherError, event
 from thresher.gateway.callers import connection_of, current_caller
 from thresher.gateway.errors import explained
 from thresher.gateway.listing import Lists, Stand
@@ -47,6 +47,8 @@ Context: TypeAlias = ServerRequestContext[Any, Any]
 End: TypeAlias = Callable[[], Awaitable[None]]
 Owner: TypeAlias = tuple[tuple[int, str | None, str, bool], Expose | None]
 
+MOST_RESOURCES = 100
+"""Resources that one connection, or one stream that listens, follows: a server's own bound is for all its callers."""
 LOOK_SECONDS = 0.25
 """How often the lists of those who listen are compared with the catalogue; after a change by this process, at once."""
 
@@ -56,6 +58,22 @@ _EVENTS: dict[str, ServerEvent] = {
     "prompts": PromptsListChanged(),
     "resources": ResourcesListChanged(),
 }
+
+
+async def _checked(count: int) -> None:
+    """Refuse to follow more resources than one connection may.
+
+    Raises:
+        InvalidInput: There are too many.
+    """
+    if count > MOST_RESOURCES:
+        raise InvalidInput(
+            f"One connection follows up to {MOST_RESOURCES} resources.", hint="Unsubscribe from some of them."
+        )
+
+
+async def _nothing() -> None:
+    """End nothing."""
 
 
 class _Audience:
@@ -123,8 +141,10 @@ class Subscriptions:
         async def tell(uri: str) -> None:
             await audience.bus.publish(ResourceUpdated(uri))
 
+        followed = list(dict.fromkeys(params.notifications.resource_subscriptions or ()))
+        await explained(_checked(len(followed)))
         async with AsyncExitStack() as stack:
-            for uri in params.notifications.resource_subscriptions or ():
+            for uri in followed:
                 with suppress(ThresherError):  # as one to an address that no server has: honoured, and never heard of
                     stack.push_async_callback(await self._follow(caller, uri, tell))
             audience.streams += 1
@@ -138,8 +158,14 @@ class Subscriptions:
         connection = connection_of(context)
         ends: dict[str, End] = connection.state.setdefault(_SUBSCRIBED, {})
         if params.uri not in ends:
-            followed = self._follow(current_caller(self._services), params.uri, connection.send_resource_updated)
-            ends[params.uri] = end = await explained(followed)
+            await explained(_checked(len(ends) + 1))
+            ends[params.uri] = _nothing  # counted while the server is asked
+            try:
+                followed = self._follow(current_caller(self._services), params.uri, connection.send_resource_updated)
+                ends[params.uri] = end = await explained(followed)
+            except BaseException:
+                ends.pop(params.uri, None)
+                raise
             connection.exit_stack.push_async_callback(end)
         return EmptyResult()
 

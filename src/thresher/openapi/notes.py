@@ -16,6 +16,7 @@ Code: TypeAlias = Literal[
     "complex-key",
     "duplicate-key",
     "duplicate-operation",
+    "long-path",
     "more-documents",
     "more-problems",
     "newer-version",

@@ -20,6 +20,9 @@ from thresher.openapi.swagger import body_of, read_swagger_parameter, read_swagg
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """What a method may be called, by RFC 9110, section 5.6.2."""
+_LONGEST_METHOD: Final = 40
+_LONGEST_PATH: Final = 2_000
+"""Octets: method and path name an operation, also in indexes whose keys are bounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,10 @@ def _items(context: Context) -> Iterator[Item]:
     """The paths, then the webhooks."""
     for group in ("paths", "webhooks"):
         for path, value, pointer in context.entries(context.root, group, ""):
+            if len(path.encode("utf-8", "replace")) > _LONGEST_PATH:
+                message = f"The path {path[:60]}... has more than {_LONGEST_PATH:,} octets; it is left out. Shorten it."
+                context.note("long-path", message, f"/{group}")
+                continue
             yield _item(context, path, value, pointer)
 
 
@@ -96,10 +103,12 @@ def _methods(context: Context, item: Item) -> Iterator[tuple[str, Json, str]]:
             yield key.upper(), value, join(item.places[key], key)
         elif key == "additionalOperations" and context.dialect == "3.2":
             for method, each, pointer in context.entries(item.fields, key, item.places[key]):
-                if _TOKEN.fullmatch(method):
+                if len(method) <= _LONGEST_METHOD and _TOKEN.fullmatch(method):
                     yield method.upper(), each, pointer
                 else:
-                    context.note("bad-method", "The method is no word that HTTP allows; it is left out.", pointer)
+                    context.note(
+                        "bad-method", "The method is not a short word that HTTP allows; it is left out.", pointer
+                    )
 
 
 def _parameters(context: Context, fields: Mapping[str, Json], pointer: str) -> tuple[Parameter, ...]:

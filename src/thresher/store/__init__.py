@@ -11,6 +11,7 @@ from thresher.store.engine import Database, driver, run_retrying
 from thresher.store.journal import Journal, age_limit, period, period_start, purge_rows
 from thresher.store.keys import KeyInfo, Keys, without_placeholder
 from thresher.store.opening import migrate_external, open_store
+from thresher.store.private import make_private
 from thresher.store.schema import migrate
 from thresher.store.secrets import SecretBox, clean, message_of
 
@@ -25,6 +26,7 @@ __all__ = [
     "clean",
     "connect_watched",
     "driver",
+    "make_private",
     "message_of",
     "migrate",
     "migrate_external",

@@ -23,7 +23,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from thresher.core import InvalidInput, SchemaMismatch, StoreUnavailable, Tenant, UnsafeRole, event
+from thresher.core import SchemaMismatch, StoreUnavailable, Tenant, UnsafeRole, checked_label, event
 from thresher.store.connecting import connect
 from thresher.store.failures import is_repeatable, translated
 from thresher.store.requirements import check_server
@@ -271,10 +271,9 @@ class Database:
         """Get a tenant by its name; it is created when it is new.
 
         Raises:
-            InvalidInput: The name is empty, longer than 200 characters, or holds a zero byte.
+            InvalidInput: The name is empty, too long, or not printable.
         """
-        if not 0 < len(name) <= 200 or "\0" in name:
-            raise InvalidInput("A tenant's name has 1 to 200 characters.", hint="Choose another name.")
+        checked_label(name, "A tenant's name")
         async with self.transaction(Tenant(0, "")) as connection:
             found = await connection.exec_driver_sql("select ensure_tenant(%s)", (name,))
             return Tenant(found.scalar_one(), name)

@@ -24,7 +24,7 @@ from sqlalchemy import Row, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
-from thresher.core import Caller, Conflict, InvalidInput, NotFound, StoreUnavailable, Tenant, ThresherError, event
+from thresher.core import Caller, Conflict, NotFound, StoreUnavailable, Tenant, ThresherError, checked_label, event
 from thresher.store.engine import Database
 from thresher.store.tables import access_key
 
@@ -45,8 +45,6 @@ PLACEHOLDERS = frozenset({"", "x", "none", "EMPTY", "dummy", "ollama", "sk-none"
 """What clients that insist on a key are given where there is none; no key has the form of one of them."""
 
 _FORM = re.compile(r"thr_[A-Za-z0-9_-]{43}")
-_CONTROL = r"\x00-\x1f\x7f\ud800-\udfff"
-_NAME = re.compile(rf"[^\s{_CONTROL}](?:[^{_CONTROL}]{{0,98}}[^\s{_CONTROL}])?")
 _NOBODY: Final = Tenant(0, "")
 _HOLDER = "select id, tenant_id, tenant_name, owner from key_holder(%s)"
 _EXIST = "select keys_exist()"
@@ -112,8 +110,8 @@ class Keys:
             Conflict: A good key has this name.
         """
         for what, given in (("A key's name", name), ("A user's name", user)):
-            if given is not None and not _NAME.fullmatch(given):
-                raise InvalidInput(f"{what} has 1 to 100 printable characters.", hint="Choose another.")
+            if given is not None:
+                checked_label(given, what)
         text = f"thr_{secrets.token_urlsafe(32)}"
         values = {"owner": user, "hash": _hash(text), "hint": f"{text[:8]}…"}
         fresh = {"created_at": dt.datetime.now(dt.UTC), "used_at": None, "revoked_at": None}

@@ -64,6 +64,19 @@ def write_new(path: Path, content: bytes, account: Account | None = None) -> Non
         os.fsync(file.fileno())
 
 
+def make_private(folder: Path) -> None:
+    """Make a folder that only its owner can enter, and those above it that are missing likewise.
+
+    The mode that `Path.mkdir` is given holds for the last folder only.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    for one in [*reversed(folder.parents), folder]:
+        if not one.is_dir():
+            one.mkdir(mode=0o700, exist_ok=True)
+
+
 def _check_mode(path: Path) -> None:
     if sys.platform != "win32" and path.stat().st_mode & 0o077:
         raise ConfigurationError(f"Others may read {path}, which holds secrets.", hint=f"Run: chmod 600 {path}")

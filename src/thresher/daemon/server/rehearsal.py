@@ -230,7 +230,18 @@ def _differences(shown: Shown, before: Mapping[str, Any], after: Mapping[str, An
 
 def _is_other(field: str, old: Any, new: Any) -> bool:
     """Whether a field differs by more than the moment at which something was done again."""
-    return old != new and not (field.endswith("_at") and old and new)
+    return _timeless(field, old) != _timeless(field, new)
+
+
+def _timeless(field: str, value: Any) -> Any:
+    """A value without the moments in it, and without what is drawn at random: only whether each is there."""
+    if field in _PASSING:
+        return None
+    if field.endswith("_at"):
+        return bool(value)
+    if isinstance(value, Mapping):
+        return {name: _timeless(name, item) for name, item in cast("Mapping[str, Any]", value).items()}
+    return [_timeless("", item) for item in cast("Sequence[Any]", value)] if isinstance(value, list | tuple) else value
 
 
 def _fields(row: Mapping[str, Any] | None, prefix: str = "") -> dict[str, Any]:

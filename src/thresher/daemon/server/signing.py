@@ -121,6 +121,7 @@ class _Signing:
                 )
             of = await self._services.database.tenant(tenant) if tenant else caller.tenant
             caller = Caller(of, user or None)
+        await self._tools.ready(caller)
         config = await self._tools.server_config(caller, str(arguments["name"]))
         if config.identity != (caller.user or ""):
             raise NotAllowed(

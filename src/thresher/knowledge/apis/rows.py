@@ -19,8 +19,8 @@ from thresher.store import clean
 FORM: Final = f"1.{wording.FORM}"
 """Another one whenever other things are stored of an operation, so that all of them are made again."""
 _DESCRIPTION: Final = 600
-_LONGEST_KEY: Final = 2_000
-"""Characters of a path or an id: longer ones are cut in what is stored, since they are parts of keys."""
+_LONGEST_ID: Final = 2_000
+"""Characters of an operation's id: a longer one is cut in what is stored."""
 _PARAMETERS: Final = 60
 _TAGS: Final = 30
 _TAG_DESCRIPTION: Final = 300
@@ -77,8 +77,8 @@ def prepared(description: Description, provider: str, label: str) -> Prepared:
 def _row(ordinal: int, operation: Operation, description: Description, worded: wording.Wording) -> dict[str, Any]:
     row = {
         "method": operation.method,
-        "path": operation.path[:_LONGEST_KEY],
-        "operation_id": operation.operation_id[:_LONGEST_KEY],
+        "path": operation.path,
+        "operation_id": operation.operation_id[:_LONGEST_ID],
         "summary": shortened(operation.summary, _DESCRIPTION),
         "description": shortened(operation.description, _DESCRIPTION),
         "tags": list(operation.tags[:_TAGS]),

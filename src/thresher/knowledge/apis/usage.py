@@ -17,6 +17,7 @@ from thresher.core import Caller, InvalidInput, did_you_mean, nearest
 from thresher.knowledge.apis.models import EndpointCount, QueryCount, TimeRange, UsageReport
 from thresher.knowledge.apis.queries import usage as counts
 from thresher.knowledge.apis.usage_log import id_of, number_of
+from thresher.search import terms
 from thresher.store import Database, age_limit, period_start, purge_rows
 
 Metric: TypeAlias = Literal[
@@ -36,6 +37,12 @@ METRICS: Final[tuple[Metric, ...]] = get_args(Metric)
 _RANGES: Final[Mapping[str, int]] = {"1d": 1, "7d": 7, "30d": 30, "90d": 90}
 _TABLES: Final = ("api_search_log", "api_read_log")
 _QUERIES: Final = frozenset({"top_queries", "rising_queries", "zero_result_queries"})
+_COMMON: Final = frozenset(
+    terms(
+        "get list show find search read fetch add create make set update change edit remove delete new all api endpoint"
+    )
+)
+"""Terms that queries share though they are about different things."""
 _TOTALS: Final = frozenset({"searches", "reads", "read_rate", "errors", "per_provider", "per_day"})
 
 
@@ -216,6 +223,10 @@ async def missed_queries(
 ) -> Mapping[str, tuple[MissedQuery, ...]]:
     """Queries that did not show an endpoint among the first three, though it is what was read next.
 
+    One whose hits held the endpoint further down counts. One that did not show it counts where it shares a word with
+    the endpoint, or with the later query that showed it; or where it found nothing and was the last search before the
+    read. Without that, a read says nothing of what was searched before.
+
     Args:
         database: Where the logs are.
         caller: Whose rows, as for `measure_usage`.
@@ -232,8 +243,15 @@ async def missed_queries(
         rows = await counts.missed(connection, caller, since, wanted if endpoints else None)
     found: dict[str, list[MissedQuery]] = {}
     for row in rows:
+        if not (row.rank or row.last or _share_words(row.query, row.words)):
+            continue
         found.setdefault(id_of(row.endpoint), []).append(MissedQuery(row.query, row.count, row.rank))
     return {endpoint: tuple(queries[:limit]) for endpoint, queries in found.items()}
+
+
+def _share_words(query: str, words: str) -> bool:
+    """Whether a query has a word of some others, but for such as any request has."""
+    return bool((set(terms(query)) & set(terms(words))) - _COMMON)
 
 
 async def purge_usage(database: Database, caller: Caller, days: float) -> int:

@@ -71,16 +71,17 @@ class Repositories:
             known = await queries.add_repository(connection, caller, name, origin)
             if known is None:
                 known = self._same(await self._own(connection, caller, name), origin)
-                await queries.set_origin(connection, caller.tenant, known, origin)
+                await queries.try_origin(connection, caller.tenant, known, origin)
             return await self._deferred(connection, caller, known) if defer else await _read(connection, caller, known)
 
         return await self._modelled(caller, await run_retrying(self._database, caller.tenant, write))
 
     async def refresh(self, caller: Caller, name: str) -> Repository:
-        """Index a repository again."""
+        """Index a repository again; with what worked last, if its source could not be read with what was said since."""
 
         async def write(connection: AsyncConnection) -> Repository:
             found = await self._own(connection, caller, name)
+            await queries.restore_origin(connection, caller.tenant, found.id)
             may_index(caller, found.origin, self._settings)
             return await self._deferred(connection, caller, found.id)
 

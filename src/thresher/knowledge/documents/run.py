@@ -91,6 +91,11 @@ class Run:
         try:
             changed = await self._read()
         except (InvalidInput, NotFound, NotAllowed, SourceUnavailable):
+            await run_retrying(
+                self._database,
+                self._tenant,
+                lambda connection: queries.note_origin_failure(connection, self._tenant, self._repository.id),
+            )
             await self._embed()  # what is stored must not wait for its source to come back
             raise
         if changed or not self._repository.guide:
@@ -240,7 +245,7 @@ class Run:
         async def write(connection: AsyncConnection) -> None:
             await self._lock(connection)
             await queries.set_refused(connection, self._tenant, self._repository.id, unread[:SKIPPED_KEPT], counts)
-            await queries.set_repository(connection, self._tenant, self._repository.id, version=version)
+            await queries.set_repository(connection, self._tenant, self._repository.id, version=version, former=None)
 
         await run_retrying(self._database, self._tenant, write)
 

@@ -195,8 +195,11 @@ def _rules_name(reading: _Reading) -> str:
         return RULES
     near = sorted(name for name in reading.contents.texts if name.lower() == RULES.lower())
     if not near:
-        why = dict(reading.contents.refused).get(RULES, "It is not there.")
-        raise InvalidInput(f"The folder has no SKILL.md that can be read. {why}", hint="Write one, as a plain file.")
+        why = dict(reading.contents.refused).get(RULES)
+        said = (
+            f"SKILL.md cannot be read: {why[0].lower()}{why[1:].rstrip('.')}." if why else "The folder has no SKILL.md."
+        )
+        raise InvalidInput(said, hint="Write one, as a plain file.")
     reading.mended.append(f"{near[0]} should be called SKILL.md.")
     return near[0]
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from thresher.core import NotFound
+from thresher.store import make_private
 
 KEPT: Final = 200
 KEPT_DAYS: Final = 90
@@ -107,7 +108,7 @@ class Journal:
     def prepare(self) -> None:
         """Make its folder, which only its owner can enter."""
         if not self._folder.is_dir():
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(self._folder)
             synced(self._folder.parent)
             synced(self._folder.parent.parent)
 

@@ -188,7 +188,7 @@ class DropIns:
         return await self._listed()
 
     async def _listed(self) -> str:
-        """List the server, anew for each module that ends its process."""
+        """List the server, again for each module for which its process ends."""
         tried = ""
         while True:
             done = await self._tools.refresh(self._caller, SERVER)
@@ -258,7 +258,7 @@ class DropIns:
             return None
 
 
-_EMPTY: Mapping[str, Any] = {"version": "", "loading": "", "deadly": ()}
+_EMPTY: Mapping[str, Any] = {"version": "", "loading": "", "deadly": {}}
 
 
 async def _printed(config: ServerConfig) -> dict[str, Any] | None:

@@ -153,7 +153,10 @@ class Servers:
 
         Raises:
             InvalidInput: It is a catalogue without a live server.
+            Conflict: It is part of this process.
         """
+        if server.config.get("transport") == LOCAL:
+            raise _part_of_us(server.name, "nothing connects or signs in to it")
         sealed: JSON = json.loads(self._secrets.open(server.sealed)) if server.sealed else {}
         config = restore_config(
             server.name, server.config, sealed, enabled=server.enabled, description=server.description
@@ -187,10 +190,7 @@ class Servers:
         """
         server = await self._mine(caller, name)
         if server.config.get("transport") == LOCAL:
-            raise Conflict(
-                f"Server '{name}' is part of Thresher: its tools are those of the pack '{plain_name(name)}'.",
-                hint=f"To have them out of use: thresher servers disable {name}.",
-            )
+            raise _part_of_us(name, "it cannot be removed")
         ids = await self._tool_ids(caller, server)
         await run_retrying(
             self._database,
@@ -215,8 +215,11 @@ class Servers:
         Raises:
             NotFound: None has this name.
             NotAllowed: It is the tenant's, and the caller one of its users.
+            Conflict: It is part of this process, which vouches for it: trust in it cannot be set.
         """
         server = await self._mine(caller, name)
+        if server.config.get("transport") == LOCAL and enabled is None:
+            raise _part_of_us(name, "it is always trusted")
         given = {"enabled": enabled, "auto_approve": auto_approve, "trusted": trusted}
         values = {switch: value for switch, value in given.items() if value is not None}
         await run_retrying(
@@ -238,8 +241,11 @@ class Servers:
             NotFound: None has this name.
             NotAllowed: It is the tenant's, and the caller one of its users.
             InvalidInput: It is a catalogue without a live server.
+            Conflict: It is part of this process, which guards its SQL itself.
         """
         server = await self._mine(caller, name)
+        if server.config.get("transport") == LOCAL:
+            raise _part_of_us(name, "its SQL is guarded already")
         config = {key: value for key, value in server.config.items() if key != "sql"}
         if config.get("transport") == STATIC:
             raise InvalidInput(f"'{name}' is a catalogue without a live server.", hint="There is nothing to guard.")
@@ -274,7 +280,7 @@ class Servers:
 
     def _stored(self, caller: Caller, held: ServerRow | None) -> ServerConfig | None:
         """How a stored server is reached; None where it is not, or its secrets cannot be opened."""
-        if held is None or held.config.get("transport") == STATIC:
+        if held is None or held.config.get("transport") in (STATIC, LOCAL):
             return None
         try:
             return self.config(caller, held)
@@ -289,6 +295,14 @@ class Servers:
         catalogue = await self._catalogues.current(caller)
         tools = (*catalogue.tools, *catalogue.held.values())
         return [tool.row.id for tool in tools if tool.row.server_id == server.id]
+
+
+def _part_of_us(name: str, why: str) -> Conflict:
+    """The refusal of what has no meaning for a server that runs in this process."""
+    return Conflict(
+        f"Server '{name}' is part of Thresher: its tools are those of the pack '{plain_name(name)}', and {why}.",
+        hint=f"To have them out of use: thresher servers disable {name}.",
+    )
 
 
 def _same(held: ServerRow, stored: ServerConfig | None, config: ServerConfig) -> bool:

@@ -155,12 +155,13 @@ api_operation = tenant_table(
     Column("digest", Text, nullable=False),
     Column("wording", JSONB, nullable=False, server_default="{}"),
     Column("current", Boolean, nullable=False, server_default="true"),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     ForeignKeyConstraint(["tenant_id", "version_id"], ["api_version.tenant_id", "api_version.id"], ondelete="CASCADE"),
     UniqueConstraint("tenant_id", "version_id", "method", "path"),
 )
 """`endpoint`: the id that is given out, a digest of provider, version, method and path. `description`: clipped; `body`:
 name of the schema of what it is sent; `ordinal`: its place in the description. `digest`: of all that the description
 says of it; `wording`: what of it is put into the index. `current`: whether the description still has it; one that is
-gone stays until the index knows."""
+gone stays until the index knows. `created_at`: since when searches can find it."""
 
 Index("api_operation_tenant_id_endpoint_idx", api_operation.c.tenant_id, api_operation.c.endpoint)

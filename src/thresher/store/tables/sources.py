@@ -113,13 +113,15 @@ repository = tenant_table(
     Column("edition", BigInteger, nullable=False, server_default="0"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("indexed_at", DateTime(timezone=True), nullable=True),
+    Column("former", JSONB(none_as_null=True), nullable=True),
     UniqueConstraint("tenant_id", "owner", "name", postgresql_nulls_not_distinct=True),
 )
 """`kind`, `location`, `ref`, `include`, `exclude`: where it comes from; nothing secret. `version`: commit or digest of
 the files of the last good run. `acronyms`: short form to long form, which text search uses. `skipped`: the first files
 that were not read, as [path, reason, detail, blob, format]; `skipped_counts`: how many for each reason. `state`:
 waiting, indexing, ready, failed or removing. `edition`: raised whenever other documents are current, so that copies
-know that they are old."""
+know that they are old. `former`: the `kind`, `ref`, `include` and `exclude` of the last good run while others are
+tried, with `failed` once the source could not be read with these."""
 
 document = tenant_table(
     "document",

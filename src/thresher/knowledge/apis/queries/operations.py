@@ -34,7 +34,8 @@ _UPSERT: Final = b"""
       endpoint = excluded.endpoint, operation_id = excluded.operation_id, summary = excluded.summary,
       description = excluded.description, tags = excluded.tags, parameters = excluded.parameters,
       body = excluded.body, tips = excluded.tips, deprecated = excluded.deprecated, pointer = excluded.pointer,
-      ordinal = excluded.ordinal, digest = excluded.digest, wording = excluded.wording, current = true
+      ordinal = excluded.ordinal, digest = excluded.digest, wording = excluded.wording, current = true,
+      created_at = case when o.current then o.created_at else excluded.created_at end
     where (o.digest, o.ordinal, o.tips, o.wording, o.current)
       is distinct from (excluded.digest, excluded.ordinal, excluded.tips, excluded.wording, true)"""
 

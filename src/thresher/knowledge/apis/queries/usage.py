@@ -67,12 +67,23 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A query that found an endpoint too low, or not at all."""
+    """A query that found an endpoint too low, or not at all.
+
+    Attributes:
+        endpoint: Number of the endpoint that was read next.
+        query: As it is counted.
+        count: How often.
+        rank: The best place of the endpoint among the hits, from 1; 0 where it was not among them.
+        words: What the endpoint says of itself, and the later queries that showed it before it was read.
+        last: Whether it found nothing, and nothing else was searched before the endpoint was read.
+    """
 
     endpoint: int
     query: str
     count: int
     rank: int
+    words: str
+    last: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,22 +167,39 @@ _ENDPOINTS: Final = text(f"""
     group by 1, 2, 3 order by 4 desc, 2, 3 limit {_TOP}
 """)  # noqa: S608 - as above
 
+_FOLLOWS: Final = (
+    "{0}.owner is not distinct from s.owner and ({0}.client = s.client or {0}.client = '' or s.client = '')"
+)
+# The next read after a search, unless the endpoint is newer than the search; with the query that showed it, if one did.
 _MISSED: Final = text(f"""
-    select r.endpoint, s.query, count(*) as count, coalesce(min(array_position(s.hits, r.endpoint)), 0) as rank
+    select r.endpoint, s.query, count(*) as count, coalesce(min(array_position(s.hits, r.endpoint)), 0) as rank,
+           concat_ws(' ', max(o.words), string_agg(distinct shown.query, ' ')) as words,
+           bool_or(s.hits = '{{}}' and shown.query is null and r.at < coalesce(later.at, 'infinity')) as last
     from (select * from api_search_log
           where {_MINE} and at >= :since and {_WORDED}
             and (read_rank is null or read_rank > {_NEAR}) and client not like '{ASSISTANT}%'
           order by at desc limit {_OLDEST}) s
     cross join lateral (
-      select endpoint from api_read_log r
+      select endpoint, at from api_read_log r
       where r.tenant_id = :tenant and r.at >= s.at and r.at <= s.at + interval '{MINUTES} minutes'
-        and r.owner is not distinct from s.owner and (r.client = s.client or r.client = '' or s.client = '')
-        and r.endpoint is not null and r.error = ''
+        and {_FOLLOWS.format("r")} and r.endpoint is not null and r.error = ''
         and (s.providers = '{{}}' or r.provider = any(s.providers))
-        and not exists (select from api_provider p
-                        where p.tenant_id = r.tenant_id and p.name = r.provider and p.created_at > s.at)
       order by (r.endpoint = s.hits[s.read_rank]) desc nulls last, r.at limit 1) r
-    where cast(:wanted as bigint[]) is null or r.endpoint = any(cast(:wanted as bigint[]))
+    left join lateral (
+      select b.query from api_search_log b
+      where b.tenant_id = :tenant and b.at > s.at and b.at <= r.at and {_FOLLOWS.format("b")}
+        and b.error = '' and b.mode = 'search' and r.endpoint = any(b.hits)
+      order by b.at desc limit 1) shown on true
+    left join lateral (
+      select b.at from api_search_log b
+      where b.tenant_id = :tenant and b.at > s.at and {_FOLLOWS.format("b")} order by b.at limit 1) later on true
+    left join lateral (
+      select min(created_at) as since, max(concat_ws(' ', path, operation_id, summary, description,
+             array_to_string(tags, ' '), array_to_string(parameters, ' '), body)) as words
+      from api_operation
+      where tenant_id = :tenant and endpoint = 'op_' || lpad(to_hex(r.endpoint), 12, '0') and current) o on true
+    where coalesce(o.since <= s.at, true)
+      and (cast(:wanted as bigint[]) is null or r.endpoint = any(cast(:wanted as bigint[])))
     group by 1, 2 order by 3 desc, 2
 """)  # noqa: S608 - as above
 
@@ -248,7 +276,10 @@ async def endpoints(connection: AsyncConnection, window: Window) -> list[tuple[i
 async def missed(
     connection: AsyncConnection, caller: Caller, since: dt.datetime, wanted: Sequence[int] | None
 ) -> list[Missed]:
-    """Queries by the endpoint that was read after them and not among the first, the most frequent first."""
+    """Queries by the endpoint that was read after them and not among the first, the most frequent first.
+
+    One that has nothing to do with the endpoint is among them where it was not among the hits: only words can tell.
+    """
     values = {**period(caller, since), "wanted": None if wanted is None else list(wanted)}
     return [Missed(*row) for row in await connection.execute(_MISSED, values)]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
@@ -121,19 +121,51 @@ async def set_repository(connection: AsyncConnection, tenant: Tenant, repository
     return (await connection.execute(query.returning(repository.c.id))).first() is not None
 
 
-async def set_origin(connection: AsyncConnection, tenant: Tenant, repository_id: int, origin: Origin) -> None:
-    """Have the next run read this."""
-    await set_repository(connection, tenant, repository_id, **_origin(origin))
+async def try_origin(connection: AsyncConnection, tenant: Tenant, repository_id: int, origin: Origin) -> None:
+    """Have the next run read this; what the last good run read is kept until this has worked."""
+    good, indexed = await _good_origin(connection, tenant, repository_id)
+    former = good if indexed and good != _options(origin) else None
+    await set_repository(connection, tenant, repository_id, **_origin(origin), former=former)
 
 
-def _origin(origin: Origin) -> dict[str, Any]:
+async def note_origin_failure(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> None:
+    """Note that the source could not be read with what is tried."""
+    failed = repository.c.former.concat({"failed": True})
+    await connection.execute(
+        update(repository).where(_of(tenant, repository_id), repository.c.former.is_not(None)).values(former=failed)
+    )
+
+
+async def restore_origin(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> None:
+    """Have the next run read what the last good run read, if what was tried since has failed."""
+    failed = select(repository.c.id).where(_of(tenant, repository_id), repository.c.former.has_key("failed"))
+    if (await connection.execute(failed)).first() is not None:
+        good, _ = await _good_origin(connection, tenant, repository_id)
+        await set_repository(connection, tenant, repository_id, **good, former=None)
+
+
+async def _good_origin(
+    connection: AsyncConnection, tenant: Tenant, repository_id: int
+) -> tuple[Mapping[str, Any], bool]:
+    """What the last good run read, as columns, and whether there was one."""
+    query = select(repository).where(_of(tenant, repository_id)).with_for_update()
+    row = (await connection.execute(query)).one()
+    stored = {name: getattr(row, name) for name in ("kind", "ref", "include", "exclude")}
+    former = cast("Mapping[str, Any]", row.former or {})
+    return stored | {name: value for name, value in former.items() if name in stored}, bool(row.indexed_at)
+
+
+def _options(origin: Origin) -> dict[str, Any]:
     return {
         "kind": origin.kind,
-        "location": origin.location,
         "ref": origin.ref,
         "include": list(origin.include),
         "exclude": list(origin.exclude),
     }
+
+
+def _origin(origin: Origin) -> dict[str, Any]:
+    return {"location": origin.location, **_options(origin)}
 
 
 async def set_refused(

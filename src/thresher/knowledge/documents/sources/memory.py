@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from thresher.core import dumps
+from thresher.store import make_private
 
 RULES: Final = 1
 """Raised when files are judged otherwise than before."""
@@ -70,7 +71,7 @@ class Memory:
         entries = {key: [one.blob, one.size, one.reason, one.detail] for key, one in self._now.items()}
         passing = self._path.with_suffix(f".{os.getpid()}")
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(self._path.parent)
             passing.write_text(dumps({"scope": self._scope, "found": entries}), encoding="utf-8")
             passing.replace(self._path)
         except OSError:

@@ -30,6 +30,7 @@ from thresher.knowledge.documents.sources.records import Limits
 from thresher.knowledge.documents.sources.references import HEADS, TAGS, is_commit, target, unknown
 from thresher.knowledge.documents.sources.transports import client_of
 from thresher.knowledge.documents.sources.trees import commit_of
+from thresher.store import make_private
 
 _KEPT: Final = Ref(b"refs/heads/kept")
 """The commit of the last fetch: from it, the server knows what need not be sent."""
@@ -131,7 +132,7 @@ def _opened(place: Path) -> Repo:
         shutil.rmtree(place, ignore_errors=True)
     if place.exists():
         return Repo(str(place))
-    place.mkdir(parents=True, mode=0o700)
+    make_private(place)
     return Repo.init_bare(str(place))
 
 

@@ -1,7 +1,8 @@
 """Counts over the log of decisions, and the removal of its old rows.
 
 Invariant: each statement reads a period of one tenant, by the index on tenant and time where the period is the smaller
-part; a caller that stands for one user sees and removes that user's rows alone.
+part; a caller that stands for one user sees and removes that user's rows alone. Rows of
+the assistant count nowhere.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.core import Caller
+from thresher.core import ASSISTANT, Caller
 from thresher.store import period
 
 _MOST: Final = 20
@@ -85,7 +86,11 @@ class SignalCount:
     count: int
 
 
-_PERIOD: Final = "tenant_id = :tenant and at >= :since and (cast(:owner as text) is null or owner = :owner)"
+_PERIOD: Final = (
+    "tenant_id = :tenant and at >= :since and (cast(:owner as text) is null or owner = :owner)"
+    f" and client not like '{ASSISTANT}%'"
+)
+"""What the assistant does for `ask` is no choice of a client: it searches everywhere for every question."""
 
 _DECISIONS: Final = text(f"""
     select total, passed, unsure, clarified, degraded, cached, several, head, prototype, words,
