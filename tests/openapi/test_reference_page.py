@@ -8,7 +8,7 @@ from typing import get_args
 
 from tests.architecture.source import ROOT
 from thresher.openapi import LIMITS
-from thresher.openapi.notes import Code
+from thresher.openapi.reader.problems import Code
 
 PAGE = (ROOT / "docs" / "reference" / "api-descriptions.md").read_text(encoding="utf-8")
 

@@ -17,7 +17,7 @@ from tests.openapi.rule_cases import OWN, SHARED
 from thresher.core import InvalidInput
 from thresher.openapi import find_problems, score
 from thresher.openapi.rules import tree
-from thresher.openapi.rules.twins import twins
+from thresher.openapi.rules.wording import twins
 
 SECONDS = 10.0
 """On a busy machine; each takes well below one by itself."""

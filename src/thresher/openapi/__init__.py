@@ -5,16 +5,13 @@ Invariant: pure; nothing here reaches a network or a database, and no reference 
 Uses: core.
 """
 
-from thresher.openapi.calls import base_of, call_of, finite, is_placeholder, parameter_example, sent_content
-from thresher.openapi.characters import UNSEEN, visible
-from thresher.openapi.credentials import auth_of
-from thresher.openapi.description import Description, read_description
+from thresher.openapi.calls import auth_of, base_of, call_of, finite, is_placeholder, parameter_example, sent_content
 from thresher.openapi.examples import best_example, checked_example, example_of
-from thresher.openapi.facts import tips_of
-from thresher.openapi.limits import LIMITS, Limits
 from thresher.openapi.patching import Material, Review, make_patch, suggest_edits
-from thresher.openapi.plain_schemas import Check, Direction
-from thresher.openapi.reached import brief_schema, schemas_reached
+from thresher.openapi.reader.characters import UNSEEN, visible
+from thresher.openapi.reader.description import Description, read_description
+from thresher.openapi.reader.problems import LIMITS, Limits
+from thresher.openapi.reader.references import MISSING, Missing
 from thresher.openapi.records import (
     Body,
     Content,
@@ -35,11 +32,11 @@ from thresher.openapi.records import (
     Severity,
     Tag,
 )
-from thresher.openapi.references import MISSING, Missing
 from thresher.openapi.rules import RULES, Hit, Rule, Scores, find_problems, finding_of, score
 from thresher.openapi.samples import samples_of
-from thresher.openapi.schema_text import bounds_of, is_simple, lines_of, type_of
-from thresher.openapi.shapes import name_of
+from thresher.openapi.schema_checks import Check, Direction
+from thresher.openapi.schemas import bounds_of, brief_schema, is_simple, lines_of, name_of, schemas_reached, type_of
+from thresher.openapi.tips import tips_of
 
 __all__ = [
     "LIMITS",

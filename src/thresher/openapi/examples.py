@@ -7,13 +7,309 @@ schema: what does not hold is tried again without the part that is at fault.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Final
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias, cast
 
-from thresher.openapi.description import Description
-from thresher.openapi.example_building import TRIES, WIDE, Builder
-from thresher.openapi.plain_schemas import Check, Direction
+from thresher.openapi.example_values import number_of, text_of
+from thresher.openapi.reader.description import Description
 from thresher.openapi.records import Json
+from thresher.openapi.schema_checks import Check, Direction
+from thresher.openapi.schemas import Group, Shape, listed, mapped, name_of, shape_of
+
+Path: TypeAlias = tuple[str | int, ...]
+
+TRIES: Final = 12
+"""Examples that are built of one schema until one holds."""
+_NODES: Final = 600
+"""Values in one example; beyond them only what must be there is added."""
+_MOST: Final = 2_000
+"""Values in one example; beyond them nothing is added, so that what asks for more without end comes to one."""
+_WORK: Final = 100_000
+"""Schemas and properties that one builder looks at in all its tries; likewise."""
+_DEEPEST: Final = 40
+"""Levels of objects in objects."""
+WIDE: Final = (100, 20, 6)
+"""How many properties that need not be there an object shows, by its level, where less does not do."""
+_FIRST: Final = frozenset({"name", "title", "key"})
+_FILLED: Final = re.compile(
+    r"\bread[- ]only\b|\b(populated|set|filled|assigned|generated) by the (system|server|service)\b"
+    r"|\bshouldn't need to set\b|\bmost recently observed\b",
+    re.IGNORECASE,
+)
+_OLD: Final = re.compile(r"\W*deprecated\b", re.IGNORECASE)
+_ITEMS: Final = 20
+_LARGE: Final = 20_000
+"""Characters of a given example that are taken over."""
+
+
+class _Cut:
+    """Stands for a value that would hold itself."""
+
+
+_CUT: Final = _Cut()
+
+
+class Builder:
+    """Makes examples, and learns from those that did not hold.
+
+    Attributes:
+        banned: Places where a given example did not hold.
+        chosen: Places of alternatives to the number of the one that is taken.
+        dropped: Places of properties that need not be there and did not hold.
+    """
+
+    def __init__(
+        self, description: Description, direction: Direction, depth: int, shown: Sequence[int], *, given: bool
+    ) -> None:
+        self._description = description
+        self._hidden = "readOnly" if direction == "request" else "writeOnly"
+        self._depth = depth
+        self._shown = shown
+        self._given = given
+        self._nodes = 0
+        self._left = _WORK
+        self._taken: set[Path] = set()
+        self._branches: dict[Path, int] = {}
+        self._optional: set[Path] = set()
+        self.banned: set[Path] = set()
+        self.chosen: dict[Path, int] = {}
+        self.dropped: set[Path] = set()
+
+    def build(self, schema: Json) -> Json:
+        """An example of a schema."""
+        self._nodes = 0
+        self._taken.clear()
+        self._branches.clear()
+        self._optional.clear()
+        value = self._value((schema,), (), 0, (), "")
+        return None if isinstance(value, _Cut) else value
+
+    def mend(self, at: Path) -> bool:
+        """Do otherwise what led to a value that did not hold, nearest to its place; whether there is anything."""
+        for length in range(len(at), -1, -1):
+            place = at[:length]
+            if place in self._taken and place not in self.banned:
+                self.banned.add(place)
+                return True
+            tried = self.chosen.get(place, 0)
+            if tried + 1 < self._branches.get(place, 0):
+                self.chosen[place] = tried + 1
+                return True
+            if place in self._optional and place not in self.dropped:
+                self.dropped.add(place)
+                return True
+        return False
+
+    def _value(self, schemas: tuple[Json, ...], at: Path, level: int, opened: tuple[str, ...], name: str) -> Any:
+        """A value for some schemas that all hold; `_CUT` where one is being built already, and where it is too much."""
+        if self._nodes >= _MOST or self._left <= 0 or level > _DEEPEST:
+            return _CUT
+        self._nodes += 1
+        shape = shape_of(self._description, *schemas)
+        self._left -= 1 + len(shape.refs) + len(shape.properties)
+        if any(ref in opened for ref in shape.refs):
+            return _CUT
+        inner = (*opened, *shape.refs)
+        for told in self._told(shape, at):
+            return told
+        if shape.groups:
+            return self._alternative(schemas, shape, at, level, inner, name)
+        return self._made(shape, at, level, inner, name or shape.name)
+
+    def _told(self, shape: Shape, at: Path) -> Iterator[Json]:
+        """What the schema itself names as its value, the best first."""
+        keywords = shape.keywords
+        if "const" in keywords:
+            yield keywords["const"]
+        if self._given and at not in self.banned:
+            examples = [keywords[key] for key in ("example", "default") if keywords.get(key) is not None]
+            examples[1:1] = listed(keywords.get("examples"))[:1]
+            fitting = [one for one in examples if one != "" and one != [] and one != {} and _small(one)]
+            if fitting:
+                self._taken.add(at)
+                yield fitting[0]
+        if values := [one for one in listed(keywords.get("enum")) if one is not None]:
+            yield values[0]
+
+    def _alternative(
+        self, schemas: tuple[Json, ...], shape: Shape, at: Path, level: int, opened: tuple[str, ...], name: str
+    ) -> Any:
+        """The value of one alternative, the first that does not hold itself."""
+        groups = [group for group in shape.groups if _branches(group)]
+        count = max((len(_branches(group)) for group in groups), default=0)
+        self._branches[at] = max(count, self._branches.get(at, 0))
+        start = self.chosen.get(at, 0)
+        for turn in range(start, start + max(1, count)):
+            picked = [_branches(group)[turn % len(_branches(group))] for group in groups]
+            whole = shape_of(self._description, *schemas, *picked)
+            new = [ref for ref in whole.refs if ref not in shape.refs]
+            if any(ref in opened and ref not in shape.refs for ref in new):
+                continue
+            whole.groups = _inner_groups(self._description, picked, shape)
+            _tell_apart(whole, groups, picked)
+            if whole.groups and len(opened) < TRIES:
+                nested = tuple(branch for group in whole.groups for branch in _branches(group)[:1])
+                whole = shape_of(self._description, *schemas, *picked, *nested)
+            for told in self._told(whole, at):
+                return told
+            return self._made(whole, at, level, (*opened, *new), name or whole.name)
+        return _CUT
+
+    def _made(self, shape: Shape, at: Path, level: int, opened: tuple[str, ...], name: str) -> Any:
+        kind = shape.type
+        if kind == "object":
+            return self._object(shape, at, level, opened)
+        if kind == "array":
+            return self._array(shape, at, level, opened, name)
+        if kind == "string" or kind == "file":
+            return text_of(shape.keywords, name)
+        if kind in {"integer", "number"}:
+            return number_of(shape.keywords, whole=kind == "integer")
+        if kind == "boolean":
+            return True
+        return None if kind == "null" else {}
+
+    def _object(self, shape: Shape, at: Path, level: int, opened: tuple[str, ...]) -> dict[str, Json]:
+        made: dict[str, Json] = {}
+        known = _known(shape)
+        for key, must in self._wanted(shape, at, level):
+            if key in known:
+                made[key] = known[key]
+                continue
+            schema = shape.properties.get(key, shape.keywords.get("additionalProperties", {}))
+            value = self._value((schema,), (*at, key), level + 1, opened, key)
+            if isinstance(value, _Cut):
+                continue
+            made[key] = value
+            if not must:
+                self._optional.add((*at, key))
+        return made | self._further(shape, made, at, level, opened)
+
+    def _wanted(self, shape: Shape, at: Path, level: int) -> Iterator[tuple[str, bool]]:
+        """Names of properties, in the order of the schema, and whether they must be there."""
+        offered = self._offered(shape, at, level)
+        for key, schema in shape.properties.items():
+            if key in shape.required or key == shape.discriminator:
+                if not self._is_hidden(schema):
+                    yield key, True
+            elif key in offered:
+                yield key, False
+        yield from ((key, True) for key in shape.required if key not in shape.properties)
+
+    def _offered(self, shape: Shape, at: Path, level: int) -> frozenset[str]:
+        """Properties that need not be there and are shown all the same: names first, then as the schema orders them."""
+        shown = self._shown[min(level, len(self._shown) - 1)] if level < self._depth and self._nodes < _NODES else 0
+        if level and shape.required and self._shown is not WIDE:
+            shown = 0
+        fewest = shape.keywords.get("minProperties")
+        if isinstance(fewest, int) and not isinstance(fewest, bool):
+            shown = max(shown, min(fewest, _ITEMS))
+        free = [key for key in shape.properties if key not in shape.required and (*at, key) not in self.dropped]
+        free.sort(key=lambda key: key not in _FIRST)
+        found: list[str] = []
+        for key in free:
+            if len(found) + len(shape.required) >= shown:
+                break
+            if not self._is_hidden(shape.properties[key], old=True):
+                found.append(key)
+        return frozenset(found)
+
+    def _is_hidden(self, schema: Json, *, old: bool = False) -> bool:
+        """Whether a property is of the other direction alone; with `old`, also one that is better left out."""
+        parts = [mapped(schema), mapped(self._description.follow(schema))]
+        parts += [mapped(one) for one in listed(parts[-1].get("allOf"))]
+        if any(part.get(self._hidden) is True for part in parts):
+            return True
+        return old and any(part.get("deprecated") is True or self._is_filled(part.get("description")) for part in parts)
+
+    def _is_filled(self, said: Json) -> bool:
+        """Whether a property's description says that the other side fills it, or that it is deprecated."""
+        if not isinstance(said, str):
+            return False
+        return (self._hidden == "readOnly" and _FILLED.search(said[:2_000]) is not None) or _OLD.match(said) is not None
+
+    def _further(
+        self, shape: Shape, made: Mapping[str, Json], at: Path, level: int, opened: tuple[str, ...]
+    ) -> dict[str, Json]:
+        """One entry of a mapping with free keys, where nothing else is there."""
+        free = shape.keywords.get("additionalProperties")
+        if made or shape.properties or not isinstance(free, dict) or level >= max(1, self._depth):
+            return {}
+        value = self._value((cast("Json", free),), (*at, "key"), level + 1, opened, "value")
+        return {} if isinstance(value, _Cut) else {"key": value}
+
+    def _array(self, shape: Shape, at: Path, level: int, opened: tuple[str, ...], name: str) -> list[Json]:
+        first = listed(shape.keywords.get("prefixItems"))[:_ITEMS]
+        made = [self._value((one,), (*at, place), level, opened, name) for place, one in enumerate(first)]
+        fewest, most = shape.keywords.get("minItems"), shape.keywords.get("maxItems")
+        wanted = max(1, fewest) if isinstance(fewest, int) else 1
+        wanted = min(wanted, most if isinstance(most, int) else wanted, _ITEMS)
+        items = shape.keywords.get("items", {})
+        if len(made) < wanted and items is not False:
+            before = self._nodes
+            one = self._value((items,), (*at, len(made)), level, opened, _singular(name))
+            count = max(1, min(wanted - len(made), (_MOST - before) // (self._nodes - before or 1)))
+            self._nodes += (count - 1) * (self._nodes - before)
+            made += [] if isinstance(one, _Cut) else list(_copies(one, count))
+        return [value for value in made if not isinstance(value, _Cut)]
+
+
+def _branches(group: Group) -> list[Json]:
+    """The alternatives that say more than `null`."""
+    return [one for one in group.branches if mapped(one).get("type") != "null"] or list(group.branches)
+
+
+def _inner_groups(description: Description, picked: Iterable[Json], outer: Shape) -> list[Group]:
+    """Alternatives inside of those that were picked."""
+    return shape_of(description, *picked, known=tuple(outer.refs)).groups
+
+
+def _tell_apart(shape: Shape, groups: Iterable[Group], picked: Iterable[Json]) -> None:
+    """Have the property that tells alternatives apart name the one that was picked."""
+    for group, branch in zip(groups, picked, strict=True):
+        if group.property:
+            shape.discriminator, shape.mapping = group.property, group.mapping
+            ref = mapped(branch).get("$ref")
+            if isinstance(ref, str):
+                shape.refs = {ref: None, **{one: None for one in shape.refs if one != ref}}
+
+
+def _known(shape: Shape) -> dict[str, Json]:
+    """Properties whose value follows from which schema it is."""
+    known: dict[str, Json] = {}
+    if shape.discriminator and shape.refs:
+        ref = next(iter(shape.refs))
+        meant = [value for value, one in shape.mapping.items() if one == ref or name_of(one) == name_of(ref)]
+        allowed = listed(mapped(shape.properties.get(shape.discriminator)).get("enum"))
+        value = meant[0] if meant else shape.name
+        if not allowed or value in allowed:
+            known[shape.discriminator] = value
+    kinds = [mapped(one) for one in listed(shape.keywords.get("x-kubernetes-group-version-kind"))]
+    if len(kinds) == 1 and {"apiVersion", "kind"} <= shape.properties.keys():
+        group, version, kind = (kinds[0].get(key) for key in ("group", "version", "kind"))
+        known |= {"apiVersion": f"{group}/{version}" if group else version, "kind": kind}
+    return known
+
+
+def _copies(value: Json, count: int) -> Iterator[Json]:
+    """A value as often as wanted, told apart where that is easy."""
+    for number in range(count):
+        if number and isinstance(value, str):
+            yield f"{value} {number + 1}"
+        elif number and isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield value + number
+        else:
+            yield value
+
+
+def _singular(name: str) -> str:
+    return name[:-1] if name.endswith("s") and not name.endswith("ss") else name
+
+
+def _small(value: Json) -> bool:
+    return len(value if isinstance(value, str) else json.dumps(value, default=str)) <= _LARGE
+
 
 DEPTH: Final = 3
 """Levels of objects that show properties which need not be there."""

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final, cast
 from urllib.parse import urlencode
 
-from thresher.openapi.calls import Call
-from thresher.openapi.characters import UNSEEN, visible
-from thresher.openapi.credentials import Credential
-from thresher.openapi.example_texts import CONTENTS
+from thresher.openapi.calls import Call, Credential
+from thresher.openapi.example_values import CONTENTS
+from thresher.openapi.reader.characters import UNSEEN, visible
 from thresher.openapi.records import Json
 
 _LARGE: Final = 1_500

@@ -11,12 +11,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final, TypeAlias, cast
 
-from thresher.openapi.description import Description
 from thresher.openapi.examples import checked_example
-from thresher.openapi.plain_schemas import Check, Direction
 from thresher.openapi.pointers import step
+from thresher.openapi.reader.description import Description
 from thresher.openapi.records import Json
-from thresher.openapi.shapes import shape_of
+from thresher.openapi.schema_checks import Check, Direction
+from thresher.openapi.schemas import shape_of
 
 Path: TypeAlias = tuple[str | int, ...]
 

@@ -6,19 +6,21 @@ Invariant: a text says nothing that the description does not; where nothing is k
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final, cast
 
 from thresher.core import first_sentence, shortened
-from thresher.openapi.description import Description
-from thresher.openapi.patching.facts import facts_of, listing, schema_words
 from thresher.openapi.patching.names import (
     call_words,
+    facts_of,
     identified,
     is_plural,
     is_verb,
+    listing,
     owner_of,
+    schema_words,
     sentence,
     singular,
     thing_of,
@@ -26,8 +28,9 @@ from thresher.openapi.patching.names import (
     with_article,
     words_of,
 )
+from thresher.openapi.reader.description import Description
 from thresher.openapi.records import Content, Json, Operation, Parameter, Tag
-from thresher.openapi.shapes import shape_of
+from thresher.openapi.schemas import shape_of
 
 LONGEST: Final = 700
 """Characters of a description."""
@@ -270,3 +273,52 @@ def _joined(parts: Sequence[str]) -> str:
         if part not in text and len(text) + len(part) < LONGEST:
             text, gap = f"{text}{gap}{part}", " "
     return text
+
+
+def telling_summaries(operations: Sequence[Operation], wanted: Collection[str]) -> Mapping[str, str]:
+    """A summary for each wanted operation, the shortest that no other has.
+
+    Args:
+        operations: All of the description.
+        wanted: Keys of those that get one.
+    """
+    taken = Counter(_folded(each.summary) for each in operations if each.key not in wanted)
+    waiting = {each.key: list(_candidates(each)) for each in operations if each.key in wanted}
+    while True:
+        chosen = {key: candidates[0] for key, candidates in waiting.items()}
+        counts = Counter(map(_folded, chosen.values())) + taken
+        doubled = [key for key, text in chosen.items() if counts[_folded(text)] > 1 and len(waiting[key]) > 1]
+        if not doubled:
+            return {key: text for key, text in chosen.items() if counts[_folded(text)] == 1}
+        for key in doubled:
+            waiting[key].pop(0)
+
+
+def _candidates(operation: Operation) -> Iterator[str]:
+    """Summaries, the shorter ones first, the last one with the path; none is the description again."""
+    said = _folded(operation.description)
+    for text in _wordings(operation):
+        if _folded(text) != said:
+            yield shortened(text, SUMMARY)
+    yield f"{shortened(next(_wordings(operation)), SUMMARY)} ({operation.path})"
+
+
+def _wordings(operation: Operation) -> Iterator[str]:
+    names = {operation.operation_id.casefold(), operation.path.casefold(), operation.key.casefold()}
+    base = "" if operation.summary.strip().casefold() in names else " ".join(operation.summary.split()).rstrip(".")
+    deed = sentence(deed_of(operation)).rstrip(".")
+    yield base or summary_of(operation)
+    base = base or deed
+    thing, picked = thing_of(operation.path)
+    owner = with_article(thing) if picked else thing.partition(" of ")[2]
+    if owner and owner.partition(" ")[2].casefold() not in base.casefold():
+        yield f"{base} of {owner}"
+    known = _folded(base).split()
+    more = " ".join(word for word in thing.split() if word.casefold() not in known and word not in {"a", "an", "of"})
+    if more:
+        yield f"{base} ({more})"
+    yield deed
+
+
+def _folded(text: str) -> str:
+    return " ".join(words_of(text)).casefold()

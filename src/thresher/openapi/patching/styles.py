@@ -5,13 +5,24 @@ Invariant: seen from the text alone; a text that shows nothing gets the common w
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from io import StringIO
+from typing import Any, Final, Literal, TypeAlias, cast
+
+from ruamel.yaml import YAML
+from ruamel.yaml.scalarstring import (
+    DoubleQuotedScalarString,
+    LiteralScalarString,
+    PlainScalarString,
+    SingleQuotedScalarString,
+)
 
 from thresher.openapi.patching.nodes import Node
+from thresher.openapi.records import Json
 
 Quote: TypeAlias = Literal["plain", "'", '"']
 
@@ -86,3 +97,91 @@ def _sorted(node: Node) -> bool:
 def _commonest(found: Iterable[str], otherwise: str = "") -> str:
     counted = Counter(found).most_common(1)
     return counted[0][0] if counted else otherwise
+
+
+_PLAIN: Final = re.compile(r"[^\W\d_](?:[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*\S)?")
+_FLOW_SIGNS: Final = re.compile(r"[,\[\]{}]")
+_WORDS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+"""What YAML 1.1 takes for something other than text; many readers still follow it."""
+_UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
+_WIDE: Final = 1 << 30
+
+
+def is_plain(text: str, *, flow: bool = False) -> bool:
+    """Whether a text may stand without quotes, for readers of YAML 1.1 and 1.2."""
+    if not _PLAIN.fullmatch(text) or text.lower() in _WORDS or text.endswith(":"):
+        return False
+    return ": " not in text and " #" not in text and not (flow and _FLOW_SIGNS.search(text))
+
+
+def line_text(text: str, quote: Quote, quoting: Quote, *, flow: bool = False) -> str:
+    """A text in one line.
+
+    Args:
+        text: What to say.
+        quote: How it is written where it need not be quoted.
+        quoting: How where it must.
+        flow: Whether it will stand in braces.
+    """
+    wished = quoting if quote == "plain" and not is_plain(text, flow=flow) else quote
+    if wished == "plain":
+        return text
+    if wished == "'" and "\n" not in text and not _UNPRINTABLE.search(text):
+        return "'" + text.replace("'", "''") + "'"
+    escaped = json.dumps(text, ensure_ascii=False)
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", escaped)
+
+
+class BlockWriter:
+    """Writes entries of block mappings; one serves one text at a time.
+
+    Args:
+        style: Of the source.
+    """
+
+    def __init__(self, style: Style) -> None:
+        self._yaml: Any = YAML()
+        self._yaml.indent(mapping=len(style.indent), sequence=style.dash + 2, offset=style.dash)
+        self._yaml.width = _WIDE
+        self._yaml.allow_unicode = True
+
+    def entry(self, key: str, value: Json, style: Style) -> str:
+        """An entry, its key at column 0, without the last line break; line breaks are line feeds."""
+        if isinstance(value, str) and "\n" not in value:
+            return f"{line_text(key, 'plain', style.quoting)}: {line_text(value, style.quote, style.quoting)}"
+        out = StringIO()
+        self._yaml.dump({_key(key, style): _wrapped(value, style)}, out)
+        return out.getvalue().removesuffix("\n")
+
+
+def flow_text(value: Json) -> str:
+    """A value in one line of YAML that is also JSON."""
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
+def _wrapped(value: Json, style: Style) -> Any:
+    """The value with each of its texts marked by how it is to be written."""
+    if isinstance(value, dict):
+        entries = cast("dict[str, Json]", value)
+        return {_key(key, style): _wrapped(each, style) for key, each in entries.items()}
+    if isinstance(value, list):
+        return [_wrapped(each, style) for each in cast("list[Json]", value)]
+    return _scalar(value, style) if isinstance(value, str) else value
+
+
+def _key(text: str, style: Style) -> str:
+    return _scalar(text, replace(style, quote="plain"))
+
+
+def _scalar(text: str, style: Style) -> str:
+    if "\n" in text.rstrip("\n") and not _UNPRINTABLE.search(text):
+        return LiteralScalarString(text)
+    if "\n" in text or _UNPRINTABLE.search(text):
+        return DoubleQuotedScalarString(text)
+    match line_text(text, style.quote, style.quoting)[:1]:
+        case "'":
+            return SingleQuotedScalarString(text)
+        case '"':
+            return DoubleQuotedScalarString(text)
+        case _:
+            return PlainScalarString(text)

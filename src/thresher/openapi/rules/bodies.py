@@ -7,9 +7,8 @@ from typing import Final, cast
 
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Json, Operation
-from thresher.openapi.rules.hits import Hit
-from thresher.openapi.rules.subject import Subject
-from thresher.openapi.rules.values import stands, texts_of
+from thresher.openapi.rules.catalog import Hit
+from thresher.openapi.rules.subject import Subject, stands, texts_of
 
 _PLAIN: Final = ("example", "examples", "default", "enum", "const")
 _NO_BODY: Final = frozenset({"GET", "HEAD", "DELETE"})

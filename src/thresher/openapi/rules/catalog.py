@@ -56,3 +56,28 @@ def _rule(name: str, fields: dict[str, Any]) -> Rule:
 
 
 RULES: Final = _read((files(__package__ or "") / "rules.toml").read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A finding without its line.
+
+    Attributes:
+        rule: Id.
+        pointer: Where.
+        message: What is wrong.
+        evidence: What was seen.
+        operation: Key of the operation, where the pointer does not tell it.
+    """
+
+    rule: str
+    pointer: str
+    message: str
+    evidence: str = ""
+    operation: str = ""
+
+
+def clipped(value: object, length: int = 160) -> str:
+    """A value as evidence: one line, cut."""
+    text = " ".join((value if isinstance(value, str) else repr(value))[: length * 4].split())
+    return text if len(text) <= length else text[: length - 1] + "…"

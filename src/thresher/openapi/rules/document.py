@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, cast
 
 from thresher.openapi.records import Json
-from thresher.openapi.rules.hits import Hit, clipped
-from thresher.openapi.rules.subject import Subject
-from thresher.openapi.rules.values import look, mapping_of, stands, text_of, texts_of
+from thresher.openapi.rules.catalog import Hit, clipped
+from thresher.openapi.rules.subject import Subject, look, mapping_of, stands, text_of, texts_of
 
 _VARIABLE: Final = re.compile(r"\{([^{}]*)\}")
 _LONGEST: Final = 100_000

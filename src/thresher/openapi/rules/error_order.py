@@ -14,8 +14,7 @@ from typing import Any, Final, cast
 import jsonschema_rs
 
 from thresher.openapi.records import Json
-from thresher.openapi.rules.example_schemas import defined
-from thresher.openapi.rules.schema_graph import NAMED
+from thresher.openapi.rules.example_schemas import NAMED, defined
 
 Error = jsonschema_rs.ValidationError
 Kind = jsonschema_rs.ValidationErrorKind

@@ -10,11 +10,10 @@ import jsonschema_rs
 
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Json
+from thresher.openapi.rules.catalog import Hit, clipped
 from thresher.openapi.rules.error_order import told
 from thresher.openapi.rules.example_schemas import Direction, ExampleSchemas, Unusable, trivial
-from thresher.openapi.rules.hits import Hit, clipped
-from thresher.openapi.rules.subject import Subject
-from thresher.openapi.rules.values import counted, stands
+from thresher.openapi.rules.subject import Subject, counted, stands
 
 VALUES: Final = 20_000
 """Values that an example has at most to be checked; real ones have up to 2,300."""

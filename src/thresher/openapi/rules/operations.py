@@ -7,9 +7,86 @@ from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
 from thresher.openapi.records import Json
-from thresher.openapi.rules.hits import Hit, clipped
-from thresher.openapi.rules.subject import Placed, Subject
-from thresher.openapi.rules.values import look, mapping_of, stands, text_of, texts_of
+from thresher.openapi.rules.catalog import Hit, clipped
+from thresher.openapi.rules.subject import METHODS, Placed, Subject, look, mapping_of, stands, text_of, texts_of
+
+_PARAMETER: Final = re.compile(r"\{;?\??[a-zA-Z0-9_-]+\*?\}")
+
+
+def check_paths(subject: Subject) -> Iterator[Hit]:
+    """How paths are written."""
+    tree = subject.tree
+    node = tree.child(0, "paths")
+    for path in tree.mapping(node) if node >= 0 else ():
+        pointer = tree.pointer(node, path)
+        if "{}" in path:
+            yield Hit("path-declarations-must-exist", pointer, "A parameter of the path has no name.", path)
+        if len(path) > 1 and path.endswith("/"):
+            yield Hit("path-keys-no-trailing-slash", pointer, "The path ends with a slash.", path)
+        if "?" in path:
+            yield Hit("path-not-include-query", pointer, "The path holds a query string.", path)
+
+
+def check_path_parameters(subject: Subject) -> Iterator[Hit]:
+    """Each parameter of a path is declared and required, none twice or for nothing; no two paths are one."""
+    tree = subject.tree
+    shapes: dict[str, str] = {}
+    paths = tree.child(0, "paths")
+    for path, item in tree.children(paths):
+        path = str(path)
+        pointer = tree.pointer(paths, path)
+        shape = _PARAMETER.sub("%", path)
+        if shape in shapes:
+            yield Hit("path-params", pointer, f"Only the names of parameters tell it from {shapes[shape]}.", path)
+        shapes.setdefault(shape, path)
+        yield from _path(subject, path, item, pointer)
+
+
+def _path(subject: Subject, path: str, item: int, pointer: str) -> Iterator[Hit]:
+    named: list[str] = []
+    for found in _PARAMETER.findall(path):
+        name = found.strip("{}").translate({ord(mark): None for mark in "?*;"})
+        if name in named:
+            yield Hit("path-params", pointer, f"Parameter {name!r} stands in the path twice.", path)
+        else:
+            named.append(name)
+    shared: dict[str, str] = {}
+    yield from _declared(subject, item, shared)
+    for method, value in subject.tree.mapping(item).items():
+        node = subject.tree.child(item, method)
+        if method not in METHODS or node < 0:
+            continue
+        del value
+        own: dict[str, str] = {}
+        yield from _declared(subject, node, own)
+        known = shared | own
+        for name, place in known.items():
+            if name not in named:
+                yield Hit("path-params", place, f"Parameter {name!r} is declared, but the path does not hold it.", path)
+        for name in named:
+            if name not in known:
+                where = subject.tree.pointer(node)
+                yield Hit("path-params", where, f"Parameter {name!r} of the path is not declared.", path)
+
+
+def _declared(subject: Subject, holder: int, known: dict[str, str]) -> Iterator[Hit]:
+    """The path parameters of a path or an operation, gathered by name to their places."""
+    tree = subject.tree
+    node = tree.child(holder, "parameters")
+    if node < 0 or not isinstance(tree.values[node], list):
+        return
+    for _, each in tree.children(node):
+        fields = tree.mapping(each)
+        name, place = fields.get("name"), tree.pointer(each)
+        if fields.get("in") != "path" or name is None:
+            continue
+        if fields.get("required") is not True:
+            yield Hit("path-params", place, f"Parameter {name!r} stands in the path but is not `required: true`.")
+        if str(name) in known:
+            yield Hit("path-params", place, f"Parameter {name!r} is declared twice.")
+        else:
+            known[str(name)] = place
+
 
 _IN_ADDRESS: Final = re.compile(r"[A-Za-z0-9-._~:/?#\[\]@!$&'()*+,;=]*\Z")
 _FORM: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -166,3 +243,77 @@ def _requirement(subject: Subject, rule: str, node: int, schemes: Mapping[str, J
 def _scopes(scheme: Json, swagger: bool) -> set[str]:
     holders = [scheme] if swagger else list(mapping_of(look(scheme, "flows")).values())
     return {name for each in holders for name in mapping_of(look(each, "scopes"))}
+
+
+def check_parameter_texts(subject: Subject) -> Iterator[Hit]:
+    """Each parameter says what it is for."""
+    tree = subject.tree
+    rule = "oas2-parameter-description" if subject.swagger else "oas3-parameter-description"
+    for node in sorted(_all_parameters(subject)):
+        fields = tree.mapping(node)
+        if stands(fields.get("in")) and not stands(fields.get("description")):
+            pointer = tree.pointer(node, "description") if "description" in fields else tree.pointer(node)
+            message = f"Parameter {text_of(fields.get('name'))!r} has no description."
+            yield Hit(rule, pointer, message)
+
+
+def _all_parameters(subject: Subject) -> set[int]:
+    """What may be a parameter: in Swagger 2.0 all that a `parameters` holds, wherever it stands."""
+    tree = subject.tree
+    if subject.swagger:
+        alive = set(tree.alive)
+        holders = [node for node, key in enumerate(tree.keys) if key == "parameters" and node in alive]
+    else:
+        holders = [tree.child(holder, "parameters") for _, holder in tree.children(tree.child(0, "paths"))]
+        holders += [tree.child(each.node, "parameters") for each in subject.operations if each.node >= 0]
+        holders.append(tree.at("/components/parameters"))
+    return {node for holder in holders for _, node in tree.children(holder)}
+
+
+def check_example_forms(subject: Subject) -> Iterator[Hit]:
+    """A named example has its value, or the address of it, not both."""
+    tree = subject.tree
+    operations = tree.under(
+        node for _, item in tree.children(tree.child(0, "paths")) for _, node in tree.children(item)
+    )
+    holders = [tree.at("/components/examples")]
+    users = [kid for home in ("parameters", "headers") for _, kid in tree.children(tree.at(f"/components/{home}"))]
+    users += [
+        kid
+        for node in operations
+        for key in ("content", "parameters", "headers")
+        for _, kid in tree.children(tree.child(node, key))
+    ]
+    holders += [tree.child(user, "examples") for user in users]
+    for node in sorted({node for holder in holders for _, node in tree.children(holder)}):
+        fields = tree.mapping(node)
+        if isinstance(tree.values[node], dict) and ("value" in fields) == ("externalValue" in fields):
+            both = "both `value` and `externalValue`" if "value" in fields else "neither `value` nor `externalValue`"
+            if "value" in fields or not (subject.dialect == "3.2" and fields.keys() & {"dataValue", "serializedValue"}):
+                yield Hit("oas3-examples-value-or-externalValue", tree.pointer(node), f"The example has {both}.")
+
+
+def check_callbacks(subject: Subject) -> Iterator[Hit]:
+    """No callback defines callbacks of its own."""
+    tree = subject.tree
+    for operation in subject.operations:
+        for _, callback in tree.children(tree.child(operation.node, "callbacks") if operation.node >= 0 else -1):
+            for _, item in tree.children(callback):
+                for _, node in tree.children(item):
+                    if look(tree.values[node], "callbacks") is not None:
+                        pointer = tree.pointer(node, "callbacks")
+                        yield Hit("oas3-callbacks-in-callbacks", pointer, "A callback defines callbacks of its own.")
+
+
+def check_webhooks(subject: Subject) -> Iterator[Hit]:
+    """What a webhook cannot have."""
+    tree = subject.tree
+    webhooks = tree.child(0, "webhooks")
+    if webhooks >= 0 and "servers" in tree.mapping(webhooks):
+        yield Hit("oas3_1-servers-in-webhook", tree.pointer(webhooks, "servers"), "A webhook has no server of ours.")
+    for _, item in tree.children(webhooks):
+        for _, node in tree.children(item):
+            for key in ("servers", "callbacks"):
+                if key in tree.mapping(node):
+                    pointer = tree.pointer(node, key)
+                    yield Hit(f"oas3_1-{key}-in-webhook", pointer, f"A webhook defines {key}.")

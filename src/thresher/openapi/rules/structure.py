@@ -12,9 +12,8 @@ import jsonschema_rs
 
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Dialect, Json
-from thresher.openapi.rules.hits import Hit, clipped
-from thresher.openapi.rules.subject import Subject
-from thresher.openapi.rules.values import counted, look, mapping_of
+from thresher.openapi.rules.catalog import Hit, clipped
+from thresher.openapi.rules.subject import Subject, counted, look, mapping_of
 
 MOST: Final = 500
 """Findings of this rule in one description."""

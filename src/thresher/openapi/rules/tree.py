@@ -11,8 +11,8 @@ from typing import Final, cast
 
 from thresher.core import InvalidInput
 from thresher.openapi.pointers import escape, pointer_of, split
+from thresher.openapi.reader.references import HOPS, reference_of
 from thresher.openapi.records import Json
-from thresher.openapi.references import HOPS, reference_of
 
 NODES: Final = 1_500_000
 """Containers of one description that rules look at; real ones of 4 MB have 30,000."""
