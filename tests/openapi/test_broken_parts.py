@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.openapi.documents import document, swagger
 from thresher.core import InvalidInput
-from thresher.openapi import Description, Limits, read_description, tips_of
+from thresher.openapi import Description, DescriptionLimits, read_description, tips_of
 
 NODE = {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/Node"}, "leaf": {"$ref": "#leaf"}}}
 SIGNED = {"security": [{"key": ["read"]}], "tags": [{"name": "pets", "description": "Animals"}]}
@@ -185,7 +185,7 @@ def test_many_operations_that_share_many_parts_are_refused(shared: str) -> None:
     whole["paths"] = {f"/{number}": {"$ref": "#/x-item"} for number in range(100)}
 
     with pytest.raises(InvalidInput, match="more than 9,000"):
-        read_description(json.dumps(whole).encode(), limits=Limits(parts=9_000))
+        read_description(json.dumps(whole).encode(), limits=DescriptionLimits(parts=9_000))
 
 
 @pytest.mark.parametrize(

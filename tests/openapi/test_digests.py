@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.openapi.documents import described, document
-from thresher.openapi import Limits, Operation, read_description
+from thresher.openapi import DescriptionLimits, Operation, read_description
 
 
 def _ref(name: str) -> dict[str, str]:
@@ -110,7 +110,7 @@ def test_only_the_nearest_of_many_schemas_are_named() -> None:
     content = _document()
     far = copy.deepcopy(content)
     far["components"]["schemas"]["Address"]["description"] = "Where"
-    limits = Limits(reached=2)
+    limits = DescriptionLimits(reached=2)
 
     near, changed = (
         read_description(json.dumps(each).encode(), limits=limits).operations[0] for each in (content, far)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.openapi.documents import codes, described, document, from_yaml
 from thresher.core import InvalidInput
-from thresher.openapi import Limits, read_description
+from thresher.openapi import DescriptionLimits, read_description
 
 HEAD = "openapi: 3.0.3\ninfo: {title: Café, version: '1'}\npaths: {}\n"
 
@@ -36,13 +36,13 @@ def test_any_unicode_encoding_is_read(text: str, encoding: str) -> None:
     [
         (b"", "is empty"),
         (b" \n", "is empty"),
-        (b"[1]", "no mapping"),
-        (b"just words", "no mapping"),
+        (b"[1]", "not a mapping"),
+        (b"just words", "not a mapping"),
         (b"\n<!doctype html><p style='a: b'>x: y", "HTML or XML"),
         (b"a: 1", "does not say that it describes an API"),
-        (b"openapi: 4.0.0", "which is not known"),
-        (b"swagger: '1.2'", "which is not known"),
-        (b"openapi: []", "which is not known"),
+        (b"openapi: 4.0.0", "which is not supported"),
+        (b"swagger: '1.2'", "which is not supported"),
+        (b"openapi: []", "which is not supported"),
         (b'{"openapi": "3.0.3",\n "paths": oops]}', "line 2, column 11"),
         (b"openapi: 3.0.3\npaths:\n\t- a: b\n", "line 3, column 1"),
     ],
@@ -59,16 +59,20 @@ def test_what_is_no_description_is_refused_with_a_reason(data: bytes, said: str)
 @pytest.mark.parametrize(
     ("data", "limits", "said"),
     [
-        (HEAD.encode(), Limits(octets=10), "at most 10 are read"),
-        (b'{"openapi": "3.0.3", "x": [' + b"{}," * 100 + b"1]}", Limits(values=100), "more than 100 values"),
-        (b'{"openapi": "3.0.3", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", Limits(), "200 levels deep"),
-        (b'{"openapi": "3.0.3", "x": ' + b"[" * 201 + b"]" * 201 + b"}", Limits(), "200 levels deep"),
-        (HEAD.encode() + b"x: " + b"[" * 100_000, Limits(), "200 levels deep"),
-        (HEAD.encode() + b"x:\n " + b"- " * 5_000 + b"a\n", Limits(), "200 levels deep"),
+        (HEAD.encode(), DescriptionLimits(octets=10), "the limit is 10"),
+        (b'{"openapi": "3.0.3", "x": [' + b"{}," * 100 + b"1]}", DescriptionLimits(values=100), "more than 100 values"),
+        (
+            b'{"openapi": "3.0.3", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+            DescriptionLimits(),
+            "200 levels deep",
+        ),
+        (b'{"openapi": "3.0.3", "x": ' + b"[" * 201 + b"]" * 201 + b"}", DescriptionLimits(), "200 levels deep"),
+        (HEAD.encode() + b"x: " + b"[" * 100_000, DescriptionLimits(), "200 levels deep"),
+        (HEAD.encode() + b"x:\n " + b"- " * 5_000 + b"a\n", DescriptionLimits(), "200 levels deep"),
     ],
     ids=["octets", "values", "JSON's stack", "JSON's depth", "YAML's brackets", "YAML's hyphens"],
 )
-def test_what_is_too_large_or_too_deep_is_refused(data: bytes, limits: Limits, said: str) -> None:
+def test_what_is_too_large_or_too_deep_is_refused(data: bytes, limits: DescriptionLimits, said: str) -> None:
     """Before anything is made of it."""
     with pytest.raises(InvalidInput, match=said):
         read_description(data, limits=limits)
@@ -169,7 +173,7 @@ def test_only_so_many_problems_are_listed() -> None:
     """The rest is counted."""
     broken = document({f"/{i}": {"get": []} for i in range(9)})
 
-    description = read_description(json.dumps(broken).encode(), limits=Limits(problems=4))
+    description = read_description(json.dumps(broken).encode(), limits=DescriptionLimits(problems=4))
 
     assert codes(description) == ["wrong-type"] * 4 + ["more-problems"]
     assert description.problems[-1].message == "5 more problems are not listed."

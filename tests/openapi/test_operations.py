@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.openapi.documents import codes, described, document
-from thresher.openapi import Content, Operation, Requirement, SecurityScheme, Tag
+from thresher.openapi import MediaType, Operation, Requirement, SecurityScheme, Tag
 
 FINE = {"responses": {"200": {"description": "Fine"}}}
 
@@ -121,10 +121,10 @@ def test_bodies_have_forms_schemas_and_first_examples() -> None:
     assert body is not None
     assert (body.required, body.pointer) == (True, "/paths/~1pets/post/requestBody")
     assert body.contents == (
-        Content("application/json", {"$ref": "#/components/schemas/Pet"}, {"b": 1}),
-        Content("text/plain", {"type": "string", "example": "Rex"}, "Rex"),
-        Content("text/csv", {"type": "string", "example": "x"}, "a,b"),
-        Content("image/png", None, None),
+        MediaType("application/json", {"$ref": "#/components/schemas/Pet"}, {"b": 1}),
+        MediaType("text/plain", {"type": "string", "example": "Rex"}, "Rex"),
+        MediaType("text/csv", {"type": "string", "example": "x"}, "a,b"),
+        MediaType("image/png", None, None),
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.openapi import Description, Place, read_description
+from thresher.openapi import Description, SourceLocation, read_description
 from thresher.openapi.pointers import join
 
 YAML = """# A comment
@@ -55,7 +55,7 @@ KEYS = st.text(min_size=0, max_size=5)
 )
 def test_a_part_of_yaml_has_a_place(pointer: str, line: int, column: int) -> None:
     """Aliases and merged keys lead to what they stand for; what is absent has its holder's place."""
-    assert read_description(YAML.encode()).place(pointer) == Place(pointer, line, column)
+    assert read_description(YAML.encode()).place(pointer) == SourceLocation(pointer, line, column)
 
 
 @pytest.mark.parametrize(
@@ -72,14 +72,14 @@ def test_a_part_of_yaml_has_a_place(pointer: str, line: int, column: int) -> Non
 )
 def test_a_part_of_json_has_a_place(pointer: str, line: int, column: int) -> None:
     """Whatever its texts hold."""
-    assert read_description(JSON.encode()).place(pointer) == Place(pointer, line, column)
+    assert read_description(JSON.encode()).place(pointer) == SourceLocation(pointer, line, column)
 
 
 def test_only_line_feeds_begin_lines() -> None:
     """As in an editor, whatever YAML takes for the end of a line."""
     text = 'openapi: 3.0.3\r\nx: "a\u2028b\x85c"\r\nlast: \U0001f600\r\n'
 
-    assert read_description(text.encode()).place("/last") == Place("/last", 3, 1)
+    assert read_description(text.encode()).place("/last") == SourceLocation("/last", 3, 1)
 
 
 def _reached(description: Description, value: object, pointer: str) -> None:

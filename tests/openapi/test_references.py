@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.openapi.documents import codes, described, document, swagger
-from thresher.openapi import MISSING, Description, Place
+from thresher.openapi import MISSING, Description, SourceLocation
 
 NODE = {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/Node"}}}
 PARAMETER = {"name": "limit", "in": "query", "schema": {"type": "integer"}}
@@ -170,7 +170,7 @@ def test_a_problem_knows_its_line() -> None:
     """Line and column of the reference itself."""
     description = _with_parameter({"$ref": "#/nowhere"})
 
-    assert description.problems[0].place == Place("/paths/~1pets/get/parameters/0/$ref", 12, 7)
+    assert description.problems[0].place == SourceLocation("/paths/~1pets/get/parameters/0/$ref", 12, 7)
 
 
 def test_threads_may_resolve_at_the_same_moment() -> None:

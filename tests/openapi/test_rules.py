@@ -10,7 +10,7 @@ import pytest
 from tests.architecture.source import ROOT
 from tests.openapi.documents import described, document, from_yaml, swagger
 from tests.openapi.rule_cases import FROM_ELSEWHERE, GET, NUMBER, OK, OWN, SHARED, Case
-from thresher.openapi import RULES, Description, Hit, find_problems, finding_of, score
+from thresher.openapi import RULES, Description, RuleHit, find_problems, finding_of, score
 
 PAGE = (ROOT / "docs" / "reference" / "api-rules.md").read_text(encoding="utf-8")
 
@@ -97,7 +97,7 @@ def test_an_operation_has_the_findings_of_the_parts_it_shares() -> None:
 def test_a_finding_from_elsewhere_is_made_like_the_others() -> None:
     """With its rule's severity, and the operation it names."""
     description = described(document({"/pets": {"get": {"responses": OK}}}))
-    hit = Hit("missed-by-queries", GET, "Two queries miss it.", "find a dog", "GET /pets")
+    hit = RuleHit("missed-by-queries", GET, "Two queries miss it.", "find a dog", "GET /pets")
 
     found = finding_of(description, hit)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.openapi.documents import codes, described, swagger
-from thresher.openapi import Content, Operation, Requirement, SecurityScheme
+from thresher.openapi import MediaType, Operation, Requirement, SecurityScheme
 
 FINE = {"responses": {"200": {"description": "Fine"}}}
 PET = {"name": "pet", "in": "body", "required": True, "description": "A pet", "schema": {"$ref": "#/definitions/Pet"}}
@@ -32,7 +32,7 @@ def test_a_body_parameter_becomes_the_body(own: dict[str, Any], top: dict[str, A
     assert operation.parameters == ()
     assert operation.body is not None
     assert (operation.body.required, operation.body.description) == (True, "A pet")
-    assert operation.body.contents == tuple(Content(each, {"$ref": "#/definitions/Pet"}) for each in media)
+    assert operation.body.contents == tuple(MediaType(each, {"$ref": "#/definitions/Pet"}) for each in media)
     assert operation.body.pointer == "/paths/~1pets/post/parameters/0"
 
 
@@ -57,7 +57,7 @@ def test_fields_of_a_form_become_one_body(kind: str, consumes: list[str], media:
     assert body is not None
     photo = {"type": "string", "format": "binary"} if kind == "file" else {"type": "string"}
     assert body.contents == (
-        Content(
+        MediaType(
             media,
             {
                 "type": "object",
@@ -90,8 +90,8 @@ def test_answers_are_in_the_forms_that_are_produced() -> None:
 
     assert response.headers == ("Link",)
     assert response.contents == (
-        Content("application/json", schema, ["Rex"]),
-        Content("text/csv", schema, "Rex"),
+        MediaType("application/json", schema, ["Rex"]),
+        MediaType("text/csv", schema, "Rex"),
     )
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.openapi.documents import codes, from_yaml
 from thresher.core import InvalidInput
-from thresher.openapi import Limits, read_description
+from thresher.openapi import DescriptionLimits, read_description
 
 JSONISH = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -125,7 +125,7 @@ def test_how_much_aliases_add_is_the_readers_choice() -> None:
     text = b"openapi: 3.0.3\na: &a abcdefgh\nb: [*a, *a]\n"
 
     with pytest.raises(InvalidInput, match="more than 20 characters"):
-        read_description(text, limits=Limits(aliased=20))
+        read_description(text, limits=DescriptionLimits(aliased=20))
 
 
 @given(JSONISH)

@@ -16,7 +16,7 @@ from thresher.core import one_line
 from thresher.openapi.examples import best_example
 from thresher.openapi.reader.characters import UNSEEN
 from thresher.openapi.reader.description import Description
-from thresher.openapi.records import Body, Content, Json, Operation, Parameter, Requirement, SecurityScheme
+from thresher.openapi.records import Body, Json, MediaType, Operation, Parameter, Requirement, SecurityScheme
 
 Way: TypeAlias = Literal["bearer", "basic", "header", "query", "cookie"]
 
@@ -29,7 +29,7 @@ _WAYS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Credential:
+class CallCredential:
     """What a call carries to be let in.
 
     Attributes:
@@ -48,7 +48,7 @@ def header_name(name: str) -> str:
     return _TOKEN.sub("", name)
 
 
-def credentials_of(description: Description, operation: Operation, prefix: str) -> tuple[Credential, ...]:
+def credentials_of(description: Description, operation: Operation, prefix: str) -> tuple[CallCredential, ...]:
     """What a call carries by the first way that code can go; nothing where none is said or needed.
 
     Args:
@@ -64,20 +64,20 @@ def credentials_of(description: Description, operation: Operation, prefix: str) 
     return ()
 
 
-def _credential(scheme: SecurityScheme, prefix: str) -> Credential | None:
+def _credential(scheme: SecurityScheme, prefix: str) -> CallCredential | None:
     if scheme.type in {"oauth2", "openIdConnect"} or (scheme.type, scheme.scheme) == ("http", "bearer"):
-        return Credential("bearer", "", (variable(prefix, "token"),))
+        return CallCredential("bearer", "", (variable(prefix, "token"),))
     if (scheme.type, scheme.scheme) == ("http", "basic"):
-        return Credential("basic", "", (variable(prefix, "user"), variable(prefix, "password")))
+        return CallCredential("basic", "", (variable(prefix, "user"), variable(prefix, "password")))
     key = header_name(scheme.key) if scheme.place in {"header", "cookie"} else scheme.key
     if scheme.type != "apiKey" or not key:
         return None
     held = (variable(prefix, scheme.name or scheme.key),)
     if scheme.place == "header":
-        return Credential("header", key, held)
+        return CallCredential("header", key, held)
     if scheme.place == "query":
-        return Credential("query", key, held)
-    return Credential("cookie", key, held) if scheme.place == "cookie" else None
+        return CallCredential("query", key, held)
+    return CallCredential("cookie", key, held) if scheme.place == "cookie" else None
 
 
 def variable(prefix: str, name: str) -> str:
@@ -134,7 +134,7 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ExampleCall:
     """A call.
 
     Attributes:
@@ -155,7 +155,7 @@ class Call:
     cookies: tuple[tuple[str, str], ...] = ()
     media: str = ""
     body: Json = None
-    credentials: tuple[Credential, ...] = ()
+    credentials: tuple[CallCredential, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -170,7 +170,7 @@ class Call:
         return "form" if media == _FORM and isinstance(self.body, dict) else "raw"
 
 
-def call_of(description: Description, operation: Operation, *, base_url: str = "", prefix: str = "") -> Call:
+def call_of(description: Description, operation: Operation, *, base_url: str = "", prefix: str = "") -> ExampleCall:
     """A call with everything that must be given.
 
     Args:
@@ -189,7 +189,7 @@ def call_of(description: Description, operation: Operation, *, base_url: str = "
         return tuple((_clean(one.name), _text(description, one)) for one in wanted if one.name.lower() not in signed)
 
     accepted = (("Accept", _clean(accept)),) if accept else ()
-    return Call(
+    return ExampleCall(
         method=operation.method,
         url=base_of(description, operation, base_url) + filled_path(description, operation),
         query=given("query"),
@@ -206,13 +206,13 @@ def _media(named: str) -> str:
     return "application/json" if "*" in named else _clean(named)
 
 
-def sent_content(body: Body | None) -> Content | None:
+def sent_content(body: Body | None) -> MediaType | None:
     """The form in which a body is sent: JSON where it may be."""
     contents = () if body is None else body.contents
     return next((one for one in contents if "json" in one.media.lower()), contents[0] if contents else None)
 
 
-def request_example(description: Description, content: Content) -> Json:
+def request_example(description: Description, content: MediaType) -> Json:
     """An example of a body that is sent."""
     return best_example(description, content.schema, content.example, direction="request")
 

@@ -14,8 +14,8 @@ from typing import Any, Final, TypeAlias, cast
 from thresher.openapi.example_values import number_of, text_of
 from thresher.openapi.reader.description import Description
 from thresher.openapi.records import Json
-from thresher.openapi.schema_checks import Check, Direction
-from thresher.openapi.schemas import Group, Shape, listed, mapped, name_of, shape_of
+from thresher.openapi.schema_checks import Direction, SchemaCheck
+from thresher.openapi.schemas import Group, SchemaShape, listed, mapped, name_of, shape_of
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -117,7 +117,7 @@ class Builder:
             return self._alternative(schemas, shape, at, level, inner, name)
         return self._made(shape, at, level, inner, name or shape.name)
 
-    def _told(self, shape: Shape, at: Path) -> Iterator[Json]:
+    def _told(self, shape: SchemaShape, at: Path) -> Iterator[Json]:
         """What the schema itself names as its value, the best first."""
         keywords = shape.keywords
         if "const" in keywords:
@@ -133,7 +133,7 @@ class Builder:
             yield values[0]
 
     def _alternative(
-        self, schemas: tuple[Json, ...], shape: Shape, at: Path, level: int, opened: tuple[str, ...], name: str
+        self, schemas: tuple[Json, ...], shape: SchemaShape, at: Path, level: int, opened: tuple[str, ...], name: str
     ) -> Any:
         """The value of one alternative, the first that does not hold itself."""
         groups = [group for group in shape.groups if _branches(group)]
@@ -156,7 +156,7 @@ class Builder:
             return self._made(whole, at, level, (*opened, *new), name or whole.name)
         return _CUT
 
-    def _made(self, shape: Shape, at: Path, level: int, opened: tuple[str, ...], name: str) -> Any:
+    def _made(self, shape: SchemaShape, at: Path, level: int, opened: tuple[str, ...], name: str) -> Any:
         kind = shape.type
         if kind == "object":
             return self._object(shape, at, level, opened)
@@ -170,7 +170,7 @@ class Builder:
             return True
         return None if kind == "null" else {}
 
-    def _object(self, shape: Shape, at: Path, level: int, opened: tuple[str, ...]) -> dict[str, Json]:
+    def _object(self, shape: SchemaShape, at: Path, level: int, opened: tuple[str, ...]) -> dict[str, Json]:
         made: dict[str, Json] = {}
         known = _known(shape)
         for key, must in self._wanted(shape, at, level):
@@ -186,7 +186,7 @@ class Builder:
                 self._optional.add((*at, key))
         return made | self._further(shape, made, at, level, opened)
 
-    def _wanted(self, shape: Shape, at: Path, level: int) -> Iterator[tuple[str, bool]]:
+    def _wanted(self, shape: SchemaShape, at: Path, level: int) -> Iterator[tuple[str, bool]]:
         """Names of properties, in the order of the schema, and whether they must be there."""
         offered = self._offered(shape, at, level)
         for key, schema in shape.properties.items():
@@ -197,7 +197,7 @@ class Builder:
                 yield key, False
         yield from ((key, True) for key in shape.required if key not in shape.properties)
 
-    def _offered(self, shape: Shape, at: Path, level: int) -> frozenset[str]:
+    def _offered(self, shape: SchemaShape, at: Path, level: int) -> frozenset[str]:
         """Properties that need not be there and are shown all the same: names first, then as the schema orders them."""
         shown = self._shown[min(level, len(self._shown) - 1)] if level < self._depth and self._nodes < _NODES else 0
         if level and shape.required and self._shown is not WIDE:
@@ -230,7 +230,7 @@ class Builder:
         return (self._hidden == "readOnly" and _FILLED.search(said[:2_000]) is not None) or _OLD.match(said) is not None
 
     def _further(
-        self, shape: Shape, made: Mapping[str, Json], at: Path, level: int, opened: tuple[str, ...]
+        self, shape: SchemaShape, made: Mapping[str, Json], at: Path, level: int, opened: tuple[str, ...]
     ) -> dict[str, Json]:
         """One entry of a mapping with free keys, where nothing else is there."""
         free = shape.keywords.get("additionalProperties")
@@ -239,7 +239,7 @@ class Builder:
         value = self._value((cast("Json", free),), (*at, "key"), level + 1, opened, "value")
         return {} if isinstance(value, _Cut) else {"key": value}
 
-    def _array(self, shape: Shape, at: Path, level: int, opened: tuple[str, ...], name: str) -> list[Json]:
+    def _array(self, shape: SchemaShape, at: Path, level: int, opened: tuple[str, ...], name: str) -> list[Json]:
         first = listed(shape.keywords.get("prefixItems"))[:_ITEMS]
         made = [self._value((one,), (*at, place), level, opened, name) for place, one in enumerate(first)]
         fewest, most = shape.keywords.get("minItems"), shape.keywords.get("maxItems")
@@ -260,12 +260,12 @@ def _branches(group: Group) -> list[Json]:
     return [one for one in group.branches if mapped(one).get("type") != "null"] or list(group.branches)
 
 
-def _inner_groups(description: Description, picked: Iterable[Json], outer: Shape) -> list[Group]:
+def _inner_groups(description: Description, picked: Iterable[Json], outer: SchemaShape) -> list[Group]:
     """Alternatives inside of those that were picked."""
     return shape_of(description, *picked, known=tuple(outer.refs)).groups
 
 
-def _tell_apart(shape: Shape, groups: Iterable[Group], picked: Iterable[Json]) -> None:
+def _tell_apart(shape: SchemaShape, groups: Iterable[Group], picked: Iterable[Json]) -> None:
     """Have the property that tells alternatives apart name the one that was picked."""
     for group, branch in zip(groups, picked, strict=True):
         if group.property:
@@ -275,7 +275,7 @@ def _tell_apart(shape: Shape, groups: Iterable[Group], picked: Iterable[Json]) -
                 shape.refs = {ref: None, **{one: None for one in shape.refs if one != ref}}
 
 
-def _known(shape: Shape) -> dict[str, Json]:
+def _known(shape: SchemaShape) -> dict[str, Json]:
     """Properties whose value follows from which schema it is."""
     known: dict[str, Json] = {}
     if shape.discriminator and shape.refs:
@@ -336,7 +336,7 @@ def checked_example(
     description: Description, schema: Json, *, direction: Direction = "request", depth: int = DEPTH, given: bool = True
 ) -> tuple[Json, bool]:
     """The same, and whether it holds."""
-    check = Check(description, schema, direction)
+    check = SchemaCheck(description, schema, direction)
     made: list[Json] = []
     for levels, shown, offered in ((depth, _SHOWN, given), (depth, WIDE, given), (0, _SHOWN, False)):
         value, holds = _tried(Builder(description, direction, levels, shown, given=offered), schema, check)
@@ -346,7 +346,7 @@ def checked_example(
     return made[0], False
 
 
-def _tried(builder: Builder, schema: Json, check: Check) -> tuple[Json, bool]:
+def _tried(builder: Builder, schema: Json, check: SchemaCheck) -> tuple[Json, bool]:
     """What a builder makes of a schema in some tries, and whether it holds."""
     value: Json = None
     for _ in range(TRIES):
@@ -375,7 +375,7 @@ def best_example(
         return None if schema is None else example_of(description, schema, direction=direction, depth=depth)
     if schema is None:
         return given
-    check = Check(description, schema, direction)
+    check = SchemaCheck(description, schema, direction)
     for candidate in _readings(given):
         if check.fits(candidate):
             return candidate

@@ -19,7 +19,7 @@ ParameterIn: TypeAlias = Literal["path", "query", "querystring", "header", "cook
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceLocation:
     """Where something stands in a description.
 
     Attributes:
@@ -45,7 +45,7 @@ class Problem:
 
     code: str
     message: str
-    place: Place
+    place: SourceLocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class MediaType:
     """One form of a body.
 
     Attributes:
@@ -94,7 +94,7 @@ class Body:
 
     required: bool = False
     description: str = ""
-    contents: tuple[Content, ...] = ()
+    contents: tuple[MediaType, ...] = ()
     pointer: str = ""
 
 
@@ -112,7 +112,7 @@ class Response:
 
     status: str
     description: str = ""
-    contents: tuple[Content, ...] = ()
+    contents: tuple[MediaType, ...] = ()
     headers: tuple[str, ...] = ()
     pointer: str = ""
 
@@ -218,7 +218,7 @@ class Finding:
     kind: Literal["clarity", "examples", "structure", "errors", "security"]
     severity: Severity
     message: str
-    place: Place
+    place: SourceLocation
     why: str = ""
     fix: str = ""
     evidence: str = ""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, cast
 from urllib.parse import urlencode
 
-from thresher.openapi.calls import Call, Credential
+from thresher.openapi.calls import CallCredential, ExampleCall
 from thresher.openapi.example_values import CONTENTS
 from thresher.openapi.reader.characters import UNSEEN, visible
 from thresher.openapi.records import Json
@@ -24,24 +24,24 @@ _UPLOAD: Final = "example.bin"
 _WIDTH: Final = 80
 
 
-def samples_of(call: Call) -> Mapping[str, str]:
+def samples_of(call: ExampleCall) -> Mapping[str, str]:
     """A call as code: `curl` and `python`."""
     return {"curl": curl_of(call), "python": python_of(call)}
 
 
-def curl_of(call: Call) -> str:
+def curl_of(call: ExampleCall) -> str:
     """A command for a POSIX shell."""
     parts = ["curl", *_method(call), f"--url {_address(call)}", *_curl_headers(call), *_curl_body(call)]
     return " \\\n  ".join([" ".join(parts[: 2 + len(_method(call))]), *parts[2 + len(_method(call)) :]])
 
 
-def _method(call: Call) -> list[str]:
+def _method(call: ExampleCall) -> list[str]:
     if call.method == "HEAD":
         return ["--head"]
     return [] if call.method == "GET" and not call.kind else [f"-X {_quoted(call.method)}"]
 
 
-def _address(call: Call) -> str:
+def _address(call: ExampleCall) -> str:
     query = urlencode(call.query)
     url = call.url + (f"?{query}" if query else "")
     keys = [one for one in call.credentials if one.way == "query"]
@@ -53,7 +53,7 @@ def _address(call: Call) -> str:
     return written + globs
 
 
-def _curl_headers(call: Call) -> Iterator[str]:
+def _curl_headers(call: ExampleCall) -> Iterator[str]:
     for credential in call.credentials:
         yield from _curl_credential(credential)
     for name, value in call.headers:
@@ -64,7 +64,7 @@ def _curl_headers(call: Call) -> Iterator[str]:
         yield f"-H {_quoted(f'Content-Type: {call.media}')}"
 
 
-def _curl_credential(one: Credential) -> Iterator[str]:
+def _curl_credential(one: CallCredential) -> Iterator[str]:
     held = f"${one.variables[0]}"
     if one.way == "bearer":
         yield f'-H "Authorization: Bearer {held}"'
@@ -76,7 +76,7 @@ def _curl_credential(one: Credential) -> Iterator[str]:
         yield f'-b {_quoted(f"{one.key}=")}"{held}"'
 
 
-def _curl_body(call: Call) -> Iterator[str]:
+def _curl_body(call: ExampleCall) -> Iterator[str]:
     """The body, by options that take a text as it is and never for the name of a file."""
     if call.kind == "json":
         text = _json(call.body)
@@ -92,7 +92,7 @@ def _curl_body(call: Call) -> Iterator[str]:
         yield f"--data-binary @{_UPLOAD}"
 
 
-def python_of(call: Call) -> str:
+def python_of(call: ExampleCall) -> str:
     """A script that needs httpx."""
     arguments = [
         repr(call.method),
@@ -108,7 +108,7 @@ def python_of(call: Call) -> str:
     return f"{_imports(call)}import httpx\n\nresponse = httpx.request(\n{called})\n{end}"
 
 
-def _imports(call: Call) -> str:
+def _imports(call: ExampleCall) -> str:
     lines = ["import json\n" if _is_large(call) else "", "import os\n" if call.credentials else ""]
     return "".join(lines) + ("\n" if any(lines) else "")
 
@@ -138,38 +138,38 @@ def _written(value: Json, level: int = 1) -> str:
     return repr(value)
 
 
-def _params(call: Call) -> list[tuple[str, str]]:
+def _params(call: ExampleCall) -> list[tuple[str, str]]:
     keys = [one for one in call.credentials if one.way == "query"]
     return [(name, repr(value)) for name, value in call.query] + [(one.key, _held(one)) for one in keys]
 
 
-def _headers(call: Call) -> list[tuple[str, str]]:
+def _headers(call: ExampleCall) -> list[tuple[str, str]]:
     signed = [("Authorization", f'"Bearer " + {_held(one)}') for one in call.credentials if one.way == "bearer"]
     signed += [(one.key, _held(one)) for one in call.credentials if one.way == "header"]
     typed = [("Content-Type", repr(call.media))] if call.kind == "raw" or _is_other_json(call) else []
     return [*signed, *((name, repr(value)) for name, value in call.headers), *typed]
 
 
-def _is_other_json(call: Call) -> bool:
+def _is_other_json(call: ExampleCall) -> bool:
     return call.kind == "json" and call.media != "application/json"
 
 
-def _cookies(call: Call) -> list[tuple[str, str]]:
+def _cookies(call: ExampleCall) -> list[tuple[str, str]]:
     signed = [(one.key, _held(one)) for one in call.credentials if one.way == "cookie"]
     return [*signed, *((name, repr(value)) for name, value in call.cookies)]
 
 
-def _python_auth(call: Call) -> Iterator[str]:
+def _python_auth(call: ExampleCall) -> Iterator[str]:
     for one in call.credentials:
         if one.way == "basic":
             yield f'auth=(os.environ["{one.variables[0]}"], os.environ["{one.variables[1]}"])'
 
 
-def _held(one: Credential) -> str:
+def _held(one: CallCredential) -> str:
     return f'os.environ["{one.variables[0]}"]'
 
 
-def _python_body(call: Call) -> Iterator[str]:
+def _python_body(call: ExampleCall) -> Iterator[str]:
     if call.kind == "json":
         yield f'json=json.load(open("{_FILE}"))' if _is_large(call) else f"json={_written(call.body)}"
     elif call.kind == "form":
@@ -184,7 +184,7 @@ def _python_body(call: Call) -> Iterator[str]:
         yield f'content=open("{_UPLOAD}", "rb").read()'
 
 
-def _is_large(call: Call) -> bool:
+def _is_large(call: ExampleCall) -> bool:
     return call.kind == "json" and len(_json(call.body)) > _LARGE
 
 

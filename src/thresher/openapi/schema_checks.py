@@ -130,7 +130,7 @@ _TYPES: Final = frozenset({"null", "boolean", "integer", "number", "string", "ar
 _HELD_BACK: Final[Mapping[Direction, str]] = {"request": "readOnly", "response": "writeOnly"}
 
 
-class Check:
+class SchemaCheck:
     """Whether values are what a schema asks for.
 
     Args:

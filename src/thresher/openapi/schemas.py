@@ -37,7 +37,7 @@ class Group:
 
 
 @dataclass(slots=True)
-class Shape:
+class SchemaShape:
     """What a schema asks for.
 
     Attributes:
@@ -81,7 +81,7 @@ class Shape:
         return name_of(next(iter(self.refs), ""))
 
 
-def shape_of(description: Description, *schemas: Json, known: Sequence[str] = ()) -> Shape:
+def shape_of(description: Description, *schemas: Json, known: Sequence[str] = ()) -> SchemaShape:
     """What some schemas ask for together.
 
     Args:
@@ -89,7 +89,7 @@ def shape_of(description: Description, *schemas: Json, known: Sequence[str] = ()
         schemas: All of them hold.
         known: References whose schemas have been put in elsewhere.
     """
-    shape = Shape(refs=dict.fromkeys(known))
+    shape = SchemaShape(refs=dict.fromkeys(known))
     left = _PARTS
     waiting = list(reversed(schemas))
     while waiting and left:
@@ -117,7 +117,7 @@ def listed(value: Json) -> list[Json]:
     return cast("list[Json]", value) if isinstance(value, list) else []
 
 
-def _followed(description: Description, schema: Json, shape: Shape) -> tuple[Mapping[str, Json], bool]:
+def _followed(description: Description, schema: Json, shape: SchemaShape) -> tuple[Mapping[str, Json], bool]:
     """A schema with what its chain of references gives it, and whether one of them has been followed before."""
     found: dict[str, Json] = {}
     for _ in range(_PARTS):
@@ -135,7 +135,7 @@ def _followed(description: Description, schema: Json, shape: Shape) -> tuple[Map
     return found, False
 
 
-def _absorb(shape: Shape, fields: Mapping[str, Json]) -> None:
+def _absorb(shape: SchemaShape, fields: Mapping[str, Json]) -> None:
     for name, schema in mapped(fields.get("properties")).items():
         shape.properties[name] = {"allOf": [shape.properties[name], schema]} if name in shape.properties else schema
     shape.required += [
@@ -155,7 +155,7 @@ def _absorb(shape: Shape, fields: Mapping[str, Json]) -> None:
 _STRUCTURE: Final = frozenset({"properties", "required", "oneOf", "anyOf", "allOf", "discriminator"})
 
 
-def _absorb_discriminator(shape: Shape, fields: Mapping[str, Json]) -> None:
+def _absorb_discriminator(shape: SchemaShape, fields: Mapping[str, Json]) -> None:
     told = fields.get("discriminator")
     name = told if isinstance(told, str) else mapped(told).get("propertyName")
     if isinstance(name, str) and name:
@@ -210,7 +210,7 @@ def type_of(description: Description, schema: Json, *, level: int = 0) -> str:
     return _plain(description, shape, level)
 
 
-def _is_simple(shape: Shape) -> bool:
+def _is_simple(shape: SchemaShape) -> bool:
     """Whether a schema says no more than fits into a few words."""
     return not shape.groups and shape.type in {"string", "integer", "number", "boolean"}
 
@@ -220,7 +220,7 @@ def is_simple(description: Description, schema: Json) -> bool:
     return _is_simple(shape_of(description, schema))
 
 
-def _plain(description: Description, shape: Shape, level: int) -> str:
+def _plain(description: Description, shape: SchemaShape, level: int) -> str:
     kind = shape.type
     if kind == "array":
         items = shape.keywords.get("items", {})
@@ -235,7 +235,7 @@ def _plain(description: Description, shape: Shape, level: int) -> str:
     return f"{one_line(kind, _NAME) or 'any'} ({one_line(form, _NAME)})" if isinstance(form, str) else kind or "any"
 
 
-def _alternatives(description: Description, shape: Shape, level: int) -> str:
+def _alternatives(description: Description, shape: SchemaShape, level: int) -> str:
     branches = [branch for group in shape.groups for branch in group.branches]
     named = dict.fromkeys(type_of(description, branch, level=level + 1) for branch in branches[: 2 * _VALUES])
     shown = list(named)[:_VALUES]
@@ -280,7 +280,7 @@ def lines_of(description: Description, schema: Json) -> Iterator[str]:
         bounds = _bracketed(bounds_of(description, inner))
         yield f"{one_line(name, _NAME)}{must}: {type_of(description, inner)}{bounds}{said}"
     for group in shape.groups:
-        yield f"and one of: {_alternatives(description, Shape(groups=[group]), 0)}"
+        yield f"and one of: {_alternatives(description, SchemaShape(groups=[group]), 0)}"
 
 
 def _description_of(description: Description, schema: Json) -> Json:

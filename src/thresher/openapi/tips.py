@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, cast
 
 from thresher.openapi.reader.description import Description
-from thresher.openapi.records import Content, Json, Operation, Requirement
+from thresher.openapi.records import Json, MediaType, Operation, Requirement
 
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
 IDEMPOTENT: Final = SAFE | {"PUT", "DELETE"}
@@ -162,7 +162,7 @@ def _uploads(operation: Operation, description: Description) -> Iterator[str]:
             return
 
 
-def _is_file(content: Content, description: Description) -> bool:
+def _is_file(content: MediaType, description: Description) -> bool:
     """Whether a form of a body carries a file."""
     media = content.media.lower().split(";")[0].strip()
     if media == "application/octet-stream" or media.startswith(("image/", "video/", "audio/")):

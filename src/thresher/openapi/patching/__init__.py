@@ -8,14 +8,14 @@ Uses: core.
 from thresher.openapi.patching.claims import Material
 from thresher.openapi.patching.contracts import WORDS, contract, objection
 from thresher.openapi.patching.documents import applied, json_path, overlay_of
-from thresher.openapi.patching.editor import Edited, edit_text
+from thresher.openapi.patching.editor import EditedText, edit_text
 from thresher.openapi.patching.patches import Review, Reviewer, make_patch, review
 from thresher.openapi.patching.splices import Splice, spliced, unified_diff
 from thresher.openapi.patching.suggestions import suggest_edits
 
 __all__ = [
     "WORDS",
-    "Edited",
+    "EditedText",
     "Material",
     "Review",
     "Reviewer",

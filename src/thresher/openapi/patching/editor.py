@@ -19,7 +19,7 @@ from thresher.openapi.patching.entries import (
     replaced_in_block,
     replaced_in_braces,
 )
-from thresher.openapi.patching.nodes import Node, Nodes, json_nodes, wanted_tree, yaml_nodes
+from thresher.openapi.patching.nodes import MappingNode, MappingNodes, json_nodes, pointer_tree, yaml_nodes
 from thresher.openapi.patching.splices import Splice
 from thresher.openapi.patching.styles import BlockWriter, Style, flow_text, line_text, style_of
 from thresher.openapi.pointers import parent, split
@@ -37,7 +37,7 @@ Planned: TypeAlias = tuple[Splice, tuple[Edit, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
+class EditedText:
     """What becomes of a text.
 
     Attributes:
@@ -51,7 +51,7 @@ class Edited:
     dropped: tuple[tuple[Edit, str], ...]
 
 
-def edit_text(text: str, form: str, edits: Iterable[Edit]) -> Edited:
+def edit_text(text: str, form: str, edits: Iterable[Edit]) -> EditedText:
     """The changes of a source's text that set these values.
 
     Args:
@@ -60,7 +60,7 @@ def edit_text(text: str, form: str, edits: Iterable[Edit]) -> Edited:
         edits: At most one for a pointer.
     """
     edits = tuple(edits)
-    wanted = wanted_tree(parent(edit.pointer) for edit in edits)
+    wanted = pointer_tree(parent(edit.pointer) for edit in edits)
     nodes = json_nodes(text, wanted) if form == "json" else yaml_nodes(legible(text), wanted)
     style = style_of(text, form, nodes.found.values())
     writer = BlockWriter(style)
@@ -83,7 +83,7 @@ def edit_text(text: str, form: str, edits: Iterable[Edit]) -> Edited:
     return _in_order(planned, dropped, ordered=style.ordered)
 
 
-def _hindrance(node: Node, nodes: Nodes, edit: Edit) -> str:
+def _hindrance(node: MappingNode, nodes: MappingNodes, edit: Edit) -> str:
     """Why an edit cannot be made in the text; empty where it can."""
     entry = node.entry(split(edit.pointer)[-1])
     if node.anchors & nodes.aliased or (entry is not None and entry.anchor in nodes.aliased):
@@ -91,7 +91,7 @@ def _hindrance(node: Node, nodes: Nodes, edit: Edit) -> str:
     return ""
 
 
-def _splice(text: str, form: str, node: Node, edit: Edit, style: Style, writer: BlockWriter) -> Splice:
+def _splice(text: str, form: str, node: MappingNode, edit: Edit, style: Style, writer: BlockWriter) -> Splice:
     key = split(edit.pointer)[-1]
     entry = node.entry(key)
     if not node.flow and entry is None:
@@ -108,7 +108,7 @@ def _splice(text: str, form: str, node: Node, edit: Edit, style: Style, writer: 
     return Splice(entry.value, entry.end, white + _flow_value(edit.value, text, node, style))
 
 
-def _in_braces(text: str, form: str, node: Node, style: Style) -> tuple[Style, Render]:
+def _in_braces(text: str, form: str, node: MappingNode, style: Style) -> tuple[Style, Render]:
     """How entries are written in these braces."""
     if form == "json":
         return style, json_entry(style)
@@ -116,7 +116,7 @@ def _in_braces(text: str, form: str, node: Node, style: Style) -> tuple[Style, R
     return style, _flow_entry(text, node, style)
 
 
-def _flow_entry(text: str, node: Node, style: Style) -> Render:
+def _flow_entry(text: str, node: MappingNode, style: Style) -> Render:
     """How an entry is written in YAML's braces: as JSON where its neighbours are."""
     quoted = bool(node.entries) and text[node.entries[0].start] == '"'
 
@@ -127,14 +127,14 @@ def _flow_entry(text: str, node: Node, style: Style) -> Render:
     return render
 
 
-def _flow_value(value: Json, text: str, node: Node, style: Style) -> str:
+def _flow_value(value: Json, text: str, node: MappingNode, style: Style) -> str:
     quoted = bool(node.entries) and text[node.entries[0].start] == '"'
     if isinstance(value, str) and not quoted and "\n" not in value:
         return line_text(value, style.quote, style.quoting, flow=True)
     return flow_text(value)
 
 
-def _in_order(planned: Sequence[Planned], dropped: list[tuple[Edit, str]], *, ordered: bool) -> Edited:
+def _in_order(planned: Sequence[Planned], dropped: list[tuple[Edit, str]], *, ordered: bool) -> EditedText:
     """The splices in the text's order; of two that reach into each other the later one is dropped."""
 
     def order(each: Planned) -> tuple[int, int, int, str]:
@@ -153,7 +153,7 @@ def _in_order(planned: Sequence[Planned], dropped: list[tuple[Edit, str]], *, or
         reached = splice.end
         splices.append(splice)
         done += edits
-    return Edited(tuple(splices), tuple(done), tuple(dropped))
+    return EditedText(tuple(splices), tuple(done), tuple(dropped))
 
 
 def _rank(edit: Edit) -> str:

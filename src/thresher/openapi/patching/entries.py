@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from thresher.openapi.patching.nodes import Entry, Node
+from thresher.openapi.patching.nodes import MappingEntry, MappingNode
 from thresher.openapi.patching.splices import Splice
 from thresher.openapi.patching.styles import BlockWriter, Style
 from thresher.openapi.records import Json
@@ -63,7 +63,7 @@ def json_text(value: Json, style: Style, indent: str, breaking: bool) -> str:
     return written.replace("\n", style.newline + indent)
 
 
-def replaced_in_braces(text: str, node: Node, key: str, value: Json, style: Style) -> Splice:
+def replaced_in_braces(text: str, node: MappingNode, key: str, value: Json, style: Style) -> Splice:
     """Put another value under a key that is there."""
     entry = node.entry(key)
     assert entry is not None  # noqa: S101 - the caller looked
@@ -71,7 +71,7 @@ def replaced_in_braces(text: str, node: Node, key: str, value: Json, style: Styl
     return Splice(entry.value, entry.end, json_text(value, style, _indent_of(before), "\n" in before))
 
 
-def added_in_braces(text: str, node: Node, key: str, value: Json, style: Style, render: Render) -> Splice:
+def added_in_braces(text: str, node: MappingNode, key: str, value: Json, style: Style, render: Render) -> Splice:
     """Add an entry to a mapping in braces that has some."""
     at = place_of(key, [entry.key for entry in node.entries], ordered=style.ordered)
     near = node.entries[min(at, len(node.entries) - 1)]
@@ -84,7 +84,7 @@ def added_in_braces(text: str, node: Node, key: str, value: Json, style: Style, 
     return Splice(near.start, near.start, f"{fragment},{before}")
 
 
-def is_bare(text: str, node: Node) -> bool:
+def is_bare(text: str, node: MappingNode) -> bool:
     """Whether all that is added to a mapping in braces must be added at once: it is empty, or has no braces.
 
     YAML lets the braces of a pair in a list be left out.
@@ -92,7 +92,7 @@ def is_bare(text: str, node: Node) -> bool:
     return node.flow and (not node.entries or text[node.start] != "{")
 
 
-def filled_braces(text: str, node: Node, entries: Mapping[str, Json], style: Style, render: Render) -> Splice:
+def filled_braces(text: str, node: MappingNode, entries: Mapping[str, Json], style: Style, render: Render) -> Splice:
     """Add entries to a bare mapping."""
     line = text[text.rfind("\n", 0, node.start) + 1 : node.start]
     outer = line[: len(line) - len(line.lstrip(" \t"))]
@@ -123,7 +123,9 @@ def _indent_of(white: str) -> str:
 _COMMENT: Final = re.compile(r"[ \t]+#[^\r\n]*")
 
 
-def replaced_in_block(text: str, node: Node, entry: Entry, value: Json, style: Style, writer: BlockWriter) -> Splice:
+def replaced_in_block(
+    text: str, node: MappingNode, entry: MappingEntry, value: Json, style: Style, writer: BlockWriter
+) -> Splice:
     """Put another value under a key that is there, quoted as the old one was where it may be."""
     if entry.style in {"plain", "'", '"'} and entry.end > entry.value:
         style = replace(style, quote=entry.style, quoting=style.quoting if entry.style == "plain" else entry.style)
@@ -140,7 +142,7 @@ def replaced_in_block(text: str, node: Node, entry: Entry, value: Json, style: S
     return Splice(colon, entry.end, fragment)
 
 
-def added_in_block(text: str, node: Node, key: str, value: Json, style: Style, writer: BlockWriter) -> Splice:
+def added_in_block(text: str, node: MappingNode, key: str, value: Json, style: Style, writer: BlockWriter) -> Splice:
     """Add an entry to a block mapping."""
     at = place_of(key, [entry.key for entry in node.entries], ordered=style.ordered)
     fragment = _indented(writer.entry(key, value, style), node.column, style)
@@ -163,7 +165,7 @@ def _indented(fragment: str, column: int, style: Style) -> str:
     return style.newline.join([first, *(margin + line if line else "" for line in others)])
 
 
-def _header_comment(text: str, entry: Entry) -> str:
+def _header_comment(text: str, entry: MappingEntry) -> str:
     """The comment behind a block scalar's sign, which would go with the scalar."""
     if entry.style not in {"|", ">"}:
         return ""
@@ -172,7 +174,7 @@ def _header_comment(text: str, entry: Entry) -> str:
     return found[0] if found else ""
 
 
-def _after_colon(text: str, entry: Entry) -> int | None:
+def _after_colon(text: str, entry: MappingEntry) -> int | None:
     """Where the key's colon ends; None where a comment stands between it and the value."""
     at = entry.value
     while at and text[at - 1] in " \t\r\n":

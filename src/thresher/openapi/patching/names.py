@@ -11,7 +11,7 @@ from typing import Final
 
 from thresher.core import first_sentence
 from thresher.openapi.reader.description import Description
-from thresher.openapi.records import Content, Json, Operation, Parameter, Response
+from thresher.openapi.records import Json, MediaType, Operation, Parameter, Response
 from thresher.openapi.schemas import shape_of
 
 _NAMED: Final = 5
@@ -21,7 +21,7 @@ _DEEPEST: Final = 3
 _PLACES: Final = {"path": "in the path", "query": "in the query", "header": "as header", "cookie": "as cookie"}
 
 
-def facts_of(operation: Operation, description: Description) -> Iterator[str]:
+def sentences_about(operation: Operation, description: Description) -> Iterator[str]:
     """Sentences about an operation, the weightiest first."""
     yield from _needs(operation)
     yield from _body(operation, description)
@@ -98,7 +98,7 @@ def _answer(operation: Operation, description: Description) -> Iterator[str]:
         yield "Answers 204, without a body."
 
 
-def _content_words(content: Content, description: Description) -> str:
+def _content_words(content: MediaType, description: Description) -> str:
     return (schema_words(content.schema, description) if content.schema else "") or f"`{content.media}`"
 
 

@@ -17,7 +17,7 @@ from thresher.openapi.pointers import split
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MappingEntry:
     """A key of a mapping, and its value.
 
     Attributes:
@@ -40,7 +40,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class MappingNode:
     """A mapping in the text.
 
     Attributes:
@@ -56,24 +56,24 @@ class Node:
     end: int
     flow: bool
     column: int = 0
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[MappingEntry, ...] = ()
     anchors: frozenset[str] = frozenset()
 
-    def entry(self, key: str) -> Entry | None:
+    def entry(self, key: str) -> MappingEntry | None:
         """The entry that counts for a key: of several, the last."""
         return next((each for each in reversed(self.entries) if each.key == key), None)
 
 
 @dataclass(slots=True)
-class Wanted:
+class PointerTree:
     """A tree of the pointers that are looked for."""
 
-    below: dict[str, Wanted] = field(default_factory=dict[str, "Wanted"])
+    below: dict[str, PointerTree] = field(default_factory=dict[str, "PointerTree"])
     pointer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Nodes:
+class MappingNodes:
     """What was found.
 
     Attributes:
@@ -81,17 +81,17 @@ class Nodes:
         aliased: Anchors that something refers to.
     """
 
-    found: dict[str, Node]
+    found: dict[str, MappingNode]
     aliased: frozenset[str] = frozenset()
 
 
-def wanted_tree(pointers: Iterable[str]) -> Wanted:
+def pointer_tree(pointers: Iterable[str]) -> PointerTree:
     """The tree of these pointers."""
-    root = Wanted()
+    root = PointerTree()
     for pointer in pointers:
         at = root
         for key in split(pointer):
-            at = at.below.setdefault(key, Wanted())
+            at = at.below.setdefault(key, PointerTree())
         at.pointer = pointer
     return root
 
@@ -102,7 +102,7 @@ _SIGN: Final = re.compile(r'"(?:[^"\\]+|\\.)*"|[{}\[\]]', re.DOTALL)
 _ATOM: Final = re.compile(r"[^,}\]\s]+")
 
 
-def json_nodes(text: str, wanted: Wanted) -> Nodes:
+def json_nodes(text: str, wanted: PointerTree) -> MappingNodes:
     """The wanted mappings of a JSON text.
 
     Args:
@@ -111,7 +111,7 @@ def json_nodes(text: str, wanted: Wanted) -> Nodes:
     """
     walk = _JsonWalk(text)
     walk.value(_after_space(text, 0), wanted)
-    return Nodes(walk.found)
+    return MappingNodes(walk.found)
 
 
 class _JsonWalk:
@@ -119,9 +119,9 @@ class _JsonWalk:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self.found: dict[str, Node] = {}
+        self.found: dict[str, MappingNode] = {}
 
-    def value(self, at: int, wanted: Wanted | None) -> int:
+    def value(self, at: int, wanted: PointerTree | None) -> int:
         """Read the value that begins here; where it ends."""
         sign = self._text[at]
         if wanted is not None and sign == "{":
@@ -130,21 +130,21 @@ class _JsonWalk:
             return self._list(at, wanted)
         return self._over(at)
 
-    def _mapping(self, start: int, wanted: Wanted) -> int:
-        text, entries = self._text, list[Entry]()
+    def _mapping(self, start: int, wanted: PointerTree) -> int:
+        text, entries = self._text, list[MappingEntry]()
         at = _after_space(text, start + 1)
         while text[at] != "}":
             begin, at = at, _end(_STRING, text, at)
             key: str = json.loads(text[begin:at])
             value = _after_space(text, _after_space(text, at) + 1)
             at = self.value(value, wanted.below.get(key))
-            entries.append(Entry(key, begin, value, at))
+            entries.append(MappingEntry(key, begin, value, at))
             at = self._next(at)
         if wanted.pointer is not None:
-            self.found[wanted.pointer] = Node(start, at + 1, flow=True, entries=tuple(entries))
+            self.found[wanted.pointer] = MappingNode(start, at + 1, flow=True, entries=tuple(entries))
         return at + 1
 
-    def _list(self, start: int, wanted: Wanted) -> int:
+    def _list(self, start: int, wanted: PointerTree) -> int:
         at, index = _after_space(self._text, start + 1), 0
         while self._text[at] != "]":
             at = self._next(self.value(at, wanted.below.get(str(index))))
@@ -194,7 +194,7 @@ _OPENS: Final = frozenset({yaml.MappingStartEvent, yaml.SequenceStartEvent})
 _CLOSES: Final = frozenset({yaml.MappingEndEvent, yaml.SequenceEndEvent})
 
 
-def yaml_nodes(text: str, wanted: Wanted) -> Nodes:
+def yaml_nodes(text: str, wanted: PointerTree) -> MappingNodes:
     """The wanted mappings of the first document of a YAML text.
 
     Args:
@@ -207,7 +207,7 @@ def yaml_nodes(text: str, wanted: Wanted) -> Nodes:
         walk.document(wanted)
     finally:
         parser.dispose()
-    return Nodes(walk.found, frozenset(walk.aliased))
+    return MappingNodes(walk.found, frozenset(walk.aliased))
 
 
 class _YamlWalk:
@@ -217,16 +217,16 @@ class _YamlWalk:
         self._text = text
         self._following = parser.get_event
         self._last = 0
-        self.found: dict[str, Node] = {}
+        self.found: dict[str, MappingNode] = {}
         self.aliased: set[str] = set()
 
-    def document(self, wanted: Wanted) -> None:
+    def document(self, wanted: PointerTree) -> None:
         """Read the first document."""
         self._following()
         if type(self._following()) is yaml.DocumentStartEvent:
             self.value(self._following(), wanted, frozenset())
 
-    def value(self, event: Event, wanted: Wanted | None, anchors: frozenset[str]) -> None:
+    def value(self, event: Event, wanted: PointerTree | None, anchors: frozenset[str]) -> None:
         """Read the value that an event begins; `_last` says then where it ended."""
         kind = _kind(event)
         anchors = anchors | {event.anchor} if event.anchor and kind is not yaml.AliasEvent else anchors
@@ -237,8 +237,8 @@ class _YamlWalk:
         else:
             self._over(event)
 
-    def _mapping(self, event: Event, wanted: Wanted, anchors: frozenset[str]) -> None:
-        entries: list[Entry] = []
+    def _mapping(self, event: Event, wanted: PointerTree, anchors: frozenset[str]) -> None:
+        entries: list[MappingEntry] = []
         while type(key := self._following()) is not yaml.MappingEndEvent:
             self._over(key)
             name = key.value if type(key) is yaml.ScalarEvent else ""
@@ -251,7 +251,7 @@ class _YamlWalk:
         if wanted.pointer is not None:
             self.found[wanted.pointer] = self._node(event, entries, anchors)
 
-    def _node(self, event: Event, entries: list[Entry], anchors: frozenset[str]) -> Node:
+    def _node(self, event: Event, entries: list[MappingEntry], anchors: frozenset[str]) -> MappingNode:
         start, flow = event.start_mark.index, bool(event.flow_style)
         properties = _PROPERTIES.match(self._text, start)
         start = properties.end() if properties else start
@@ -259,18 +259,18 @@ class _YamlWalk:
         if entries and not flow:
             start = entries[0].start
             column = start - (self._text.rfind("\n", 0, start) + 1)
-        return Node(start, self._last, flow, column, tuple(entries), anchors)
+        return MappingNode(start, self._last, flow, column, tuple(entries), anchors)
 
-    def _entry(self, key: Event, value: Event) -> Entry:
+    def _entry(self, key: Event, value: Event) -> MappingEntry:
         scalar = type(value) is yaml.ScalarEvent
         style = (value.style or "plain") if scalar else ""
         head = self._text[value.start_mark.index : self._text.find("\n", value.start_mark.index)] if scalar else ""
         kept = style in {"|", ">"} and "+" in head.partition("#")[0]
         start: int = value.start_mark.index
         anchor = cast("str", value.anchor or "") if type(value) is not yaml.AliasEvent else ""
-        return Entry(key.value, key.start_mark.index, start, self._last, style, anchor, kept)
+        return MappingEntry(key.value, key.start_mark.index, start, self._last, style, anchor, kept)
 
-    def _list(self, event: Event, wanted: Wanted, anchors: frozenset[str]) -> None:
+    def _list(self, event: Event, wanted: PointerTree, anchors: frozenset[str]) -> None:
         index = 0
         while type(value := self._following()) is not yaml.SequenceEndEvent:
             self.value(value, wanted.below.get(str(index)), anchors)

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from thresher.core import InvalidInput
 from thresher.openapi.patching.contracts import contract, objection
 from thresher.openapi.patching.documents import applied, differences, overlay_of, walked
-from thresher.openapi.patching.editor import Edited, edit_text
+from thresher.openapi.patching.editor import EditedText, edit_text
 from thresher.openapi.patching.splices import spliced, unified_diff
 from thresher.openapi.pointers import parent, split
 from thresher.openapi.reader.description import Description, read_description
@@ -87,7 +87,7 @@ def make_patch(
         dropped += [(edit, failed[edit.pointer]) for edit in edited.done if edit.pointer in failed]
         wished = [edit for edit in edited.done if edit.pointer not in failed]
     dropped += [(edit, "Too many edits beside it failed.") for edit in wished]
-    return _Trial(description, Edited((), (), ()), before).patch(dropped, name)
+    return _Trial(description, EditedText((), (), ()), before).patch(dropped, name)
 
 
 def _admitted(description: Description, edits: Iterable[Edit]) -> tuple[list[Edit], list[Dropped]]:
@@ -117,7 +117,7 @@ class _Trial:
         before: What the rules said.
     """
 
-    def __init__(self, description: Description, edited: Edited, before: Review) -> None:
+    def __init__(self, description: Description, edited: EditedText, before: Review) -> None:
         self._description = description
         self._edited = edited
         self._before = before

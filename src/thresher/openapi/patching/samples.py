@@ -15,7 +15,7 @@ from thresher.openapi.examples import checked_example
 from thresher.openapi.pointers import step
 from thresher.openapi.reader.description import Description
 from thresher.openapi.records import Json
-from thresher.openapi.schema_checks import Check, Direction
+from thresher.openapi.schema_checks import Direction, SchemaCheck
 from thresher.openapi.schemas import shape_of
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -48,7 +48,7 @@ def mended_example(description: Description, schema: Json, value: Json, directio
     """
     if len(repr(value)) > _LONGEST:
         return None
-    check = Check(description, schema, direction)
+    check = SchemaCheck(description, schema, direction)
     known = shape_of(description, schema).properties.keys()
     made: Json = None
     for tried in range(_TRIES):
@@ -63,7 +63,7 @@ def mended_example(description: Description, schema: Json, value: Json, directio
     return None
 
 
-def _better(check: Check, value: Json, at: Path) -> bool:
+def _better(check: SchemaCheck, value: Json, at: Path) -> bool:
     """Whether a value fits, or fails somewhere else only."""
     fails = check.fails_at(value)
     return fails is None or (fails != at and len(fails) <= len(at)) or fails[: len(at)] == at != fails

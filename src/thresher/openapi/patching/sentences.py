@@ -14,7 +14,6 @@ from typing import Final, cast
 from thresher.core import first_sentence, shortened
 from thresher.openapi.patching.names import (
     call_words,
-    facts_of,
     identified,
     is_plural,
     is_verb,
@@ -22,6 +21,7 @@ from thresher.openapi.patching.names import (
     owner_of,
     schema_words,
     sentence,
+    sentences_about,
     singular,
     thing_of,
     whether,
@@ -29,7 +29,7 @@ from thresher.openapi.patching.names import (
     words_of,
 )
 from thresher.openapi.reader.description import Description
-from thresher.openapi.records import Content, Json, Operation, Parameter, Tag
+from thresher.openapi.records import Json, MediaType, Operation, Parameter, Tag
 from thresher.openapi.schemas import shape_of
 
 LONGEST: Final = 700
@@ -76,7 +76,7 @@ def summary_of(operation: Operation) -> str:
 def operation_text(operation: Operation, description: Description) -> str:
     """A description: what it does, then what it needs and gives; a text that is there already goes first."""
     said = operation.description.strip()
-    return _joined([said or _lead(operation), *facts_of(operation, description)])
+    return _joined([said or _lead(operation), *sentences_about(operation, description)])
 
 
 def apart_text(operation: Operation, twin: Operation | None) -> str:
@@ -108,7 +108,7 @@ def parameter_text(parameter: Parameter, operation: Operation | None, elsewhere:
     return f"{lead} {facts}".strip()
 
 
-def body_text(content: Content | None, description: Description) -> str:
+def body_text(content: MediaType | None, description: Description) -> str:
     """What a request carries; empty where its schema has no name and no words."""
     if content is None or content.schema is None:
         return ""

@@ -27,7 +27,7 @@ class Splice:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LineChange:
     """Whole lines `first` to `last` (exclusive, from 0) of a text become `lines`, each with its line break."""
 
     first: int
@@ -94,12 +94,12 @@ def _lines(text: str) -> list[str]:
     return [*lines, parts[-1]] if parts[-1] else lines
 
 
-def _changes(text: str, lines: Sequence[str], splices: Iterable[Splice]) -> list[Change]:
+def _changes(text: str, lines: Sequence[str], splices: Iterable[Splice]) -> list[LineChange]:
     """The splices as changes of whole lines; those that share a line become one."""
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line))
-    changes: list[Change] = []
+    changes: list[LineChange] = []
     group: list[Splice] = []
     last = -1
     for splice in splices:
@@ -116,7 +116,7 @@ def _line_at(starts: Sequence[int], at: int) -> int:
     return min(bisect_right(starts, at) - 1, len(starts) - 2) if len(starts) > 1 else 0
 
 
-def _change(text: str, lines: Sequence[str], starts: Sequence[int], group: Sequence[Splice]) -> Change:
+def _change(text: str, lines: Sequence[str], starts: Sequence[int], group: Sequence[Splice]) -> LineChange:
     """One change of whole lines, without lines that stay as they are at its edges."""
     first, last = _line_at(starts, group[0].start), _line_at(starts, group[-1].end) + 1
     low, high = starts[first], starts[min(last, len(starts) - 1)]
@@ -128,10 +128,10 @@ def _change(text: str, lines: Sequence[str], starts: Sequence[int], group: Seque
     tail = 0
     while tail < min(len(new), len(old)) - same and new[-1 - tail] == old[-1 - tail]:
         tail += 1
-    return Change(first + same, min(last, len(lines)) - tail, tuple(new[same : len(new) - tail]))
+    return LineChange(first + same, min(last, len(lines)) - tail, tuple(new[same : len(new) - tail]))
 
 
-def _groups(changes: Sequence[Change]) -> list[list[Change]]:
+def _groups(changes: Sequence[LineChange]) -> list[list[LineChange]]:
     """Changes whose contexts touch, together."""
     groups = [[changes[0]]]
     for change in changes[1:]:
@@ -142,7 +142,7 @@ def _groups(changes: Sequence[Change]) -> list[list[Change]]:
     return groups
 
 
-def _hunk(lines: Sequence[str], group: Sequence[Change], shift: int) -> tuple[str, int]:
+def _hunk(lines: Sequence[str], group: Sequence[LineChange], shift: int) -> tuple[str, int]:
     """A hunk, and by how many lines it makes the text longer."""
     low, high = max(group[0].first - CONTEXT, 0), min(group[-1].last + CONTEXT, len(lines))
     body: list[str] = []

@@ -21,7 +21,7 @@ from ruamel.yaml.scalarstring import (
     SingleQuotedScalarString,
 )
 
-from thresher.openapi.patching.nodes import Node
+from thresher.openapi.patching.nodes import MappingNode
 from thresher.openapi.records import Json
 
 Quote: TypeAlias = Literal["plain", "'", '"']
@@ -60,7 +60,7 @@ class Style:
     ordered: bool = False
 
 
-def style_of(text: str, form: str, nodes: Iterable[Node]) -> Style:
+def style_of(text: str, form: str, nodes: Iterable[MappingNode]) -> Style:
     """How a text is written.
 
     Args:
@@ -84,12 +84,12 @@ def style_of(text: str, form: str, nodes: Iterable[Node]) -> Style:
     return Style(newline, indent, int(_commonest(dashes, "2")), quote, quoting, ordered=ordered)
 
 
-def _ordered(nodes: Iterable[Node]) -> bool:
+def _ordered(nodes: Iterable[MappingNode]) -> bool:
     orders = Counter(_sorted(node) for node in nodes if len(node.entries) > 2)
     return orders[True] > orders.total() * 0.8
 
 
-def _sorted(node: Node) -> bool:
+def _sorted(node: MappingNode) -> bool:
     keys = [entry.key for entry in node.entries]
     return keys == sorted(keys)
 

@@ -28,7 +28,7 @@ from thresher.openapi.patching.sentences import (
 from thresher.openapi.pointers import join, parent, pointer_of, split
 from thresher.openapi.reader.description import Description
 from thresher.openapi.reader.references import reference_of
-from thresher.openapi.records import Content, Edit, Finding, Json, Operation, Parameter, Tag
+from thresher.openapi.records import Edit, Finding, Json, MediaType, Operation, Parameter, Tag
 from thresher.openapi.schema_checks import Direction
 
 _HOPS: Final = 16
@@ -202,7 +202,7 @@ class _Writer:
         return found
 
     @cached_property
-    def _bodies(self) -> Mapping[str, Content]:
+    def _bodies(self) -> Mapping[str, MediaType]:
         """The first forms of bodies, by where the bodies are defined."""
         bodies = (operation.body for operation in self._description.operations)
         return {body.pointer: body.contents[0] for body in bodies if body is not None and body.contents}

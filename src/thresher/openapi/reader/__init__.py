@@ -1,1 +1,1 @@
-"""Reading a description: octets to plain data, references, operations, and what was left out."""
+"""Reading a description: from bytes to plain data, references and operations, with a note for each part left out."""

@@ -1,4 +1,4 @@
-"""Characters that a description must not hold, because nothing that takes it further could, or that nobody sees."""
+"""Characters that a description must not hold: those that no later consumer accepts, and invisible ones."""
 
 from __future__ import annotations
 
@@ -11,53 +11,51 @@ from thresher.openapi.records import Json
 
 REPLACED: Final = "\ufffd"
 _ESCAPED: Final = re.compile(r"\\(?:0|x00|u0000|U00000000|u[dD][89a-fA-F][0-9a-fA-F]{2})")
-"""How NUL and halves of surrogate pairs are written in JSON and YAML; `\\0` only in YAML."""
+"""NUL and halves of surrogate pairs as JSON and YAML escape them; `\\0` exists only in YAML."""
 _BAD: Final = re.compile("[\0\ud800-\udfff]")
 _UNREADABLE: Final = re.compile(
     "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
-"""What libyaml does not take, and what it takes for a line break, as no reader of YAML 1.2 does."""
+"""Characters that libyaml rejects, and those that it takes for a line break although YAML 1.2 does not."""
 _BREAKS: Final = str.maketrans("\x85\u2028\u2029", "   ")
 
 UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
-"""Characters that change how a text is shown, or are not shown, and are no line break and no tab."""
+"""Characters that are invisible or change how the text around them is displayed; line breaks and tabs excluded."""
 
 
 def visible(text: str) -> str:
-    """The text, in which characters that nobody sees are written as escapes of JSON."""
+    """Return the text with invisible characters written as JSON escapes."""
     return UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1].replace("\x7f", "\\u007f"), text)
 
 
 def legible(text: str) -> str:
-    """The text as YAML's reader takes it, character for character; see `readable`."""
+    """Return the text as the YAML reader accepts it, of the same length; see `readable`."""
     return _UNREADABLE.sub(REPLACED, text.translate(_BREAKS))
 
 
 def readable(text: str, notes: Notes) -> str:
-    """The text as YAML's reader takes it, as long as before: control characters are noted.
+    """Return the text as the YAML reader accepts it, of the same length, and note the first control character.
 
-    They become U+FFFD, line separators of Unicode spaces.
+    Control characters become U+FFFD, Unicode line separators become spaces.
     """
     found = _UNREADABLE.search(text)
     if found is None:
         return text
     line = text.count("\n", 0, found.start()) + 1
-    notes.add(
-        "bad-character", f"Line {line} holds a control character (U+{ord(found[0]):04X}). Take it out.", line=line
-    )
+    notes.add("bad-character", f"Line {line} holds a control character (U+{ord(found[0]):04X}). Remove it.", line=line)
     return legible(text)
 
 
 def cleaned(value: Json, text: str, notes: Notes) -> Json:
-    """The value without NUL and lone surrogates, which no store takes; changed in place, and noted.
+    """Replace NUL and lone surrogates, which no store accepts, in place, and note each.
 
     Args:
         value: Plain data.
-        text: Its source.
-        notes: Takes what is changed.
+        text: Its source; without an escape in it there is nothing to replace.
+        notes: Receives the problems.
     """
     if not _ESCAPED.search(text):
         return value
@@ -73,7 +71,7 @@ def cleaned(value: Json, text: str, notes: Notes) -> Json:
 
 
 def _cleaned_inside(holder: Json, notes: Notes) -> list[Json]:
-    """Clean the texts that a container holds; the containers that it holds."""
+    """Clean the texts of a container and return the containers that it holds."""
     if isinstance(holder, list):
         listed = cast("list[Json]", holder)
         listed[:] = [_clean(each, notes) for each in listed]
@@ -90,5 +88,5 @@ def _cleaned_inside(holder: Json, notes: Notes) -> list[Json]:
 def _clean(value: Json, notes: Notes) -> Json:
     if not isinstance(value, str) or not _BAD.search(value):
         return value
-    notes.add("bad-character", "A text holds NUL or half of a surrogate pair; it was replaced. Take it out.")
+    notes.add("bad-character", "A text holds NUL or half of a surrogate pair; it was replaced. Remove it.")
     return _BAD.sub(REPLACED, value)

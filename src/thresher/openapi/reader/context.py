@@ -1,6 +1,6 @@
-"""Typed looks at plain data that may be anything, which note what is not as it should be.
+"""The specification that a document follows, and typed access to its plain data that notes wrong types.
 
-Invariant: nothing here raises, whatever stands in the document.
+Invariant: apart from `dialect_of`, nothing here raises, whatever the document holds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, cast
 from thresher.core import InvalidInput
 from thresher.openapi.pointers import join
 from thresher.openapi.reader.problems import Code, Notes
-from thresher.openapi.reader.references import Missing, References, reference_of
+from thresher.openapi.reader.references import MissingType, ReferenceResolver, reference_of
 from thresher.openapi.records import Body, Dialect, Json, Parameter, Response
 
 METHODS: Final[Mapping[Dialect, tuple[str, ...]]] = {
@@ -30,10 +30,10 @@ _HINT: Final = (
 
 
 def dialect_of(root: Mapping[str, Json], notes: Notes) -> Dialect:
-    """The specification that a document names.
+    """Return the specification version that a document declares.
 
     Raises:
-        InvalidInput: It names none, or one that is not known.
+        InvalidInput: It declares none, or an unsupported one.
     """
     for keyword in ("openapi", "swagger"):
         declared = root.get(keyword)
@@ -55,11 +55,11 @@ def _known(keyword: str, declared: str, notes: Notes) -> Dialect:
             notes.add("newer-version", f"OpenAPI {declared} is read as 3.2, the newest that is known.", "/openapi")
         known: tuple[Dialect, ...] = ("3.0", "3.1", "3.2")
         return known[min(minor, 2)]
-    raise InvalidInput(f"The document names version {declared!r} of {keyword}, which is not known.", hint=_HINT)
+    raise InvalidInput(f"The document names version {declared!r} of {keyword}, which is not supported.", hint=_HINT)
 
 
 def schemas_pointer(dialect: Dialect) -> str:
-    """Where the named schemas stand."""
+    """Return the pointer of the named schemas."""
     return "/definitions" if dialect == "2.0" else "/components/schemas"
 
 
@@ -75,28 +75,28 @@ _NAMES: Final[Mapping[type, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What reading any part of one description needs.
+    """What the readers of one description share.
 
     Attributes:
-        dialect: Of the description.
-        root: Plain data.
-        references: Its resolver.
-        notes: Takes what is wrong.
-        parameters: Those already read, by the pointer that defines them.
-        responses: Likewise.
-        bodies: Likewise.
+        dialect: Specification version.
+        root: The document as plain data.
+        references: Resolver of its references.
+        notes: Receives the problems.
+        parameters: Parameters read so far, by the pointer that defines them.
+        responses: Responses read so far, likewise.
+        bodies: Request bodies read so far, likewise.
     """
 
     dialect: Dialect
     root: Mapping[str, Json]
-    references: References
+    references: ReferenceResolver
     notes: Notes
     parameters: dict[str, Parameter | None] = field(default_factory=dict[str, "Parameter | None"])
     responses: dict[str, Response] = field(default_factory=dict[str, Response])
     bodies: dict[str, Body] = field(default_factory=dict[str, Body])
 
     def mapping(self, fields: Mapping[str, Json], key: str, pointer: str) -> tuple[Mapping[str, Json], str]:
-        """The mapping under a key, and where it stands; an empty one where there is none."""
+        """Return the mapping under a key and its pointer; an empty mapping if there is none."""
         value = fields.get(key)
         if not isinstance(value, dict):
             self._expect(value, key, pointer, "a mapping")
@@ -104,7 +104,7 @@ class Context:
         return cast("dict[str, Json]", value), join(pointer, key)
 
     def items(self, fields: Mapping[str, Json], key: str, pointer: str) -> Iterator[tuple[Json, str]]:
-        """The entries of the list under a key, and where they stand."""
+        """Yield the entries of the list under a key, each with its pointer."""
         value = fields.get(key)
         if not isinstance(value, list):
             self._expect(value, key, pointer, "a list")
@@ -114,14 +114,14 @@ class Context:
             yield each, f"{place}/{index}"
 
     def entries(self, fields: Mapping[str, Json], key: str, pointer: str) -> Iterator[tuple[str, Json, str]]:
-        """Key, value and place of the mapping under a key, but for its extensions (`x-...`)."""
+        """Yield key, value and pointer for the mapping under a key, without extensions (`x-...`)."""
         entries, place = self.mapping(fields, key, pointer)
         for name, each in entries.items():
             if not name.startswith("x-"):
                 yield name, each, join(place, name)
 
     def text(self, fields: Mapping[str, Json], key: str, pointer: str) -> str:
-        """The text or the number under a key; empty text where there is none."""
+        """Return the text or number under a key as text; empty if there is none."""
         value = fields.get(key)
         if isinstance(value, str):
             return value
@@ -131,7 +131,7 @@ class Context:
         return ""
 
     def flag(self, fields: Mapping[str, Json], key: str, pointer: str) -> bool:
-        """What is under a key where it is true or false; false else."""
+        """Return the boolean under a key; false if there is none."""
         value = fields.get(key)
         if isinstance(value, bool):
             return value
@@ -139,7 +139,7 @@ class Context:
         return False
 
     def texts(self, fields: Mapping[str, Json], key: str, pointer: str) -> tuple[str, ...]:
-        """The texts of the list under a key, each once."""
+        """Return the distinct texts of the list under a key."""
         found: dict[str, None] = {}
         for each, place in self.items(fields, key, pointer):
             if isinstance(each, str | int | float) and not isinstance(each, bool):
@@ -149,32 +149,32 @@ class Context:
         return tuple(found)
 
     def schema(self, fields: Mapping[str, Json], key: str, pointer: str) -> Mapping[str, Json] | None:
-        """The schema under a key; None without. The schemas `true` and `false` become mappings that mean the same."""
+        """Return the schema under a key, or None. Boolean schemas become mappings that mean the same."""
         value = fields.get(key)
         if isinstance(value, bool) and self.dialect not in {"2.0", "3.0"}:
             return {} if value else {"not": {}}
         return None if value is None else self.mapping(fields, key, pointer)[0]
 
     def follow(self, value: Json, pointer: str, what: str) -> tuple[Mapping[str, Json], str]:
-        """The mapping at the end of a reference, or the value itself, and where it stands.
+        """Return the mapping that a value is or refers to, and its pointer.
 
-        A broken reference is noted with all others; an empty mapping comes of it.
+        A broken reference gives an empty mapping; `note_broken` notes it.
         """
         target, place = (value, pointer) if reference_of(value) is None else self.references.follow(value, pointer)
         if isinstance(target, dict):
             return cast("dict[str, Json]", target), place
-        if not isinstance(target, Missing):
+        if not isinstance(target, MissingType):
             self.note("wrong-type", f"{what} must be a mapping, not {_seen(target)}; it is left out.", place)
         return {}, pointer
 
     def beside(self, value: Json, pointer: str) -> str:
-        """The description that stands beside a `$ref` and replaces the target's, from OpenAPI 3.1 on; empty without."""
+        """Return the description beside a `$ref` that overrides the target's, from OpenAPI 3.1 on; else empty."""
         if self.dialect in {"2.0", "3.0"} or reference_of(value) is None:
             return ""
         return self.text(cast("dict[str, Json]", value), "description", pointer)
 
     def note(self, code: Code, message: str, pointer: str) -> None:
-        """Keep a problem."""
+        """Record a problem."""
         self.notes.add(code, message, pointer)
 
     def _expect(self, value: Json, key: str, pointer: str, wanted: str) -> None:
@@ -184,7 +184,7 @@ class Context:
 
 
 def _seen(value: Json) -> str:
-    """What kind of value this is, in words."""
+    """Return the type of a value in words."""
     if value is None:
         return "null"
     return next((name for kind, name in _NAMES.items() if isinstance(value, kind)), "something else")

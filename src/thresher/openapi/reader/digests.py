@@ -1,6 +1,6 @@
-"""What an operation reaches through its references, and a digest over all of it.
+"""The schemas that an operation reaches through references, and a digest over all of them.
 
-Invariant: each part that a reference names is written out and hashed once; circular parts are hashed together.
+Invariant: each referenced part is serialized and hashed once; parts that refer to each other are hashed together.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
 from thresher.openapi.pointers import split
-from thresher.openapi.reader.problems import Limits
-from thresher.openapi.reader.references import Missing, References
+from thresher.openapi.reader.problems import DescriptionLimits
+from thresher.openapi.reader.references import MissingType, ReferenceResolver
 from thresher.openapi.records import Json
 
-Node = TypeVar("Node", bound=Hashable)
+GraphNode = TypeVar("GraphNode", bound=Hashable)
 
 
-def nearest(starts: Iterable[Node], edges: Mapping[Node, Sequence[Node]]) -> Iterator[Node]:
-    """Each node that can be reached, once, those with fewer steps first."""
+def nearest(starts: Iterable[GraphNode], edges: Mapping[GraphNode, Sequence[GraphNode]]) -> Iterator[GraphNode]:
+    """Yield each reachable node once, in breadth-first order."""
     level = list(dict.fromkeys(starts))
     seen = set(level)
     while level:
@@ -30,19 +30,19 @@ def nearest(starts: Iterable[Node], edges: Mapping[Node, Sequence[Node]]) -> Ite
         level = list(following)
 
 
-def condensed(edges: Mapping[Node, Sequence[Node]]) -> Iterator[tuple[Node, ...]]:
-    """Groups of nodes that reach each other, those that others lead to first (Tarjan 1972).
+def condensed(edges: Mapping[GraphNode, Sequence[GraphNode]]) -> Iterator[tuple[GraphNode, ...]]:
+    """Yield the strongly connected components, those that others lead to first (Tarjan 1972).
 
-    Nodes that have no entry of their own are ignored.
+    Nodes without an entry in `edges` are ignored.
     """
-    index: dict[Node, int] = {}
-    low: dict[Node, int] = {}
-    path: list[Node] = []
-    on_path: set[Node] = set()
+    index: dict[GraphNode, int] = {}
+    low: dict[GraphNode, int] = {}
+    path: list[GraphNode] = []
+    on_path: set[GraphNode] = set()
     for start in edges:
         if start in index:
             continue
-        work: list[tuple[Node, Iterator[Node]]] = []
+        work: list[tuple[GraphNode, Iterator[GraphNode]]] = []
         _enter(start, edges, index, low, path, on_path, work)
         while work:
             node, following = work[-1]
@@ -61,13 +61,13 @@ def condensed(edges: Mapping[Node, Sequence[Node]]) -> Iterator[tuple[Node, ...]
 
 
 def _enter(
-    node: Node,
-    edges: Mapping[Node, Sequence[Node]],
-    index: dict[Node, int],
-    low: dict[Node, int],
-    path: list[Node],
-    on_path: set[Node],
-    work: list[tuple[Node, Iterator[Node]]],
+    node: GraphNode,
+    edges: Mapping[GraphNode, Sequence[GraphNode]],
+    index: dict[GraphNode, int],
+    low: dict[GraphNode, int],
+    path: list[GraphNode],
+    on_path: set[GraphNode],
+    work: list[tuple[GraphNode, Iterator[GraphNode]]],
 ) -> None:
     index[node] = low[node] = len(index)
     path.append(node)
@@ -75,8 +75,8 @@ def _enter(
     work.append((node, iter(edges[node])))
 
 
-def _group(node: Node, path: list[Node], on_path: set[Node]) -> tuple[Node, ...]:
-    """Take the nodes above this one off the path."""
+def _group(node: GraphNode, path: list[GraphNode], on_path: set[GraphNode]) -> tuple[GraphNode, ...]:
+    """Pop this node and everything above it from the path."""
     start = len(path) - 1
     while path[start] != node:
         start -= 1
@@ -92,12 +92,12 @@ _TARGET: Final = re.compile(r': "((?:[^"\\]|\\.)*)"')
 
 
 def written(value: Json) -> str:
-    """A value as text that is the same for the same value, whatever the order of its keys."""
+    """Serialize a value; equal values give equal text, whatever the order of their keys."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def refs_in(text: str) -> tuple[str, ...]:
-    """The references in a value that was written out, those of discriminators among them."""
+    """Return the references in a serialized value, including the targets of discriminator mappings."""
     found = dict.fromkeys(_REFS.findall(text))
     if '"mapping": {' in text:
         for inside in _MAPPING.findall(text):
@@ -106,15 +106,15 @@ def refs_in(text: str) -> tuple[str, ...]:
 
 
 class Digests:
-    """Knows the parts of one document that references name.
+    """Digests of the referenced parts of one document.
 
     Args:
-        references: Of the document.
+        references: Resolver of the document.
         schemas: Pointer of its named schemas.
-        limits: How many names are kept with one operation.
+        limits: Bounds how many schema names are kept for one operation.
     """
 
-    def __init__(self, references: References, schemas: str, limits: Limits) -> None:
+    def __init__(self, references: ReferenceResolver, schemas: str, limits: DescriptionLimits) -> None:
         self._references = references
         self._depth = len(split(schemas))
         self._prefix = f"{schemas}/"
@@ -125,7 +125,7 @@ class Digests:
         self._reached: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def of(self, said: Sequence[Json]) -> tuple[tuple[str, ...], str]:
-        """The names of the schemas that these values reach, nearest first, and the digest over them and all of it."""
+        """Return the names of the schemas that these values reach, nearest first, and a digest over both."""
         text = written(said)
         targets = self._targets(text)
         self._learn(targets)
@@ -136,12 +136,12 @@ class Digests:
         return self._reached[targets], digest
 
     def _targets(self, text: str) -> tuple[str, ...]:
-        """The pointers that the references of a written value lead to."""
+        """Return the pointers that the references of a serialized value lead to."""
         found = (self._references.at(ref) for ref in refs_in(text))
-        return tuple(dict.fromkeys(pointer for value, pointer in found if not isinstance(value, Missing)))
+        return tuple(dict.fromkeys(pointer for value, pointer in found if not isinstance(value, MissingType)))
 
     def _learn(self, targets: Iterable[str]) -> None:
-        """Hash the parts that are new, and all that they reach."""
+        """Hash the new parts and everything that they reach."""
         waiting = [each for each in targets if each not in self._whole]
         fresh: dict[str, tuple[str, ...]] = {}
         while waiting:
@@ -156,14 +156,14 @@ class Digests:
             self._whole.update(dict.fromkeys(group, self._together(group)))
 
     def _together(self, group: Sequence[str]) -> str:
-        """The digest of parts that name each other, and of all that they name."""
+        """Return the digest of parts that refer to each other, and of everything that they refer to."""
         inside = set(group)
         beyond = {each for one in group for each in self._edges[one]} - inside
         parts = (*sorted(self._own[one] for one in group), *sorted(self._whole[each] for each in beyond))
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def _names(self, targets: tuple[str, ...]) -> tuple[str, ...]:
-        """Names of schemas among what the targets reach."""
+        """Return the names of the schemas among everything that the targets reach."""
         names: dict[str, None] = {}
         for pointer in nearest(targets, self._edges):
             if pointer.startswith(self._prefix):

@@ -1,4 +1,4 @@
-"""Plain data of a description's octets, JSON or YAML by what they hold."""
+"""From the bytes of a description to plain data; the content decides between JSON and YAML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias, cast
 from thresher.core import InvalidInput
 from thresher.openapi.reader.characters import cleaned, readable
 from thresher.openapi.reader.positions import JsonIndex
-from thresher.openapi.reader.problems import Limits, Notes, check_depth, doubled, too_deep, too_large
+from thresher.openapi.reader.problems import DescriptionLimits, Notes, check_depth, doubled, too_deep, too_large
 from thresher.openapi.reader.yaml_values import YamlValues
 from thresher.openapi.records import Json
 
@@ -28,11 +28,11 @@ _UNMARKED: Final = (
     ((False, True, False, True), "utf-16-le"),
     ((True, False, True, False), "utf-16-be"),
 )
-"""Which of the first four octets are zero where the text begins with two characters of ASCII."""
+"""Which of the first four bytes are zero if the text starts with two ASCII characters."""
 
 
 def decoded(data: bytes, notes: Notes) -> str:
-    """The text, without a byte order mark; octets that its encoding does not know become U+FFFD and are noted."""
+    """Decode to text without a byte order mark; undecodable bytes become U+FFFD and are noted."""
     encoding, skipped = encoding_of(data)
     octets = data[skipped:] if skipped else data
     try:
@@ -43,14 +43,14 @@ def decoded(data: bytes, notes: Notes) -> str:
         many = text.count("\ufffd")
         notes.add(
             "bad-encoding",
-            f"Line {line} holds octets that are not {encoding.upper()}; {many} were replaced. Save the file as UTF-8.",
+            f"Line {line} holds bytes that are not {encoding.upper()}; {many} were replaced. Save the file as UTF-8.",
             line=line,
         )
         return text
 
 
 def encoding_of(data: bytes) -> tuple[str, int]:
-    """The encoding of a text, and how many octets its mark takes."""
+    """Return the encoding of a text and the length of its byte order mark."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return encoding, len(mark)
@@ -65,7 +65,7 @@ class JsonBroken(Exception):
     """The text is not JSON.
 
     Args:
-        what: Where and why, in a sentence without its full stop.
+        what: What is wrong and where, as a sentence without a full stop.
         line: From 1.
     """
 
@@ -75,15 +75,15 @@ class JsonBroken(Exception):
         self.line = line
 
     def refusal(self) -> InvalidInput:
-        """The error for the caller."""
-        return InvalidInput(f"{self.what}.", hint="Mend that line; any JSON checker shows it.")
+        """Return the error for the caller."""
+        return InvalidInput(f"{self.what}.", hint="Correct that line; any JSON checker shows it.")
 
 
-def read_json(text: str, limits: Limits, notes: Notes) -> Json:
-    """The value of a text; of keys that stand twice in one mapping, the last counts, and each is noted.
+def read_json(text: str, limits: DescriptionLimits, notes: Notes) -> Json:
+    """Parse JSON; of repeated keys the last one counts, and each repetition is noted.
 
     Raises:
-        JsonBroken: It is not JSON.
+        JsonBroken: The text is not JSON.
         InvalidInput: It is nested too deeply.
     """
     twice: list[int] = []
@@ -111,12 +111,12 @@ def read_json(text: str, limits: Limits, notes: Notes) -> Json:
 
 
 def _whole(digits: str) -> int | str:
-    """A whole number; text where it is absurdly long."""
+    """Parse an integer; one of more than 400 digits stays text."""
     return int(digits) if len(digits) <= _DIGITS else digits
 
 
 def _fraction(digits: str) -> float | str:
-    """A number with a fraction; text where it is beyond what a double holds, for JSON has no infinity."""
+    """Parse a number with a fraction; one beyond the range of a double stays text, since JSON has no infinity."""
     value = float(digits)
     return digits if value in {float("inf"), float("-inf")} else value
 
@@ -126,14 +126,14 @@ _ITSELF: Final = "Give the OpenAPI or Swagger document itself, not a page that s
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """What a source holds.
+class LoadedSource:
+    """The content of a source.
 
     Attributes:
-        root: Plain data.
-        text: Its text, without a byte order mark.
-        readable: The same, character for character, but for those that its reader does not take.
-        format: How it is written.
+        root: The document as plain data.
+        text: The source without a byte order mark.
+        readable: The source as its parser takes it: the same length, with unsupported characters replaced.
+        format: `json` or `yaml`.
     """
 
     root: dict[str, Json]
@@ -142,14 +142,15 @@ class Loaded:
     format: Format
 
 
-def load(data: bytes, limits: Limits, notes: Notes) -> Loaded:
-    """Read a description's octets.
+def load(data: bytes, limits: DescriptionLimits, notes: Notes) -> LoadedSource:
+    """Read the bytes of a description.
 
     Raises:
-        InvalidInput: They are too many, no text, neither JSON nor YAML, no mapping, or nested too deeply.
+        InvalidInput: The source is too large, empty, HTML or XML, neither JSON nor YAML, not a mapping, or nested too
+            deeply.
     """
     if len(data) > limits.octets:
-        raise too_large(f"The description has {len(data):,} octets; at most {limits.octets:,} are read.")
+        raise too_large(f"The description has {len(data):,} bytes; the limit is {limits.octets:,}.")
     text = decoded(data, notes)
     begin = text.lstrip()[:2]
     if not begin:
@@ -161,16 +162,16 @@ def load(data: bytes, limits: Limits, notes: Notes) -> Loaded:
     value, shown, written = _value(text, limits, notes)
     if not isinstance(value, dict):
         raise InvalidInput(
-            "The document is no mapping, so it cannot describe an API.",
+            "The document is not a mapping, so it cannot describe an API.",
             hint=_ITSELF,
         )
-    return Loaded(cleaned(cast("dict[str, Json]", value), shown, notes), text, shown, written)
+    return LoadedSource(cleaned(cast("dict[str, Json]", value), shown, notes), text, shown, written)
 
 
-def _value(text: str, limits: Limits, notes: Notes) -> tuple[Json, str, Format]:
-    """The value of a text, the text as its reader took it, and how it is written.
+def _value(text: str, limits: DescriptionLimits, notes: Notes) -> tuple[Json, str, Format]:
+    """Return the value of a text, the text as its parser took it, and the format.
 
-    What begins like JSON but is none is tried as YAML, which allows a comma too many.
+    Text that starts like JSON but is not JSON is tried as YAML, which allows a trailing comma.
     """
     if text.lstrip()[0] not in "{[":
         shown = readable(text, notes)

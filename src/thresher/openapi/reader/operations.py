@@ -1,4 +1,4 @@
-"""Reads the operations of a description: each method of each path and of each webhook.
+"""Reads the operations of a description: each method of each path and webhook.
 
 Invariant: a part that cannot be read is noted and left out; its operation stays.
 """
@@ -20,7 +20,7 @@ from thresher.openapi.reader.spec_objects import (
     read_servers,
     schema_example,
 )
-from thresher.openapi.records import Body, Content, Json, Operation, Parameter, ParameterIn, Requirement, Response
+from thresher.openapi.records import Body, Json, MediaType, Operation, Parameter, ParameterIn, Requirement, Response
 
 JSON_MEDIA: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
@@ -30,7 +30,7 @@ _NOT_SCHEMA: Final = frozenset({"name", "in", "required", "description", "schema
 
 
 def read_swagger_parameter(context: Context, value: Json, pointer: str) -> Parameter | None:
-    """A parameter of any place, `body` and `formData` among them; None, noted, where it cannot be told what it is."""
+    """Read a parameter of any kind, `body` and `formData` included; None, with a note, if it is malformed."""
     fields, place = context.follow(value, pointer, "A parameter")
     if not fields and value != {}:
         return None
@@ -43,7 +43,7 @@ def _parameter(context: Context, fields: Mapping[str, Json], place: str) -> Para
     where = context.text(fields, "in", place)
     name = context.text(fields, "name", place)
     if where not in PLACES or not (name or where == "body"):
-        context.note("bad-parameter", "The parameter has no name, or `in` says no place; it is left out.", place)
+        context.note("bad-parameter", "The parameter has no name, or `in` has no valid value; it is left out.", place)
         return None
     schema = _schema(context, fields, place)
     return Parameter(
@@ -59,7 +59,7 @@ def _parameter(context: Context, fields: Mapping[str, Json], place: str) -> Para
 
 
 def _schema(context: Context, fields: Mapping[str, Json], place: str) -> Mapping[str, Json]:
-    """The schema of a body, or the one that a parameter's own keywords make."""
+    """Return the schema of a body, or the schema that a parameter's own keywords make."""
     if fields.get("in") == "body":
         return context.schema(fields, "schema", place) or {}
     own = {key: value for key, value in fields.items() if key not in _NOT_SCHEMA and not key.startswith("x-")}
@@ -67,10 +67,10 @@ def _schema(context: Context, fields: Mapping[str, Json], place: str) -> Mapping
 
 
 def body_of(parameters: Sequence[Parameter], consumes: Sequence[str]) -> Body | None:
-    """The body that `body` and `formData` parameters make; None without any."""
+    """Return the body that `body` and `formData` parameters make, or None."""
     whole = next((each for each in parameters if each.place == "body"), None)
     if whole is not None:
-        contents = tuple(Content(media, whole.schema, whole.example) for media in consumes or (JSON_MEDIA,))
+        contents = tuple(MediaType(media, whole.schema, whole.example) for media in consumes or (JSON_MEDIA,))
         return Body(whole.required, whole.description, contents, whole.pointer)
     fields = [each for each in parameters if each.place == "formData"]
     if not fields:
@@ -80,23 +80,23 @@ def body_of(parameters: Sequence[Parameter], consumes: Sequence[str]) -> Body | 
     if required:
         schema["required"] = required
     forms = tuple(media for media in consumes if media in {FORM, MULTIPART}) or (_form(fields),)
-    return Body(bool(required), "", tuple(Content(media, schema) for media in forms), fields[0].pointer)
+    return Body(bool(required), "", tuple(MediaType(media, schema) for media in forms), fields[0].pointer)
 
 
 def _property(parameter: Parameter) -> Mapping[str, Json]:
-    """A field of a form, as a property of its schema."""
+    """Return a form field as a property of the body's schema."""
     return {**parameter.schema, "description": parameter.description} if parameter.description else parameter.schema
 
 
 def _form(fields: Sequence[Parameter]) -> str:
-    """The form that is meant where `consumes` names none."""
+    """Return the media type to assume if `consumes` names no form."""
     return MULTIPART if any(each.schema.get("format") == "binary" for each in fields) else FORM
 
 
 def read_swagger_response(
     context: Context, status: str, value: Json, pointer: str, produces: Sequence[str]
 ) -> Response:
-    """What an operation answers under one status."""
+    """Read the response for one status."""
     fields, place = context.follow(value, pointer, "A response")
     return Response(
         status=status,
@@ -107,30 +107,32 @@ def read_swagger_response(
     )
 
 
-def _contents(context: Context, fields: Mapping[str, Json], place: str, produces: Sequence[str]) -> tuple[Content, ...]:
-    """The forms of an answer: those that are produced, and those that there is an example of."""
+def _contents(
+    context: Context, fields: Mapping[str, Json], place: str, produces: Sequence[str]
+) -> tuple[MediaType, ...]:
+    """Return the contents of a response: the media types in `produces` and those with an example."""
     examples = context.mapping(fields, "examples", place)[0]
     schema = context.schema(fields, "schema", place)
     if schema is None and not examples:
         return ()
     forms = dict.fromkeys((*(produces or (JSON_MEDIA,)), *examples))
     example = schema_example(schema)
-    return tuple(Content(media, schema, examples.get(media, example)) for media in forms)
+    return tuple(MediaType(media, schema, examples.get(media, example)) for media in forms)
 
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-"""What a method may be called, by RFC 9110, section 5.6.2."""
+"""Allowed characters of a method: `token` of RFC 9110, section 5.6.2."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A path, or a webhook, with what it gives to each of its operations.
+    """A path or webhook with what it gives to its operations.
 
     Attributes:
-        path: As in the description; a webhook's name.
-        fields: Of the path item, its reference followed, with what stands beside the reference.
-        places: Where each of them stands: the pointer of the mapping that holds it.
-        parameters: Of all its operations.
+        path: As written; for a webhook its name.
+        fields: Of the path item, with its reference followed and the fields beside the reference merged in.
+        places: For each field, the pointer of the mapping that holds it.
+        parameters: Shared by its operations.
         servers: Likewise.
     """
 
@@ -143,7 +145,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What the description gives to every operation that does not say otherwise."""
+    """What the description sets for operations that do not set it themselves."""
 
     security: tuple[Requirement, ...] | None
     consumes: tuple[str, ...]
@@ -151,7 +153,7 @@ class Defaults:
 
 
 def read_operations(context: Context) -> Iterator[tuple[Operation, list[Json]]]:
-    """Each operation, still without schemas and digest, and all that the description says of it."""
+    """Yield each operation, without schemas and digest, with the plain data that defines it."""
     root = context.root
     defaults = Defaults(
         read_security(context, root, ""), context.texts(root, "consumes", ""), context.texts(root, "produces", "")
@@ -164,21 +166,23 @@ def read_operations(context: Context) -> Iterator[tuple[Operation, list[Json]]]:
                 continue
             operation = _operation(context, item, method, fields, pointer, defaults)
             if operation.key in seen:
-                context.note("duplicate-operation", f"{operation.key} stands twice; the first is kept.", pointer)
+                context.note(
+                    "duplicate-operation", f"{operation.key} is defined twice; the first definition is kept.", pointer
+                )
                 continue
             seen.add(operation.key)
             yield operation, _said(item, operation, fields)
 
 
 def _items(context: Context) -> Iterator[Item]:
-    """The paths, then the webhooks."""
+    """Yield the paths, then the webhooks."""
     for group in ("paths", "webhooks"):
         for path, value, pointer in context.entries(context.root, group, ""):
             yield _item(context, path, value, pointer)
 
 
 def _item(context: Context, path: str, value: Json, pointer: str) -> Item:
-    """A path; what stands beside its reference wins."""
+    """Read a path item; fields beside its reference win over the target's."""
     fields, place = context.follow(value, pointer, "A path")
     places = dict.fromkeys(fields, place)
     if fields is not value and isinstance(value, dict):
@@ -190,7 +194,7 @@ def _item(context: Context, path: str, value: Json, pointer: str) -> Item:
 
 
 def _methods(context: Context, item: Item) -> Iterator[tuple[str, Json, str]]:
-    """Method, value and pointer of a path's operations."""
+    """Yield method, value and pointer of a path's operations."""
     for key, value in item.fields.items():
         if key in METHODS[context.dialect]:
             yield key.upper(), value, join(item.places[key], key)
@@ -199,11 +203,11 @@ def _methods(context: Context, item: Item) -> Iterator[tuple[str, Json, str]]:
                 if _TOKEN.fullmatch(method):
                     yield method.upper(), each, pointer
                 else:
-                    context.note("bad-method", "The method is no word that HTTP allows; it is left out.", pointer)
+                    context.note("bad-method", "The method is not a valid HTTP method name; it is left out.", pointer)
 
 
 def _parameters(context: Context, fields: Mapping[str, Json], pointer: str) -> tuple[Parameter, ...]:
-    """The parameters of a path or an operation; the last of those of one name and place."""
+    """Read the parameters of a path or operation; of several with one name and location the last wins."""
     if "parameters" not in fields:
         return ()
     read = read_swagger_parameter if context.dialect == "2.0" else read_parameter
@@ -235,7 +239,7 @@ def _operation(
 
 
 def _of_path(context: Context, item: Item, key: str) -> str:
-    """A text that a path gives to its operations; empty without."""
+    """Return a text that a path gives to its operations; may be empty."""
     return context.text(item.fields, key, item.places[key]) if key in item.fields else ""
 
 
@@ -255,7 +259,7 @@ def _responses(context: Context, fields: Mapping[str, Json], pointer: str, defau
     swagger = context.dialect == "2.0"
     produces = context.texts(fields, "produces", pointer) or defaults.produces if swagger else ()
     if "responses" not in fields and context.dialect in {"2.0", "3.0"}:
-        context.note("no-responses", "The operation does not say what it answers. Add its responses.", pointer)
+        context.note("no-responses", "The operation has no responses. Add them.", pointer)
     for status, value, place in context.entries(fields, "responses", pointer):
         if swagger:
             yield read_swagger_response(context, status, value, place, produces)
@@ -264,7 +268,7 @@ def _responses(context: Context, fields: Mapping[str, Json], pointer: str, defau
 
 
 def _said(item: Item, operation: Operation, fields: Mapping[str, Json]) -> list[Json]:
-    """What makes an operation, as plain data: what it says itself, and what it takes from others."""
+    """Return everything that defines an operation as plain data: its own fields and what it inherits."""
     body = [each.media for each in operation.body.contents] if operation.body else []
     answers = [[each.media for each in response.contents] for response in operation.responses]
     security = operation.security and [each.schemes for each in operation.security]

@@ -1,6 +1,6 @@
-"""Lines and columns of what stands in a description, found when they are asked for.
+"""Line and column of any part of a description, found on demand.
 
-Invariant: an absent part gets the place of its nearest holder, so every pointer has a line.
+Invariant: an absent part gets the position of its nearest existing ancestor, so every pointer has a line.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from thresher.openapi.pointers import join, split
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _scan: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False).raw_decode
-"""Reads one value; beside it stands where it ends."""
+"""Parses one value and returns it with its end offset."""
 
 
 class Index(Protocol):
-    """Tells where keys stand."""
+    """Offsets of keys in a text."""
 
     def find(self, keys: tuple[str, ...]) -> int:
-        """The offset of the last of these keys that there is."""
+        """Return the offset of the deepest of these nested keys that exists."""
         ...
 
 
 class Positions:
-    """Where the parts of one text stand.
+    """Positions of the parts of one text.
 
     Args:
         text: The source.
-        form: How it is written.
+        form: Its format.
     """
 
     def __init__(self, text: str, form: Literal["json", "yaml"]) -> None:
@@ -43,16 +43,16 @@ class Positions:
         self._known: dict[str, tuple[int, int]] = {}
 
     def line(self, pointer: str) -> tuple[int, int]:
-        """Line and column, from 1."""
+        """Return line and column, from 1."""
         if pointer not in self._known:
             self._known[pointer] = self._lines.at(self._index.find(split(pointer)))
         return self._known[pointer]
 
 
 class JsonIndex:
-    """Finds the members of JSON's containers, each container when it is first gone through.
+    """Finds the members of JSON containers, indexing each container on first use.
 
-    What lies between two members is skipped by Python's own reader, which is faster than any scanner in Python.
+    Values between two members are skipped by the standard library's scanner, the fastest available from Python.
 
     Args:
         text: Valid JSON.
@@ -63,7 +63,7 @@ class JsonIndex:
         self._members: dict[int, dict[str, tuple[int, int]]] = {}
 
     def find(self, keys: tuple[str, ...]) -> int:
-        """The offset of the last of these keys that there is."""
+        """Return the offset of the deepest of these nested keys that exists."""
         place = start = self._after(0)
         for key in keys:
             found = self._inside(start).get(key)
@@ -73,7 +73,7 @@ class JsonIndex:
         return place
 
     def doubled(self) -> Iterator[tuple[str, str, int, int]]:
-        """Pointer, key and the two last lines of each key that stands more than once in its mapping."""
+        """Yield pointer, key and the last two lines for each repeated key of a mapping."""
         lines = Lines(self._text)
         waiting = [("", self._after(0))]
         while waiting:
@@ -87,13 +87,13 @@ class JsonIndex:
                 waiting.append((below, value))
 
     def _inside(self, start: int) -> dict[str, tuple[int, int]]:
-        """Offsets of key and value of each member of the container that begins here."""
+        """Return the offsets of key and value for each member of the container at this offset."""
         if start not in self._members:
             self._members[start] = {key: (place, value) for key, place, value in self._walk(start)}
         return self._members[start]
 
     def _walk(self, start: int) -> Iterator[tuple[str, int, int]]:
-        """Key, its offset and that of its value, for each member of the value that begins here."""
+        """Yield key, key offset and value offset for each member of the value at this offset."""
         opened = self._text[start]
         return self._entries(start) if opened == "{" else self._listed(start) if opened == "[" else iter(())
 
@@ -114,32 +114,32 @@ class JsonIndex:
             place = self._following(place)
 
     def _following(self, value: int) -> int:
-        """Where the member after this value begins, or what holds it ends."""
+        """Return the offset of the next member, or of the closing bracket, after this value."""
         place = self._after(self._end(value))
         return self._after(place + 1) if self._text[place] == "," else place
 
     def _end(self, value: int) -> int:
-        """Where a value ends."""
+        """Return the end offset of a value."""
         return _scan(self._text, value)[1]
 
     def _after(self, offset: int) -> int:
-        """The next offset that is no white space."""
+        """Return the offset of the next character that is not white space."""
         found = _SPACE.match(self._text, offset)
         return found.end() if found else offset
 
 
 @dataclass(slots=True)
 class _Node:
-    """A container of YAML: where its members stand, and those that are containers.
+    """A YAML container with the offsets of its members.
 
     Attributes:
-        marks: Key to its offset.
-        below: Key to container.
-        merged: Containers whose entries were merged into it.
+        marks: Offset by key.
+        below: Containers by key.
+        merged: Containers whose entries are merged into this one.
         keyed: Whether it is a mapping.
         key: The key whose value comes next.
-        at: Where that key stands.
-        anchor: Its name.
+        at: Offset of that key.
+        anchor: Its anchor; may be empty.
     """
 
     keyed: bool
@@ -152,7 +152,7 @@ class _Node:
 
 
 class YamlIndex:
-    """Knows where all keys of a YAML text stand, after one walk of libyaml's events.
+    """Offsets of all keys of a YAML text, collected in one pass over libyaml's events.
 
     Args:
         text: Valid YAML.
@@ -164,7 +164,7 @@ class YamlIndex:
         self._read(text)
 
     def find(self, keys: tuple[str, ...]) -> int:
-        """The offset of the last of these keys that there is."""
+        """Return the offset of the deepest of these nested keys that exists."""
         node: _Node | None = self._root
         place = 0
         for key in ("0", *keys):
@@ -213,7 +213,7 @@ class YamlIndex:
         return child
 
     def _put(self, node: _Node, at: int) -> str:
-        """Note where the next member stands; its key."""
+        """Record the offset of the next member and return its key."""
         if not node.keyed:
             key = str(len(node.marks))
             node.marks[key] = at
@@ -229,7 +229,7 @@ class YamlIndex:
 
 
 def _member(node: _Node | None, key: str) -> tuple[_Node | None, int | None]:
-    """The container under a key, and where the key stands."""
+    """Return the container under a key and the key's offset."""
     if node is None:
         return None, None
     if key in node.marks:

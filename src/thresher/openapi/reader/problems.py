@@ -1,7 +1,7 @@
-"""What reading a description refuses and what it leaves out.
+"""What reading a description refuses, and the notes on what it leaves out.
 
-A description beyond `Limits` is refused. A part that cannot be read is left out and kept as a
-note until its line is needed.
+A description beyond its `Limits` is refused. A part that cannot be read is left out and kept as a note until its
+line is needed.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from thresher.openapi.records import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DescriptionLimits:
     """Bounds of one description; beyond them it is refused, never read in part.
 
     Attributes:
-        octets: Of its source.
-        depth: Of lists and mappings in each other.
-        values: Entries of all lists and mappings, as far as the text tells before it is read.
-        aliased: Characters that YAML's aliases add when they are written out; 8 more for each value.
-        problems: Kept of those that reading meets; the others are counted.
-        reached: Names of schemas kept with one operation, nearest first.
-        parts: Parameters, answers, forms of bodies and ways to be let in of all operations, each counted for every
-            operation that has it: a short description may give ten thousand operations the same ten thousand.
+        octets: Size of the source in bytes.
+        depth: Nesting of lists and mappings.
+        values: Entries of all lists and mappings, estimated from the text before it is parsed.
+        aliased: Characters that expanding YAML aliases would add, plus 8 for each value.
+        problems: Problems that are kept; further ones are only counted.
+        reached: Schema names kept for one operation, nearest first.
+        parts: Parameters, responses, media types and security requirements of all operations. A shared one counts for
+            each operation: a short description can give ten thousand operations the same ten thousand parameters.
     """
 
     octets: int = 32 * 1024 * 1024
@@ -38,26 +38,26 @@ class Limits:
     parts: int = 500_000
 
 
-LIMITS: Final = Limits()
+LIMITS: Final = DescriptionLimits()
 
 
-def too_deep(limits: Limits) -> InvalidInput:
-    """The refusal of what is nested too deeply."""
+def too_deep(limits: DescriptionLimits) -> InvalidInput:
+    """Return the error for a description that is nested too deeply."""
     return InvalidInput(
         f"The description is nested more than {limits.depth} levels deep.", hint="Use $ref instead of nesting."
     )
 
 
 def too_large(what: str) -> InvalidInput:
-    """The refusal of what has too many octets or values, as `what` says."""
+    """Return the error for a description that is too large, as `what` says."""
     return InvalidInput(what, hint="Split it by product or version, and add each part as a version of its own.")
 
 
-def check_depth(value: Json, limits: Limits) -> None:
-    """Refuse what is nested too deeply.
+def check_depth(value: Json, limits: DescriptionLimits) -> None:
+    """Refuse a value that is nested too deeply.
 
     Raises:
-        InvalidInput: It is.
+        InvalidInput: It is nested more than `limits.depth` levels deep.
     """
     level = [value]
     for _ in range(limits.depth):
@@ -68,7 +68,7 @@ def check_depth(value: Json, limits: Limits) -> None:
 
 
 def _children(value: Json) -> Iterable[Json]:
-    """What a list or a mapping holds."""
+    """Return the values in a list or mapping."""
     return cast("dict[str, Json]", value).values() if isinstance(value, dict) else cast("list[Json]", value)
 
 
@@ -95,20 +95,20 @@ Code: TypeAlias = Literal[
     "version-not-text",
     "wrong-type",
 ]
-"""The names of problems; the reference of descriptions says what each means."""
+"""Problem codes; the reference page of API descriptions explains each."""
 
 _CLIP: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class ProblemNote:
     """A problem whose line is not known yet.
 
     Attributes:
         code: Stable name.
-        message: What is wrong, and what to do.
+        message: What is wrong and what to do.
         pointer: Where.
-        line: Where the reader of the text knew it; 0 where the pointer tells.
+        line: Set if the parser knew it; 0 if it follows from the pointer.
     """
 
     code: Code
@@ -118,22 +118,22 @@ class Note:
 
 
 def doubled(key: str, first: int, last: int) -> str:
-    """The message about a key that stands twice in one mapping."""
+    """Return the message for a key that a mapping holds twice."""
     named = repr(key if len(key) <= _CLIP else f"{key[:_CLIP]}...")
-    return f"The key {named} stands twice, at lines {first} and {last}; the last one counts. Take one away."
+    return f"The key {named} appears twice, at lines {first} and {last}; the last one counts. Remove one."
 
 
 @dataclass(slots=True)
 class Notes:
-    """The problems of one reading, each once, the first `cap` of them."""
+    """The distinct problems of one description, at most `cap` of them; `beyond` counts the rest."""
 
     cap: int
-    kept: dict[Note, None] = field(default_factory=dict["Note", None])
+    kept: dict[ProblemNote, None] = field(default_factory=dict["ProblemNote", None])
     beyond: int = 0
 
     def add(self, code: Code, message: str, pointer: str = "", line: int = 0) -> None:
-        """Keep a problem."""
-        note = Note(code, message, pointer, line)
+        """Record a problem."""
+        note = ProblemNote(code, message, pointer, line)
         if len(self.kept) < self.cap:
             self.kept[note] = None
         elif note not in self.kept:

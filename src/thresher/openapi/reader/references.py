@@ -1,7 +1,7 @@
-"""Follows `$ref`s inside one description, as they are asked for.
+"""Follows `$ref`s inside one description on demand.
 
-Invariant: no reference leaves the document; every walk ends, whatever the references say. Threads may share a resolver:
-what two of them find at once is the same.
+Invariant: no reference leaves the document, and every walk ends. Threads may share a resolver: concurrent look-ups give
+the same result.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ _NAMING: Final = frozenset(
     | {"parameters", "requestBodies", "headers", "securitySchemes", "links", "callbacks", "pathItems", "paths"}
     | {"webhooks", "content", "encoding", "variables", "securityDefinitions", "mediaTypes"}
 )
-"""Keys below which keys are names that people chose, and mean nothing."""
+"""Keys whose values are mappings by name: the keys below them are free and have no meaning."""
 
 
 def mappings_in(root: Mapping[str, Json]) -> Iterator[tuple[Mapping[str, Json], str]]:
-    """Each mapping that is part of the description, with its pointer; holders before what they hold."""
+    """Yield each mapping that is part of the description with its pointer, parents first.
+
+    Free content, such as examples, defaults and extensions, is skipped.
+    """
     waiting: list[tuple[Json, str, bool]] = [(root, "", False)]
     while waiting:
         value, pointer, names = waiting.pop()
@@ -52,7 +55,7 @@ def _below(fields: Mapping[str, Json], pointer: str, names: bool) -> Iterator[tu
 
 
 def _references(value: Json, pointer: str) -> Iterator[tuple[Json, str, bool]]:
-    """Of a mapping of examples, those that are references; what others hold is free."""
+    """Return the entries of a mapping of examples that are references; the content of the others is free."""
     if isinstance(value, dict):
         for name, each in cast("dict[str, Json]", value).items():
             if isinstance(each, dict) and "$ref" in each:
@@ -60,17 +63,17 @@ def _references(value: Json, pointer: str) -> Iterator[tuple[Json, str, bool]]:
 
 
 HOPS: Final = 64
-"""References that one chain may have; a real one has one or two."""
+"""Longest chain of references; real chains have one or two."""
 _TRIED: Final = 100
-"""Schemas with an `$id` that a bare pointer is tried in; a real description has one or two."""
+"""Schemas with an `$id` that are tried as base of a bare pointer; a real description has one or two."""
 
 
 Trail: TypeAlias = tuple[str, ...]
-"""References that are being resolved, each on the way of the one before."""
+"""References being resolved, outermost first."""
 
 
-class Missing:
-    """The absence of a value, told apart from `null`; it is false."""
+class MissingType:
+    """The absence of a value, distinct from `null`; it is false."""
 
     def __bool__(self) -> bool:
         return False
@@ -79,43 +82,43 @@ class Missing:
         return "MISSING"
 
 
-MISSING: Final = Missing()
+MISSING: Final = MissingType()
 _NOWHERE: Final = (MISSING, "")
 
 
-class References:
-    """The resolver of one document.
+class ReferenceResolver:
+    """Resolver of one document.
 
     Args:
-        root: Plain data.
-        named: Whether `$id`, `$anchor` and `$self` mean something in it, as they do from OpenAPI 3.1 on.
+        root: The document as plain data.
+        named: Whether `$id`, `$anchor` and `$self` have a meaning, as from OpenAPI 3.1 on.
     """
 
     def __init__(self, root: Mapping[str, Json], named: bool = False) -> None:
         self._root = root
         self._named = named
-        self._found: dict[str, tuple[Json | Missing, str]] = {}
+        self._found: dict[str, tuple[Json | MissingType, str]] = {}
 
-    def at(self, ref: str) -> tuple[Json | Missing, str]:
-        """What a reference or a pointer names, and its own pointer; `MISSING` with an empty one where there is none.
+    def at(self, ref: str) -> tuple[Json | MissingType, str]:
+        """Return the target of a reference or pointer, with its own pointer; `MISSING` and "" if there is none.
 
-        References on the way are followed, the one that may stand at the end is not.
+        References on the way are followed; the target itself may be a reference.
         """
         return self._at(ref, ())
 
-    def follow(self, value: Json, pointer: str) -> tuple[Json | Missing, str]:
-        """The value itself, or what its chain of references ends at; `MISSING` for a broken or a circular chain."""
+    def follow(self, value: Json, pointer: str) -> tuple[Json | MissingType, str]:
+        """Return the value, or what its chain of references ends at; `MISSING` if the chain is broken or circular."""
         return self._follow(value, pointer, ())
 
-    def _at(self, ref: str, trail: Trail) -> tuple[Json | Missing, str]:
-        """As `at`, on the way through other references; one that is on its own way leads nowhere."""
+    def _at(self, ref: str, trail: Trail) -> tuple[Json | MissingType, str]:
+        """Resolve like `at`, while resolving other references; one that leads to itself has no target."""
         if ref not in self._found:
             if ref in trail or len(trail) >= HOPS:
                 return _NOWHERE
             self._found[ref] = self._look(ref, (*trail, ref))
         return self._found[ref]
 
-    def _follow(self, value: Json | Missing, pointer: str, trail: Trail) -> tuple[Json | Missing, str]:
+    def _follow(self, value: Json | MissingType, pointer: str, trail: Trail) -> tuple[Json | MissingType, str]:
         for _ in range(HOPS):
             ref = reference_of(value)
             if ref is None:
@@ -123,15 +126,17 @@ class References:
             value, pointer = self._at(ref, trail)
         return _NOWHERE
 
-    def _look(self, ref: str, trail: Trail) -> tuple[Json | Missing, str]:
+    def _look(self, ref: str, trail: Trail) -> tuple[Json | MissingType, str]:
         pointer = pointer_of(ref)
         found = _NOWHERE if pointer is None else self._walk((self._root, ""), pointer, trail)
         if found is _NOWHERE and self._named:
             return self._by_name(ref, pointer, trail)
         return found
 
-    def _walk(self, start: tuple[Json | Missing, str], pointer: str, trail: Trail) -> tuple[Json | Missing, str]:
-        """Go down a pointer from a value that stands at a place, through references on the way."""
+    def _walk(
+        self, start: tuple[Json | MissingType, str], pointer: str, trail: Trail
+    ) -> tuple[Json | MissingType, str]:
+        """Walk down a pointer from a value, following references on the way."""
         value, place = start
         for key in split(pointer):
             there, below = step(value, key)
@@ -143,13 +148,13 @@ class References:
             value, place = below, join(place, key)
         return value, place
 
-    def _by_name(self, ref: str, pointer: str | None, trail: Trail) -> tuple[Json | Missing, str]:
-        """Look among the parts that have names of their own; a bare pointer may be meant from any of them."""
+    def _by_name(self, ref: str, pointer: str | None, trail: Trail) -> tuple[Json | MissingType, str]:
+        """Search the parts that have names of their own; a bare pointer may be relative to any of them."""
         if pointer is not None:
             places = (place for place in islice(self._resources.values(), _TRIED) if place != pointer)
             tries = (self._walk(self._at(place, trail), pointer, trail) for place in places)
             return next((found for found in tries if found is not _NOWHERE), _NOWHERE)
-        base, fragment = urldefrag(_joined(self._base, ref))
+        base, fragment = urldefrag(_resolved(self._base, ref))
         resource = "" if ref.startswith("#") or base == self._base else self._resources.get(base)
         if resource is None:
             return _NOWHERE
@@ -165,9 +170,9 @@ class References:
 
     @cached_property
     def _resources(self) -> Mapping[str, str]:
-        """Address to pointer of the schemas that have an `$id`."""
+        """Pointer by address of the schemas that have an `$id`."""
         found = (
-            (_joined(self._base, fields["$id"]), pointer)
+            (_resolved(self._base, fields["$id"]), pointer)
             for fields, pointer in mappings_in(self._root)
             if isinstance(fields.get("$id"), str)
         )
@@ -175,7 +180,7 @@ class References:
 
     @cached_property
     def _anchors(self) -> Mapping[str, str]:
-        """Anchor to pointer."""
+        """Pointer by anchor."""
         return {
             cast("str", fields[key]): pointer
             for fields, pointer in mappings_in(self._root)
@@ -185,15 +190,15 @@ class References:
 
 
 def reference_of(value: object) -> str | None:
-    """The text of a mapping's `$ref`; None where it has none."""
+    """Return the text of a mapping's `$ref`, or None."""
     if not isinstance(value, dict):
         return None
     ref = cast("dict[str, Json]", value).get("$ref")
     return ref if isinstance(ref, str) else None
 
 
-def _joined(base: str, ref: str) -> str:
-    """An address relative to another; as written where it is none."""
+def _resolved(base: str, ref: str) -> str:
+    """Resolve an address against a base; return it unchanged if it is malformed."""
     try:
         return urljoin(base, ref)
     except ValueError:

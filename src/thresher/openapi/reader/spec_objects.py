@@ -1,4 +1,4 @@
-"""Reads parameters, bodies and responses of OpenAPI 3: what a call sends and what it gets."""
+"""Reads the smaller objects of the specification: servers, tags, security, parameters, bodies and responses."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from thresher.openapi.pointers import join
 from thresher.openapi.reader.context import Context
 from thresher.openapi.records import (
     Body,
-    Content,
     Json,
+    MediaType,
     Parameter,
     ParameterIn,
     Requirement,
@@ -23,11 +23,11 @@ from thresher.openapi.records import (
 
 _VARIABLE: Final = re.compile(r"\{([^{}]*)\}")
 _LONGEST: Final = 2_000
-"""Characters of an address whose parts are put together; what is longer is a trick."""
+"""Longest server address, in characters, into which defaults are substituted."""
 
 
 def read_servers(context: Context, fields: Mapping[str, Json], pointer: str) -> tuple[str, ...]:
-    """Base addresses, with the defaults of their variables put in."""
+    """Return the base addresses with the defaults of their variables filled in."""
     if context.dialect == "2.0":
         return _swagger_servers(context, fields, pointer)
     servers: list[str] = []
@@ -43,7 +43,7 @@ def read_servers(context: Context, fields: Mapping[str, Json], pointer: str) -> 
 
 
 def _filled(url: str, defaults: Mapping[str, str]) -> str:
-    """An address with defaults in the places of its variables, each once; as it is where that is beyond any address."""
+    """Fill the defaults into an address; return it unchanged if the result would be longer than any real address."""
     places = _VARIABLE.findall(url)
     if len(url) + sum(len(defaults.get(name, "")) for name in places) > _LONGEST:
         return url
@@ -51,7 +51,7 @@ def _filled(url: str, defaults: Mapping[str, str]) -> str:
 
 
 def _swagger_servers(context: Context, fields: Mapping[str, Json], pointer: str) -> tuple[str, ...]:
-    """The addresses that Swagger's `schemes`, `host` and `basePath` make."""
+    """Return the addresses that Swagger's `schemes`, `host` and `basePath` make."""
     base = context.text(fields, "basePath", pointer).rstrip("/")
     host = context.text(fields, "host", pointer)
     if not host:
@@ -63,7 +63,7 @@ def _swagger_servers(context: Context, fields: Mapping[str, Json], pointer: str)
 
 
 def read_tags(context: Context) -> tuple[Tag, ...]:
-    """The groups that the description explains, each once."""
+    """Return the distinct tags that the description explains."""
     tags: dict[str, Tag] = {}
     for each, place in context.items(context.root, "tags", ""):
         fields, place = context.follow(each, place, "A tag")
@@ -75,7 +75,7 @@ def read_tags(context: Context) -> tuple[Tag, ...]:
 
 
 def read_schemes(context: Context) -> Mapping[str, SecurityScheme]:
-    """The ways to prove who one is, by name."""
+    """Return the security schemes by name."""
     if context.dialect == "2.0":
         entries = context.entries(context.root, "securityDefinitions", "")
     else:
@@ -98,7 +98,7 @@ def _scheme(context: Context, name: str, value: Json, pointer: str) -> SecurityS
 
 
 def read_security(context: Context, fields: Mapping[str, Json], pointer: str) -> tuple[Requirement, ...] | None:
-    """The ways to be let in, any of which is enough; None where nothing is said."""
+    """Return the alternative security requirements, or None if none are given."""
     listed = tuple(_requirement(context, each, place) for each, place in context.items(fields, "security", pointer))
     return listed if isinstance(fields.get("security"), list) else None
 
@@ -114,7 +114,7 @@ PLACES: Final = frozenset(get_args(ParameterIn)) - {"body", "formData"}
 
 
 def read_parameter(context: Context, value: Json, pointer: str) -> Parameter | None:
-    """A parameter, through its reference; None, noted, where it cannot be told what it is."""
+    """Read a parameter through its reference; None, with a note, if it is malformed."""
     fields, place = context.follow(value, pointer, "A parameter")
     if not fields and value != {}:
         return None
@@ -129,7 +129,7 @@ def _parameter(context: Context, fields: Mapping[str, Json], place: str) -> Para
     name = context.text(fields, "name", place)
     where = context.text(fields, "in", place)
     if not name or where not in PLACES:
-        context.note("bad-parameter", "The parameter has no name, or `in` says no place; it is left out.", place)
+        context.note("bad-parameter", "The parameter has no name, or `in` has no valid value; it is left out.", place)
         return None
     schema, example = _said(context, fields, place)
     return Parameter(
@@ -145,7 +145,7 @@ def _parameter(context: Context, fields: Mapping[str, Json], place: str) -> Para
 
 
 def _said(context: Context, fields: Mapping[str, Json], place: str) -> tuple[Mapping[str, Json], Json]:
-    """The schema and the first example of a parameter, its own or those of its content."""
+    """Return schema and first example of a parameter, either its own or those of its content."""
     if "schema" not in fields and (contents := read_contents(context, fields, place)):
         return contents[0].schema or {}, contents[0].example
     schema = context.schema(fields, "schema", place) or {}
@@ -153,7 +153,7 @@ def _said(context: Context, fields: Mapping[str, Json], place: str) -> tuple[Map
 
 
 def example_in(context: Context, fields: Mapping[str, Json], schema: Mapping[str, Json] | None, pointer: str) -> Json:
-    """The first example that a parameter or a form of a body gives, its own before its schema's; None without."""
+    """Return the first example of a parameter or media type, its own before its schema's, or None."""
     if "example" in fields:
         return fields["example"]
     if "examples" in fields:
@@ -166,7 +166,7 @@ def example_in(context: Context, fields: Mapping[str, Json], schema: Mapping[str
 
 
 def schema_example(schema: Mapping[str, Json] | None) -> Json:
-    """The example that stands in a schema itself; None without."""
+    """Return the example in the schema itself, or None."""
     if not schema:
         return None
     several = schema.get("examples")
@@ -175,22 +175,22 @@ def schema_example(schema: Mapping[str, Json] | None) -> Json:
     return cast("list[Json]", several)[0]
 
 
-def read_contents(context: Context, fields: Mapping[str, Json], pointer: str) -> tuple[Content, ...]:
-    """The forms of a body, in order."""
+def read_contents(context: Context, fields: Mapping[str, Json], pointer: str) -> tuple[MediaType, ...]:
+    """Read the media types of a body, in order."""
     entries = context.entries(fields, "content", pointer)
     return tuple(_content(context, media, each, place) for media, each, place in entries)
 
 
-def _content(context: Context, media: str, value: Json, pointer: str) -> Content:
-    fields, place = context.follow(value, pointer, "A form of a body")
+def _content(context: Context, media: str, value: Json, pointer: str) -> MediaType:
+    fields, place = context.follow(value, pointer, "A media type")
     schema = context.schema(fields, "schema", place)
     if schema is None and "itemSchema" in fields:
         schema = {"type": "array", "items": fields["itemSchema"]}
-    return Content(media, schema, example_in(context, fields, schema, place))
+    return MediaType(media, schema, example_in(context, fields, schema, place))
 
 
 def read_body(context: Context, fields: Mapping[str, Json], pointer: str) -> Body | None:
-    """What an operation's request carries; None without, or where its reference is broken."""
+    """Read the request body of an operation; None if it has none or its reference is broken."""
     value = fields.get("requestBody")
     if value is None:
         return None
@@ -209,7 +209,7 @@ def read_body(context: Context, fields: Mapping[str, Json], pointer: str) -> Bod
 
 
 def read_response(context: Context, status: str, value: Json, pointer: str) -> Response:
-    """What an operation answers under one status."""
+    """Read the response for one status."""
     fields, place = context.follow(value, pointer, "A response")
     if place not in context.responses:
         said = context.text(fields, "description", place) or context.text(fields, "summary", place)

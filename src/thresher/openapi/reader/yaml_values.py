@@ -1,6 +1,6 @@
-"""Plain data of YAML text, by YAML 1.2's core schema: no dates, no `yes`, keys are text.
+"""From YAML text to plain data by YAML 1.2's core schema: no dates, no `yes`, and keys are text.
 
-Invariant: aliases share their value, and what they would be when written out is bounded; tags of others are not obeyed.
+Invariant: aliases share their value, their expanded size is bounded, and application tags are ignored.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import yaml
 
 from thresher.core import InvalidInput
 from thresher.openapi.pointers import join
-from thresher.openapi.reader.problems import Code, Limits, Notes, check_depth, doubled, too_deep
+from thresher.openapi.reader.problems import Code, DescriptionLimits, Notes, check_depth, doubled, too_deep
 from thresher.openapi.records import Json
 
 Event: TypeAlias = Any
-"""One of PyYAML's events; the C parser's module has no types."""
+"""A PyYAML event; the C parser's module has no types."""
 
 _CONSTANTS: Final[dict[str, Json]] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -35,14 +35,14 @@ _PREFIX: Final = "tag:yaml.org,2002:"
 _KNOWN: Final = frozenset(_PREFIX + name for name in ("str", "int", "float", "bool", "null", "map", "seq")) | {"!"}
 _TEXT: Final = frozenset({_PREFIX + "str", "!"})
 _ENTRY: Final = 8
-"""Characters that a value counts for besides its own."""
+"""Characters that each value counts in addition to its own."""
 _CLIP: Final = 80
 _DROPPED: Final = "\0dropped"
-"""In place of a key that cannot be one, or that is a merge: its value is not put under it."""
+"""Stands for an invalid key or a merge key, whose value is not stored under it."""
 
 
 def plain_value(text: str) -> Json:
-    """What an unquoted scalar means; infinite and absurdly long numbers stay text, for JSON has none."""
+    """Return the meaning of an unquoted scalar; infinite and absurdly long numbers stay text, since JSON has none."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if text[0] not in _NUMERIC or len(text) > _DIGITS:
@@ -64,16 +64,16 @@ def plain_value(text: str) -> Json:
 
 @dataclass(slots=True)
 class _Frame:
-    """A list or a mapping that is being filled.
+    """A list or mapping under construction.
 
     Attributes:
-        value: Itself.
-        anchor: Its name; empty without.
+        value: The list or mapping.
+        anchor: Its anchor; may be empty.
         before: Characters counted before it began.
-        key: Of a mapping: the key whose value comes next; None where a key comes next.
-        lines: Of a mapping: key to its line.
-        merging: Whether the next value is merged instead of put.
-        merged: What is to be merged when it ends.
+        key: In a mapping, the key whose value comes next; None if a key comes next.
+        lines: In a mapping, line by key.
+        merging: Whether the next value is merged instead of stored.
+        merged: Values to merge when it ends.
     """
 
     value: dict[str, Json] | list[Json]
@@ -89,11 +89,11 @@ class YamlValues:
     """Builds the value of one document from libyaml's events.
 
     Args:
-        limits: Depth and size after writing out aliases.
-        notes: Takes what is left out.
+        limits: Bounds on depth and on the size with aliases expanded.
+        notes: Receives the problems.
     """
 
-    def __init__(self, limits: Limits, notes: Notes) -> None:
+    def __init__(self, limits: DescriptionLimits, notes: Notes) -> None:
         self._limits = limits
         self._notes = notes
         self._frames: list[_Frame] = [_Frame([], "", 0)]
@@ -111,10 +111,10 @@ class YamlValues:
         }
 
     def read(self, text: str) -> Json:
-        """The value of the text's first document; None for an empty text.
+        """Return the value of the first document; None for an empty text.
 
         Raises:
-            InvalidInput: The text is not YAML, is nested too deeply, or its aliases expand to too much.
+            InvalidInput: The text is not YAML, is nested too deeply, or its aliases expand too far.
         """
         parser: Event = yaml.CSafeLoader(text)
         try:
@@ -124,7 +124,7 @@ class YamlValues:
             where = f"line {mark.line + 1}, column {mark.column + 1}"
             raise InvalidInput(
                 f"The YAML cannot be read: {error.problem or error.context}, at {where}.",
-                hint="Mend that line; any YAML checker shows it.",
+                hint="Correct that line; any YAML checker shows it.",
             ) from error
         finally:
             parser.dispose()
@@ -169,7 +169,7 @@ class YamlValues:
         self._put(frame, value)
 
     def _key(self, frame: _Frame, text: str, event: Event) -> None:
-        """Take a mapping's next key."""
+        """Handle the next key of a mapping."""
         self._size += len(text) + _ENTRY
         if event.anchor:
             self._anchors[event.anchor] = (text, len(text) + _ENTRY)
@@ -229,7 +229,7 @@ class YamlValues:
             self._put(frame, value)
 
     def _put(self, frame: _Frame, value: Json) -> None:
-        """Place a finished value in what holds it."""
+        """Store a finished value in its container."""
         holder = frame.value
         if isinstance(holder, list):
             holder.append(value)
@@ -242,23 +242,23 @@ class YamlValues:
             holder[key] = value
 
     def _merge(self, frame: _Frame, merged: Json) -> None:
-        """Add the entries of a merged mapping that the mapping does not have itself."""
+        """Add the entries of a merged mapping that the mapping lacks."""
         if not isinstance(merged, dict) or not isinstance(frame.value, dict):
-            self._notes.add("bad-merge", "What is merged with << is no mapping; it is left out.", self._pointer())
+            self._notes.add("bad-merge", "The value merged with << is not a mapping; it is left out.", self._pointer())
             return
         for key, value in cast("dict[str, Json]", merged).items():
             frame.value.setdefault(key, value)
 
     def _check_tag(self, event: Event) -> None:
         if event.tag not in _KNOWN:
-            said = f"The tag {event.tag[:_CLIP]!r} is not obeyed; its value is read as if it had none."
+            said = f"The tag {event.tag[:_CLIP]!r} is ignored; its value is read as if it had none."
             self._note("tag", said, event)
 
     def _note(self, code: Code, message: str, event: Event) -> None:
         self._notes.add(code, message, self._pointer(), event.start_mark.line + 1)
 
     def _pointer(self) -> str:
-        """Where the reading stands."""
+        """The pointer of the value being read."""
         pointer = ""
         for frame in self._frames[1:]:
             if isinstance(frame.value, list):

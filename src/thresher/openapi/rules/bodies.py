@@ -7,14 +7,14 @@ from typing import Final, cast
 
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Json, Operation
-from thresher.openapi.rules.catalog import Hit
-from thresher.openapi.rules.subject import Subject, stands, texts_of
+from thresher.openapi.rules.catalog import RuleHit
+from thresher.openapi.rules.subject import RuleSubject, stands, texts_of
 
 _PLAIN: Final = ("example", "examples", "default", "enum", "const")
 _NO_BODY: Final = frozenset({"GET", "HEAD", "DELETE"})
 
 
-def check_bodies(subject: Subject) -> Iterator[Hit]:
+def check_bodies(subject: RuleSubject) -> Iterator[RuleHit]:
     """What operations send and answer."""
     for operation in subject.description.operations:
         if operation.body is not None:
@@ -22,23 +22,23 @@ def check_bodies(subject: Subject) -> Iterator[Hit]:
         yield from _success(subject, operation)
 
 
-def _request(subject: Subject, operation: Operation) -> Iterator[Hit]:
+def _request(subject: RuleSubject, operation: Operation) -> Iterator[RuleHit]:
     body = operation.body
     if body is None:
         return
     if operation.method in _NO_BODY and body.required:
         message = f"{operation.method} must send a body."
-        yield Hit("get-with-body", body.pointer or operation.pointer, message, operation=operation.key)
+        yield RuleHit("get-with-body", body.pointer or operation.pointer, message, operation=operation.key)
     media = _json_media(subject, body.pointer)
     if media < 0:
         return
     schema = subject.tree.child(media, "schema")
     if schema >= 0 and not _exemplified(subject, media, schema):
-        yield Hit("request-example", subject.tree.pointer(media), "The body has no example.")
+        yield RuleHit("request-example", subject.tree.pointer(media), "The body has no example.")
     yield from _properties(subject, schema)
 
 
-def _json_media(subject: Subject, pointer: str) -> int:
+def _json_media(subject: RuleSubject, pointer: str) -> int:
     """The first form of a body or an answer that is JSON; in Swagger 2.0 what holds the schema itself."""
     tree = subject.tree
     holder = tree.at(pointer) if pointer else -1
@@ -56,7 +56,7 @@ def is_json(media: str) -> bool:
     return name.endswith(("/json", "+json"))
 
 
-def _exemplified(subject: Subject, media: int, schema: int) -> bool:
+def _exemplified(subject: RuleSubject, media: int, schema: int) -> bool:
     """Whether a form of a body has an example, its own, its schema's, or one for each property that must be sent."""
     fields, said = subject.tree.mapping(media), subject.tree.mapping(schema)
     if "example" in fields or stands(fields.get("examples")) or any(key in said for key in _PLAIN):
@@ -69,7 +69,7 @@ def _exemplified(subject: Subject, media: int, schema: int) -> bool:
     )
 
 
-def _properties(subject: Subject, schema: int) -> Iterator[Hit]:
+def _properties(subject: RuleSubject, schema: int) -> Iterator[RuleHit]:
     """The properties that must be sent and are not described."""
     tree = subject.tree
     if schema < 0:
@@ -80,12 +80,12 @@ def _properties(subject: Subject, schema: int) -> Iterator[Hit]:
         target = tree.target(kid)
         said = [tree.mapping(kid).get("description"), tree.mapping(target).get("description") if target >= 0 else None]
         if name in required and not any(stands(each) for each in said):
-            yield Hit(
+            yield RuleHit(
                 "property-description", tree.pointer(kid), f"Property {name!r} must be sent and is not described."
             )
 
 
-def _success(subject: Subject, operation: Operation) -> Iterator[Hit]:
+def _success(subject: RuleSubject, operation: Operation) -> Iterator[RuleHit]:
     """The first success that has a body."""
     for response in operation.responses:
         if not response.status.startswith("2") or response.status in {"204", "205"} or not response.pointer:
@@ -95,19 +95,19 @@ def _success(subject: Subject, operation: Operation) -> Iterator[Hit]:
             continue
         fields = subject.tree.mapping(media)
         if not fields.get("schema") and not subject.swagger:
-            yield Hit("response-schema", subject.tree.pointer(media), "The answer has no schema.")
+            yield RuleHit("response-schema", subject.tree.pointer(media), "The answer has no schema.")
         elif not _shown(subject, media, fields):
-            yield Hit("response-example", subject.tree.pointer(media), "The answer has no example.")
+            yield RuleHit("response-example", subject.tree.pointer(media), "The answer has no example.")
         return
 
 
-def _shown(subject: Subject, media: int, fields: Mapping[str, Json]) -> bool:
+def _shown(subject: RuleSubject, media: int, fields: Mapping[str, Json]) -> bool:
     schema = subject.tree.child(media, "schema")
     own = "example" in fields or stands(fields.get("examples"))
     return own or (schema >= 0 and _exemplified(subject, media, schema))
 
 
-def check_failures(subject: Subject) -> Iterator[Hit]:
+def check_failures(subject: RuleSubject) -> Iterator[RuleHit]:
     """How operations say that they fail."""
     for operation in subject.description.operations:
         failures = [each for each in operation.responses if each.status[:1] in {"4", "5"} or each.status == "default"]
@@ -115,14 +115,14 @@ def check_failures(subject: Subject) -> Iterator[Hit]:
         if not failures:
             message = "No failure is documented."
             seen = ", ".join(each.status for each in operation.responses)
-            yield Hit("error-response", pointer, message, seen, operation.key)
+            yield RuleHit("error-response", pointer, message, seen, operation.key)
         elif not any(content.schema for each in failures for content in each.contents):
             message = "No failure says what its body holds."
-            yield Hit("error-schema", pointer, message, ", ".join(each.status for each in failures), operation.key)
+            yield RuleHit("error-schema", pointer, message, ", ".join(each.status for each in failures), operation.key)
         statuses = {each.status.upper() for each in failures}
         if _signed_in(operation) and failures and not statuses & {"401", "403", "4XX", "DEFAULT"}:
             message = "It needs sign-in, but says nothing of calls without it."
-            yield Hit("sign-in-error", pointer, message, ", ".join(each.status for each in failures), operation.key)
+            yield RuleHit("sign-in-error", pointer, message, ", ".join(each.status for each in failures), operation.key)
 
 
 def _signed_in(operation: Operation) -> bool:

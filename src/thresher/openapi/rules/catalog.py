@@ -19,7 +19,7 @@ ALL: Final[tuple[Dialect, ...]] = ("2.0", "3.0", "3.1", "3.2")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class LintRule:
     """One rule.
 
     Attributes:
@@ -45,21 +45,21 @@ class Rule:
     optional: bool = False
 
 
-def _read(text: str) -> Mapping[str, Rule]:
+def _read(text: str) -> Mapping[str, LintRule]:
     """The rules of a table."""
     return {name: _rule(name, fields) for name, fields in tomllib.loads(text).items()}
 
 
-def _rule(name: str, fields: dict[str, Any]) -> Rule:
+def _rule(name: str, fields: dict[str, Any]) -> LintRule:
     versions: tuple[Dialect, ...] = tuple(fields.pop("versions", ALL))
-    return Rule(id=name, dialects=versions, **fields)
+    return LintRule(id=name, dialects=versions, **fields)
 
 
 RULES: Final = _read((files(__package__ or "") / "rules.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class RuleHit:
     """A finding without its line.
 
     Attributes:

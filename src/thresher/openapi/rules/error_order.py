@@ -51,7 +51,7 @@ TOLD: Final = 1_000
 _PARTS: Final = re.compile(r"/[\w$_-]+(?:/\d+)?", re.A)
 
 
-def told(schema: Mapping[str, Any], value: Json, errors: Sequence[Error]) -> list[Error]:
+def reported_errors(schema: Mapping[str, Any], value: Json, errors: Sequence[Error]) -> list[Error]:
     """The errors that are told of a value: of the first that is met, and of the alternatives it stands for."""
     return _shown(_met(schema, value, errors, [TOLD]))
 
@@ -163,29 +163,29 @@ def _keyword(fields: Mapping[str, Any], keyword: str) -> int:
 
 
 @dataclass(slots=True)
-class _Level:
+class _ErrorLevel:
     """The errors at one place of the value, and the places below it."""
 
     errors: list[Error] | None = field(default_factory=list[Error])
-    below: dict[str, _Level] = field(default_factory=dict[str, "_Level"])
+    below: dict[str, _ErrorLevel] = field(default_factory=dict[str, "_ErrorLevel"])
 
 
 def _shown(errors: Sequence[Error]) -> list[Error]:
     """What is left once the errors that say least are left out."""
-    root = _Level(errors=None)
+    root = _ErrorLevel(errors=None)
     for error in errors:
         level = root
         pointer = "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in error.instance_path)
         parts = _PARTS.findall(pointer) if pointer else [""]
         for part in parts:
-            level = level.below.setdefault(part, _Level())
+            level = level.below.setdefault(part, _ErrorLevel())
         if parts:
             cast("list[Error]", level.errors).append(error)
     _filter(root, None, "")
     return list(_left(root))
 
 
-def _filter(level: _Level, above: _Level | None, key: str) -> None:
+def _filter(level: _ErrorLevel, above: _ErrorLevel | None, key: str) -> None:
     if level.errors and level.below and any(isinstance(error.kind, Kind.AnyOf) for error in level.errors):
         level.errors = None
     if (
@@ -199,7 +199,7 @@ def _filter(level: _Level, above: _Level | None, key: str) -> None:
         _filter(below, level, name)
 
 
-def _left(level: _Level) -> Iterator[Error]:
+def _left(level: _ErrorLevel) -> Iterator[Error]:
     errors = level.errors or []
     if errors and all(isinstance(error.kind, Kind.Enum) for error in errors):
         yield errors[0]

@@ -15,7 +15,7 @@ import jsonschema_rs
 
 from thresher.openapi.records import Json
 from thresher.openapi.rules.formats import FORMATS
-from thresher.openapi.rules.subject import Subject, text_of
+from thresher.openapi.rules.subject import RuleSubject, text_of
 from thresher.openapi.rules.tree import Tree
 
 ONE: Final = frozenset(
@@ -147,7 +147,7 @@ _BACKTRACKS: Final = 20_000
 _INT32: Final[Mapping[str, Json]] = {"minimum": -(2**31), "maximum": 2**31 - 1}
 
 
-class Unusable(Exception):
+class UnusableSchema(Exception):
     """A schema that no example can be checked against.
 
     Args:
@@ -166,7 +166,7 @@ class ExampleSchemas:
         subject: It.
     """
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: RuleSubject) -> None:
         self._tree: Tree = subject.tree
         self._draft = jsonschema_rs.Draft4 if subject.dialect in {"2.0", "3.0"} else jsonschema_rs.Draft202012
         self._graph = SchemaGraph(subject.tree)
@@ -183,7 +183,7 @@ class ExampleSchemas:
         size = self._graph.size(node)
         self._spent += size
         if not size or self._spent > ALL:
-            raise Unusable
+            raise UnusableSchema
         schema = dict(self._ready(node, direction))
         if self._swagger and isinstance(schema.get("required"), bool):
             del schema["required"]
@@ -210,7 +210,7 @@ class ExampleSchemas:
                 offline=True,
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
-            raise Unusable(str(error).partition("\n")[0]) from error
+            raise UnusableSchema(str(error).partition("\n")[0]) from error
 
     def _ready_named(self, node: int, direction: Direction) -> dict[str, Any]:
         key = (node, direction)
@@ -264,7 +264,7 @@ class ExampleSchemas:
             return
         types = fields.get("type")
         if types is None:
-            raise Unusable("`nullable` stands without a `type`")
+            raise UnusableSchema("`nullable` stands without a `type`")
         if nullable is True:
             several = cast("list[Json]", types) if isinstance(types, list) else [types]
             ready["type"] = [*several, *([] if "null" in several else ["null"])]

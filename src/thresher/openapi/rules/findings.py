@@ -10,8 +10,8 @@ from thresher.openapi.pointers import join, parent
 from thresher.openapi.reader.context import schemas_pointer
 from thresher.openapi.records import Dialect, Finding, Score, Severity
 from thresher.openapi.rules import bodies, document, examples, operations, schemas, security, structure, wording
-from thresher.openapi.rules.catalog import ALL, RULES, Hit, Kind
-from thresher.openapi.rules.subject import Subject
+from thresher.openapi.rules.catalog import ALL, RULES, Kind, RuleHit
+from thresher.openapi.rules.subject import RuleSubject
 
 if TYPE_CHECKING:
     from thresher.openapi.reader.description import Description
@@ -22,7 +22,7 @@ HALF: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class DescriptionScores:
     """Scores of one description.
 
     Attributes:
@@ -36,7 +36,7 @@ class Scores:
     per_operation: Mapping[str, Score]
 
 
-def score(findings: Iterable[Finding], description: Description) -> Scores:
+def score(findings: Iterable[Finding], description: Description) -> DescriptionScores:
     """The scores that findings leave.
 
     Each finding has the points of its severity; `100 x 20 / (20 + points an operation)` falls with each, and rises with
@@ -57,7 +57,7 @@ def score(findings: Iterable[Finding], description: Description) -> Scores:
     for operation in description.operations:
         for tag in operation.tags:
             tags.setdefault(tag, []).append(operation.key)
-    return Scores(
+    return DescriptionScores(
         _score(everything, len(keys)),
         {tag: _score(_sum(of_operation, members), len(members)) for tag, members in tags.items()},
         {key: _score(of_operation.get(key, {}), 1) for key in keys},
@@ -94,7 +94,7 @@ ORDER: Final[Mapping[Severity, int]] = {"error": 0, "warning": 1, "info": 2, "hi
 _OLD: Final[tuple[Dialect, ...]] = ("2.0", "3.0")
 _THREE: Final[tuple[Dialect, ...]] = ("3.0", "3.1", "3.2")
 
-_CHECKS: Final[tuple[tuple[Callable[[Subject], Iterator[Hit]], tuple[Dialect, ...]], ...]] = (
+_CHECKS: Final[tuple[tuple[Callable[[RuleSubject], Iterator[RuleHit]], tuple[Dialect, ...]], ...]] = (
     (document.check_info, ALL),
     (document.check_tags, ALL),
     (document.check_host, ("2.0",)),
@@ -154,7 +154,7 @@ def find_problems(
     owners = Owners(description)
     wanted = [
         hit
-        for hit in _hits(Subject(description))
+        for hit in _hits(RuleSubject(description))
         if (not kinds or RULES[hit.rule].kind in kinds)
         and ORDER[RULES[hit.rule].severity] <= ORDER[min_severity]
         and (not operation or owners.concerns(hit, operation))
@@ -163,9 +163,9 @@ def find_problems(
     return sorted(found, key=lambda each: (ORDER[each.severity], each.place.line, each.rule, each.place.pointer))
 
 
-def _hits(subject: Subject) -> Iterable[Hit]:
+def _hits(subject: RuleSubject) -> Iterable[RuleHit]:
     """Each rule's finding at each place, once."""
-    first: dict[tuple[str, str], Hit] = {}
+    first: dict[tuple[str, str], RuleHit] = {}
     for check, dialects in _CHECKS:
         if subject.dialect in dialects:
             for hit in check(subject):
@@ -185,7 +185,7 @@ class Owners:
         self._keys = {operation.pointer: operation.key for operation in description.operations}
         self._operations = {operation.key: operation for operation in description.operations}
 
-    def of(self, hit: Hit) -> str:
+    def of(self, hit: RuleHit) -> str:
         """The operation's key; empty for what belongs to none."""
         if hit.operation:
             return hit.operation
@@ -196,7 +196,7 @@ class Owners:
             pointer = parent(pointer)
         return ""
 
-    def concerns(self, hit: Hit, key: str) -> bool:
+    def concerns(self, hit: RuleHit, key: str) -> bool:
         """Whether a finding belongs to an operation, to its path, or to a part that it shares with others."""
         owner = self.of(hit)
         if owner or key not in self._operations:
@@ -210,7 +210,7 @@ class Owners:
         return any(hit.pointer == place or hit.pointer.startswith(f"{place}/") for place in shared if place)
 
 
-def finding_of(description: Description, hit: Hit, owners: Owners | None = None) -> Finding:
+def finding_of(description: Description, hit: RuleHit, owners: Owners | None = None) -> Finding:
     """The finding with its place, and what its rule says of it."""
     rule = RULES[hit.rule]
     return Finding(

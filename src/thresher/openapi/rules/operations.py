@@ -7,27 +7,36 @@ from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
 from thresher.openapi.records import Json
-from thresher.openapi.rules.catalog import Hit, clipped
-from thresher.openapi.rules.subject import METHODS, Placed, Subject, look, mapping_of, stands, text_of, texts_of
+from thresher.openapi.rules.catalog import RuleHit, clipped
+from thresher.openapi.rules.subject import (
+    METHODS,
+    PlacedOperation,
+    RuleSubject,
+    look,
+    mapping_of,
+    stands,
+    text_of,
+    texts_of,
+)
 
 _PARAMETER: Final = re.compile(r"\{;?\??[a-zA-Z0-9_-]+\*?\}")
 
 
-def check_paths(subject: Subject) -> Iterator[Hit]:
+def check_paths(subject: RuleSubject) -> Iterator[RuleHit]:
     """How paths are written."""
     tree = subject.tree
     node = tree.child(0, "paths")
     for path in tree.mapping(node) if node >= 0 else ():
         pointer = tree.pointer(node, path)
         if "{}" in path:
-            yield Hit("path-declarations-must-exist", pointer, "A parameter of the path has no name.", path)
+            yield RuleHit("path-declarations-must-exist", pointer, "A parameter of the path has no name.", path)
         if len(path) > 1 and path.endswith("/"):
-            yield Hit("path-keys-no-trailing-slash", pointer, "The path ends with a slash.", path)
+            yield RuleHit("path-keys-no-trailing-slash", pointer, "The path ends with a slash.", path)
         if "?" in path:
-            yield Hit("path-not-include-query", pointer, "The path holds a query string.", path)
+            yield RuleHit("path-not-include-query", pointer, "The path holds a query string.", path)
 
 
-def check_path_parameters(subject: Subject) -> Iterator[Hit]:
+def check_path_parameters(subject: RuleSubject) -> Iterator[RuleHit]:
     """Each parameter of a path is declared and required, none twice or for nothing; no two paths are one."""
     tree = subject.tree
     shapes: dict[str, str] = {}
@@ -37,17 +46,17 @@ def check_path_parameters(subject: Subject) -> Iterator[Hit]:
         pointer = tree.pointer(paths, path)
         shape = _PARAMETER.sub("%", path)
         if shape in shapes:
-            yield Hit("path-params", pointer, f"Only the names of parameters tell it from {shapes[shape]}.", path)
+            yield RuleHit("path-params", pointer, f"Only the names of parameters tell it from {shapes[shape]}.", path)
         shapes.setdefault(shape, path)
         yield from _path(subject, path, item, pointer)
 
 
-def _path(subject: Subject, path: str, item: int, pointer: str) -> Iterator[Hit]:
+def _path(subject: RuleSubject, path: str, item: int, pointer: str) -> Iterator[RuleHit]:
     named: list[str] = []
     for found in _PARAMETER.findall(path):
         name = found.strip("{}").translate({ord(mark): None for mark in "?*;"})
         if name in named:
-            yield Hit("path-params", pointer, f"Parameter {name!r} stands in the path twice.", path)
+            yield RuleHit("path-params", pointer, f"Parameter {name!r} stands in the path twice.", path)
         else:
             named.append(name)
     shared: dict[str, str] = {}
@@ -62,14 +71,16 @@ def _path(subject: Subject, path: str, item: int, pointer: str) -> Iterator[Hit]
         known = shared | own
         for name, place in known.items():
             if name not in named:
-                yield Hit("path-params", place, f"Parameter {name!r} is declared, but the path does not hold it.", path)
+                yield RuleHit(
+                    "path-params", place, f"Parameter {name!r} is declared, but the path does not hold it.", path
+                )
         for name in named:
             if name not in known:
                 where = subject.tree.pointer(node)
-                yield Hit("path-params", where, f"Parameter {name!r} of the path is not declared.", path)
+                yield RuleHit("path-params", where, f"Parameter {name!r} of the path is not declared.", path)
 
 
-def _declared(subject: Subject, holder: int, known: dict[str, str]) -> Iterator[Hit]:
+def _declared(subject: RuleSubject, holder: int, known: dict[str, str]) -> Iterator[RuleHit]:
     """The path parameters of a path or an operation, gathered by name to their places."""
     tree = subject.tree
     node = tree.child(holder, "parameters")
@@ -81,9 +92,9 @@ def _declared(subject: Subject, holder: int, known: dict[str, str]) -> Iterator[
         if fields.get("in") != "path" or name is None:
             continue
         if fields.get("required") is not True:
-            yield Hit("path-params", place, f"Parameter {name!r} stands in the path but is not `required: true`.")
+            yield RuleHit("path-params", place, f"Parameter {name!r} stands in the path but is not `required: true`.")
         if str(name) in known:
-            yield Hit("path-params", place, f"Parameter {name!r} is declared twice.")
+            yield RuleHit("path-params", place, f"Parameter {name!r} is declared twice.")
         else:
             known[str(name)] = place
 
@@ -92,7 +103,7 @@ _IN_ADDRESS: Final = re.compile(r"[A-Za-z0-9-._~:/?#\[\]@!$&'()*+,;=]*\Z")
 _FORM: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
-def check_operations(subject: Subject) -> Iterator[Hit]:
+def check_operations(subject: RuleSubject) -> Iterator[RuleHit]:
     """What one operation says by itself."""
     for operation in subject.operations:
         fields = subject.tree.mapping(operation.node) if operation.node >= 0 else {}
@@ -101,28 +112,32 @@ def check_operations(subject: Subject) -> Iterator[Hit]:
         yield from _answered(subject, operation, fields)
 
 
-def _at(operation: Placed, fields: Mapping[str, Json], key: str) -> str:
+def _at(operation: PlacedOperation, fields: Mapping[str, Json], key: str) -> str:
     """Where a field stands, or its operation where it is absent."""
     return f"{operation.pointer}/{key}" if key in fields else operation.pointer
 
 
-def _named(operation: Placed, fields: Mapping[str, Json]) -> Iterator[Hit]:
+def _named(operation: PlacedOperation, fields: Mapping[str, Json]) -> Iterator[RuleHit]:
     if not stands(fields.get("description") if operation.node >= 0 else operation.value):
-        yield Hit("operation-description", _at(operation, fields, "description"), "The operation has no description.")
+        yield RuleHit(
+            "operation-description", _at(operation, fields, "description"), "The operation has no description."
+        )
     identifier = fields.get("operationId")
     if not stands(identifier if operation.node >= 0 else operation.value):
-        yield Hit("operation-operationId", _at(operation, fields, "operationId"), "The operation has no operationId.")
+        yield RuleHit(
+            "operation-operationId", _at(operation, fields, "operationId"), "The operation has no operationId."
+        )
     if isinstance(identifier, str) and not _IN_ADDRESS.match(identifier):
         message = "The operationId has characters that an address cannot carry."
-        yield Hit("operation-operationId-valid-in-url", f"{operation.pointer}/operationId", message, identifier)
+        yield RuleHit("operation-operationId-valid-in-url", f"{operation.pointer}/operationId", message, identifier)
 
 
-def _tagged(operation: Placed, fields: Mapping[str, Json]) -> Iterator[Hit]:
+def _tagged(operation: PlacedOperation, fields: Mapping[str, Json]) -> Iterator[RuleHit]:
     tags = fields.get("tags")
     if not isinstance(tags, list) or not tags:
-        yield Hit("operation-tags", _at(operation, fields, "tags"), "The operation has no tag.")
+        yield RuleHit("operation-tags", _at(operation, fields, "tags"), "The operation has no tag.")
     elif len(cast("list[Json]", tags)) > 1:
-        yield Hit(
+        yield RuleHit(
             "operation-singular-tag",
             f"{operation.pointer}/tags",
             "The operation has several tags.",
@@ -130,19 +145,21 @@ def _tagged(operation: Placed, fields: Mapping[str, Json]) -> Iterator[Hit]:
         )
 
 
-def _answered(subject: Subject, operation: Placed, fields: Mapping[str, Json]) -> Iterator[Hit]:
+def _answered(subject: RuleSubject, operation: PlacedOperation, fields: Mapping[str, Json]) -> Iterator[RuleHit]:
     node = subject.tree.child(operation.node, "responses")
     responses = subject.tree.mapping(node) if node >= 0 else None
     if responses is not None and not any(_success(str(status), subject.swagger) for status in responses):
         message = "No response says that the call succeeded (2xx or 3xx)."
-        yield Hit(
+        yield RuleHit(
             "operation-success-response", f"{operation.pointer}/responses", message, ", ".join(map(str, responses))
         )
     if subject.swagger and isinstance(fields.get("consumes"), list):
         given = [subject.tree.mapping(each).get("in") for _, each in _parameters(subject, operation)]
         if "formData" in given and not any(form in ",".join(texts_of(fields["consumes"])) for form in _FORM):
             message = "It takes form fields, but `consumes` names no form."
-            yield Hit("oas2-operation-formData-consume-check", operation.pointer, message, clipped(fields["consumes"]))
+            yield RuleHit(
+                "oas2-operation-formData-consume-check", operation.pointer, message, clipped(fields["consumes"])
+            )
 
 
 def _success(status: str, swagger: bool) -> bool:
@@ -151,14 +168,14 @@ def _success(status: str, swagger: bool) -> bool:
     return status.isascii() and status.isdigit() and 200 <= int(status[:6]) < 400
 
 
-def _parameters(subject: Subject, operation: Placed) -> Iterator[tuple[str | int, int]]:
+def _parameters(subject: RuleSubject, operation: PlacedOperation) -> Iterator[tuple[str | int, int]]:
     """Its own parameters."""
     node = subject.tree.child(operation.node, "parameters") if operation.node >= 0 else -1
     if node >= 0 and isinstance(subject.tree.values[node], list):
         yield from subject.tree.children(node)
 
 
-def check_parameters(subject: Subject) -> Iterator[Hit]:
+def check_parameters(subject: RuleSubject) -> Iterator[RuleHit]:
     """Parameters of one operation: each once, and one body at most."""
     tree, rule = subject.tree, "operation-parameters"
     for operation in subject.operations:
@@ -168,19 +185,19 @@ def check_parameters(subject: Subject) -> Iterator[Hit]:
             fields = tree.mapping(node)
             key = (str(fields.get("in")), str(fields.get("name")))
             if key in seen:
-                yield Hit(
+                yield RuleHit(
                     rule, tree.pointer(node), "Another parameter has this name and place.", f"{key[1]} in {key[0]}"
                 )
             seen.add(key)
             forms += key[0] == "formData"
             bodies += key[0] == "body"
             if key[0] == "body" and bodies > 1:
-                yield Hit(rule, tree.pointer(node), "The operation has more than one body.", key[1])
+                yield RuleHit(rule, tree.pointer(node), "The operation has more than one body.", key[1])
         if bodies and forms:
-            yield Hit(rule, f"{operation.pointer}/parameters", "The operation has a body and form fields at once.")
+            yield RuleHit(rule, f"{operation.pointer}/parameters", "The operation has a body and form fields at once.")
 
 
-def check_identifiers(subject: Subject) -> Iterator[Hit]:
+def check_identifiers(subject: RuleSubject) -> Iterator[RuleHit]:
     """Each operationId once."""
     seen: dict[str, str] = {}
     for operation in subject.operations:
@@ -191,12 +208,12 @@ def check_identifiers(subject: Subject) -> Iterator[Hit]:
         if identifier in seen:
             pointer = f"{operation.pointer}/operationId"
             message = f"The operationId is that of {seen[identifier]} too."
-            yield Hit("operation-operationId-unique", pointer, message, clipped(fields["operationId"]))
+            yield RuleHit("operation-operationId-unique", pointer, message, clipped(fields["operationId"]))
         else:
             seen[identifier] = f"{operation.method.upper()} {operation.path}"
 
 
-def check_tag_use(subject: Subject) -> Iterator[Hit]:
+def check_tag_use(subject: RuleSubject) -> Iterator[RuleHit]:
     """Tags that operations use are listed."""
     tree = subject.tree
     listed = {text_of(tree.mapping(node).get("name")) for _, node in tree.children(tree.child(0, "tags"))}
@@ -206,10 +223,10 @@ def check_tag_use(subject: Subject) -> Iterator[Hit]:
             for place, tag in enumerate(cast("list[Json]", tags)):
                 if not isinstance(tag, str) or tag not in listed:
                     pointer = f"{operation.pointer}/tags/{place}"
-                    yield Hit("operation-tag-defined", pointer, "The tag is not in the list of tags.", clipped(tag))
+                    yield RuleHit("operation-tag-defined", pointer, "The tag is not in the list of tags.", clipped(tag))
 
 
-def check_security_names(subject: Subject) -> Iterator[Hit]:
+def check_security_names(subject: RuleSubject) -> Iterator[RuleHit]:
     """Ways to sign in that operations name are defined, and so are their scopes."""
     tree = subject.tree
     rule = "oas2-operation-security-defined" if subject.swagger else "oas3-operation-security-defined"
@@ -222,7 +239,7 @@ def check_security_names(subject: Subject) -> Iterator[Hit]:
             yield from _requirement(subject, rule, node, schemes)
 
 
-def _requirement(subject: Subject, rule: str, node: int, schemes: Mapping[str, Json]) -> Iterator[Hit]:
+def _requirement(subject: RuleSubject, rule: str, node: int, schemes: Mapping[str, Json]) -> Iterator[RuleHit]:
     fields = subject.tree.mapping(node)
     if not all(
         isinstance(scopes, list) and len(texts_of(scopes)) == len(cast("list[Json]", scopes))
@@ -231,13 +248,15 @@ def _requirement(subject: Subject, rule: str, node: int, schemes: Mapping[str, J
         return
     for name, scopes in fields.items():
         if name not in schemes:
-            yield Hit(rule, subject.tree.pointer(node, name), f"The way to sign in, {name!r}, is not defined.", name)
+            yield RuleHit(
+                rule, subject.tree.pointer(node, name), f"The way to sign in, {name!r}, is not defined.", name
+            )
             continue
         known = _scopes(schemes[name], subject.swagger)
         for place, scope in enumerate(texts_of(scopes)):
             if scope not in known:
                 pointer = subject.tree.pointer(node, name, place)
-                yield Hit(rule, pointer, f"The scope is not among those of {name!r}.", scope)
+                yield RuleHit(rule, pointer, f"The scope is not among those of {name!r}.", scope)
 
 
 def _scopes(scheme: Json, swagger: bool) -> set[str]:
@@ -245,7 +264,7 @@ def _scopes(scheme: Json, swagger: bool) -> set[str]:
     return {name for each in holders for name in mapping_of(look(each, "scopes"))}
 
 
-def check_parameter_texts(subject: Subject) -> Iterator[Hit]:
+def check_parameter_texts(subject: RuleSubject) -> Iterator[RuleHit]:
     """Each parameter says what it is for."""
     tree = subject.tree
     rule = "oas2-parameter-description" if subject.swagger else "oas3-parameter-description"
@@ -254,10 +273,10 @@ def check_parameter_texts(subject: Subject) -> Iterator[Hit]:
         if stands(fields.get("in")) and not stands(fields.get("description")):
             pointer = tree.pointer(node, "description") if "description" in fields else tree.pointer(node)
             message = f"Parameter {text_of(fields.get('name'))!r} has no description."
-            yield Hit(rule, pointer, message)
+            yield RuleHit(rule, pointer, message)
 
 
-def _all_parameters(subject: Subject) -> set[int]:
+def _all_parameters(subject: RuleSubject) -> set[int]:
     """What may be a parameter: in Swagger 2.0 all that a `parameters` holds, wherever it stands."""
     tree = subject.tree
     if subject.swagger:
@@ -270,7 +289,7 @@ def _all_parameters(subject: Subject) -> set[int]:
     return {node for holder in holders for _, node in tree.children(holder)}
 
 
-def check_example_forms(subject: Subject) -> Iterator[Hit]:
+def check_example_forms(subject: RuleSubject) -> Iterator[RuleHit]:
     """A named example has its value, or the address of it, not both."""
     tree = subject.tree
     operations = tree.under(
@@ -290,10 +309,10 @@ def check_example_forms(subject: Subject) -> Iterator[Hit]:
         if isinstance(tree.values[node], dict) and ("value" in fields) == ("externalValue" in fields):
             both = "both `value` and `externalValue`" if "value" in fields else "neither `value` nor `externalValue`"
             if "value" in fields or not (subject.dialect == "3.2" and fields.keys() & {"dataValue", "serializedValue"}):
-                yield Hit("oas3-examples-value-or-externalValue", tree.pointer(node), f"The example has {both}.")
+                yield RuleHit("oas3-examples-value-or-externalValue", tree.pointer(node), f"The example has {both}.")
 
 
-def check_callbacks(subject: Subject) -> Iterator[Hit]:
+def check_callbacks(subject: RuleSubject) -> Iterator[RuleHit]:
     """No callback defines callbacks of its own."""
     tree = subject.tree
     for operation in subject.operations:
@@ -302,18 +321,22 @@ def check_callbacks(subject: Subject) -> Iterator[Hit]:
                 for _, node in tree.children(item):
                     if look(tree.values[node], "callbacks") is not None:
                         pointer = tree.pointer(node, "callbacks")
-                        yield Hit("oas3-callbacks-in-callbacks", pointer, "A callback defines callbacks of its own.")
+                        yield RuleHit(
+                            "oas3-callbacks-in-callbacks", pointer, "A callback defines callbacks of its own."
+                        )
 
 
-def check_webhooks(subject: Subject) -> Iterator[Hit]:
+def check_webhooks(subject: RuleSubject) -> Iterator[RuleHit]:
     """What a webhook cannot have."""
     tree = subject.tree
     webhooks = tree.child(0, "webhooks")
     if webhooks >= 0 and "servers" in tree.mapping(webhooks):
-        yield Hit("oas3_1-servers-in-webhook", tree.pointer(webhooks, "servers"), "A webhook has no server of ours.")
+        yield RuleHit(
+            "oas3_1-servers-in-webhook", tree.pointer(webhooks, "servers"), "A webhook has no server of ours."
+        )
     for _, item in tree.children(webhooks):
         for _, node in tree.children(item):
             for key in ("servers", "callbacks"):
                 if key in tree.mapping(node):
                     pointer = tree.pointer(node, key)
-                    yield Hit(f"oas3_1-{key}-in-webhook", pointer, f"A webhook defines {key}.")
+                    yield RuleHit(f"oas3_1-{key}-in-webhook", pointer, f"A webhook defines {key}.")

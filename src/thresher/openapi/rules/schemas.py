@@ -7,14 +7,14 @@ from typing import Final, cast
 
 from thresher.openapi.pointers import pointer_of
 from thresher.openapi.records import Json
-from thresher.openapi.rules.catalog import Hit, clipped
-from thresher.openapi.rules.subject import Subject, look, mapping_of, stands, text_of
+from thresher.openapi.rules.catalog import RuleHit, clipped
+from thresher.openapi.rules.subject import RuleSubject, look, mapping_of, stands, text_of
 from thresher.openapi.rules.tree import Tree
 
 _KINDS: Final = ("schemas", "responses", "parameters", "examples", "requestBodies", "headers", "links", "callbacks")
 
 
-def check_siblings(subject: Subject) -> Iterator[Hit]:
+def check_siblings(subject: RuleSubject) -> Iterator[RuleHit]:
     """Nothing stands beside a reference, where the version says that it is not read."""
     tree = subject.tree
     for node, value in enumerate(tree.values):
@@ -23,7 +23,7 @@ def check_siblings(subject: Subject) -> Iterator[Hit]:
             for key in fields:
                 if key != "$ref":
                     message = f"{key!r} stands beside a reference, where it is not read."
-                    yield Hit("no-$ref-siblings", tree.pointer(node, key), message, clipped(fields["$ref"]))
+                    yield RuleHit("no-$ref-siblings", tree.pointer(node, key), message, clipped(fields["$ref"]))
 
 
 def _named(tree: Tree) -> Iterator[str]:
@@ -36,7 +36,7 @@ def _named(tree: Tree) -> Iterator[str]:
                 yield pointer
 
 
-def check_use(subject: Subject) -> Iterator[Hit]:
+def check_use(subject: RuleSubject) -> Iterator[RuleHit]:
     """Each component is named by a reference."""
     tree = subject.tree
     named = set(_named(tree))
@@ -49,13 +49,13 @@ def check_use(subject: Subject) -> Iterator[Hit]:
         for name in tree.mapping(node) if node >= 0 else ():
             pointer = tree.pointer(node, name)
             if pointer not in named:
-                yield Hit(rule, pointer, "No reference names it.", name)
+                yield RuleHit(rule, pointer, "No reference names it.", name)
 
 
 _TYPES: Final[Mapping[type, str]] = {str: "string", bool: "boolean", list: "array", dict: "object", type(None): "null"}
 
 
-def check_enums(subject: Subject) -> Iterator[Hit]:
+def check_enums(subject: RuleSubject) -> Iterator[RuleHit]:
     """Allowed values are of their type, and none is listed twice."""
     tree = subject.tree
     for node in tree.alive:
@@ -66,12 +66,12 @@ def check_enums(subject: Subject) -> Iterator[Hit]:
         allowed = cast("list[Json]", fields["enum"])
         if tree.keys[node] != "properties" and (doubled := _doubled(allowed)) is not None:
             message = "A value is listed twice."
-            yield Hit("duplicated-entry-in-enum", tree.pointer(node, "enum"), message, clipped(allowed[doubled]))
+            yield RuleHit("duplicated-entry-in-enum", tree.pointer(node, "enum"), message, clipped(allowed[doubled]))
         types = _types(subject, fields)
         for place, each in enumerate(allowed) if types else ():
             if _type(each, integer="integer" in types) not in types:
                 message = f"The value is not of the type {' or '.join(types)}."
-                yield Hit("typed-enum", tree.pointer(node, "enum", place), message, clipped(each))
+                yield RuleHit("typed-enum", tree.pointer(node, "enum", place), message, clipped(each))
 
 
 def _doubled(values: list[Json]) -> int | None:
@@ -95,7 +95,7 @@ def comparable(value: Json) -> Hashable:
     return (isinstance(value, bool), value)
 
 
-def _types(subject: Subject, fields: Mapping[str, Json]) -> list[str]:
+def _types(subject: RuleSubject, fields: Mapping[str, Json]) -> list[str]:
     said = fields.get("type")
     if isinstance(said, str):
         types = [said] if said else []
@@ -114,7 +114,7 @@ def _type(value: Json, *, integer: bool) -> str:
     return "integer" if integer and float(value).is_integer() else "number"
 
 
-def check_lists(subject: Subject) -> Iterator[Hit]:
+def check_lists(subject: RuleSubject) -> Iterator[RuleHit]:
     """A list says what it holds."""
     tree = subject.tree
     new = subject.dialect in {"3.1", "3.2"}
@@ -126,10 +126,10 @@ def check_lists(subject: Subject) -> Iterator[Hit]:
         several = isinstance(said, list) and (said == ["array"] or (new and "array" in cast("list[Json]", said)))
         if (said == "array" or several) and not stands(fields.get("items")):
             pointer = tree.pointer(node, "items") if "items" in fields else tree.pointer(node)
-            yield Hit("array-items", pointer, "The list does not say what it holds.")
+            yield RuleHit("array-items", pointer, "The list does not say what it holds.")
 
 
-def check_swagger_schemas(subject: Subject) -> Iterator[Hit]:
+def check_swagger_schemas(subject: RuleSubject) -> Iterator[RuleHit]:
     """What Swagger 2.0 does not know, and its discriminators."""
     tree = subject.tree
     for node in tree.alive:
@@ -137,7 +137,7 @@ def check_swagger_schemas(subject: Subject) -> Iterator[Hit]:
         if isinstance(value, dict):
             for key in ("anyOf", "oneOf"):
                 if key in value:
-                    yield Hit(f"oas2-{key}", tree.pointer(node, key), f"Swagger 2.0 has no `{key}`.")
+                    yield RuleHit(f"oas2-{key}", tree.pointer(node, key), f"Swagger 2.0 has no `{key}`.")
     for _, node in tree.children(tree.child(0, "definitions")):
         fields = tree.mapping(node)
         name = text_of(fields.get("discriminator"))
@@ -145,18 +145,18 @@ def check_swagger_schemas(subject: Subject) -> Iterator[Hit]:
             continue
         if name not in mapping_of(fields.get("properties")):
             pointer = tree.pointer(node, "properties") if "properties" in fields else tree.pointer(node)
-            yield Hit("oas2-discriminator", pointer, f"The discriminator {name!r} is no property.", name)
+            yield RuleHit("oas2-discriminator", pointer, f"The discriminator {name!r} is no property.", name)
         required = fields.get("required")
         if not isinstance(required, list) or name not in cast("list[Json]", required):
             pointer = tree.pointer(node, "required") if "required" in fields else tree.pointer(node)
-            yield Hit("oas2-discriminator", pointer, f"The discriminator {name!r} is not required.", name)
+            yield RuleHit("oas2-discriminator", pointer, f"The discriminator {name!r} is not required.", name)
 
 
-def check_attributes(subject: Subject) -> Iterator[Hit]:
+def check_attributes(subject: RuleSubject) -> Iterator[RuleHit]:
     """`xml.attribute`, which OpenAPI 3.2 gave another name."""
     tree = subject.tree
     for node in tree.alive:
         xml = look(tree.values[node], "xml")
         if look(xml, "attribute") is True:
             message = "OpenAPI 3.2 says `nodeType: attribute` for this."
-            yield Hit("oas3_2-no-deprecated-xml-attribute", tree.pointer(node, "xml"), message)
+            yield RuleHit("oas3_2-no-deprecated-xml-attribute", tree.pointer(node, "xml"), message)

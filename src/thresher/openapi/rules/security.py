@@ -8,52 +8,52 @@ from typing import Final, cast
 
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Json
-from thresher.openapi.rules.catalog import Hit
-from thresher.openapi.rules.subject import Subject, look, mapping_of, text_of
+from thresher.openapi.rules.catalog import RuleHit
+from thresher.openapi.rules.subject import RuleSubject, look, mapping_of, text_of
 
 _CHANGES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _NEAR: Final = re.compile(r"http://(?:localhost|127\.|\[::1\]|0\.0\.0\.0)", re.I)
 _REFERENCES: Final = frozenset({"unresolved-ref", "remote-ref"})
 
 
-def check_sign_in(subject: Subject) -> Iterator[Hit]:
+def check_sign_in(subject: RuleSubject) -> Iterator[RuleHit]:
     """Whether operations say what a caller must prove."""
     operations = subject.description.operations
     silent = [operation for operation in operations if operation.security is None]
     if operations and len(silent) == len(operations):
-        yield Hit("security-unsaid", "", "Nothing says whether calls need sign-in.")
+        yield RuleHit("security-unsaid", "", "Nothing says whether calls need sign-in.")
     else:
         for operation in silent:
             message = "It is not said whether the operation needs sign-in."
-            yield Hit("security-unsaid", operation.pointer, message, operation=operation.key)
+            yield RuleHit("security-unsaid", operation.pointer, message, operation=operation.key)
     for operation in operations:
         open_to_all = operation.security is not None and not all(each.schemes for each in operation.security)
         if operation.method in _CHANGES and (operation.security == () or open_to_all):
             message = f"{operation.method} can be called without sign-in."
-            yield Hit("open-write", operation.pointer, message, operation=operation.key)
+            yield RuleHit("open-write", operation.pointer, message, operation=operation.key)
 
 
-def check_keys(subject: Subject) -> Iterator[Hit]:
+def check_keys(subject: RuleSubject) -> Iterator[RuleHit]:
     """Where keys are sent, and over what."""
     home = "/securityDefinitions" if subject.swagger else "/components/securitySchemes"
     for name, scheme in subject.description.security_schemes.items():
         if scheme.type == "apiKey" and scheme.place == "query":
             message = f"The key of {name!r} is sent in the address."
-            yield Hit("key-in-query", join(home, name), message, scheme.key)
+            yield RuleHit("key-in-query", join(home, name), message, scheme.key)
     node = subject.tree.child(0, "servers")
     for place, server in subject.tree.children(node):
         url = text_of(subject.tree.mapping(server).get("url"))
         if url.lower().startswith("http://") and not _NEAR.match(url):
-            yield Hit(
+            yield RuleHit(
                 "plain-http", subject.tree.pointer(node, place, "url"), "The server is called without HTTPS.", url
             )
     schemes = subject.root.get("schemes")
     if subject.swagger and isinstance(schemes, list) and "http" in cast("list[Json]", schemes):
         pointer = join("/schemes", cast("list[Json]", schemes).index("http"))
-        yield Hit("plain-http", pointer, "The API may be called without HTTPS.", "http")
+        yield RuleHit("plain-http", pointer, "The API may be called without HTTPS.", "http")
 
 
-def check_scopes(subject: Subject) -> Iterator[Hit]:
+def check_scopes(subject: RuleSubject) -> Iterator[RuleHit]:
     """Operations that use OAuth name their scopes."""
     tree = subject.tree
     home = tree.at("/securityDefinitions" if subject.swagger else "/components/securitySchemes")
@@ -65,7 +65,7 @@ def check_scopes(subject: Subject) -> Iterator[Hit]:
             for name, scopes in tree.mapping(node).items():
                 if name in offering and scopes == []:
                     message = f"No scope of {name!r} is named."
-                    yield Hit("scopes-unsaid", tree.pointer(node, name), message, name)
+                    yield RuleHit("scopes-unsaid", tree.pointer(node, name), message, name)
 
 
 def _scopes(scheme: Json) -> bool:
@@ -75,11 +75,11 @@ def _scopes(scheme: Json) -> bool:
     return any(mapping_of(look(flow, "scopes")) for flow in several)
 
 
-def check_reading(subject: Subject) -> Iterator[Hit]:
+def check_reading(subject: RuleSubject) -> Iterator[RuleHit]:
     """What reading the description met."""
     for problem in subject.description.problems:
         if problem.code in _REFERENCES:
             pointer = problem.place.pointer.removesuffix("/$ref")
-            yield Hit("invalid-ref", f"{pointer}/$ref", problem.message, problem.code)
+            yield RuleHit("invalid-ref", f"{pointer}/$ref", problem.message, problem.code)
         else:
-            yield Hit("unreadable-part", problem.place.pointer, problem.message, problem.code)
+            yield RuleHit("unreadable-part", problem.place.pointer, problem.message, problem.code)

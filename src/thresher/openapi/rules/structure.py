@@ -12,8 +12,8 @@ import jsonschema_rs
 
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Dialect, Json
-from thresher.openapi.rules.catalog import Hit, clipped
-from thresher.openapi.rules.subject import Subject, counted, look, mapping_of
+from thresher.openapi.rules.catalog import RuleHit, clipped
+from thresher.openapi.rules.subject import RuleSubject, counted, look, mapping_of
 
 MOST: Final = 500
 """Findings of this rule in one description."""
@@ -26,7 +26,7 @@ _TELLING: Final = frozenset({"in", "type", "scheme"})
 """Fields whose values tell which of several forms is meant."""
 
 
-def check_structure(subject: Subject) -> Iterator[Hit]:
+def check_structure(subject: RuleSubject) -> Iterator[RuleHit]:
     """What the schema of the version does not allow."""
     rule = "oas2-schema" if subject.swagger else "oas3-schema"
     seen: set[str] = set()
@@ -36,12 +36,12 @@ def check_structure(subject: Subject) -> Iterator[Hit]:
                 for pointer in _pointers(each, subject.dialect):
                     if pointer not in seen:
                         seen.add(pointer)
-                        yield Hit(rule, pointer, clipped(each.message, 200))
+                        yield RuleHit(rule, pointer, clipped(each.message, 200))
         if len(seen) >= MOST:
             return
 
 
-def _parts(subject: Subject) -> Iterator[dict[str, Json]]:
+def _parts(subject: RuleSubject) -> Iterator[dict[str, Json]]:
     """The document in parts, so that what is wrong in one is known before the next is looked at.
 
     First what stands around operations and components, then a few of these at a time: all errors of a part are held at

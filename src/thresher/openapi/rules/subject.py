@@ -62,7 +62,7 @@ METHODS: Final = frozenset({"get", "put", "post", "delete", "options", "head", "
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedOperation:
     """An operation and where it is reached from.
 
     Attributes:
@@ -82,7 +82,7 @@ class Placed:
     pointer: str
 
 
-class Subject:
+class RuleSubject:
     """One description, as rules see it.
 
     Args:
@@ -101,15 +101,15 @@ class Subject:
         return self.dialect == "2.0"
 
     @cached_property
-    def operations(self) -> tuple[Placed, ...]:
+    def operations(self) -> tuple[PlacedOperation, ...]:
         """Those under `paths`, whatever they hold."""
         return tuple(self._operations())
 
-    def _operations(self) -> Iterator[Placed]:
+    def _operations(self) -> Iterator[PlacedOperation]:
         tree = self.tree
         for path, item in tree.children(tree.child(0, "paths")):
             for method, value in tree.mapping(item).items():
                 if method in METHODS:
                     node = tree.child(item, method)
                     pointer = tree.pointer(node) if node >= 0 else tree.pointer(item, method)
-                    yield Placed(str(path), method, item, node, value, pointer)
+                    yield PlacedOperation(str(path), method, item, node, value, pointer)

@@ -12,8 +12,8 @@ from typing import Final
 
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Operation
-from thresher.openapi.rules.catalog import Hit, clipped
-from thresher.openapi.rules.subject import Subject
+from thresher.openapi.rules.catalog import RuleHit, clipped
+from thresher.openapi.rules.subject import RuleSubject
 
 _MARKUP: Final = re.compile(r"<[^<>]{0,200}>|[`*_#|]|\]\([^()\s]{0,400}\)|[\[\]]")
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
@@ -142,7 +142,7 @@ JARGON: Final = 0.3
 """Share of initials among the words of a text that makes it hard to read."""
 
 
-def check_wording(subject: Subject) -> Iterator[Hit]:
+def check_wording(subject: RuleSubject) -> Iterator[RuleHit]:
     """What is said of one operation."""
     for operation in subject.description.operations:
         yield from _summary(operation)
@@ -151,33 +151,33 @@ def check_wording(subject: Subject) -> Iterator[Hit]:
         yield from _jargon(operation)
 
 
-def _summary(operation: Operation) -> Iterator[Hit]:
+def _summary(operation: Operation) -> Iterator[RuleHit]:
     summary = operation.summary.strip()
     if not summary:
-        yield Hit("operation-summary", operation.pointer, "The operation has no summary.", operation=operation.key)
+        yield RuleHit("operation-summary", operation.pointer, "The operation has no summary.", operation=operation.key)
         return
     names = {operation.operation_id, operation.path, operation.key}
     if summary.casefold() in {name.casefold() for name in names if name}:
         pointer = join(operation.pointer, "summary")
-        yield Hit("summary-repeats-name", pointer, "The summary is only the name again.", summary, operation.key)
+        yield RuleHit("summary-repeats-name", pointer, "The summary is only the name again.", summary, operation.key)
 
 
-def _description(operation: Operation) -> Iterator[Hit]:
+def _description(operation: Operation) -> Iterator[RuleHit]:
     text = plain(operation.description)
     pointer = join(operation.pointer, "description")
     words = words_of(text)
     if len(words) < SHORT:
         message = f"The description has {len(words)} {'word' if len(words) == 1 else 'words'}."
-        yield Hit("description-short", pointer, message, clipped(text), operation.key)
+        yield RuleHit("description-short", pointer, message, clipped(text), operation.key)
     if len(operation.description) > LONG:
         message = f"The description has {len(operation.description):,} characters."
-        yield Hit("description-long", pointer, message, clipped(text), operation.key)
+        yield RuleHit("description-long", pointer, message, clipped(text), operation.key)
     if operation.summary and words == words_of(operation.summary):
         message = "The description is the summary again."
-        yield Hit("description-repeats-summary", pointer, message, clipped(text), operation.key)
+        yield RuleHit("description-repeats-summary", pointer, message, clipped(text), operation.key)
 
 
-def _jargon(operation: Operation) -> Iterator[Hit]:
+def _jargon(operation: Operation) -> Iterator[RuleHit]:
     text = f"{operation.summary} {operation.description}"
     found = initials_in(text)
     if len(found) < 2:
@@ -187,10 +187,10 @@ def _jargon(operation: Operation) -> Iterator[Hit]:
     if share >= JARGON * len(words):
         field = "description" if operation.description else "summary"
         message = f"{len(found)} initials are not written out."
-        yield Hit("description-jargon", join(operation.pointer, field), message, ", ".join(found), operation.key)
+        yield RuleHit("description-jargon", join(operation.pointer, field), message, ", ".join(found), operation.key)
 
 
-def check_likeness(subject: Subject) -> Iterator[Hit]:
+def check_likeness(subject: RuleSubject) -> Iterator[RuleHit]:
     """Operations that read alike."""
     operations = subject.description.operations
     by_summary: dict[str, list[Operation]] = {}
@@ -203,13 +203,13 @@ def check_likeness(subject: Subject) -> Iterator[Hit]:
             pointer = join(operation.pointer, "summary")
             message = "Another operation has this summary."
             evidence = _named([each for each in first if each is not operation], len(members) - 1)
-            yield Hit("summary-not-unique", pointer, message, evidence, operation.key)
+            yield RuleHit("summary-not-unique", pointer, message, evidence, operation.key)
     for found in twins([_said(operation) for operation in operations]):
         operation = operations[found.place]
         field = "description" if operation.description else "summary"
         evidence = _named([operations[other] for other in found.others], found.count)
         message = "The operation reads like another."
-        yield Hit("near-duplicate-description", join(operation.pointer, field), message, evidence, operation.key)
+        yield RuleHit("near-duplicate-description", join(operation.pointer, field), message, evidence, operation.key)
 
 
 def _said(operation: Operation) -> frozenset[str]:
@@ -224,7 +224,7 @@ def _named(operations: Sequence[Operation], count: int) -> str:
     return ", ".join(each.key for each in named) + more
 
 
-def check_parameter_wording(subject: Subject) -> Iterator[Hit]:
+def check_parameter_wording(subject: RuleSubject) -> Iterator[RuleHit]:
     """Descriptions of parameters that only repeat the name."""
     seen: set[str] = set()
     for operation in subject.description.operations:
@@ -236,4 +236,4 @@ def check_parameter_wording(subject: Subject) -> Iterator[Hit]:
             if said <= telling(words_of(parameter.name)):
                 pointer = join(parameter.pointer, "description")
                 message = f"The description of parameter {parameter.name!r} is only its name again."
-                yield Hit("parameter-description-echo", pointer, message, clipped(parameter.description))
+                yield RuleHit("parameter-description-echo", pointer, message, clipped(parameter.description))
