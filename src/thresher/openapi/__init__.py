@@ -1,6 +1,6 @@
-"""API descriptions as text: reading, resolving, rules about them, and patches for them.
+"""API descriptions as text: reading them, resolving references, linting, and patching.
 
-Invariant: pure; nothing here reaches a network or a database, and no reference leaves its own document.
+Invariant: pure; nothing here reaches a network or a database, and no reference leaves its document.
 
 Uses: core.
 """

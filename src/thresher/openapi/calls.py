@@ -1,6 +1,6 @@
-"""A call of an operation with example values, ready to be written as code.
+"""Example calls of an operation, with credentials, ready to be written as code.
 
-Invariant: pure; every value is an example, and what must be given is there.
+Invariant: pure; every value is an example, and everything required is present.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _WAYS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class CallCredential:
-    """What a call carries to be let in.
+    """A credential that a call carries.
 
     Attributes:
-        way: Where it goes.
+        way: Where it is sent.
         key: Name of the header, parameter or cookie; empty for `bearer` and `basic`.
-        variables: Names of the environment variables that hold it: one, for `basic` user and password.
+        variables: Names of the environment variables that hold it: one, or user and password for `basic`.
     """
 
     way: Way
@@ -44,17 +44,17 @@ class CallCredential:
 
 
 def header_name(name: str) -> str:
-    """A name as a header may have it; other characters are left out."""
+    """Return a name without the characters that a header name cannot hold."""
     return _TOKEN.sub("", name)
 
 
 def credentials_of(description: Description, operation: Operation, prefix: str) -> tuple[CallCredential, ...]:
-    """What a call carries by the first way that code can go; nothing where none is said or needed.
+    """Return the credentials of the first security requirement that code can satisfy; empty if none is given or needed.
 
     Args:
-        description: Where the schemes are.
-        operation: What is called.
-        prefix: Beginning of the variables' names, such as the provider's name.
+        description: Defines the security schemes.
+        operation: The operation to call.
+        prefix: Prefix of the variable names, such as the provider's name.
     """
     for requirement in operation.security or ():
         known = [description.security_schemes.get(name) for name, _ in requirement.schemes]
@@ -81,13 +81,13 @@ def _credential(scheme: SecurityScheme, prefix: str) -> CallCredential | None:
 
 
 def variable(prefix: str, name: str) -> str:
-    """The name of an environment variable."""
+    """Return the name of an environment variable."""
     plain = re.sub(r"[^A-Z0-9]+", "_", f"{prefix[:_NAME]}_{name[:_NAME]}".upper()).strip("_") or "TOKEN"
     return plain if plain[0].isalpha() else f"API_{plain}"
 
 
 def auth_of(description: Description, operation: Operation) -> tuple[str, ...]:
-    """Ways to be let in, in words, any of which is enough."""
+    """Return the alternative ways to authenticate, in words."""
     if operation.security is None:
         return (NOTHING_SAID,)
     ways = [_way(description, requirement) for requirement in operation.security[:_WAYS]]
@@ -135,17 +135,17 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 @dataclass(frozen=True, slots=True)
 class ExampleCall:
-    """A call.
+    """An example call.
 
     Attributes:
         method: Upper case.
-        url: With the path's parameters filled in, without query.
+        url: With path parameters filled in, without a query.
         query: Names and values.
-        headers: Likewise, without those of credentials and of the body.
-        cookies: Likewise.
-        media: Of the body; empty without one.
-        body: An example; None without.
-        credentials: What lets the caller in.
+        headers: Names and values, without those of credentials and body.
+        cookies: Names and values.
+        media: Media type of the body; may be empty.
+        body: An example, or None.
+        credentials: Those of one security requirement.
     """
 
     method: str
@@ -159,7 +159,7 @@ class ExampleCall:
 
     @property
     def kind(self) -> str:
-        """How the body is sent: `json`, `form`, `multipart`, `raw`, or empty without one."""
+        """How the body is sent: `json`, `form`, `multipart`, `raw`, or empty without a body."""
         media = self.media.lower().split(";")[0].strip()
         if not media:
             return ""
@@ -171,13 +171,13 @@ class ExampleCall:
 
 
 def call_of(description: Description, operation: Operation, *, base_url: str = "", prefix: str = "") -> ExampleCall:
-    """A call with everything that must be given.
+    """Return an example call with everything that is required.
 
     Args:
-        description: Where references lead.
-        operation: What is called.
-        base_url: Where it is called, where the description names no whole address.
-        prefix: Beginning of the names of variables that hold credentials.
+        description: Resolves references.
+        operation: The operation to call.
+        base_url: Used if the description gives no absolute address.
+        prefix: Prefix of the variables that hold credentials.
     """
     credentials = credentials_of(description, operation, prefix)
     signed = {one.key.lower() for one in credentials} | {"authorization", "content-type", "accept"}
@@ -202,23 +202,23 @@ def call_of(description: Description, operation: Operation, *, base_url: str = "
 
 
 def _media(named: str) -> str:
-    """What a body is sent as; JSON where anything may be."""
+    """Return the media type of a body; JSON if any is allowed."""
     return "application/json" if "*" in named else _clean(named)
 
 
 def sent_content(body: Body | None) -> MediaType | None:
-    """The form in which a body is sent: JSON where it may be."""
+    """Return the content that a request sends: JSON if allowed."""
     contents = () if body is None else body.contents
     return next((one for one in contents if "json" in one.media.lower()), contents[0] if contents else None)
 
 
 def request_example(description: Description, content: MediaType) -> Json:
-    """An example of a body that is sent."""
+    """Return an example of a request body."""
     return best_example(description, content.schema, content.example, direction="request")
 
 
 def base_of(description: Description, operation: Operation, base_url: str) -> str:
-    """Where an operation is called, without a slash at its end."""
+    """Return the base address of an operation without a trailing slash."""
     servers = operation.servers or description.servers
     whole = next((url for url in servers if _ABSOLUTE.match(url)), "")
     if not whole:
@@ -228,12 +228,12 @@ def base_of(description: Description, operation: Operation, base_url: str) -> st
 
 
 def is_placeholder(base: str) -> bool:
-    """Whether a base address stands for one that nobody named."""
+    """Return whether a base address is a placeholder because the description gives none."""
     return base == PLACEHOLDER or base.startswith(f"{PLACEHOLDER}/")
 
 
 def filled_path(description: Description, operation: Operation) -> str:
-    """The path with examples in the places of its parameters."""
+    """Return the path with examples for its parameters."""
     path = operation.path if operation.path.startswith("/") else f"/{operation.path}"
     for one in operation.parameters:
         if one.place == "path":
@@ -252,7 +252,7 @@ def _text(description: Description, parameter: Parameter) -> str:
 
 
 def parameter_example(description: Description, parameter: Parameter) -> Json:
-    """An example of a parameter's value."""
+    """Return an example value of a parameter."""
     schema: Mapping[str, Json] = parameter.schema or {"type": "string"}
     value = best_example(description, schema, parameter.example, direction="request")
     if value == "text" or (value == "" and parameter.place == "path"):
@@ -267,12 +267,12 @@ def _scalar(value: Json) -> str:
 
 
 def _clean(text: str) -> str:
-    """Text without control characters."""
+    """Return the text without control characters."""
     return UNSEEN.sub("", text).translate(_BREAKS)
 
 
 def finite(value: Json) -> Json:
-    """A value without numbers that JSON cannot hold."""
+    """Return the value without numbers that JSON cannot hold."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, list):

@@ -1,6 +1,6 @@
-"""Single values for examples: texts of a format, a pattern or a length, and numbers within bounds.
+"""Single example values: texts of a format, pattern or length, and numbers within bounds.
 
-Invariant: pure and bounded, whatever a schema asks for; nothing here looks real enough to be taken for a secret.
+Invariant: pure and bounded, whatever a schema demands; no value looks real enough to be taken for a secret.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from thresher.openapi.records import Json
 
 _codes: Any = importlib.import_module("re._constants")
 _parser: Any = importlib.import_module("re._parser")
-"""The library's own parser of patterns; it has no types and no public name."""
+"""The standard library's pattern parser, which has neither types nor a public name."""
 
 _LONGEST: Final = 2_000
-"""Characters that a text is filled up to at most."""
+"""Longest text that is produced, in characters."""
 _LONGEST_PATTERN: Final = 500
 _FARTHEST: Final = 1e300
-"""Of numbers that are reckoned with; beyond, reckoning comes to infinity."""
+"""Largest magnitude used in arithmetic; larger numbers would overflow to infinity."""
 CONTENTS: Final = "(contents of a file)"
-"""Stands for what a file holds."""
+"""Placeholder for the content of a file."""
 _FORMATS: Final[Mapping[str, str]] = {
     "date-time": "2025-01-31T12:00:00Z",
     "date": "2025-01-31",
@@ -62,7 +62,7 @@ _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def text_of(keywords: Mapping[str, Json], name: str) -> str:
-    """A text of the format, the pattern and the length that a schema asks for; its words are those of its name."""
+    """Return a text of the format, pattern and length that a schema demands, in words of its name."""
     kind = keywords.get("format")
     if isinstance(kind, str) and kind in _FORMATS:
         return _FORMATS[kind]
@@ -82,7 +82,7 @@ def _named(name: str) -> str:
 
 
 def number_of(keywords: Mapping[str, Json], *, whole: bool) -> int | float:
-    """A number within the bounds that a schema sets, the one nearest to 1; 1 where they are beyond reckoning."""
+    """Return the number nearest to 1 within a schema's bounds; 1 if the bounds overflow."""
     try:
         return _number_within(keywords, whole=whole)
     except OverflowError:
@@ -112,7 +112,7 @@ def _within(least: float, most: float, unit: float | None) -> float:
 
 
 def _bound(keywords: Mapping[str, Json], key: str, strict: str) -> tuple[float, bool] | None:
-    """A bound and whether it is itself outside; OpenAPI 3.0 says the latter by a flag."""
+    """Return a bound and whether it is exclusive, which OpenAPI 3.0 says by a flag."""
     limit, flag = keywords.get(key), keywords.get(strict)
     if is_number(flag):
         return float(flag), True
@@ -120,7 +120,7 @@ def _bound(keywords: Mapping[str, Json], key: str, strict: str) -> tuple[float, 
 
 
 def is_number(value: Json) -> TypeGuard[int | float]:
-    """Whether a value is a number that can be reckoned with."""
+    """Return whether a value is a number that arithmetic can handle."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _FARTHEST
 
 
@@ -129,7 +129,7 @@ def _count(value: Json, default: int) -> int:
 
 
 def _matching(pattern: str, least: int) -> str | None:
-    """A text that a simple pattern matches; None for one that looks ahead, refers back or is none."""
+    """Return a text that a simple pattern matches; None for an invalid one or one with lookaround or backreferences."""
     if len(pattern) > _LONGEST_PATTERN:
         return None
     try:
@@ -140,7 +140,7 @@ def _matching(pattern: str, least: int) -> str | None:
 
 
 class _TooHard(Exception):
-    """A pattern that no text is written for."""
+    """No text is generated for this pattern."""
 
 
 def _written(parsed: Any, least: int) -> str:

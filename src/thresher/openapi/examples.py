@@ -1,7 +1,7 @@
-"""Examples of what a schema asks for: given ones where they hold, else made up from types, formats and bounds.
+"""Examples for schemas: given ones if they are valid, else generated from types, formats and bounds.
 
-Invariant: pure; an example is small whatever the schema, cut where a schema holds itself, and checked against the
-schema: what does not hold is tried again without the part that is at fault.
+Invariant: pure; an example is small whatever the schema, recursion is cut, and the result is validated: a value that
+fails is built again without the part that caused the failure.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from thresher.openapi.schemas import Group, SchemaShape, listed, mapped, name_of
 Path: TypeAlias = tuple[str | int, ...]
 
 TRIES: Final = 12
-"""Examples that are built of one schema until one holds."""
+"""Attempts to build a valid example of one schema."""
 _NODES: Final = 600
-"""Values in one example; beyond them only what must be there is added."""
+"""Values in one example beyond which only required parts are added."""
 _MOST: Final = 2_000
-"""Values in one example; beyond them nothing is added, so that what asks for more without end comes to one."""
+"""Values in one example beyond which nothing is added, so that endless demands come to an end."""
 _WORK: Final = 100_000
-"""Schemas and properties that one builder looks at in all its tries; likewise."""
+"""Schemas and properties that one builder visits in all its attempts, for the same reason."""
 _DEEPEST: Final = 40
-"""Levels of objects in objects."""
+"""Deepest nesting of objects."""
 WIDE: Final = (100, 20, 6)
-"""How many properties that need not be there an object shows, by its level, where less does not do."""
+"""Optional properties shown per level of nesting, if the narrower example is not valid."""
 _FIRST: Final = frozenset({"name", "title", "key"})
 _FILLED: Final = re.compile(
     r"\bread[- ]only\b|\b(populated|set|filled|assigned|generated) by the (system|server|service)\b"
@@ -40,23 +40,23 @@ _FILLED: Final = re.compile(
 _OLD: Final = re.compile(r"\W*deprecated\b", re.IGNORECASE)
 _ITEMS: Final = 20
 _LARGE: Final = 20_000
-"""Characters of a given example that are taken over."""
+"""Longest given example that is used, in characters."""
 
 
 class _Cut:
-    """Stands for a value that would hold itself."""
+    """Stands for a value that would contain itself."""
 
 
 _CUT: Final = _Cut()
 
 
 class Builder:
-    """Makes examples, and learns from those that did not hold.
+    """Builds examples and learns from those that were not valid.
 
     Attributes:
-        banned: Places where a given example did not hold.
-        chosen: Places of alternatives to the number of the one that is taken.
-        dropped: Places of properties that need not be there and did not hold.
+        banned: Places whose given example is not valid.
+        chosen: Index of the alternative taken, by place.
+        dropped: Places of optional properties that made the value invalid.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Builder:
         self.dropped: set[Path] = set()
 
     def build(self, schema: Json) -> Json:
-        """An example of a schema."""
+        """Build an example of a schema."""
         self._nodes = 0
         self._taken.clear()
         self._branches.clear()
@@ -86,7 +86,7 @@ class Builder:
         return None if isinstance(value, _Cut) else value
 
     def mend(self, at: Path) -> bool:
-        """Do otherwise what led to a value that did not hold, nearest to its place; whether there is anything."""
+        """Change the decision nearest to the place of a failure. Return whether there was one to change."""
         for length in range(len(at), -1, -1):
             place = at[:length]
             if place in self._taken and place not in self.banned:
@@ -102,7 +102,7 @@ class Builder:
         return False
 
     def _value(self, schemas: tuple[Json, ...], at: Path, level: int, opened: tuple[str, ...], name: str) -> Any:
-        """A value for some schemas that all hold; `_CUT` where one is being built already, and where it is too much."""
+        """Build a value for schemas that all apply; `_CUT` if one is under construction or no work is left."""
         if self._nodes >= _MOST or self._left <= 0 or level > _DEEPEST:
             return _CUT
         self._nodes += 1
@@ -118,7 +118,7 @@ class Builder:
         return self._made(shape, at, level, inner, name or shape.name)
 
     def _told(self, shape: SchemaShape, at: Path) -> Iterator[Json]:
-        """What the schema itself names as its value, the best first."""
+        """Yield the values that the schema itself gives, best first."""
         keywords = shape.keywords
         if "const" in keywords:
             yield keywords["const"]
@@ -135,7 +135,7 @@ class Builder:
     def _alternative(
         self, schemas: tuple[Json, ...], shape: SchemaShape, at: Path, level: int, opened: tuple[str, ...], name: str
     ) -> Any:
-        """The value of one alternative, the first that does not hold itself."""
+        """Build the first alternative that does not contain itself."""
         groups = [group for group in shape.groups if _branches(group)]
         count = max((len(_branches(group)) for group in groups), default=0)
         self._branches[at] = max(count, self._branches.get(at, 0))
@@ -187,7 +187,7 @@ class Builder:
         return made | self._further(shape, made, at, level, opened)
 
     def _wanted(self, shape: SchemaShape, at: Path, level: int) -> Iterator[tuple[str, bool]]:
-        """Names of properties, in the order of the schema, and whether they must be there."""
+        """Yield property names in schema order, each with whether it is required."""
         offered = self._offered(shape, at, level)
         for key, schema in shape.properties.items():
             if key in shape.required or key == shape.discriminator:
@@ -198,7 +198,7 @@ class Builder:
         yield from ((key, True) for key in shape.required if key not in shape.properties)
 
     def _offered(self, shape: SchemaShape, at: Path, level: int) -> frozenset[str]:
-        """Properties that need not be there and are shown all the same: names first, then as the schema orders them."""
+        """Yield the optional properties to show: names first, then in schema order."""
         shown = self._shown[min(level, len(self._shown) - 1)] if level < self._depth and self._nodes < _NODES else 0
         if level and shape.required and self._shown is not WIDE:
             shown = 0
@@ -216,7 +216,7 @@ class Builder:
         return frozenset(found)
 
     def _is_hidden(self, schema: Json, *, old: bool = False) -> bool:
-        """Whether a property is of the other direction alone; with `old`, also one that is better left out."""
+        """Return whether a property belongs to the other direction only or, with `old`, is best left out."""
         parts = [mapped(schema), mapped(self._description.follow(schema))]
         parts += [mapped(one) for one in listed(parts[-1].get("allOf"))]
         if any(part.get(self._hidden) is True for part in parts):
@@ -224,7 +224,7 @@ class Builder:
         return old and any(part.get("deprecated") is True or self._is_filled(part.get("description")) for part in parts)
 
     def _is_filled(self, said: Json) -> bool:
-        """Whether a property's description says that the other side fills it, or that it is deprecated."""
+        """Return whether a property's description says that the other side fills it, or that it is deprecated."""
         if not isinstance(said, str):
             return False
         return (self._hidden == "readOnly" and _FILLED.search(said[:2_000]) is not None) or _OLD.match(said) is not None
@@ -232,7 +232,7 @@ class Builder:
     def _further(
         self, shape: SchemaShape, made: Mapping[str, Json], at: Path, level: int, opened: tuple[str, ...]
     ) -> dict[str, Json]:
-        """One entry of a mapping with free keys, where nothing else is there."""
+        """Yield one entry of a mapping with free keys if it would otherwise be empty."""
         free = shape.keywords.get("additionalProperties")
         if made or shape.properties or not isinstance(free, dict) or level >= max(1, self._depth):
             return {}
@@ -256,17 +256,17 @@ class Builder:
 
 
 def _branches(group: Group) -> list[Json]:
-    """The alternatives that say more than `null`."""
+    """Return the alternatives that say more than `null`."""
     return [one for one in group.branches if mapped(one).get("type") != "null"] or list(group.branches)
 
 
 def _inner_groups(description: Description, picked: Iterable[Json], outer: SchemaShape) -> list[Group]:
-    """Alternatives inside of those that were picked."""
+    """Return the alternatives inside the chosen ones."""
     return shape_of(description, *picked, known=tuple(outer.refs)).groups
 
 
 def _tell_apart(shape: SchemaShape, groups: Iterable[Group], picked: Iterable[Json]) -> None:
-    """Have the property that tells alternatives apart name the one that was picked."""
+    """Set the discriminator property to the chosen alternative."""
     for group, branch in zip(groups, picked, strict=True):
         if group.property:
             shape.discriminator, shape.mapping = group.property, group.mapping
@@ -276,7 +276,7 @@ def _tell_apart(shape: SchemaShape, groups: Iterable[Group], picked: Iterable[Js
 
 
 def _known(shape: SchemaShape) -> dict[str, Json]:
-    """Properties whose value follows from which schema it is."""
+    """Return the properties whose value follows from which schema applies."""
     known: dict[str, Json] = {}
     if shape.discriminator and shape.refs:
         ref = next(iter(shape.refs))
@@ -293,7 +293,7 @@ def _known(shape: SchemaShape) -> dict[str, Json]:
 
 
 def _copies(value: Json, count: int) -> Iterator[Json]:
-    """A value as often as wanted, told apart where that is easy."""
+    """Return a value repeated, with the copies made distinct where that is easy."""
     for number in range(count):
         if number and isinstance(value, str):
             yield f"{value} {number + 1}"
@@ -312,21 +312,21 @@ def _small(value: Json) -> bool:
 
 
 DEPTH: Final = 3
-"""Levels of objects that show properties which need not be there."""
+"""Levels of objects that show optional properties."""
 _SHOWN: Final = (12, 4, 2)
-"""How many such properties an object shows, by its level; below the first level only one that asks for none."""
+"""Optional properties shown per level; below the first level only by objects without required ones."""
 
 
 def example_of(
     description: Description, schema: Json, *, direction: Direction = "request", depth: int = DEPTH, given: bool = True
 ) -> Json:
-    """An example of what a schema asks for; as near as it gets where nothing can hold.
+    """Return an example of a schema; the nearest attempt if none is valid.
 
     Args:
-        description: Where references lead.
-        schema: A schema, or a reference to one.
-        direction: A request shows no properties that can only be read, a response none that can only be written.
-        depth: Levels of objects that show more than what must be there.
+        description: Resolves references.
+        schema: A schema or a reference to one.
+        direction: A request shows no read-only properties, a response no write-only ones.
+        depth: Levels of objects that show optional properties.
         given: Whether examples in the schemas are used.
     """
     return checked_example(description, schema, direction=direction, depth=depth, given=given)[0]
@@ -335,7 +335,7 @@ def example_of(
 def checked_example(
     description: Description, schema: Json, *, direction: Direction = "request", depth: int = DEPTH, given: bool = True
 ) -> tuple[Json, bool]:
-    """The same, and whether it holds."""
+    """Return an example, as `example_of` does, and whether it is valid."""
     check = SchemaCheck(description, schema, direction)
     made: list[Json] = []
     for levels, shown, offered in ((depth, _SHOWN, given), (depth, WIDE, given), (0, _SHOWN, False)):
@@ -347,7 +347,7 @@ def checked_example(
 
 
 def _tried(builder: Builder, schema: Json, check: SchemaCheck) -> tuple[Json, bool]:
-    """What a builder makes of a schema in some tries, and whether it holds."""
+    """Return what a builder makes of a schema within its attempts, and whether it is valid."""
     value: Json = None
     for _ in range(TRIES):
         value = builder.build(schema)
@@ -362,14 +362,14 @@ def _tried(builder: Builder, schema: Json, check: SchemaCheck) -> tuple[Json, bo
 def best_example(
     description: Description, schema: Json, given: Json, *, direction: Direction, depth: int = DEPTH
 ) -> Json:
-    """A given example where there is one that holds, else one that is made.
+    """Return the given example if it is valid, else a generated one.
 
     Args:
-        description: Where references lead.
-        schema: What is asked for; None where nothing is said of it.
-        given: The example that the description gives; None without. Text that holds JSON is read.
-        direction: As of `example_of`.
-        depth: As of `example_of`.
+        description: Resolves references.
+        schema: The schema, or None if there is none.
+        given: The example in the description, or None. Text that holds JSON is parsed.
+        direction: As for `example_of`.
+        depth: As for `example_of`.
     """
     if given is None:
         return None if schema is None else example_of(description, schema, direction=direction, depth=depth)
@@ -383,7 +383,7 @@ def best_example(
 
 
 def _readings(given: Json) -> Iterator[Json]:
-    """An example as it stands, and as the JSON that its text holds."""
+    """Yield an example as it stands, then as the JSON in its text."""
     yield given
     if isinstance(given, str) and given.lstrip()[:1] in {"{", "["}:
         try:

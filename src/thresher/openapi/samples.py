@@ -1,7 +1,7 @@
-"""Calls as code: a command for curl, and Python with httpx.
+"""Example calls as code: a curl command, and Python with httpx.
 
-Invariant: pure; whatever a description says, it ends up inside of quotes, as an argument that no option can be taken
-for, and never as code. Credentials are named by variables of the environment.
+Invariant: pure; everything from a description ends up inside quotes, as an argument that cannot be taken for an
+option, and never as code. Credentials are read from environment variables.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from thresher.openapi.reader.characters import UNSEEN, visible
 from thresher.openapi.records import Json
 
 _LARGE: Final = 1_500
-"""Characters of a body that stands in the code itself; a larger one is read from a file."""
+"""Longest body, in characters, that stands in the code; a longer one is read from a file."""
 _FILE: Final = "request.json"
 _UPLOAD: Final = "example.bin"
 _WIDTH: Final = 80
 
 
 def samples_of(call: ExampleCall) -> Mapping[str, str]:
-    """A call as code: `curl` and `python`."""
+    """Return a call as code: `curl` and `python`."""
     return {"curl": curl_of(call), "python": python_of(call)}
 
 
 def curl_of(call: ExampleCall) -> str:
-    """A command for a POSIX shell."""
+    """Return a command for a POSIX shell."""
     parts = ["curl", *_method(call), f"--url {_address(call)}", *_curl_headers(call), *_curl_body(call)]
     return " \\\n  ".join([" ".join(parts[: 2 + len(_method(call))]), *parts[2 + len(_method(call)) :]])
 
@@ -77,7 +77,7 @@ def _curl_credential(one: CallCredential) -> Iterator[str]:
 
 
 def _curl_body(call: ExampleCall) -> Iterator[str]:
-    """The body, by options that take a text as it is and never for the name of a file."""
+    """Yield the body as options that take a text literally, never as a file name."""
     if call.kind == "json":
         text = _json(call.body)
         yield f"--data @{_FILE}" if len(text) > _LARGE else f"--data-raw {_quoted(text)}"
@@ -93,7 +93,7 @@ def _curl_body(call: ExampleCall) -> Iterator[str]:
 
 
 def python_of(call: ExampleCall) -> str:
-    """A script that needs httpx."""
+    """Return a script that uses httpx."""
     arguments = [
         repr(call.method),
         repr(call.url),
@@ -114,13 +114,13 @@ def _imports(call: ExampleCall) -> str:
 
 
 def _argument(name: str, pairs: list[tuple[str, str]]) -> Iterator[str]:
-    """An argument that is a mapping, of names and of values that are code already."""
+    """Return a keyword argument that is a mapping; names are quoted, values are code already."""
     if pairs:
         yield f"{name}={_braced([f'{key!r}: {value}' for key, value in pairs], '{}', 1)}"
 
 
 def _braced(parts: list[str], braces: str, level: int) -> str:
-    """Parts between braces, on one line where that is short."""
+    """Join parts between braces, on one line if that is short."""
     line = ", ".join(parts)
     if len(line) <= _WIDTH and "\n" not in line:
         return f"{braces[0]}{line}{braces[1]}"
@@ -129,7 +129,7 @@ def _braced(parts: list[str], braces: str, level: int) -> str:
 
 
 def _written(value: Json, level: int = 1) -> str:
-    """A value as Python writes it."""
+    """Return a value as a Python literal."""
     if isinstance(value, dict):
         pairs = cast("dict[str, Json]", value).items()
         return _braced([f"{name!r}: {_written(one, level + 1)}" for name, one in pairs], "{}", level)
@@ -189,7 +189,7 @@ def _is_large(call: ExampleCall) -> bool:
 
 
 def _fields(body: Json) -> list[tuple[str, str]]:
-    """The fields of a form; a body that has none is one file."""
+    """Return the fields of a form; a body without fields is one file."""
     if not isinstance(body, dict):
         return [("file", CONTENTS)]
     pairs = cast("dict[str, Json]", body).items()
@@ -206,5 +206,5 @@ def _json(value: Json) -> str:
 
 
 def _quoted(text: str) -> str:
-    """One argument of a shell, whatever is in it, without characters that nobody sees."""
+    """Quote one shell argument and make invisible characters visible."""
     return shlex.quote(UNSEEN.sub("", text))

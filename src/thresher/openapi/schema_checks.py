@@ -1,6 +1,10 @@
-"""Schemas of descriptions as schemas of JSON Schema 2020-12, so that values can be checked against them.
+"""Validates values against schemas of descriptions, converted to JSON Schema 2020-12.
 
-Invariant: pure; what a schema refers to comes with it, and nothing that is malformed is left in it.
+A schema may refer to another one twice, and that one to the next: sixty short schemas can demand more work than any
+caller can wait for, and a running validator cannot be stopped. So the cost is counted first, once for each pair of
+schema and value.
+
+Invariant: pure; a schema is converted with everything that it refers to and without anything malformed.
 """
 
 from __future__ import annotations
@@ -16,14 +20,14 @@ from thresher.openapi.records import Json
 from thresher.openapi.schemas import listed, mapped
 
 MOST: Final = 1_000_000
-"""Looks at a value; a checker makes so many in a tenth of a second."""
+"""Most visits of values by one validation; a validator makes that many in a tenth of a second."""
 _PAIRS: Final = 100_000
-"""Pairs that are counted; where there are more, counting would itself take too long."""
+"""Most pairs that are counted; beyond them counting itself would take too long."""
 _SEVERAL: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
 _SAME: Final = ("not", "if", "then", "else")
 _EACH: Final = ("additionalProperties", "items", "contains", "unevaluatedProperties", "unevaluatedItems")
 _TWICE: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
-"""Keywords for which all that stands beside them is looked at once more."""
+"""Keywords for which everything beside them is visited once more."""
 _HOLDS: Final = frozenset(
     {"$ref", "properties", "patternProperties", "dependentSchemas", "propertyNames", *_SEVERAL, *_SAME, *_EACH}
 )
@@ -33,7 +37,7 @@ Pair: TypeAlias = tuple[Json, Json]
 
 
 class Costs:
-    """Counts the looks that checking takes.
+    """Counts the visits that a validation needs.
 
     Args:
         schema: JSON Schema whose references are `#/$defs/NAME`.
@@ -41,10 +45,10 @@ class Costs:
 
     def __init__(self, schema: Json) -> None:
         self._schema = schema
-        self._named = _entries(_entries(schema).get("$defs"))
+        self._named = mapped(mapped(schema).get("$defs"))
 
     def of(self, value: Json) -> int:
-        """Looks that checking a value takes; more than `MOST` where nobody should wait for it."""
+        """Return the visits needed to validate a value; more than `MOST` if it would take too long."""
         try:
             return _Count(self._named).of(self._schema, value)
         except RecursionError:
@@ -57,7 +61,7 @@ class _Count:
         self._known: dict[tuple[int, int], int] = {}
 
     def of(self, schema: Json, value: Json) -> int:
-        """Looks at a value for one schema; more than `MOST` where it asks for itself, or where there are too many."""
+        """Return the visits of a value by one schema; more than `MOST` if it refers to itself or takes too long."""
         key = (id(schema), id(value))
         if key in self._known:
             return self._known[key]
@@ -65,78 +69,70 @@ class _Count:
             return MOST + 1
         self._known[key] = MOST + 1
         looks = _own(schema, value)
-        for inner, part in self._below(_entries(schema), value):
-            looks += _own(inner, part) if _HOLDS.isdisjoint(_entries(inner)) else self.of(inner, part)
+        for inner, part in self._below(mapped(schema), value):
+            looks += _own(inner, part) if _HOLDS.isdisjoint(mapped(inner)) else self.of(inner, part)
             if looks > MOST:
                 return looks
-        self._known[key] = looks = 2 * looks if _TWICE & _entries(schema).keys() else looks
+        self._known[key] = looks = 2 * looks if _TWICE & mapped(schema).keys() else looks
         return looks
 
     def _below(self, fields: Mapping[str, Json], value: Json) -> Iterator[Pair]:
-        """The schemas that a schema holds, each with the part of the value that it is held against."""
+        """Yield the schemas that a schema holds, each with the part of the value that it applies to."""
         ref = fields.get("$ref")
         if isinstance(ref, str):
             yield self._named.get(ref.rpartition("/")[2]), value
         for keyword in _SEVERAL:
-            branches = _listed(fields.get(keyword))
-            parts = _listed(value) if keyword == "prefixItems" else [value] * len(branches)
+            branches = listed(fields.get(keyword))
+            parts = listed(value) if keyword == "prefixItems" else [value] * len(branches)
             yield from zip(branches, parts, strict=False)
         yield from ((fields[keyword], value) for keyword in _SAME if keyword in fields)
-        yield from ((inner, value) for inner in _entries(fields.get("dependentSchemas")).values())
+        yield from ((inner, value) for inner in mapped(fields.get("dependentSchemas")).values())
         yield from _named_parts(fields, value)
-        within = _listed(value) or list(_entries(value).values())
+        within = listed(value) or list(mapped(value).values())
         yield from ((fields[keyword], part) for keyword in _EACH if keyword in fields for part in within)
         if "propertyNames" in fields:
-            yield from ((fields["propertyNames"], name) for name in _entries(value))
+            yield from ((fields["propertyNames"], name) for name in mapped(value))
 
 
 def _named_parts(fields: Mapping[str, Json], value: Json) -> Iterator[Pair]:
-    """The properties that a value has, each with its schemas."""
-    properties, patterns = _entries(fields.get("properties")), _entries(fields.get("patternProperties"))
-    for name, part in _entries(value).items():
+    """Yield the properties of a value with the schemas that apply to them."""
+    properties, patterns = mapped(fields.get("properties")), mapped(fields.get("patternProperties"))
+    for name, part in mapped(value).items():
         if name in properties:
             yield properties[name], part
         yield from ((inner, part) for inner in patterns.values())
 
 
 def _own(schema: Json, value: Json) -> int:
-    """Looks for what a schema says itself: one, more for each name or value that it lists or that must differ."""
-    fields = _entries(schema)
-    looks = 1 + len(_listed(fields.get("required"))) if "required" in fields else 1
+    """Return the visits of a schema's own keywords: one, plus those for listed names and values and for uniqueness."""
+    fields = mapped(schema)
+    looks = 1 + len(listed(fields.get("required"))) if "required" in fields else 1
     if "enum" in fields:
-        looks += len(_listed(fields["enum"])) // 8
+        looks += len(listed(fields["enum"])) // 8
     if "uniqueItems" in fields:
-        looks += len(_listed(value))
+        looks += len(listed(value))
     return looks
-
-
-def _entries(value: Json) -> Mapping[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
-
-
-def _listed(value: Json) -> list[Json]:
-    return cast("list[Json]", value) if isinstance(value, list) else []
 
 
 Direction: TypeAlias = Literal["request", "response"]
 
 _MOST: Final = 2_000
-"""Schemas that come with one; those beyond let anything through."""
+"""Most schemas converted along with one; the rest accept anything."""
 _LARGEST: Final = 100_000
-"""Schemas in schemas, all of them together; likewise."""
+"""Most nested schemas in all of them together; the rest accept anything."""
 _LOOKS: Final = 5_000
-"""Looks at a value all of whose errors are taken; else the first is enough, for each holds a copy of its part."""
+"""Visits up to which all errors are collected; above, only the first, since each error copies its part of the value."""
 _TYPES: Final = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
 _HELD_BACK: Final[Mapping[Direction, str]] = {"request": "readOnly", "response": "writeOnly"}
 
 
 class SchemaCheck:
-    """Whether values are what a schema asks for.
+    """Validates values against one schema.
 
     Args:
-        description: Where references lead.
-        schema: Of the values.
-        direction: Properties that only the other direction carries are not asked for.
+        description: Resolves references.
+        schema: The schema.
+        direction: Properties that only the other direction carries are not required.
     """
 
     def __init__(self, description: Description, schema: Json, direction: Direction) -> None:
@@ -145,7 +141,7 @@ class SchemaCheck:
         self._validator = _compiled(plain)
 
     def fails_at(self, value: Json) -> tuple[str | int, ...] | None:
-        """Where a value is not what is asked for, the deepest such place; None where it is, or cannot be checked."""
+        """Return the deepest place where a value is invalid; None if it is valid or cannot be checked."""
         looks = self._costs.of(value)
         if self._validator is None or looks > MOST or self._validator.is_valid(value):
             return None
@@ -154,12 +150,12 @@ class SchemaCheck:
         return max((tuple(error.instance_path) for error in self._validator.iter_errors(value)), key=len, default=None)
 
     def fits(self, value: Json) -> bool:
-        """Whether a value is what is asked for; a schema that cannot be checked lets every value through."""
+        """Return whether a value is valid; a schema that cannot be checked accepts every value."""
         return self._validator is None or self._costs.of(value) > MOST or self._validator.is_valid(value)
 
 
 def _first(validator: jsonschema_rs.Draft202012Validator, value: Json) -> tuple[str | int, ...] | None:
-    """The first place where a value is not what is asked for."""
+    """Return the first place where a value is invalid."""
     try:
         validator.validate(value)
     except jsonschema_rs.ValidationError as error:
@@ -168,15 +164,15 @@ def _first(validator: jsonschema_rs.Draft202012Validator, value: Json) -> tuple[
 
 
 def standalone(description: Description, schema: Json, direction: Direction) -> Json:
-    """A schema with all that it refers to, as JSON Schema 2020-12."""
+    """Return a schema with everything that it refers to, as JSON Schema 2020-12."""
     return _Conversion(description, direction).whole(schema)
 
 
 def _compiled(schema: Json) -> jsonschema_rs.Draft202012Validator | None:
-    """A validator, without patterns where one of them is none; None where there is no way to make one."""
+    """Return a validator, without patterns if one of them is invalid; None if the schema cannot be compiled."""
     for candidate in (schema, _without_patterns(schema)):
         try:
-            # A linear engine: patterns are other people's.
+            # Patterns are untrusted, hence an engine that runs in linear time.
             return jsonschema_rs.Draft202012Validator(
                 candidate, validate_formats=True, offline=True, pattern_options=jsonschema_rs.RegexOptions()
             )
@@ -246,7 +242,7 @@ class _Conversion:
         return found
 
     def _require(self, fields: Mapping[str, Json], found: dict[str, Json]) -> None:
-        """Ask for those properties alone that this direction carries."""
+        """Require only the properties that this direction carries."""
         properties = mapped(fields.get("properties"))
         names = [name for name in listed(fields.get("required")) if isinstance(name, str)]
         asked = [name for name in dict.fromkeys(names) if not self._held_back(properties.get(name))]
@@ -260,20 +256,20 @@ class _Conversion:
         )
 
     def one(self, value: Json) -> Json | None:
-        """A keyword that holds a schema."""
+        """Convert a keyword that holds a schema."""
         return self._convert(value) if isinstance(value, (dict, bool)) else None
 
     def several(self, value: Json) -> Json | None:
-        """A keyword that holds a list of schemas."""
+        """Convert a keyword that holds a list of schemas."""
         return [self._convert(one) for one in listed(value)] or None
 
     def named(self, value: Json) -> Json | None:
-        """A keyword that holds schemas by name."""
+        """Convert a keyword that holds schemas by name."""
         return {name: self._convert(one) for name, one in mapped(value).items()} if isinstance(value, dict) else None
 
 
 def _renew(fields: Mapping[str, Json], found: dict[str, Json]) -> None:
-    """Say in today's words what OpenAPI 3.0 and Swagger 2.0 say in others."""
+    """Translate keywords of OpenAPI 3.0 and Swagger 2.0 to JSON Schema 2020-12."""
     for flag, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if fields.get(flag) is True and bound in found:
             found[flag] = found.pop(bound)

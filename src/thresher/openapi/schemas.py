@@ -1,6 +1,6 @@
-"""What a schema asks for: its references followed, its `allOf` put together, its alternatives beside it.
+"""Schemas as a caller sees them: combined, as short lines, and what they reach.
 
-Invariant: pure; every walk ends, whatever refers to what, and a part of a wrong type asks for nothing.
+Invariant: pure; every walk ends, a part of a wrong type demands nothing, and text of others stays on one line.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from thresher.openapi.reader.references import reference_of
 from thresher.openapi.records import Json
 
 _PARTS: Final = 200
-"""Schemas that one shape is put together from."""
+"""Most schemas that one shape combines."""
 _LARGEST: Final = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
 _SMALLEST: Final = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Alternatives of which one holds.
+    """Alternatives of which one applies.
 
     Attributes:
         branches: Their schemas.
-        property: Name of the property that tells them apart; empty where none is named.
-        mapping: Its values, each to the reference or the name of a branch.
+        property: Name of the discriminator property; may be empty.
+        mapping: Its values, each with the reference or name of a branch.
     """
 
     branches: tuple[Json, ...]
@@ -38,16 +38,16 @@ class Group:
 
 @dataclass(slots=True)
 class SchemaShape:
-    """What a schema asks for.
+    """Everything that a schema demands, references followed and `allOf` combined.
 
     Attributes:
-        keywords: Those of all its parts, the stricter one of two.
-        properties: Likewise; two schemas of one property stand together under `allOf`.
-        required: Names of the properties that must be there.
-        groups: Alternatives, one of each group holds.
-        refs: The references that were followed, the outermost first.
-        discriminator: Name of the property that says which of several schemas is meant; empty without.
-        mapping: Its values, as of a group.
+        keywords: Those of all its parts; of two values the stricter one.
+        properties: Those of all its parts; two schemas of one property are joined by `allOf`.
+        required: Names of the required properties.
+        groups: Groups of alternatives.
+        refs: The references that were followed, outermost first.
+        discriminator: Name of the discriminator property; may be empty.
+        mapping: Its values, as for a group.
     """
 
     keywords: dict[str, Json] = field(default_factory=dict[str, Json])
@@ -60,7 +60,7 @@ class SchemaShape:
 
     @property
     def type(self) -> str:
-        """The type, or the one that the keywords tell; empty for anything."""
+        """The declared type, or the one that the keywords imply; empty if any type is allowed."""
         given = self.keywords.get("type")
         if isinstance(given, list):
             given = next((one for one in cast("list[Json]", given) if one != "null"), "null")
@@ -77,17 +77,17 @@ class SchemaShape:
 
     @property
     def name(self) -> str:
-        """Of the outermost schema that has one; empty without."""
+        """Name of the outermost named schema; may be empty."""
         return name_of(next(iter(self.refs), ""))
 
 
 def shape_of(description: Description, *schemas: Json, known: Sequence[str] = ()) -> SchemaShape:
-    """What some schemas ask for together.
+    """Combine schemas that all apply.
 
     Args:
-        description: Where references lead.
-        schemas: All of them hold.
-        known: References whose schemas have been put in elsewhere.
+        description: Resolves references.
+        schemas: The schemas.
+        known: References whose schemas are already included elsewhere.
     """
     shape = SchemaShape(refs=dict.fromkeys(known))
     left = _PARTS
@@ -103,22 +103,22 @@ def shape_of(description: Description, *schemas: Json, known: Sequence[str] = ()
 
 
 def name_of(ref: str) -> str:
-    """The name at the end of a reference, such as `Pet` of `#/components/schemas/Pet`."""
+    """Return the last segment of a reference, such as `Pet` of `#/components/schemas/Pet`."""
     return ref.rsplit("/", 1)[-1].replace("~1", "/").replace("~0", "~")
 
 
 def mapped(value: Json) -> Mapping[str, Json]:
-    """A mapping, or an empty one where it is none."""
+    """Return the value if it is a mapping, else an empty one."""
     return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
 
 
 def listed(value: Json) -> list[Json]:
-    """A list, or an empty one where it is none."""
+    """Return the value if it is a list, else an empty one."""
     return cast("list[Json]", value) if isinstance(value, list) else []
 
 
 def _followed(description: Description, schema: Json, shape: SchemaShape) -> tuple[Mapping[str, Json], bool]:
-    """A schema with what its chain of references gives it, and whether one of them has been followed before."""
+    """Return a schema merged along its chain of references, and whether one of them was followed before."""
     found: dict[str, Json] = {}
     for _ in range(_PARTS):
         fields = mapped(schema)
@@ -165,7 +165,7 @@ def _absorb_discriminator(shape: SchemaShape, fields: Mapping[str, Json]) -> Non
 
 
 def _stricter(keyword: str, before: Json, value: Json) -> Json:
-    """Of two values of a keyword the one that lets less through."""
+    """Return the stricter of two values of a keyword."""
     if keyword == "enum":
         return [one for one in listed(before) if one in listed(value)] or before
     numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (before, value))
@@ -179,11 +179,11 @@ def _stricter(keyword: str, before: Json, value: Json) -> Json:
 
 
 _VALUES: Final = 12
-"""Values of an enumeration that are named."""
+"""Most enumeration values shown."""
 _NAME: Final = 80
 _SAID: Final = 120
 _DEEP: Final = 3
-"""Levels of types inside of a type."""
+"""Most levels of nested types."""
 _BOUNDS: Final = (
     ("minLength", "min length"),
     ("maxLength", "max length"),
@@ -197,7 +197,7 @@ _BOUNDS: Final = (
 
 
 def type_of(description: Description, schema: Json, *, level: int = 0) -> str:
-    """A schema in a few words, such as `array of Pet`, `string (date-time)` or `one of "a", "b"`."""
+    """Return a schema in a few words, such as `array of Pet`, `string (date-time)` or `one of "a", "b"`."""
     shape = shape_of(description, schema)
     if (ref := reference_of(schema)) is not None and not _is_simple(shape):
         return one_line(name_of(ref), _NAME)
@@ -211,12 +211,12 @@ def type_of(description: Description, schema: Json, *, level: int = 0) -> str:
 
 
 def _is_simple(shape: SchemaShape) -> bool:
-    """Whether a schema says no more than fits into a few words."""
+    """Return whether a few words say everything about a schema."""
     return not shape.groups and shape.type in {"string", "integer", "number", "boolean"}
 
 
 def is_simple(description: Description, schema: Json) -> bool:
-    """Whether `type_of` says all there is to say of a schema, so that it needs no lines of its own."""
+    """Return whether `type_of` says everything about a schema, so that it needs no lines of its own."""
     return _is_simple(shape_of(description, schema))
 
 
@@ -248,7 +248,7 @@ def _enumeration(values: list[Json]) -> str:
 
 
 def bounds_of(description: Description, schema: Json) -> str:
-    """What bounds a schema besides its type, such as `max 100, default 50`; empty without."""
+    """Return the bounds of a schema besides its type, such as `max 100, default 50`; may be empty."""
     shape = shape_of(description, schema)
     found = [
         f"{words} {_value(shape.keywords[key])}"
@@ -268,7 +268,7 @@ _FLAGS: Final = (
 
 
 def lines_of(description: Description, schema: Json) -> Iterator[str]:
-    """A schema in lines: what it is, then one line a property."""
+    """Yield a schema as lines: its type, or one line for each property."""
     shape = shape_of(description, schema)
     if not shape.properties:
         said = _said(shape.keywords.get("description"))
@@ -284,7 +284,7 @@ def lines_of(description: Description, schema: Json) -> Iterator[str]:
 
 
 def _description_of(description: Description, schema: Json) -> Json:
-    """What is said of a property where it stands; what its schema says of itself stands with that."""
+    """Return the description given where a property is defined; a referenced schema keeps its own."""
     own = mapped(schema).get("description")
     if own is not None or reference_of(schema) is not None:
         return own
@@ -306,16 +306,16 @@ def _value(value: Json) -> str:
 
 _MOST: Final = 400
 _SEARCHED: Final = 200_000
-"""Values that are looked at for references."""
+"""Most values searched for references."""
 _LONGEST: Final = 160
-"""Characters of a description inside of a schema."""
+"""Longest description inside a schema, in characters."""
 _LEFT_OUT: Final = frozenset(
     {"example", "examples", "xml", "externalDocs", "x-examples", "x-enum-varnames", "x-enum-descriptions", "title"}
 )
 
 
 def schemas_reached(description: Description, schemas: Iterable[Json]) -> tuple[str, ...]:
-    """References to the named schemas that some schemas lead to, the nearest first."""
+    """Return references to the named schemas that these schemas lead to, nearest first."""
     found: dict[str, None] = {}
     level = [ref for schema in schemas for ref in references_in(schema)]
     while level and len(found) < _MOST:
@@ -326,7 +326,7 @@ def schemas_reached(description: Description, schemas: Iterable[Json]) -> tuple[
 
 
 def references_in(value: Json) -> Iterator[str]:
-    """The references that a schema holds itself, level by level."""
+    """Yield the references in a schema, level by level."""
     level: list[Json] = [value]
     left = _SEARCHED
     while level and left > 0:
@@ -343,7 +343,7 @@ def references_in(value: Json) -> Iterator[str]:
 
 
 def brief_schema(schema: Json) -> Json:
-    """A schema without examples, and with the beginnings of its descriptions."""
+    """Return a schema without examples and with shortened descriptions."""
     if isinstance(schema, list):
         return [brief_schema(one) for one in cast("list[Json]", schema)]
     if not isinstance(schema, dict):
@@ -356,14 +356,10 @@ def brief_schema(schema: Json) -> Json:
 
 
 def _inner(key: str, value: Json) -> Json:
-    """The value of a keyword; names of properties are no keywords."""
+    """Shorten the value of a keyword; property names are not keywords."""
     if key in {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}:
-        return {name: brief_schema(one) for name, one in _entries(value).items()}
+        return {name: brief_schema(one) for name, one in mapped(value).items()}
     return value if key in {"enum", "const", "default", "required"} else brief_schema(value)
-
-
-def _entries(value: Json) -> Mapping[str, Json]:
-    return mapped(value)
 
 
 def _short(value: Json) -> Json:

@@ -1,6 +1,6 @@
-"""Tips for a caller, from what a description says as a fact: never from how it is worded.
+"""Tips for a caller, taken from facts in a description and never from its wording.
 
-Invariant: pure; each tip is one short sentence, and an operation has at most a handful of them.
+Invariant: pure; a tip is one short sentence, and an operation has only a few.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from thresher.openapi.records import Json, MediaType, Operation, Requirement
 
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
 IDEMPOTENT: Final = SAFE | {"PUT", "DELETE"}
-"""By RFC 9110, section 9.2.2."""
+"""RFC 9110, section 9.2.2."""
 
 _TURNERS: Final = frozenset(
     {"page", "pagenumber", "pageno", "pageindex", "pageoffset", "pagecursor", "pagetoken", "pagestart", "pageid"}
     | {"cursor", "nextcursor", "offset", "startat", "startindex", "skip", "continue", "continuationtoken"}
     | {"nexttoken", "nextpagetoken", "startingafter", "endingbefore", "marker", "bookmark", "scrollid"}
 )
-"""Parameters that go on to a further page, without the marks between their words."""
+"""Normalized names of parameters that lead to the next page."""
 _PERHAPS: Final = frozenset({"start", "after", "before"})
-"""Likewise, where one that limits stands beside them: alone they may be dates."""
+"""More of them, which count only beside a page-size parameter: alone they may be dates."""
 _SIZERS: Final = frozenset(
     {"limit", "perpage", "pagesize", "pagelimit", "maxresults", "maxitems", "maxkeys", "first", "last", "top"}
     | {"count", "size", "rows"}
@@ -32,7 +32,7 @@ _NEXT: Final = frozenset(
     {"next", "nextpage", "nextcursor", "nexttoken", "nextpagetoken", "nextlink", "nexturl", "continue"}
     | {"continuationtoken", "islast", "islastpage", "hasmore", "hasnextpage", "morepages", "totalpages"}
 )
-"""Fields of an answer that lead to a further page, or tell that there is one."""
+"""Response fields that lead to the next page, or say that there is one."""
 _HOLDERS: Final = frozenset({"meta", "metadata", "links", "pagination", "paging", "page", "pageinfo"})
 _TRIED: Final = frozenset({"dryrun", "validateonly", "validationonly"})
 _WORD: Final = re.compile(r"[^a-z0-9]+")
@@ -43,7 +43,7 @@ _TIPS: Final = 8
 
 
 def tips_of(operation: Operation, description: Description) -> tuple[str, ...]:
-    """How an operation is to be used: short sentences, the weightiest first."""
+    """Return short sentences on how to use an operation, most important first."""
     tips = (tip for fact in _FACTS for tip in fact(operation, description))
     return tuple(dict.fromkeys(tips))[:_TIPS]
 
@@ -83,12 +83,12 @@ def _paginated(operation: Operation, description: Description) -> Iterator[str]:
 
 
 def _linked(operation: Operation) -> bool:
-    """Whether a success says that it carries a Link header."""
+    """Return whether a success response documents a Link header."""
     return any("link" in map(str.lower, each.headers) for each in operation.responses if each.status.startswith("2"))
 
 
 def _next_in(operation: Operation, description: Description) -> str:
-    """The field of a success, at most one level down, that leads to the next page; empty without."""
+    """Return the response field, at most one level down, that leads to the next page; may be empty."""
     for response in operation.responses:
         if not response.status.startswith("2") or not response.contents:
             continue
@@ -104,7 +104,7 @@ def _next_in(operation: Operation, description: Description) -> str:
 
 
 def properties_of(schema: Json, description: Description) -> Mapping[str, Json]:
-    """The properties of an object's schema, those of its `allOf` among them; none for anything else."""
+    """Return the properties of an object schema, those of its `allOf` included; empty for other types."""
     found: dict[str, Json] = {}
     waiting = [schema]
     for _ in range(16):
@@ -136,7 +136,7 @@ def _let_in(operation: Operation, _: Description) -> Iterator[str]:
 
 
 def _way(requirement: Requirement) -> str:
-    """One way to be let in, in words."""
+    """Return one security requirement in words."""
     return " and ".join(_scheme(name, scopes) for name, scopes in requirement.schemes)
 
 
@@ -163,7 +163,7 @@ def _uploads(operation: Operation, description: Description) -> Iterator[str]:
 
 
 def _is_file(content: MediaType, description: Description) -> bool:
-    """Whether a form of a body carries a file."""
+    """Return whether a body in one media type carries a file."""
     media = content.media.lower().split(";")[0].strip()
     if media == "application/octet-stream" or media.startswith(("image/", "video/", "audio/")):
         return True
@@ -174,7 +174,7 @@ def _is_file(content: MediaType, description: Description) -> bool:
 
 
 def _is_binary(schema: Json, description: Description) -> bool:
-    """Whether a field is a file, or a list of files."""
+    """Return whether a field is a file or a list of files."""
     followed = description.follow(schema)
     if isinstance(followed, dict) and "items" in followed:
         followed = description.follow(cast("dict[str, Json]", followed)["items"])
@@ -196,12 +196,12 @@ def _bounded(operation: Operation, _: Description) -> Iterator[str]:
 
 
 def _plain(name: str) -> str:
-    """A name without case, brackets, dots, hyphens and underscores."""
+    """Return a name in lower case without brackets, dots, hyphens and underscores."""
     return _WORD.sub("", name.lower())
 
 
 def _clipped(name: str) -> str:
-    """A name of others, on one line and not too long."""
+    """Return a name from a description on one line, shortened."""
     line = " ".join(name.split())
     return line if len(line) <= _CLIP else f"{line[: _CLIP - 1]}…"
 

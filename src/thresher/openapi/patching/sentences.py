@@ -30,7 +30,7 @@ from thresher.openapi.patching.names import (
 )
 from thresher.openapi.reader.description import Description
 from thresher.openapi.records import Json, MediaType, Operation, Parameter, Tag
-from thresher.openapi.schemas import shape_of
+from thresher.openapi.schemas import mapped, shape_of
 
 LONGEST: Final = 700
 """Characters of a description."""
@@ -199,7 +199,7 @@ def _parameter_lead(parameter: Parameter, operation: Operation | None, schema: J
     if parameter.place == "path":
         return _identifying(parameter.name, operation) if operation else ""
     plain = "".join(words_of(parameter.name)).lower()
-    fields = cast("dict[str, Json]", schema) if isinstance(schema, dict) else {}
+    fields = mapped(schema)
     if plain in _PAGING and "enum" not in fields:
         return _PAGING[plain]
     if fields.get("type") == "boolean":
@@ -239,7 +239,7 @@ def _purpose(name: str, operation: Operation) -> str:
 
 def _constraints(schema: Json) -> Iterator[str]:
     """What a schema says of a value, in sentences."""
-    fields = cast("dict[str, Json]", schema) if isinstance(schema, dict) else {}
+    fields = mapped(schema)
     choices = fields.get("enum")
     if isinstance(choices, list) and choices:
         yield f"One of {listing(str(each) for each in cast('list[Json]', choices))}."

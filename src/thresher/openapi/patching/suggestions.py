@@ -30,6 +30,7 @@ from thresher.openapi.reader.description import Description
 from thresher.openapi.reader.references import reference_of
 from thresher.openapi.records import Edit, Finding, Json, MediaType, Operation, Parameter, Tag
 from thresher.openapi.schema_checks import Direction
+from thresher.openapi.schemas import mapped
 
 _HOPS: Final = 16
 
@@ -85,7 +86,7 @@ class _Writer:
     def example(self, finding: Finding) -> Edit | None:
         """An example of a body or an answer, made from its schema; none where none holds."""
         holder = self._holder(finding.place.pointer)
-        fields = _mapping(walked(self._description.root, split(holder))[1])
+        fields = mapped(walked(self._description.root, split(holder))[1])
         schema = fields.get("schema")
         if not isinstance(schema, dict) or "examples" in fields:
             return None
@@ -106,7 +107,7 @@ class _Writer:
             return None
         holder, target = place
         there, value = walked(self._description.root, split(target))
-        fields = _mapping(walked(self._description.root, split(holder))[1])
+        fields = mapped(walked(self._description.root, split(holder))[1])
         schema = (
             fields.get("schema")
             if "media" in finding.rule
@@ -253,10 +254,6 @@ _WRITES: Final[Mapping[str, _Write]] = {
 
 def _direction(pointer: str) -> Direction:
     return "response" if "/responses/" in pointer else "request"
-
-
-def _mapping(value: Json) -> Mapping[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
 
 
 def _edit(holder: str, key: str, value: Json, finding: Finding) -> Edit | None:

@@ -10,7 +10,8 @@ from typing import Final, cast
 
 from thresher.openapi.records import Json
 from thresher.openapi.rules.catalog import RuleHit, clipped
-from thresher.openapi.rules.subject import RuleSubject, look, mapping_of, stands, text_of, texts_of
+from thresher.openapi.rules.subject import RuleSubject, look, stands, text_of, texts_of
+from thresher.openapi.schemas import mapped
 
 _VARIABLE: Final = re.compile(r"\{([^{}]*)\}")
 _LONGEST: Final = 100_000
@@ -179,11 +180,11 @@ def _well_formed(server: Mapping[str, Json]) -> bool:
     """Whether a server has an address, and each of its variables only texts that belong there."""
     variables = server.get("variables", {})
     known = isinstance(server.get("url"), str) and isinstance(variables, dict)
-    return known and all(_sound(each) for each in mapping_of(variables).values())
+    return known and all(_sound(each) for each in mapped(variables).values())
 
 
 def _sound(variable: Json) -> bool:
-    fields = mapping_of(variable)
+    fields = mapped(variable)
     allowed = fields.get("enum", [])
     return (
         isinstance(variable, dict)

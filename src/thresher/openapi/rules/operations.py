@@ -13,11 +13,11 @@ from thresher.openapi.rules.subject import (
     PlacedOperation,
     RuleSubject,
     look,
-    mapping_of,
     stands,
     text_of,
     texts_of,
 )
+from thresher.openapi.schemas import mapped
 
 _PARAMETER: Final = re.compile(r"\{;?\??[a-zA-Z0-9_-]+\*?\}")
 
@@ -231,7 +231,7 @@ def check_security_names(subject: RuleSubject) -> Iterator[RuleHit]:
     tree = subject.tree
     rule = "oas2-operation-security-defined" if subject.swagger else "oas3-operation-security-defined"
     defined = look(subject.root, *(["securityDefinitions"] if subject.swagger else ["components", "securitySchemes"]))
-    schemes = cast("dict[str, Json]", defined) if isinstance(defined, dict) else {}
+    schemes = mapped(defined)
     holders = [tree.child(0, "security")]
     holders += [tree.child(operation.node, "security") for operation in subject.operations if operation.node >= 0]
     for holder in holders:
@@ -260,8 +260,8 @@ def _requirement(subject: RuleSubject, rule: str, node: int, schemes: Mapping[st
 
 
 def _scopes(scheme: Json, swagger: bool) -> set[str]:
-    holders = [scheme] if swagger else list(mapping_of(look(scheme, "flows")).values())
-    return {name for each in holders for name in mapping_of(look(each, "scopes"))}
+    holders = [scheme] if swagger else list(mapped(look(scheme, "flows")).values())
+    return {name for each in holders for name in mapped(look(each, "scopes"))}
 
 
 def check_parameter_texts(subject: RuleSubject) -> Iterator[RuleHit]:

@@ -8,8 +8,9 @@ from typing import Final, cast
 from thresher.openapi.pointers import pointer_of
 from thresher.openapi.records import Json
 from thresher.openapi.rules.catalog import RuleHit, clipped
-from thresher.openapi.rules.subject import RuleSubject, look, mapping_of, stands, text_of
+from thresher.openapi.rules.subject import RuleSubject, look, stands, text_of
 from thresher.openapi.rules.tree import Tree
+from thresher.openapi.schemas import mapped
 
 _KINDS: Final = ("schemas", "responses", "parameters", "examples", "requestBodies", "headers", "links", "callbacks")
 
@@ -18,7 +19,7 @@ def check_siblings(subject: RuleSubject) -> Iterator[RuleHit]:
     """Nothing stands beside a reference, where the version says that it is not read."""
     tree = subject.tree
     for node, value in enumerate(tree.values):
-        fields = cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+        fields = mapped(value)
         if "$ref" in fields and len(fields) > 1:
             for key in fields:
                 if key != "$ref":
@@ -143,7 +144,7 @@ def check_swagger_schemas(subject: RuleSubject) -> Iterator[RuleHit]:
         name = text_of(fields.get("discriminator"))
         if not name:
             continue
-        if name not in mapping_of(fields.get("properties")):
+        if name not in mapped(fields.get("properties")):
             pointer = tree.pointer(node, "properties") if "properties" in fields else tree.pointer(node)
             yield RuleHit("oas2-discriminator", pointer, f"The discriminator {name!r} is no property.", name)
         required = fields.get("required")

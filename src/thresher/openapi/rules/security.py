@@ -9,7 +9,8 @@ from typing import Final, cast
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Json
 from thresher.openapi.rules.catalog import RuleHit
-from thresher.openapi.rules.subject import RuleSubject, look, mapping_of, text_of
+from thresher.openapi.rules.subject import RuleSubject, look, text_of
+from thresher.openapi.schemas import mapped
 
 _CHANGES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _NEAR: Final = re.compile(r"http://(?:localhost|127\.|\[::1\]|0\.0\.0\.0)", re.I)
@@ -71,8 +72,8 @@ def check_scopes(subject: RuleSubject) -> Iterator[RuleHit]:
 def _scopes(scheme: Json) -> bool:
     """Whether a way to sign in has scopes."""
     flows = look(scheme, "flows")
-    several = list(mapping_of(flows).values()) if isinstance(flows, dict) else [scheme]
-    return any(mapping_of(look(flow, "scopes")) for flow in several)
+    several = list(mapped(flows).values()) if isinstance(flows, dict) else [scheme]
+    return any(mapped(look(flow, "scopes")) for flow in several)
 
 
 def check_reading(subject: RuleSubject) -> Iterator[RuleHit]:

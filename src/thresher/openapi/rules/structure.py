@@ -13,7 +13,8 @@ import jsonschema_rs
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Dialect, Json
 from thresher.openapi.rules.catalog import RuleHit, clipped
-from thresher.openapi.rules.subject import RuleSubject, counted, look, mapping_of
+from thresher.openapi.rules.subject import RuleSubject, counted, look
+from thresher.openapi.schemas import mapped
 
 MOST: Final = 500
 """Findings of this rule in one description."""
@@ -49,8 +50,8 @@ def _parts(subject: RuleSubject) -> Iterator[dict[str, Json]]:
     """
     root = subject.root
     homes = [("paths",), ("webhooks",), ("definitions",), ("parameters",), ("responses",)]
-    homes += [("components", str(kind)) for kind in mapping_of(root.get("components"))]
-    full = {keys: entries for keys in homes if (entries := mapping_of(look(root, *keys)))}
+    homes += [("components", str(kind)) for kind in mapped(root.get("components"))]
+    full = {keys: entries for keys in homes if (entries := mapped(look(root, *keys)))}
     frame = {
         key: value for key, value in root.items() if counted(value, PART) <= PART or key in {"paths", "components"}
     }
@@ -67,7 +68,7 @@ def _with(root: Mapping[str, Json], keys: Sequence[str], entries: dict[str, Json
     """A document in which these entries stand under these keys."""
     if len(keys) == 1:
         return {**root, keys[0]: entries}
-    return {**root, keys[0]: {**mapping_of(root.get(keys[0])), keys[1]: entries}}
+    return {**root, keys[0]: {**mapped(root.get(keys[0])), keys[1]: entries}}
 
 
 def _batches(entries: Mapping[str, Json]) -> Iterator[dict[str, Json]]:

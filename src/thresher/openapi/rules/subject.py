@@ -25,11 +25,6 @@ def look(value: Json, *keys: str) -> Json:
     return value
 
 
-def mapping_of(value: Json) -> dict[str, Json]:
-    """The value where it is a mapping; an empty one else."""
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
-
-
 def counted(value: Json, most: int) -> int:
     """How many values one holds, itself among them; counting ends above `most`."""
     count = 0
