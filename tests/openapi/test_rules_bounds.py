@@ -168,7 +168,7 @@ def test_a_description_of_too_many_parts_is_refused(monkeypatch: pytest.MonkeyPa
     """With what to do."""
     monkeypatch.setattr(tree, "NODES", 10)
 
-    with pytest.raises(InvalidInput, match="too many to look for problems") as refused:
+    with pytest.raises(InvalidInput, match="too many to check") as refused:
         find_problems(described(document({f"/a{number}": {} for number in range(20)})))
 
     assert "Split it" in refused.value.hint

@@ -1,4 +1,4 @@
-"""Rules about descriptions: what is wrong in one, what it costs, and how good the description is."""
+"""Rules for descriptions: what is wrong, what it costs, and how good a description is."""
 
 from thresher.openapi.rules.catalog import RULES, Kind, LintRule, RuleHit
 from thresher.openapi.rules.findings import DescriptionScores, find_problems, finding_of, score

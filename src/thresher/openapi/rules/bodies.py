@@ -1,4 +1,4 @@
-"""Own rules about what is sent and answered: examples, schemas, descriptions of what a call must send."""
+"""Our own rules for requests and responses: examples, schemas, described properties, documented errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_BODY: Final = frozenset({"GET", "HEAD", "DELETE"})
 
 
 def check_bodies(subject: RuleSubject) -> Iterator[RuleHit]:
-    """What operations send and answer."""
+    """Check what operations send and return."""
     for operation in subject.description.operations:
         if operation.body is not None:
             yield from _request(subject, operation)
@@ -27,7 +27,7 @@ def _request(subject: RuleSubject, operation: Operation) -> Iterator[RuleHit]:
     if body is None:
         return
     if operation.method in _NO_BODY and body.required:
-        message = f"{operation.method} must send a body."
+        message = f"{operation.method} requires a body."
         yield RuleHit("get-with-body", body.pointer or operation.pointer, message, operation=operation.key)
     media = _json_media(subject, body.pointer)
     if media < 0:
@@ -39,7 +39,7 @@ def _request(subject: RuleSubject, operation: Operation) -> Iterator[RuleHit]:
 
 
 def _json_media(subject: RuleSubject, pointer: str) -> int:
-    """The first form of a body or an answer that is JSON; in Swagger 2.0 what holds the schema itself."""
+    """Return the node of the first JSON content of a body or response; in Swagger 2.0 the schema's parent."""
     tree = subject.tree
     holder = tree.at(pointer) if pointer else -1
     if holder < 0:
@@ -51,13 +51,13 @@ def _json_media(subject: RuleSubject, pointer: str) -> int:
 
 
 def is_json(media: str) -> bool:
-    """Whether a form is JSON: `application/json`, or any that ends with `+json`."""
+    """Return whether a media type is JSON: `application/json`, or any that ends with `+json`."""
     name = media.partition(";")[0].strip().lower()
     return name.endswith(("/json", "+json"))
 
 
 def _exemplified(subject: RuleSubject, media: int, schema: int) -> bool:
-    """Whether a form of a body has an example, its own, its schema's, or one for each property that must be sent."""
+    """Return whether a content has an example: its own, its schema's, or one for each required property."""
     fields, said = subject.tree.mapping(media), subject.tree.mapping(schema)
     if "example" in fields or stands(fields.get("examples")) or any(key in said for key in _PLAIN):
         return True
@@ -70,7 +70,7 @@ def _exemplified(subject: RuleSubject, media: int, schema: int) -> bool:
 
 
 def _properties(subject: RuleSubject, schema: int) -> Iterator[RuleHit]:
-    """The properties that must be sent and are not described."""
+    """Check that required properties are described."""
     tree = subject.tree
     if schema < 0:
         return
@@ -81,12 +81,12 @@ def _properties(subject: RuleSubject, schema: int) -> Iterator[RuleHit]:
         said = [tree.mapping(kid).get("description"), tree.mapping(target).get("description") if target >= 0 else None]
         if name in required and not any(stands(each) for each in said):
             yield RuleHit(
-                "property-description", tree.pointer(kid), f"Property {name!r} must be sent and is not described."
+                "property-description", tree.pointer(kid), f"Property {name!r} is required and has no description."
             )
 
 
 def _success(subject: RuleSubject, operation: Operation) -> Iterator[RuleHit]:
-    """The first success that has a body."""
+    """Check the first success response with a body."""
     for response in operation.responses:
         if not response.status.startswith("2") or response.status in {"204", "205"} or not response.pointer:
             continue
@@ -95,9 +95,9 @@ def _success(subject: RuleSubject, operation: Operation) -> Iterator[RuleHit]:
             continue
         fields = subject.tree.mapping(media)
         if not fields.get("schema") and not subject.swagger:
-            yield RuleHit("response-schema", subject.tree.pointer(media), "The answer has no schema.")
+            yield RuleHit("response-schema", subject.tree.pointer(media), "The response has no schema.")
         elif not _shown(subject, media, fields):
-            yield RuleHit("response-example", subject.tree.pointer(media), "The answer has no example.")
+            yield RuleHit("response-example", subject.tree.pointer(media), "The response has no example.")
         return
 
 
@@ -108,20 +108,20 @@ def _shown(subject: RuleSubject, media: int, fields: Mapping[str, Json]) -> bool
 
 
 def check_failures(subject: RuleSubject) -> Iterator[RuleHit]:
-    """How operations say that they fail."""
+    """Check that operations document their errors."""
     for operation in subject.description.operations:
         failures = [each for each in operation.responses if each.status[:1] in {"4", "5"} or each.status == "default"]
         pointer = join(operation.pointer, "responses") if operation.responses else operation.pointer
         if not failures:
-            message = "No failure is documented."
+            message = "No error response is documented."
             seen = ", ".join(each.status for each in operation.responses)
             yield RuleHit("error-response", pointer, message, seen, operation.key)
         elif not any(content.schema for each in failures for content in each.contents):
-            message = "No failure says what its body holds."
+            message = "No error response has a schema."
             yield RuleHit("error-schema", pointer, message, ", ".join(each.status for each in failures), operation.key)
         statuses = {each.status.upper() for each in failures}
         if _signed_in(operation) and failures and not statuses & {"401", "403", "4XX", "DEFAULT"}:
-            message = "It needs sign-in, but says nothing of calls without it."
+            message = "The operation requires sign-in but documents no response to calls without it."
             yield RuleHit("sign-in-error", pointer, message, ", ".join(each.status for each in failures), operation.key)
 
 

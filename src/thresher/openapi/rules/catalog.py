@@ -1,6 +1,6 @@
-"""Every rule: what it asks for, why, and what to do; those that Spectral has too bear its ids and its severities.
+"""The catalogue of rules; those shared with Spectral have its ids and severities.
 
-Invariant: a finding without a rule in `RULES` cannot be made.
+Invariant: every finding belongs to a rule in `RULES`.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ class LintRule:
     """One rule.
 
     Attributes:
-        id: Spectral's where the rule is shared.
-        kind: What it is about.
-        severity: Of its findings.
-        asks: What it asks for.
-        why: What it costs the reader of the description.
+        id: Spectral's id if the rule is shared.
+        kind: Its subject.
+        severity: Severity of its findings.
+        asks: What it requires.
+        why: What a violation costs a reader of the description.
         fix: What to do.
-        dialects: Versions that it looks at.
-        shared: Whether Spectral's rules for OpenAPI have it, with the same places.
-        optional: Whether Spectral must be asked for it; our own rules always run.
+        dialects: Specification versions that it applies to.
+        shared: Whether Spectral's rule set for OpenAPI has it, with the same locations.
+        optional: Whether Spectral runs it only on request; our own rules always run.
     """
 
     id: str
@@ -46,7 +46,7 @@ class LintRule:
 
 
 def _read(text: str) -> Mapping[str, LintRule]:
-    """The rules of a table."""
+    """Return the rules of a TOML table."""
     return {name: _rule(name, fields) for name, fields in tomllib.loads(text).items()}
 
 
@@ -60,14 +60,14 @@ RULES: Final = _read((files(__package__ or "") / "rules.toml").read_text(encodin
 
 @dataclass(frozen=True, slots=True)
 class RuleHit:
-    """A finding without its line.
+    """A finding whose line is not known yet.
 
     Attributes:
-        rule: Id.
+        rule: Id of the rule.
         pointer: Where.
         message: What is wrong.
-        evidence: What was seen.
-        operation: Key of the operation, where the pointer does not tell it.
+        evidence: What was found.
+        operation: Key of the operation, if it does not follow from the pointer.
     """
 
     rule: str
@@ -78,6 +78,6 @@ class RuleHit:
 
 
 def clipped(value: object, length: int = 160) -> str:
-    """A value as evidence: one line, cut."""
+    """Return a value as evidence: one line, shortened."""
     text = " ".join((value if isinstance(value, str) else repr(value))[: length * 4].split())
     return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,4 +1,4 @@
-"""Rules about what a description says of itself: title block, tags, servers."""
+"""Rules for the description as a whole: title block, tags, servers, and Markdown anywhere."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from thresher.openapi.schemas import mapped
 
 _VARIABLE: Final = re.compile(r"\{([^{}]*)\}")
 _LONGEST: Final = 100_000
-"""Characters that a variable may add to an address; beyond, it is no address but a trick."""
+"""Most characters that variables may add to a server address."""
 _TRIES: Final = 200
-"""Combinations of a server's variables that are looked at."""
+"""Most combinations of a server's variables that are tried."""
 
 
 def check_info(subject: RuleSubject) -> Iterator[RuleHit]:
-    """What `info` must hold."""
+    """Check the fields of `info`."""
     tree = subject.tree
     info = tree.child(0, "info")
     said = tree.mapping(info) if info >= 0 else {}
@@ -51,13 +51,13 @@ def check_info(subject: RuleSubject) -> Iterator[RuleHit]:
 
 
 def _closest(subject: RuleSubject, node: int, key: str) -> str:
-    """Where a field stands, or its holder where it is absent."""
+    """Return the pointer of a field, or of its parent if it is absent."""
     there = key in subject.tree.mapping(node)
     return subject.tree.pointer(node, key) if there else subject.tree.pointer(node)
 
 
 def check_tags(subject: RuleSubject) -> Iterator[RuleHit]:
-    """The list of tags: there, described, each once, in order."""
+    """Check that tags are listed, described, unique and sorted."""
     tree = subject.tree
     node = tree.child(0, "tags")
     tags = tree.values[node] if node >= 0 else subject.root.get("tags")
@@ -90,7 +90,7 @@ def _doubled(subject: RuleSubject, node: int, names: Iterable[str]) -> Iterator[
 
 
 def sort_key(name: str) -> tuple[list[tuple[int, str]], str, str]:
-    """Orders names as people do: marks before digits before letters, accents and capitals only to break a tie."""
+    """Collation key: punctuation before digits before letters; accents and case only break ties."""
     plain = "".join(each for each in unicodedata.normalize("NFKD", name) if not unicodedata.combining(each))
     return [(_class(each), each.casefold()) for each in plain], name.casefold(), name.swapcase()
 
@@ -100,7 +100,7 @@ def _class(character: str) -> int:
 
 
 def check_host(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Where Swagger 2.0 says the API is."""
+    """Check Swagger 2.0's `host` and `schemes`."""
     host, schemes = subject.root.get("host"), subject.root.get("schemes")
     if not stands(host):
         yield RuleHit("oas2-api-host", "/host" if "host" in subject.root else "", "`host` is missing or empty.")
@@ -120,12 +120,14 @@ def check_host(subject: RuleSubject) -> Iterator[RuleHit]:
 
 
 def check_servers(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Where OpenAPI 3 says the API is."""
+    """Check OpenAPI 3's servers."""
     tree = subject.tree
     node = tree.child(0, "servers")
     servers = cast("list[Json]", tree.values[node]) if node >= 0 and isinstance(tree.values[node], list) else []
     if not servers:
-        yield RuleHit("oas3-api-servers", "/servers" if "servers" in subject.root else "", "No server is named.")
+        yield RuleHit(
+            "oas3-api-servers", "/servers" if "servers" in subject.root else "", "The description lists no servers."
+        )
     for place, server in enumerate(servers):
         if not isinstance(server, dict):
             yield RuleHit("oas3-api-servers", tree.pointer(node, place), "A server must be a mapping with a `url`.")
@@ -135,11 +137,11 @@ def check_servers(subject: RuleSubject) -> Iterator[RuleHit]:
         if "example.com" in url:
             yield RuleHit("oas3-server-not-example.com", pointer, "The server points at example.com.", url)
         if len(url) > 1 and url.endswith("/"):
-            yield RuleHit("oas3-server-trailing-slash", pointer, "The server's address ends with a slash.", url)
+            yield RuleHit("oas3-server-trailing-slash", pointer, "The server address ends with a slash.", url)
 
 
 def check_server_variables(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Variables of servers, wherever servers stand: each in the address is explained, and none beside it."""
+    """Check that the variables of every server match those in its address."""
     tree = subject.tree
     holders = [
         tree.child(0, "servers"),
@@ -154,7 +156,7 @@ def check_server_variables(subject: RuleSubject) -> Iterator[RuleHit]:
 def _server(subject: RuleSubject, node: int) -> Iterator[RuleHit]:
     tree, rule = subject.tree, "oas3-server-variables"
     if not _well_formed(tree.mapping(node)):
-        yield RuleHit(rule, tree.pointer(node), "The server's address or variables are not what they must be.")
+        yield RuleHit(rule, tree.pointer(node), "The server's address or variables are malformed.")
         return
     url = text_of(tree.mapping(node).get("url"))
     variables = tree.child(node, "variables")
@@ -162,14 +164,14 @@ def _server(subject: RuleSubject, node: int) -> Iterator[RuleHit]:
     used = list(dict.fromkeys(_VARIABLE.findall(url)))
     for name in explained:
         if name not in used:
-            message = f"Variable {name!r} is explained but the server's address does not use it."
+            message = f"Variable {name!r} is defined, but the server address does not use it."
             yield RuleHit(rule, tree.pointer(variables, name), message, url)
     if not used:
         return
     missing = [name for name in used if name not in explained]
     if missing:
         pointer = tree.pointer(variables if variables >= 0 else node)
-        yield RuleHit(rule, pointer, f"The server's address uses {', '.join(missing)}, which nothing explains.", url)
+        yield RuleHit(rule, pointer, f"The server address uses {', '.join(missing)}, which are not defined.", url)
     for name in used:
         if name in explained:
             yield from _variable(subject, variables, name)
@@ -177,7 +179,7 @@ def _server(subject: RuleSubject, node: int) -> Iterator[RuleHit]:
 
 
 def _well_formed(server: Mapping[str, Json]) -> bool:
-    """Whether a server has an address, and each of its variables only texts that belong there."""
+    """Return whether a server has an address and its variables hold only text where text belongs."""
     variables = server.get("variables", {})
     known = isinstance(server.get("url"), str) and isinstance(variables, dict)
     return known and all(_sound(each) for each in mapped(variables).values())
@@ -201,14 +203,14 @@ def _variable(subject: RuleSubject, variables: int, name: str) -> Iterator[RuleH
     fields = tree.mapping(node) if node >= 0 else {}
     allowed, default = fields.get("enum"), fields.get("default")
     if isinstance(allowed, list) and default is not None and default not in cast("list[Json]", allowed):
-        message = f"The default of variable {name!r} is none of the values that its `enum` allows."
+        message = f"The default of variable {name!r} is not one of its `enum` values."
         yield RuleHit(rule, tree.pointer(node, "default"), message, clipped(default))
     if default is None:
         yield RuleHit(rule, tree.pointer(variables, name), f"Variable {name!r} has no default.")
 
 
 def _substituted(subject: RuleSubject, node: int, url: str, explained: Mapping[str, Json]) -> Iterator[RuleHit]:
-    """An address that no browser takes once its variables are filled in."""
+    """Check that the address is a valid URL for every combination of its variables."""
     choices = [
         [(name, value) for value in _values(explained[name])]
         for name in dict.fromkeys(_VARIABLE.findall(url))
@@ -225,7 +227,12 @@ def _substituted(subject: RuleSubject, node: int, url: str, explained: Mapping[s
             filled = filled.replace(place, value)
         if not _ADDRESS.match(filled):
             pointer = subject.tree.pointer(node, "variables")
-            yield RuleHit("oas3-server-variables", pointer, "Filled in, the server's address is none.", clipped(filled))
+            yield RuleHit(
+                "oas3-server-variables",
+                pointer,
+                "With its variables filled in, the server address is not a valid URL.",
+                clipped(filled),
+            )
             return
 
 
@@ -233,14 +240,14 @@ _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://)?[^\s/?#<>\\^`{|}:@
 
 
 def _values(variable: Json) -> list[str]:
-    """The texts that a variable may stand for."""
+    """Return the texts that a variable can stand for."""
     allowed = look(variable, "enum")
     several = cast("list[Json]", allowed) if isinstance(allowed, list) else [look(variable, "default")]
     return [each for each in several if isinstance(each, str)]
 
 
 def check_markdown(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Texts that a page which shows them might run."""
+    """Check for Markdown that a page might execute."""
     tree = subject.tree
     for node in tree.alive:
         value = tree.values[node]
@@ -254,5 +261,8 @@ def check_markdown(subject: RuleSubject) -> Iterator[RuleHit]:
                 yield RuleHit("no-eval-in-markdown", tree.pointer(node, key), "The text holds `eval(`.", clipped(text))
             if "<script" in text:
                 yield RuleHit(
-                    "no-script-tags-in-markdown", tree.pointer(node, key), "The text holds a script tag.", clipped(text)
+                    "no-script-tags-in-markdown",
+                    tree.pointer(node, key),
+                    "The text contains a script tag.",
+                    clipped(text),
                 )

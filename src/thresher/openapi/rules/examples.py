@@ -1,4 +1,4 @@
-"""Shared rules about examples and defaults: each fits its schema."""
+"""Shared rules: examples and defaults are valid against their schemas."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from thresher.openapi.rules.example_schemas import Direction, ExampleSchemas, Un
 from thresher.openapi.rules.subject import RuleSubject, counted, stands
 
 VALUES: Final = 20_000
-"""Values that an example has at most to be checked; real ones have up to 2,300."""
+"""Most values of an example that is checked; real ones have up to 2,300."""
 _UNTRIED: Final = (
     jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded,
     jsonschema_rs.ValidationErrorKind.RegexEngineFailure,
 )
-"""A pattern that would take too long; nothing is said of what it was tried on."""
+"""Errors of a pattern that takes too long; the value counts as unchecked."""
 _SCHEMA_LIKE: Final = ("enum", "type", "format", "$ref", "properties", "items")
 
 
 @dataclass(frozen=True, slots=True)
 class _Example:
-    """An example: where it stands and what it is; `None` as pointer's value is an example without one."""
+    """An example and its pointer; `absent` marks an entry without a value."""
 
     pointer: str
     value: Json
@@ -35,7 +35,7 @@ class _Example:
 
 
 def check_examples(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Examples of bodies, parameters and headers, and of schemas."""
+    """Check the examples of bodies, parameters, headers and schemas."""
     schemas = ExampleSchemas(subject)
     version = "oas2" if subject.swagger else "oas3"
     for node in sorted(_media(subject)):
@@ -50,7 +50,7 @@ def check_examples(subject: RuleSubject) -> Iterator[RuleHit]:
 
 
 def _media(subject: RuleSubject) -> set[int]:
-    """What has a schema and examples for it."""
+    """Return the nodes that have a schema and examples for it."""
     tree = subject.tree
     within = tree.named({"responses"} if subject.swagger else {"content", "headers", "parameters"})
     return {node for node in within if _is_media(tree.mapping(node), swagger=subject.swagger)}
@@ -62,7 +62,7 @@ def _is_media(fields: Mapping[str, Json], *, swagger: bool) -> bool:
 
 
 def _schemas(subject: RuleSubject) -> set[int]:
-    """Schemas that have an example or a default."""
+    """Return the schemas that have an example or a default."""
     tree = subject.tree
     if subject.swagger:
         within = tree.named({"definitions", "parameters", "responses"})
@@ -111,7 +111,7 @@ def _of_media(subject: RuleSubject, node: int, fields: Mapping[str, Json]) -> It
 
 
 def _direction(subject: RuleSubject, node: int) -> Direction:
-    """Whether a body is sent or answered."""
+    """Return whether a body belongs to a request or a response."""
     if subject.swagger:
         return "response" if _on_way(subject, node, ("responses",)) else ""
     if _on_way(subject, node, ("requestBody", "requestBodies")):
@@ -120,7 +120,7 @@ def _direction(subject: RuleSubject, node: int) -> Direction:
 
 
 def _on_way(subject: RuleSubject, node: int, names: tuple[str, ...]) -> bool:
-    """Whether something stands in a body of an operation or of the components, not deeper."""
+    """Return whether a node stands in a body of an operation or of the components, and not deeper."""
     keys: list[str | int] = []
     while node > 0:
         keys.append(subject.tree.keys[node])
@@ -147,7 +147,7 @@ def _checked(
     except UnusableSchema as unusable:
         if unusable.why:
             for given in present:
-                yield RuleHit(rule, given.pointer, f"No example can be checked: {clipped(unusable.why)}.")
+                yield RuleHit(rule, given.pointer, f"The example cannot be checked: {clipped(unusable.why)}.")
         return
     for given in present:
         if not validator.is_valid(given.value):
@@ -159,5 +159,5 @@ def _errors(rule: str, schema: Mapping[str, Any], given: _Example, validator: An
     for error in reported_errors(schema, given.value, errors) if errors else ():
         pointer = join(given.pointer, *error.instance_path)
         yield RuleHit(
-            rule, pointer, f"The example does not fit: {clipped(error.message).rstrip('.')}.", clipped(error.instance)
+            rule, pointer, f"The example is not valid: {clipped(error.message).rstrip('.')}.", clipped(error.instance)
         )

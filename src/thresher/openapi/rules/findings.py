@@ -1,4 +1,4 @@
-"""Runs the rules over a description and says of each finding where it stands and what to do."""
+"""Runs the rules on a description, locates their findings, and computes scores from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 WEIGHTS: Final[Mapping[Severity, int]] = {"error": 10, "warning": 4, "info": 2, "hint": 1}
 HALF: Final = 20
-"""Points of one operation that halve its score."""
+"""Points per operation that halve the score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class DescriptionScores:
     """Scores of one description.
 
     Attributes:
-        whole: Of all of it, with what belongs to no operation.
-        per_tag: Tag to score of its operations.
-        per_operation: Key (`GET /users`) to score.
+        whole: Of the whole description.
+        per_tag: By tag, over its operations.
+        per_operation: By key (`GET /users`).
     """
 
     whole: Score
@@ -37,14 +37,14 @@ class DescriptionScores:
 
 
 def score(findings: Iterable[Finding], description: Description) -> DescriptionScores:
-    """The scores that findings leave.
+    """Return the scores that follow from findings.
 
-    Each finding has the points of its severity; `100 x 20 / (20 + points an operation)` falls with each, and rises with
-    each that is mended.
+    Each finding has the points of its severity. The score `100 x 20 / (20 + points per operation)` falls with each
+    finding and rises with each fix.
 
     Args:
-        findings: All of them; the score is only as true as they are complete.
-        description: What they were found in.
+        findings: All findings; a partial list gives a score that is too high.
+        description: The description that they belong to.
     """
     everything: dict[Severity, int] = {}
     of_operation: dict[str, dict[Severity, int]] = {}
@@ -139,17 +139,17 @@ def find_problems(
     min_severity: Severity = "hint",
     operation: str = "",
 ) -> list[Finding]:
-    """What the rules have to say, worst first, then by line.
+    """Return the findings of all rules, most severe first, then by line.
 
     Args:
-        description: To look at.
-        kinds: Only these; all where empty.
-        min_severity: The mildest that is kept.
-        operation: Key of an operation (`GET /users`): only what belongs to it, to its path, and to what it shares with
-            others; all where empty.
+        description: The description to check.
+        kinds: Kinds to return; all if empty.
+        min_severity: The mildest severity to return.
+        operation: Key of an operation (`GET /users`): only findings in it, in its path, and in parts that it shares
+            with others; all if empty.
 
     Raises:
-        InvalidInput: The description has too many parts to be looked at.
+        InvalidInput: The description has too many parts to check.
     """
     owners = Owners(description)
     wanted = [
@@ -164,7 +164,7 @@ def find_problems(
 
 
 def _hits(subject: RuleSubject) -> Iterable[RuleHit]:
-    """Each rule's finding at each place, once."""
+    """Return one hit per rule and place."""
     first: dict[tuple[str, str], RuleHit] = {}
     for check, dialects in _CHECKS:
         if subject.dialect in dialects:
@@ -174,10 +174,10 @@ def _hits(subject: RuleSubject) -> Iterable[RuleHit]:
 
 
 class Owners:
-    """Tells to which operation a place belongs.
+    """Assigns places to operations.
 
     Args:
-        description: It.
+        description: The description.
     """
 
     def __init__(self, description: Description) -> None:
@@ -186,7 +186,7 @@ class Owners:
         self._operations = {operation.key: operation for operation in description.operations}
 
     def of(self, hit: RuleHit) -> str:
-        """The operation's key; empty for what belongs to none."""
+        """Return the key of the operation that a hit belongs to; empty if it belongs to none."""
         if hit.operation:
             return hit.operation
         pointer = hit.pointer
@@ -197,7 +197,7 @@ class Owners:
         return ""
 
     def concerns(self, hit: RuleHit, key: str) -> bool:
-        """Whether a finding belongs to an operation, to its path, or to a part that it shares with others."""
+        """Return whether a hit belongs to an operation, its path, or a part that it shares with others."""
         owner = self.of(hit)
         if owner or key not in self._operations:
             return owner == key
@@ -211,7 +211,7 @@ class Owners:
 
 
 def finding_of(description: Description, hit: RuleHit, owners: Owners | None = None) -> Finding:
-    """The finding with its place, and what its rule says of it."""
+    """Return the finding for a hit, with its location and the texts of its rule."""
     rule = RULES[hit.rule]
     return Finding(
         rule=rule.id,

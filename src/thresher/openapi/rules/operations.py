@@ -1,4 +1,4 @@
-"""Shared rules about operations: what each must say, and what it names that must be there."""
+"""Shared rules for paths, operations, parameters, callbacks and webhooks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PARAMETER: Final = re.compile(r"\{;?\??[a-zA-Z0-9_-]+\*?\}")
 
 
 def check_paths(subject: RuleSubject) -> Iterator[RuleHit]:
-    """How paths are written."""
+    """Check how paths are written."""
     tree = subject.tree
     node = tree.child(0, "paths")
     for path in tree.mapping(node) if node >= 0 else ():
@@ -33,11 +33,11 @@ def check_paths(subject: RuleSubject) -> Iterator[RuleHit]:
         if len(path) > 1 and path.endswith("/"):
             yield RuleHit("path-keys-no-trailing-slash", pointer, "The path ends with a slash.", path)
         if "?" in path:
-            yield RuleHit("path-not-include-query", pointer, "The path holds a query string.", path)
+            yield RuleHit("path-not-include-query", pointer, "The path contains a query string.", path)
 
 
 def check_path_parameters(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Each parameter of a path is declared and required, none twice or for nothing; no two paths are one."""
+    """Check that path parameters are declared once and required, and that no two paths are the same."""
     tree = subject.tree
     shapes: dict[str, str] = {}
     paths = tree.child(0, "paths")
@@ -46,7 +46,7 @@ def check_path_parameters(subject: RuleSubject) -> Iterator[RuleHit]:
         pointer = tree.pointer(paths, path)
         shape = _PARAMETER.sub("%", path)
         if shape in shapes:
-            yield RuleHit("path-params", pointer, f"Only the names of parameters tell it from {shapes[shape]}.", path)
+            yield RuleHit("path-params", pointer, f"It differs from {shapes[shape]} only in parameter names.", path)
         shapes.setdefault(shape, path)
         yield from _path(subject, path, item, pointer)
 
@@ -56,7 +56,7 @@ def _path(subject: RuleSubject, path: str, item: int, pointer: str) -> Iterator[
     for found in _PARAMETER.findall(path):
         name = found.strip("{}").translate({ord(mark): None for mark in "?*;"})
         if name in named:
-            yield RuleHit("path-params", pointer, f"Parameter {name!r} stands in the path twice.", path)
+            yield RuleHit("path-params", pointer, f"Parameter {name!r} appears twice in the path.", path)
         else:
             named.append(name)
     shared: dict[str, str] = {}
@@ -72,7 +72,7 @@ def _path(subject: RuleSubject, path: str, item: int, pointer: str) -> Iterator[
         for name, place in known.items():
             if name not in named:
                 yield RuleHit(
-                    "path-params", place, f"Parameter {name!r} is declared, but the path does not hold it.", path
+                    "path-params", place, f"Parameter {name!r} is declared, but the path does not contain it.", path
                 )
         for name in named:
             if name not in known:
@@ -81,7 +81,7 @@ def _path(subject: RuleSubject, path: str, item: int, pointer: str) -> Iterator[
 
 
 def _declared(subject: RuleSubject, holder: int, known: dict[str, str]) -> Iterator[RuleHit]:
-    """The path parameters of a path or an operation, gathered by name to their places."""
+    """Collect the path parameters of a path or operation into `known`, by name, and check them."""
     tree = subject.tree
     node = tree.child(holder, "parameters")
     if node < 0 or not isinstance(tree.values[node], list):
@@ -92,7 +92,7 @@ def _declared(subject: RuleSubject, holder: int, known: dict[str, str]) -> Itera
         if fields.get("in") != "path" or name is None:
             continue
         if fields.get("required") is not True:
-            yield RuleHit("path-params", place, f"Parameter {name!r} stands in the path but is not `required: true`.")
+            yield RuleHit("path-params", place, f"Parameter {name!r} is in the path but is not `required: true`.")
         if str(name) in known:
             yield RuleHit("path-params", place, f"Parameter {name!r} is declared twice.")
         else:
@@ -104,7 +104,7 @@ _FORM: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 def check_operations(subject: RuleSubject) -> Iterator[RuleHit]:
-    """What one operation says by itself."""
+    """Check the fields of each operation."""
     for operation in subject.operations:
         fields = subject.tree.mapping(operation.node) if operation.node >= 0 else {}
         yield from _named(operation, fields)
@@ -113,7 +113,7 @@ def check_operations(subject: RuleSubject) -> Iterator[RuleHit]:
 
 
 def _at(operation: PlacedOperation, fields: Mapping[str, Json], key: str) -> str:
-    """Where a field stands, or its operation where it is absent."""
+    """Return the pointer of a field, or of its operation if the field is absent."""
     return f"{operation.pointer}/{key}" if key in fields else operation.pointer
 
 
@@ -128,7 +128,7 @@ def _named(operation: PlacedOperation, fields: Mapping[str, Json]) -> Iterator[R
             "operation-operationId", _at(operation, fields, "operationId"), "The operation has no operationId."
         )
     if isinstance(identifier, str) and not _IN_ADDRESS.match(identifier):
-        message = "The operationId has characters that an address cannot carry."
+        message = "The operationId has characters that are not valid in a URL."
         yield RuleHit("operation-operationId-valid-in-url", f"{operation.pointer}/operationId", message, identifier)
 
 
@@ -149,14 +149,14 @@ def _answered(subject: RuleSubject, operation: PlacedOperation, fields: Mapping[
     node = subject.tree.child(operation.node, "responses")
     responses = subject.tree.mapping(node) if node >= 0 else None
     if responses is not None and not any(_success(str(status), subject.swagger) for status in responses):
-        message = "No response says that the call succeeded (2xx or 3xx)."
+        message = "No response documents success (2xx or 3xx)."
         yield RuleHit(
             "operation-success-response", f"{operation.pointer}/responses", message, ", ".join(map(str, responses))
         )
     if subject.swagger and isinstance(fields.get("consumes"), list):
         given = [subject.tree.mapping(each).get("in") for _, each in _parameters(subject, operation)]
         if "formData" in given and not any(form in ",".join(texts_of(fields["consumes"])) for form in _FORM):
-            message = "It takes form fields, but `consumes` names no form."
+            message = "The operation has form parameters, but `consumes` lists no form media type."
             yield RuleHit(
                 "oas2-operation-formData-consume-check", operation.pointer, message, clipped(fields["consumes"])
             )
@@ -169,14 +169,14 @@ def _success(status: str, swagger: bool) -> bool:
 
 
 def _parameters(subject: RuleSubject, operation: PlacedOperation) -> Iterator[tuple[str | int, int]]:
-    """Its own parameters."""
+    """Yield the operation's own parameters."""
     node = subject.tree.child(operation.node, "parameters") if operation.node >= 0 else -1
     if node >= 0 and isinstance(subject.tree.values[node], list):
         yield from subject.tree.children(node)
 
 
 def check_parameters(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Parameters of one operation: each once, and one body at most."""
+    """Check that parameters of an operation are unique and that it has at most one body."""
     tree, rule = subject.tree, "operation-parameters"
     for operation in subject.operations:
         seen: set[tuple[str, str]] = set()
@@ -186,7 +186,7 @@ def check_parameters(subject: RuleSubject) -> Iterator[RuleHit]:
             key = (str(fields.get("in")), str(fields.get("name")))
             if key in seen:
                 yield RuleHit(
-                    rule, tree.pointer(node), "Another parameter has this name and place.", f"{key[1]} in {key[0]}"
+                    rule, tree.pointer(node), "Another parameter has this name and location.", f"{key[1]} in {key[0]}"
                 )
             seen.add(key)
             forms += key[0] == "formData"
@@ -194,11 +194,11 @@ def check_parameters(subject: RuleSubject) -> Iterator[RuleHit]:
             if key[0] == "body" and bodies > 1:
                 yield RuleHit(rule, tree.pointer(node), "The operation has more than one body.", key[1])
         if bodies and forms:
-            yield RuleHit(rule, f"{operation.pointer}/parameters", "The operation has a body and form fields at once.")
+            yield RuleHit(rule, f"{operation.pointer}/parameters", "The operation has both a body and form fields.")
 
 
 def check_identifiers(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Each operationId once."""
+    """Check that operationIds are unique."""
     seen: dict[str, str] = {}
     for operation in subject.operations:
         fields = subject.tree.mapping(operation.node) if operation.node >= 0 else {}
@@ -207,14 +207,14 @@ def check_identifiers(subject: RuleSubject) -> Iterator[RuleHit]:
         identifier = repr(fields["operationId"])
         if identifier in seen:
             pointer = f"{operation.pointer}/operationId"
-            message = f"The operationId is that of {seen[identifier]} too."
+            message = f"The operationId is also that of {seen[identifier]}."
             yield RuleHit("operation-operationId-unique", pointer, message, clipped(fields["operationId"]))
         else:
             seen[identifier] = f"{operation.method.upper()} {operation.path}"
 
 
 def check_tag_use(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Tags that operations use are listed."""
+    """Check that the tags of operations are listed."""
     tree = subject.tree
     listed = {text_of(tree.mapping(node).get("name")) for _, node in tree.children(tree.child(0, "tags"))}
     for operation in subject.operations:
@@ -227,7 +227,7 @@ def check_tag_use(subject: RuleSubject) -> Iterator[RuleHit]:
 
 
 def check_security_names(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Ways to sign in that operations name are defined, and so are their scopes."""
+    """Check that security schemes and scopes of operations are defined."""
     tree = subject.tree
     rule = "oas2-operation-security-defined" if subject.swagger else "oas3-operation-security-defined"
     defined = look(subject.root, *(["securityDefinitions"] if subject.swagger else ["components", "securitySchemes"]))
@@ -248,15 +248,13 @@ def _requirement(subject: RuleSubject, rule: str, node: int, schemes: Mapping[st
         return
     for name, scopes in fields.items():
         if name not in schemes:
-            yield RuleHit(
-                rule, subject.tree.pointer(node, name), f"The way to sign in, {name!r}, is not defined.", name
-            )
+            yield RuleHit(rule, subject.tree.pointer(node, name), f"The security scheme {name!r} is not defined.", name)
             continue
         known = _scopes(schemes[name], subject.swagger)
         for place, scope in enumerate(texts_of(scopes)):
             if scope not in known:
                 pointer = subject.tree.pointer(node, name, place)
-                yield RuleHit(rule, pointer, f"The scope is not among those of {name!r}.", scope)
+                yield RuleHit(rule, pointer, f"The scope is not defined by {name!r}.", scope)
 
 
 def _scopes(scheme: Json, swagger: bool) -> set[str]:
@@ -265,7 +263,7 @@ def _scopes(scheme: Json, swagger: bool) -> set[str]:
 
 
 def check_parameter_texts(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Each parameter says what it is for."""
+    """Check that parameters have descriptions."""
     tree = subject.tree
     rule = "oas2-parameter-description" if subject.swagger else "oas3-parameter-description"
     for node in sorted(_all_parameters(subject)):
@@ -277,7 +275,7 @@ def check_parameter_texts(subject: RuleSubject) -> Iterator[RuleHit]:
 
 
 def _all_parameters(subject: RuleSubject) -> set[int]:
-    """What may be a parameter: in Swagger 2.0 all that a `parameters` holds, wherever it stands."""
+    """Return all parameters: in Swagger 2.0 the entries of every `parameters` key."""
     tree = subject.tree
     if subject.swagger:
         alive = set(tree.alive)
@@ -290,7 +288,7 @@ def _all_parameters(subject: RuleSubject) -> set[int]:
 
 
 def check_example_forms(subject: RuleSubject) -> Iterator[RuleHit]:
-    """A named example has its value, or the address of it, not both."""
+    """Check that a named example has either a value or an external value."""
     tree = subject.tree
     operations = tree.under(
         node for _, item in tree.children(tree.child(0, "paths")) for _, node in tree.children(item)
@@ -313,7 +311,7 @@ def check_example_forms(subject: RuleSubject) -> Iterator[RuleHit]:
 
 
 def check_callbacks(subject: RuleSubject) -> Iterator[RuleHit]:
-    """No callback defines callbacks of its own."""
+    """Check that no callback defines callbacks."""
     tree = subject.tree
     for operation in subject.operations:
         for _, callback in tree.children(tree.child(operation.node, "callbacks") if operation.node >= 0 else -1):
@@ -327,12 +325,12 @@ def check_callbacks(subject: RuleSubject) -> Iterator[RuleHit]:
 
 
 def check_webhooks(subject: RuleSubject) -> Iterator[RuleHit]:
-    """What a webhook cannot have."""
+    """Check that webhooks have no servers and no callbacks."""
     tree = subject.tree
     webhooks = tree.child(0, "webhooks")
     if webhooks >= 0 and "servers" in tree.mapping(webhooks):
         yield RuleHit(
-            "oas3_1-servers-in-webhook", tree.pointer(webhooks, "servers"), "A webhook has no server of ours."
+            "oas3_1-servers-in-webhook", tree.pointer(webhooks, "servers"), "Webhooks have no servers of this API."
         )
     for _, item in tree.children(webhooks):
         for _, node in tree.children(item):

@@ -1,4 +1,4 @@
-"""Shared rules about schemas, wherever they stand."""
+"""Shared rules for schemas and references, wherever they are."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _KINDS: Final = ("schemas", "responses", "parameters", "examples", "requestBodie
 
 
 def check_siblings(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Nothing stands beside a reference, where the version says that it is not read."""
+    """Check that nothing stands beside a reference in versions that ignore it."""
     tree = subject.tree
     for node, value in enumerate(tree.values):
         fields = mapped(value)
         if "$ref" in fields and len(fields) > 1:
             for key in fields:
                 if key != "$ref":
-                    message = f"{key!r} stands beside a reference, where it is not read."
+                    message = f"{key!r} stands beside a reference, where it is ignored."
                     yield RuleHit("no-$ref-siblings", tree.pointer(node, key), message, clipped(fields["$ref"]))
 
 
 def _named(tree: Tree) -> Iterator[str]:
-    """What references name, but not those by which something names itself."""
+    """Yield the pointers that references name, except references to a container of their own."""
     for node, ref in tree.references.items():
         pointer = pointer_of(ref)
         if pointer is not None:
@@ -38,7 +38,7 @@ def _named(tree: Tree) -> Iterator[str]:
 
 
 def check_use(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Each component is named by a reference."""
+    """Check that every component is referenced."""
     tree = subject.tree
     named = set(_named(tree))
     if subject.swagger:
@@ -50,14 +50,14 @@ def check_use(subject: RuleSubject) -> Iterator[RuleHit]:
         for name in tree.mapping(node) if node >= 0 else ():
             pointer = tree.pointer(node, name)
             if pointer not in named:
-                yield RuleHit(rule, pointer, "No reference names it.", name)
+                yield RuleHit(rule, pointer, "It is never referenced.", name)
 
 
 _TYPES: Final[Mapping[type, str]] = {str: "string", bool: "boolean", list: "array", dict: "object", type(None): "null"}
 
 
 def check_enums(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Allowed values are of their type, and none is listed twice."""
+    """Check that enum values have the declared type and are unique."""
     tree = subject.tree
     for node in tree.alive:
         value = tree.values[node]
@@ -76,7 +76,7 @@ def check_enums(subject: RuleSubject) -> Iterator[RuleHit]:
 
 
 def _doubled(values: list[Json]) -> int | None:
-    """The place of the first value that stands before it too."""
+    """Return the index of the first value that repeats an earlier one."""
     seen: set[Hashable] = set()
     for place, value in enumerate(values):
         shape = comparable(value)
@@ -87,7 +87,7 @@ def _doubled(values: list[Json]) -> int | None:
 
 
 def comparable(value: Json) -> Hashable:
-    """What two values share exactly where JSON calls them equal."""
+    """Return a key that is equal for values that JSON considers equal."""
     if isinstance(value, dict):
         entries = cast("dict[str, Json]", value).items()
         return ("mapping", frozenset((key, comparable(each)) for key, each in entries))
@@ -116,7 +116,7 @@ def _type(value: Json, *, integer: bool) -> str:
 
 
 def check_lists(subject: RuleSubject) -> Iterator[RuleHit]:
-    """A list says what it holds."""
+    """Check that arrays declare their items."""
     tree = subject.tree
     new = subject.dialect in {"3.1", "3.2"}
     for node, value in enumerate(tree.values):
@@ -127,11 +127,11 @@ def check_lists(subject: RuleSubject) -> Iterator[RuleHit]:
         several = isinstance(said, list) and (said == ["array"] or (new and "array" in cast("list[Json]", said)))
         if (said == "array" or several) and not stands(fields.get("items")):
             pointer = tree.pointer(node, "items") if "items" in fields else tree.pointer(node)
-            yield RuleHit("array-items", pointer, "The list does not say what it holds.")
+            yield RuleHit("array-items", pointer, "The array does not declare its items.")
 
 
 def check_swagger_schemas(subject: RuleSubject) -> Iterator[RuleHit]:
-    """What Swagger 2.0 does not know, and its discriminators."""
+    """Check keywords that Swagger 2.0 lacks, and its discriminators."""
     tree = subject.tree
     for node in tree.alive:
         value = tree.values[node]
@@ -146,7 +146,7 @@ def check_swagger_schemas(subject: RuleSubject) -> Iterator[RuleHit]:
             continue
         if name not in mapped(fields.get("properties")):
             pointer = tree.pointer(node, "properties") if "properties" in fields else tree.pointer(node)
-            yield RuleHit("oas2-discriminator", pointer, f"The discriminator {name!r} is no property.", name)
+            yield RuleHit("oas2-discriminator", pointer, f"The discriminator {name!r} is not a property.", name)
         required = fields.get("required")
         if not isinstance(required, list) or name not in cast("list[Json]", required):
             pointer = tree.pointer(node, "required") if "required" in fields else tree.pointer(node)
@@ -154,7 +154,7 @@ def check_swagger_schemas(subject: RuleSubject) -> Iterator[RuleHit]:
 
 
 def check_attributes(subject: RuleSubject) -> Iterator[RuleHit]:
-    """`xml.attribute`, which OpenAPI 3.2 gave another name."""
+    """Check `xml.attribute`, which OpenAPI 3.2 renamed."""
     tree = subject.tree
     for node in tree.alive:
         xml = look(tree.values[node], "xml")

@@ -1,4 +1,4 @@
-"""Own rules about sign-in and what goes over the wire, and what reading a description could not make sense of."""
+"""Our own rules for authentication and transport, and findings for parts that could not be read."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _REFERENCES: Final = frozenset({"unresolved-ref", "remote-ref"})
 
 
 def check_sign_in(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Whether operations say what a caller must prove."""
+    """Check that operations declare how a caller authenticates."""
     operations = subject.description.operations
     silent = [operation for operation in operations if operation.security is None]
     if operations and len(silent) == len(operations):
-        yield RuleHit("security-unsaid", "", "Nothing says whether calls need sign-in.")
+        yield RuleHit("security-unsaid", "", "The description does not say whether calls require sign-in.")
     else:
         for operation in silent:
-            message = "It is not said whether the operation needs sign-in."
+            message = "The operation does not say whether it requires sign-in."
             yield RuleHit("security-unsaid", operation.pointer, message, operation=operation.key)
     for operation in operations:
         open_to_all = operation.security is not None and not all(each.schemes for each in operation.security)
@@ -35,11 +35,11 @@ def check_sign_in(subject: RuleSubject) -> Iterator[RuleHit]:
 
 
 def check_keys(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Where keys are sent, and over what."""
+    """Check where API keys are sent and whether servers use HTTPS."""
     home = "/securityDefinitions" if subject.swagger else "/components/securitySchemes"
     for name, scheme in subject.description.security_schemes.items():
         if scheme.type == "apiKey" and scheme.place == "query":
-            message = f"The key of {name!r} is sent in the address."
+            message = f"The key of {name!r} is sent in the URL."
             yield RuleHit("key-in-query", join(home, name), message, scheme.key)
     node = subject.tree.child(0, "servers")
     for place, server in subject.tree.children(node):
@@ -55,7 +55,7 @@ def check_keys(subject: RuleSubject) -> Iterator[RuleHit]:
 
 
 def check_scopes(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Operations that use OAuth name their scopes."""
+    """Check that operations that use OAuth name their scopes."""
     tree = subject.tree
     home = tree.at("/securityDefinitions" if subject.swagger else "/components/securitySchemes")
     offering = {name for name, node in tree.children(home) if _scopes(tree.values[node])}
@@ -65,19 +65,19 @@ def check_scopes(subject: RuleSubject) -> Iterator[RuleHit]:
         for _, node in tree.children(holder):
             for name, scopes in tree.mapping(node).items():
                 if name in offering and scopes == []:
-                    message = f"No scope of {name!r} is named."
+                    message = f"The operation names no scope of {name!r}."
                     yield RuleHit("scopes-unsaid", tree.pointer(node, name), message, name)
 
 
 def _scopes(scheme: Json) -> bool:
-    """Whether a way to sign in has scopes."""
+    """Return whether a security scheme has scopes."""
     flows = look(scheme, "flows")
     several = list(mapped(flows).values()) if isinstance(flows, dict) else [scheme]
     return any(mapped(look(flow, "scopes")) for flow in several)
 
 
 def check_reading(subject: RuleSubject) -> Iterator[RuleHit]:
-    """What reading the description met."""
+    """Report the problems met while reading the description."""
     for problem in subject.description.problems:
         if problem.code in _REFERENCES:
             pointer = problem.place.pointer.removesuffix("/$ref")

@@ -1,4 +1,4 @@
-"""What rules look at: the document with its operations, references followed as far as a rule needs."""
+"""What rules work on: the description, its operations, and plain data with the truth values of JavaScript."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from thresher.openapi.rules.tree import Tree
 
 
 def stands(value: Json) -> bool:
-    """Whether a value counts as given: empty lists and mappings do; null, false, zero and empty text do not."""
+    """Return whether a value is truthy in JavaScript: empty lists and mappings are; null, false, 0 and "" are not."""
     return isinstance(value, dict | list) or bool(value)
 
 
 def look(value: Json, *keys: str) -> Json:
-    """What stands under these keys; None where there is nothing."""
+    """Return the value under these nested keys, or None."""
     for key in keys:
         if not isinstance(value, dict):
             return None
@@ -26,7 +26,7 @@ def look(value: Json, *keys: str) -> Json:
 
 
 def counted(value: Json, most: int) -> int:
-    """How many values one holds, itself among them; counting ends above `most`."""
+    """Count the values inside a value, itself included; stop above `most`."""
     count = 0
     left = [value]
     while left and count <= most:
@@ -40,12 +40,12 @@ def counted(value: Json, most: int) -> int:
 
 
 def text_of(value: Json) -> str:
-    """The value where it is text; empty text else."""
+    """Return the value if it is text, else ""."""
     return value if isinstance(value, str) else ""
 
 
 def texts_of(value: Json) -> list[str]:
-    """The texts of a list."""
+    """Return the texts in a list."""
     return [each for each in cast("list[Json]", value) if isinstance(each, str)] if isinstance(value, list) else []
 
 
@@ -53,20 +53,20 @@ if TYPE_CHECKING:
     from thresher.openapi.reader.description import Description
 
 METHODS: Final = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
-"""Of a path; those that shared rules look at, in every version."""
+"""Methods that shared rules check, in every version."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedOperation:
-    """An operation and where it is reached from.
+    """An operation and the path that leads to it.
 
     Attributes:
         path: As in `paths`.
         method: Lower case.
-        item: Container of its path.
-        node: Its container; -1 where it is no mapping.
-        value: Whatever stands there.
-        pointer: Where it stands, references of its path followed.
+        item: Node of its path item.
+        node: Its node; -1 if it is not a mapping.
+        value: Its plain data, whatever that is.
+        pointer: Where it is defined, with the path's reference followed.
     """
 
     path: str
@@ -78,10 +78,10 @@ class PlacedOperation:
 
 
 class RuleSubject:
-    """One description, as rules see it.
+    """One description as rules see it.
 
     Args:
-        description: It.
+        description: The description.
     """
 
     def __init__(self, description: Description) -> None:
@@ -97,7 +97,7 @@ class RuleSubject:
 
     @cached_property
     def operations(self) -> tuple[PlacedOperation, ...]:
-        """Those under `paths`, whatever they hold."""
+        """All operations under `paths`, well-formed or not."""
         return tuple(self._operations())
 
     def _operations(self) -> Iterator[PlacedOperation]:

@@ -1,4 +1,9 @@
-"""Own rules about wording: whether an operation can be told from others, and found, by what is said of it."""
+"""Our own rules for wording: whether texts make an operation easy to find and to tell apart from others.
+
+Near-duplicates are found without comparing every pair. A text is a set of words, and the similarity of two is the
+weight of their common words over that of all their words, rare words weighing more. Two texts as similar as required
+must share one of their few rarest words (prefix filtering, Chaudhuri et al. 2006), so only those pairs are compared.
+"""
 
 from __future__ import annotations
 
@@ -32,52 +37,52 @@ _KNOWN: Final = frozenset(
         *("WARNING", "XML"),
     }
 )
-"""Initials that stand for themselves."""
+"""Abbreviations that need no explanation."""
 LENGTH: Final = 20_000
-"""Characters of a text that are looked at."""
+"""Longest part of a text that is checked, in characters."""
 
 
 def plain(text: str) -> str:
-    """A text without markup, on one line."""
+    """Return a text without markup, on one line."""
     return " ".join(_MARKUP.sub(" ", text[:LENGTH]).split())
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """Lower-case words in order, names taken apart where their letters change."""
+    """Return the words in lower case, with names split where their case changes."""
     return tuple(word.lower() for word in _WORD.findall(plain(text)))
 
 
 def telling(words: tuple[str, ...]) -> frozenset[str]:
-    """The words that say something, without plural's `s`."""
+    """Return the content words, without plural `s`."""
     return frozenset(
         word[:-1] if len(word) > 3 and word.endswith("s") else word for word in words if word not in _SMALL
     )
 
 
 def initials_in(text: str) -> tuple[str, ...]:
-    """Initials that the text does not write out, each once."""
+    """Return the distinct abbreviations that the text does not spell out."""
     found = dict.fromkeys(_INITIALS.findall(plain(text)))
     return tuple(each for each in found if each not in _KNOWN and f"({each})" not in text and f"{each} (" not in text)
 
 
 LIKE: Final = 0.9
-"""Likeness from which two texts are twins."""
+"""Similarity above which two texts are near-duplicates."""
 WORDS: Final = 3
-"""Words that a text has at least to be compared."""
+"""Fewest words of a text that is compared."""
 NAMED: Final = 3
-"""Twins of one text that are named."""
+"""Most near-duplicates of one text that are named."""
 COMPARED: Final = 400
-"""Texts that one is compared with."""
+"""Most texts that one is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Twins:
-    """The twins of one text.
+    """The near-duplicates of one text.
 
     Attributes:
-        place: Of the text.
-        others: Places of the first few of its twins, the most alike first.
-        count: How many it has.
+        place: Index of the text.
+        others: Indexes of the most similar texts, best first.
+        count: How many there are in total.
     """
 
     place: int
@@ -86,7 +91,7 @@ class Twins:
 
 
 def twins(texts: Sequence[frozenset[str]]) -> Iterator[Twins]:
-    """The texts that have twins."""
+    """Yield the texts that have near-duplicates."""
     same: dict[frozenset[str], list[int]] = {}
     for place, text in enumerate(texts):
         if len(text) >= WORDS:
@@ -103,7 +108,7 @@ def twins(texts: Sequence[frozenset[str]]) -> Iterator[Twins]:
 
 
 def _near(texts: Sequence[frozenset[str]]) -> dict[int, list[int]]:
-    """Texts that are alike but not the same."""
+    """Return the texts that are similar but not equal, for each text."""
     counts = Counter(word for text in texts for word in text)
     weights = {word: math.log(1 + len(texts) / count) for word, count in counts.items()}
     totals = [sum(weights[word] for word in text) for text in texts]
@@ -124,7 +129,7 @@ def _near(texts: Sequence[frozenset[str]]) -> dict[int, list[int]]:
 
 
 def _prefix(text: frozenset[str], weights: Mapping[str, float], total: float) -> list[str]:
-    """The rarest words of a text, up to those without which no twin could share enough."""
+    """Return the rarest words of a text, up to those without which no other text could be similar enough."""
     ordered = sorted(text, key=lambda word: (-weights[word], word))
     left = total
     for place, word in enumerate(ordered):
@@ -135,15 +140,15 @@ def _prefix(text: frozenset[str], weights: Mapping[str, float], total: float) ->
 
 
 SHORT: Final = 4
-"""Words that a description has at least."""
+"""Fewest words of a description."""
 LONG: Final = 4_000
-"""Characters that a description has at most."""
+"""Most characters of a description."""
 JARGON: Final = 0.3
-"""Share of initials among the words of a text that makes it hard to read."""
+"""Share of abbreviations among the words from which a text is hard to read."""
 
 
 def check_wording(subject: RuleSubject) -> Iterator[RuleHit]:
-    """What is said of one operation."""
+    """Check the texts of each operation."""
     for operation in subject.description.operations:
         yield from _summary(operation)
         if operation.description.strip():
@@ -159,7 +164,7 @@ def _summary(operation: Operation) -> Iterator[RuleHit]:
     names = {operation.operation_id, operation.path, operation.key}
     if summary.casefold() in {name.casefold() for name in names if name}:
         pointer = join(operation.pointer, "summary")
-        yield RuleHit("summary-repeats-name", pointer, "The summary is only the name again.", summary, operation.key)
+        yield RuleHit("summary-repeats-name", pointer, "The summary only repeats the name.", summary, operation.key)
 
 
 def _description(operation: Operation) -> Iterator[RuleHit]:
@@ -173,7 +178,7 @@ def _description(operation: Operation) -> Iterator[RuleHit]:
         message = f"The description has {len(operation.description):,} characters."
         yield RuleHit("description-long", pointer, message, clipped(text), operation.key)
     if operation.summary and words == words_of(operation.summary):
-        message = "The description is the summary again."
+        message = "The description only repeats the summary."
         yield RuleHit("description-repeats-summary", pointer, message, clipped(text), operation.key)
 
 
@@ -186,12 +191,12 @@ def _jargon(operation: Operation) -> Iterator[RuleHit]:
     share = sum(word.strip(".,;:()").removesuffix("s") in {each.removesuffix("s") for each in found} for word in words)
     if share >= JARGON * len(words):
         field = "description" if operation.description else "summary"
-        message = f"{len(found)} initials are not written out."
+        message = f"{len(found)} abbreviations are not spelled out."
         yield RuleHit("description-jargon", join(operation.pointer, field), message, ", ".join(found), operation.key)
 
 
 def check_likeness(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Operations that read alike."""
+    """Check for operations that read alike."""
     operations = subject.description.operations
     by_summary: dict[str, list[Operation]] = {}
     for operation in operations:
@@ -201,7 +206,7 @@ def check_likeness(subject: RuleSubject) -> Iterator[RuleHit]:
         first = members[: NAMED + 1]
         for operation in members if len(members) > 1 else ():
             pointer = join(operation.pointer, "summary")
-            message = "Another operation has this summary."
+            message = "Another operation has the same summary."
             evidence = _named([each for each in first if each is not operation], len(members) - 1)
             yield RuleHit("summary-not-unique", pointer, message, evidence, operation.key)
     for found in twins([_said(operation) for operation in operations]):
@@ -213,19 +218,19 @@ def check_likeness(subject: RuleSubject) -> Iterator[RuleHit]:
 
 
 def _said(operation: Operation) -> frozenset[str]:
-    """The words that tell an operation: its summary, and the beginning of its description."""
+    """Return the content words of an operation's summary and of the start of its description."""
     return telling(words_of(operation.summary) + words_of(operation.description)[:40])
 
 
 def _named(operations: Sequence[Operation], count: int) -> str:
-    """The first few of several operations, and how many more there are."""
+    """Name the first few of several operations, and count the rest."""
     named = operations[:NAMED]
     more = f" and {count - len(named)} more" if count > len(named) else ""
     return ", ".join(each.key for each in named) + more
 
 
 def check_parameter_wording(subject: RuleSubject) -> Iterator[RuleHit]:
-    """Descriptions of parameters that only repeat the name."""
+    """Check for parameter descriptions that only repeat the name."""
     seen: set[str] = set()
     for operation in subject.description.operations:
         for parameter in operation.parameters:
@@ -235,5 +240,5 @@ def check_parameter_wording(subject: RuleSubject) -> Iterator[RuleHit]:
             said = telling(words_of(parameter.description))
             if said <= telling(words_of(parameter.name)):
                 pointer = join(parameter.pointer, "description")
-                message = f"The description of parameter {parameter.name!r} is only its name again."
+                message = f"The description of parameter {parameter.name!r} only repeats its name."
                 yield RuleHit("parameter-description-echo", pointer, message, clipped(parameter.description))
