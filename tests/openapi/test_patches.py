@@ -118,7 +118,7 @@ def test_texts_say_what_the_description_knows(patch: Patch) -> None:
     assert "`limit` and `include_lines`" in text
     assert said["/paths/~1orders~1{order_id}/get/summary"] == "Details of an order"
     assert said["/paths/~1orders~1{order_id}/get/parameters/0/description"] == "The ID of the order to get."
-    assert said["/paths/~1orders/get/parameters/0/description"] == "How many results at most. From 1 to 50."
+    assert said["/paths/~1orders/get/parameters/0/description"] == "The maximum number of results. From 1 to 50."
     assert said["/components/parameters/verbose/description"].startswith("Whether to include lines. `false`")
     assert said["/tags/0/description"] == "Orders: List orders; Details of an order; Details of a customer."
 

@@ -1,6 +1,6 @@
-"""Patches of descriptions: texts and examples set in the source, with nothing else of it changed.
+"""Patches of descriptions: texts and examples set in the source, with everything else left as it is.
 
-Invariant: pure; what a patch gives was read again and compared: its contract is that of the source.
+Invariant: pure; the result of a patch is read again and compared, and its contract is that of the source.
 
 Uses: core.
 """

@@ -1,4 +1,4 @@
-"""Edits of plain data."""
+"""Edits of plain data: applying them, comparing documents, and writing them as an overlay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from thresher.openapi.records import Edit, Json
 
 
 def walked(root: Json, keys: Sequence[str]) -> tuple[bool, Json]:
-    """What stands at the end of these keys, without following references, and whether there is any."""
+    """Return whether there is a value under these nested keys, and the value. References are not followed."""
     there, value = True, root
     for key in keys:
         there, value = step(value, key)
@@ -22,11 +22,11 @@ def walked(root: Json, keys: Sequence[str]) -> tuple[bool, Json]:
 
 
 def applied(root: Mapping[str, Json], edits: Iterable[Edit]) -> dict[str, Json]:
-    """The document with these values set; what is on no edit's way is shared with the old one, which stays as it is.
+    """Return the document with the edits made; unchanged parts are shared with the original.
 
     Args:
-        root: Plain data.
-        edits: Whose parents are mappings of the document.
+        root: The document as plain data; not modified.
+        edits: Edits whose parents are mappings in the document.
     """
     whole: dict[str, Json] = {"": dict(root)}
     for edit in edits:
@@ -35,7 +35,7 @@ def applied(root: Mapping[str, Json], edits: Iterable[Edit]) -> dict[str, Json]:
 
 
 def differences(one: Json, other: Json) -> Iterator[str]:
-    """Pointers of the smallest parts in which two documents differ."""
+    """Yield the pointers of the smallest parts in which two documents differ."""
     stack: list[tuple[Json, Json, str]] = [(one, other, "")]
     while stack:
         here, there, pointer = stack.pop()
@@ -56,7 +56,7 @@ def differences(one: Json, other: Json) -> Iterator[str]:
 
 
 def _opened(whole: dict[str, Json], pointer: str) -> Json:
-    """What stands at a pointer, it and all that holds it copied once for this document."""
+    """Return the container at a pointer, copied once along with everything that contains it."""
     if pointer not in whole:
         holder = _opened(whole, parent(pointer))
         last = split(pointer)[-1]
@@ -75,14 +75,14 @@ _SHORT: Final = {"'": "\\'", "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n"
 
 
 def overlay_of(edits: Iterable[Edit], root: Mapping[str, Json], title: str) -> dict[str, Json]:
-    """The overlay that sets these values.
+    """Return the OpenAPI Overlay that makes these edits.
 
-    An overlay merges: a list or a mapping that is to be replaced is removed first.
+    An overlay merges, so a list or mapping is removed before it is replaced.
 
     Args:
-        edits: Whose parents are mappings of the document.
-        root: The document that they are for.
-        title: Of the overlay.
+        edits: Edits whose parents are mappings in the document.
+        root: The document to edit.
+        title: Title of the overlay.
     """
     updates: dict[str, dict[str, Json]] = {}
     removed: list[str] = []
@@ -97,7 +97,7 @@ def overlay_of(edits: Iterable[Edit], root: Mapping[str, Json], title: str) -> d
 
 
 def json_path(root: Mapping[str, Json], pointer: str) -> str:
-    """A pointer as a normalized JSONPath (RFC 9535, 2.7)."""
+    """Return a pointer as a normalized JSONPath (RFC 9535, 2.7)."""
     path, at = "$", ""
     for key in split(pointer):
         _, holder = walked(root, split(at))

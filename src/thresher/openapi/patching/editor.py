@@ -1,6 +1,6 @@
-"""Sets values in a source's text by their pointers.
+"""Sets values in the text of a source by their pointers.
 
-Invariant: everything that is not set keeps its characters: comments, order, quotes, white space.
+Invariant: everything else keeps its characters: comments, order, quotes, white space.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from thresher.openapi.pointers import parent, split
 from thresher.openapi.reader.characters import legible
 from thresher.openapi.records import Edit, Json
 
-_ALIASED = "It stands in a part that is used elsewhere by an alias, which would change too."
-_NOWHERE = "Its place is not written out in the source: it comes from an alias or a merged mapping."
+_ALIASED = "It is in a part that an alias reuses elsewhere, which would change too."
+_NOWHERE = "Its place is not in the source text: it comes from an alias or a merged mapping."
 _TOUCHING = "Another edit changes the same place."
 
 _RANKS: Final = {"summary": "0", "description": "1", "example": "2"}
 
 Planned: TypeAlias = tuple[Splice, tuple[Edit, ...]]
-"""A change, and the edits that it makes."""
+"""A change of the text and the edits that it makes."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditedText:
-    """What becomes of a text.
+    """The changes of a text.
 
     Attributes:
         splices: The changes, in order.
-        done: Edits that are among them.
-        dropped: Those that are not, each with its reason.
+        done: Edits that they make.
+        dropped: Edits that they do not make, each with its reason.
     """
 
     splices: tuple[Splice, ...]
@@ -52,12 +52,12 @@ class EditedText:
 
 
 def edit_text(text: str, form: str, edits: Iterable[Edit]) -> EditedText:
-    """The changes of a source's text that set these values.
+    """Return the changes of a source's text that make these edits.
 
     Args:
         text: The source.
         form: `json` or `yaml`.
-        edits: At most one for a pointer.
+        edits: At most one per pointer.
     """
     edits = tuple(edits)
     wanted = pointer_tree(parent(edit.pointer) for edit in edits)
@@ -84,7 +84,7 @@ def edit_text(text: str, form: str, edits: Iterable[Edit]) -> EditedText:
 
 
 def _hindrance(node: MappingNode, nodes: MappingNodes, edit: Edit) -> str:
-    """Why an edit cannot be made in the text; empty where it can."""
+    """Return why an edit cannot be made in the text; empty if it can."""
     entry = node.entry(split(edit.pointer)[-1])
     if node.anchors & nodes.aliased or (entry is not None and entry.anchor in nodes.aliased):
         return _ALIASED
@@ -109,7 +109,7 @@ def _splice(text: str, form: str, node: MappingNode, edit: Edit, style: Style, w
 
 
 def _in_braces(text: str, form: str, node: MappingNode, style: Style) -> tuple[Style, Render]:
-    """How entries are written in these braces."""
+    """Return the style of entries in these braces and how to write one."""
     if form == "json":
         return style, json_entry(style)
     style = replace(style, indent="", colon=": ", ascii=False)
@@ -117,7 +117,7 @@ def _in_braces(text: str, form: str, node: MappingNode, style: Style) -> tuple[S
 
 
 def _flow_entry(text: str, node: MappingNode, style: Style) -> Render:
-    """How an entry is written in YAML's braces: as JSON where its neighbours are."""
+    """Return how to write an entry in YAML's braces: as JSON if its neighbours are."""
     quoted = bool(node.entries) and text[node.entries[0].start] == '"'
 
     def render(key: str, value: Json, _indent: str, _breaking: bool) -> str:
@@ -135,10 +135,10 @@ def _flow_value(value: Json, text: str, node: MappingNode, style: Style) -> str:
 
 
 def _in_order(planned: Sequence[Planned], dropped: list[tuple[Edit, str]], *, ordered: bool) -> EditedText:
-    """The splices in the text's order; of two that reach into each other the later one is dropped."""
+    """Order the splices by position; of two that overlap the later one is dropped."""
 
     def order(each: Planned) -> tuple[int, int, int, str]:
-        # What ends at one place, the innermost first: its lines belong to it.
+        # Of splices that end at one place the innermost comes first: its lines belong to it.
         splice, edits = each
         keys = split(edits[0].pointer)
         return splice.start, splice.end, -len(keys), keys[-1] if ordered else _rank(edits[0])
@@ -157,6 +157,6 @@ def _in_order(planned: Sequence[Planned], dropped: list[tuple[Edit, str]], *, or
 
 
 def _rank(edit: Edit) -> str:
-    """In which order new keys stand that come to one place."""
+    """Return the sort key for several new keys at one place."""
     key = split(edit.pointer)[-1]
     return _RANKS.get(key, key)

@@ -1,6 +1,6 @@
-"""Sets values in mappings in braces: JSON's, and YAML's flow style.
+"""Adds and replaces entries of mappings in the text: in JSON, YAML's flow style and YAML's block style.
 
-Invariant: what stands there keeps its characters; a new entry repeats the white space of its neighbours.
+Invariant: the rest keeps its characters, comments stay in place, and a new entry takes on the layout of its neighbours.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _AFTER: Final[Mapping[str, tuple[str, ...]]] = {
     "example": ("type", "format", "schema", "description", "enum", "items", "properties"),
     "examples": ("description", "schema"),
 }
-"""Keys behind which a reader looks for the new one."""
+"""Keys after which a new key is placed."""
 
 
 def place_of(key: str, keys: Sequence[str], *, ordered: bool) -> int:
-    """Before which of the keys the new one goes, from 0; their number for the end.
+    """Return the index at which to insert a new key.
 
     Args:
-        key: The new one.
-        keys: Those that are there.
-        ordered: Whether the source keeps its keys in the order of the alphabet.
+        key: The new key.
+        keys: The existing keys.
+        ordered: Whether the source sorts its keys.
     """
     if ordered and list(keys) == sorted(keys):
         return next((index for index, each in enumerate(keys) if each > key), len(keys))
@@ -40,13 +40,13 @@ def place_of(key: str, keys: Sequence[str], *, ordered: bool) -> int:
 
 
 Render: TypeAlias = Callable[[str, Json, str, bool], str]
-"""Key, value, the line's indentation and whether lines may be broken, to an entry's text."""
+"""Writes an entry from key, value, indentation and whether it may span lines."""
 
 _WHITE: Final = " \t\r\n"
 
 
 def json_entry(style: Style) -> Render:
-    """How an entry is written in JSON of this style."""
+    """Return how to write an entry in JSON of this style."""
 
     def render(key: str, value: Json, indent: str, breaking: bool) -> str:
         return json.dumps(key, ensure_ascii=style.ascii) + style.colon + json_text(value, style, indent, breaking)
@@ -55,7 +55,7 @@ def json_entry(style: Style) -> Render:
 
 
 def json_text(value: Json, style: Style, indent: str, breaking: bool) -> str:
-    """A value in JSON of this style."""
+    """Return a value as JSON of this style."""
     if not breaking or not style.indent:
         comma = ", " if style.colon.endswith(" ") else ","
         return json.dumps(value, ensure_ascii=style.ascii, separators=(comma, style.colon))
@@ -64,15 +64,15 @@ def json_text(value: Json, style: Style, indent: str, breaking: bool) -> str:
 
 
 def replaced_in_braces(text: str, node: MappingNode, key: str, value: Json, style: Style) -> Splice:
-    """Put another value under a key that is there."""
+    """Replace the value of an existing key."""
     entry = node.entry(key)
-    assert entry is not None  # noqa: S101 - the caller looked
+    assert entry is not None  # noqa: S101 - callers check that the key exists
     before = _white_before(text, entry.start)
     return Splice(entry.value, entry.end, json_text(value, style, _indent_of(before), "\n" in before))
 
 
 def added_in_braces(text: str, node: MappingNode, key: str, value: Json, style: Style, render: Render) -> Splice:
-    """Add an entry to a mapping in braces that has some."""
+    """Add an entry to a non-empty mapping in braces."""
     at = place_of(key, [entry.key for entry in node.entries], ordered=style.ordered)
     near = node.entries[min(at, len(node.entries) - 1)]
     before = _white_before(text, near.start)
@@ -85,15 +85,15 @@ def added_in_braces(text: str, node: MappingNode, key: str, value: Json, style: 
 
 
 def is_bare(text: str, node: MappingNode) -> bool:
-    """Whether all that is added to a mapping in braces must be added at once: it is empty, or has no braces.
+    """Return whether all new entries of a flow mapping must be added together: it is empty or has no braces.
 
-    YAML lets the braces of a pair in a list be left out.
+    YAML allows a single pair in a list without braces.
     """
     return node.flow and (not node.entries or text[node.start] != "{")
 
 
 def filled_braces(text: str, node: MappingNode, entries: Mapping[str, Json], style: Style, render: Render) -> Splice:
-    """Add entries to a bare mapping."""
+    """Add entries to a mapping for which `is_bare` is true."""
     line = text[text.rfind("\n", 0, node.start) + 1 : node.start]
     outer = line[: len(line) - len(line.lstrip(" \t"))]
     breaking = bool(style.indent) and "\n" in text and not node.entries
@@ -109,7 +109,7 @@ def filled_braces(text: str, node: MappingNode, entries: Mapping[str, Json], sty
 
 
 def _white_before(text: str, at: int) -> str:
-    """The white space that leads to a place."""
+    """Return the white space before a place."""
     start = at
     while start and text[start - 1] in _WHITE:
         start -= 1
@@ -126,7 +126,7 @@ _COMMENT: Final = re.compile(r"[ \t]+#[^\r\n]*")
 def replaced_in_block(
     text: str, node: MappingNode, entry: MappingEntry, value: Json, style: Style, writer: BlockWriter
 ) -> Splice:
-    """Put another value under a key that is there, quoted as the old one was where it may be."""
+    """Replace the value of an existing key, keeping its quotes if possible."""
     if entry.style in {"plain", "'", '"'} and entry.end > entry.value:
         style = replace(style, quote=entry.style, quoting=style.quoting if entry.style == "plain" else entry.style)
     fragment = _indented(writer.entry(entry.key, value, style), node.column, style)
@@ -159,14 +159,14 @@ def added_in_block(text: str, node: MappingNode, key: str, value: Json, style: S
 
 
 def _indented(fragment: str, column: int, style: Style) -> str:
-    """A fragment whose later lines stand below its first, which begins at a column."""
+    """Indent the later lines of a fragment to a column."""
     first, *others = fragment.split("\n")
     margin = " " * column
     return style.newline.join([first, *(margin + line if line else "" for line in others)])
 
 
 def _header_comment(text: str, entry: MappingEntry) -> str:
-    """The comment behind a block scalar's sign, which would go with the scalar."""
+    """Return the comment after a block scalar's indicator, which would be lost with the scalar."""
     if entry.style not in {"|", ">"}:
         return ""
     header = text[entry.value : _line_end(text, entry.value)]
@@ -175,7 +175,7 @@ def _header_comment(text: str, entry: MappingEntry) -> str:
 
 
 def _after_colon(text: str, entry: MappingEntry) -> int | None:
-    """Where the key's colon ends; None where a comment stands between it and the value."""
+    """Return the end of the key's colon; None if a comment stands between it and the value."""
     at = entry.value
     while at and text[at - 1] in " \t\r\n":
         at -= 1
@@ -189,7 +189,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _above_comments(text: str, line: int, column: int) -> int:
-    """The line above the comments that lead to a key: they speak of it."""
+    """Return the first line of the comments directly above a key, which belong to it."""
     while line:
         above = text.rfind("\n", 0, line - 1) + 1
         content = text[above:line]

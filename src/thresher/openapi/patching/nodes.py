@@ -1,6 +1,6 @@
-"""Where mappings stand in a source's text, as far as an edit needs to know.
+"""Offsets of mappings in the text of a source.
 
-Invariant: offsets count characters of the text from 0; a span's end is the first character after it.
+Invariant: offsets count characters from 0; the end of a span is exclusive.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from thresher.openapi.pointers import split
 
 @dataclass(frozen=True, slots=True)
 class MappingEntry:
-    """A key of a mapping, and its value.
+    """An entry of a mapping.
 
     Attributes:
         key: As text.
-        start: Of the key.
-        value: Where the value begins, its anchor and tag included.
-        end: After the last character that belongs to the value; comments and blank lines behind it do not.
-        style: Of a YAML scalar: its quote or its block's sign, `plain`; empty for JSON and for what is no scalar.
-        anchor: That others may refer to; empty without.
+        start: Offset of the key.
+        value: Offset of the value, including its anchor and tag.
+        end: End of the value, without comments and blank lines after it.
+        style: Of a YAML scalar, its quote, block indicator or `plain`; empty for JSON and for containers.
+        anchor: Anchor of the value; may be empty.
         kept: Whether the value's trailing blank lines are part of it.
     """
 
@@ -44,12 +44,12 @@ class MappingNode:
     """A mapping in the text.
 
     Attributes:
-        start: Of its first character, past its anchor and tag; of a block, its first key.
-        end: After its last character.
-        flow: Whether it stands in braces.
-        column: Of a block: the column of its keys, from 0.
+        start: Offset of its first character after anchor and tag; in block style of its first key.
+        end: Its end.
+        flow: Whether it is in braces.
+        column: In block style the column of its keys, from 0.
         entries: In the order of the text.
-        anchors: Names that it, or what holds it, can be referred to by.
+        anchors: Anchors of the mapping and of everything that contains it.
     """
 
     start: int
@@ -60,13 +60,13 @@ class MappingNode:
     anchors: frozenset[str] = frozenset()
 
     def entry(self, key: str) -> MappingEntry | None:
-        """The entry that counts for a key: of several, the last."""
+        """Return the effective entry of a key: of several, the last."""
         return next((each for each in reversed(self.entries) if each.key == key), None)
 
 
 @dataclass(slots=True)
 class PointerTree:
-    """A tree of the pointers that are looked for."""
+    """A tree of pointers to find."""
 
     below: dict[str, PointerTree] = field(default_factory=dict[str, "PointerTree"])
     pointer: str | None = None
@@ -74,11 +74,11 @@ class PointerTree:
 
 @dataclass(frozen=True, slots=True)
 class MappingNodes:
-    """What was found.
+    """The mappings that were found.
 
     Attributes:
-        found: Pointer to its mapping.
-        aliased: Anchors that something refers to.
+        found: Mappings by pointer.
+        aliased: Anchors that aliases refer to.
     """
 
     found: dict[str, MappingNode]
@@ -86,7 +86,7 @@ class MappingNodes:
 
 
 def pointer_tree(pointers: Iterable[str]) -> PointerTree:
-    """The tree of these pointers."""
+    """Return the tree of these pointers."""
     root = PointerTree()
     for pointer in pointers:
         at = root
@@ -103,11 +103,11 @@ _ATOM: Final = re.compile(r"[^,}\]\s]+")
 
 
 def json_nodes(text: str, wanted: PointerTree) -> MappingNodes:
-    """The wanted mappings of a JSON text.
+    """Find mappings in JSON text.
 
     Args:
-        text: That `json.loads` takes.
-        wanted: Which.
+        text: Valid JSON.
+        wanted: Pointers of the mappings.
     """
     walk = _JsonWalk(text)
     walk.value(_after_space(text, 0), wanted)
@@ -115,14 +115,14 @@ def json_nodes(text: str, wanted: PointerTree) -> MappingNodes:
 
 
 class _JsonWalk:
-    """Goes down the text along the wanted pointers, and over everything else."""
+    """Walks the text along the wanted pointers and skips everything else."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self.found: dict[str, MappingNode] = {}
 
     def value(self, at: int, wanted: PointerTree | None) -> int:
-        """Read the value that begins here; where it ends."""
+        """Read the value at an offset and return its end."""
         sign = self._text[at]
         if wanted is not None and sign == "{":
             return self._mapping(at, wanted)
@@ -152,12 +152,12 @@ class _JsonWalk:
         return at + 1
 
     def _next(self, at: int) -> int:
-        """Past a comma to what comes next, or at the bracket that closes."""
+        """Return the offset after a comma, or of the closing bracket."""
         at = _after_space(self._text, at)
         return _after_space(self._text, at + 1) if self._text[at] == "," else at
 
     def _over(self, at: int) -> int:
-        """Past a value that nobody looks into."""
+        """Return the end of a value that is skipped."""
         sign = self._text[at]
         if sign == '"':
             return _end(_STRING, self._text, at)
@@ -187,7 +187,7 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 Event: TypeAlias = Any
-"""One of PyYAML's events; the C parser's module has no types."""
+"""A PyYAML event; the C parser's module has no types."""
 
 _PROPERTIES: Final = re.compile(r"(?:[&!]\S*[ \t\r\n]*)+")
 _OPENS: Final = frozenset({yaml.MappingStartEvent, yaml.SequenceStartEvent})
@@ -195,11 +195,11 @@ _CLOSES: Final = frozenset({yaml.MappingEndEvent, yaml.SequenceEndEvent})
 
 
 def yaml_nodes(text: str, wanted: PointerTree) -> MappingNodes:
-    """The wanted mappings of the first document of a YAML text.
+    """Find mappings in the first document of a YAML text.
 
     Args:
-        text: That libyaml takes.
-        wanted: Which.
+        text: Valid YAML.
+        wanted: Pointers of the mappings.
     """
     parser: Event = yaml.CSafeLoader(text)
     try:
@@ -211,7 +211,7 @@ def yaml_nodes(text: str, wanted: PointerTree) -> MappingNodes:
 
 
 class _YamlWalk:
-    """Goes down the events along the wanted pointers, and over everything else."""
+    """Walks the events along the wanted pointers and skips everything else."""
 
     def __init__(self, text: str, parser: Event) -> None:
         self._text = text
@@ -227,7 +227,7 @@ class _YamlWalk:
             self.value(self._following(), wanted, frozenset())
 
     def value(self, event: Event, wanted: PointerTree | None, anchors: frozenset[str]) -> None:
-        """Read the value that an event begins; `_last` says then where it ended."""
+        """Read the value that an event begins and set `_last` to its end."""
         kind = _kind(event)
         anchors = anchors | {event.anchor} if event.anchor and kind is not yaml.AliasEvent else anchors
         if kind is yaml.MappingStartEvent and wanted is not None:
@@ -279,7 +279,7 @@ class _YamlWalk:
             self._last = value.end_mark.index
 
     def _over(self, event: Event) -> None:
-        """Past a value that nobody looks into."""
+        """Skip a value."""
         depth, following = 0, self._following
         flow: list[bool] = []
         while True:
@@ -301,7 +301,7 @@ class _YamlWalk:
             event = following()
 
     def _block_end(self, event: Event) -> int:
-        """Where a block scalar's last line of text ends; its trailing blank lines count where they are kept."""
+        """Return the end of a block scalar's text; trailing blank lines do not count."""
         start, end = event.start_mark.index, event.end_mark.index
         return start + len(self._text[start:end].rstrip(" \t\r\n"))
 

@@ -1,8 +1,8 @@
-"""Makes a patch of edits, and holds it to its promises.
+"""Makes a patch from edits and verifies it.
 
-Invariant: what is given was read again. Its document is the old one with the edits and nothing else, its contract the
-old one's; every finding that an edit was for is gone, and none came in where it edits. An edit that breaks this is left
-out. Whether two operations read alike is relative to all the others, so that may change for two that nobody touched.
+Invariant: the patched source is read again. The document differs from the original by the edits and nothing else, the
+contract is the same, each finding that an edit addresses is gone, and no finding is new where it edits. Edits that
+break this are dropped. Whether two operations read alike depends on all others, so that finding may change elsewhere.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from thresher.openapi.records import Edit, Finding, Patch, Score
 from thresher.openapi.rules import find_problems, score
 
 ROUNDS: Final = 5
-"""How often what failed is left out and the rest is tried again."""
+"""Most attempts, each without the edits that failed before."""
 _SHOWN: Final = 2_000
-"""Differences that are looked at for the edits that made them."""
+"""Most differences that are traced back to edits."""
 _BOM: Final = "\ufeff"
 
 Dropped: TypeAlias = tuple[Edit, str]
 Failures: TypeAlias = Mapping[str, str]
-"""Pointer of an edit to the reason why it is left out."""
+"""Reasons to drop edits, by pointer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What the rules say of a description.
+    """What the rules say about a description.
 
     Attributes:
-        findings: All of them.
-        score: Of the whole.
+        findings: All findings.
+        score: Score of the whole description.
     """
 
     findings: Sequence[Finding]
@@ -50,7 +50,7 @@ Reviewer: TypeAlias = Callable[[Description], Review]
 
 
 def review(description: Description) -> Review:
-    """What all rules say of a description."""
+    """Apply all rules to a description."""
     findings = find_problems(description)
     return Review(findings, score(findings, description).whole)
 
@@ -63,17 +63,17 @@ def make_patch(
     reviewer: Reviewer = review,
     name: str = "",
 ) -> Patch:
-    """A patch of the edits that keep its promises.
+    """Make a patch of the edits that pass verification.
 
     Args:
-        description: What is to be mended.
-        edits: Wished for; of several for one place the first counts.
-        before: What the rules say of the description, where that is known already.
+        description: The description to improve.
+        edits: The edits to make; of several for one place the first counts.
+        before: Review of the description, if known.
         reviewer: Applies the rules.
-        name: Of the file, for the diff; the description's own where empty.
+        name: File name for the diff; the description's own by default.
 
     Returns:
-        The patch. It may hold no edit at all: then each stands in `dropped` with its reason.
+        The patch. If no edit passes, all are in `dropped` with their reasons.
     """
     before = before or reviewer(description)
     wished, dropped = _admitted(description, edits)
@@ -86,12 +86,12 @@ def make_patch(
             return tried.patch(dropped, name)
         dropped += [(edit, failed[edit.pointer]) for edit in edited.done if edit.pointer in failed]
         wished = [edit for edit in edited.done if edit.pointer not in failed]
-    dropped += [(edit, "Too many edits beside it failed.") for edit in wished]
+    dropped += [(edit, "Too many edits with it failed.") for edit in wished]
     return _Trial(description, EditedText((), (), ()), before).patch(dropped, name)
 
 
 def _admitted(description: Description, edits: Iterable[Edit]) -> tuple[list[Edit], list[Dropped]]:
-    """Edits that may be tried, and the others with their reasons."""
+    """Return the edits to try, and the others with their reasons."""
     wished: dict[str, Edit] = {}
     dropped: list[Dropped] = []
     for edit in edits:
@@ -100,7 +100,7 @@ def _admitted(description: Description, edits: Iterable[Edit]) -> tuple[list[Edi
         if not reason and edit.pointer in wished:
             reason = "Another edit sets the same place."
         if not reason and there and old == edit.value:
-            reason = "It says that already."
+            reason = "The place has this value already."
         if reason:
             dropped.append((edit, reason))
         else:
@@ -109,12 +109,12 @@ def _admitted(description: Description, edits: Iterable[Edit]) -> tuple[list[Edi
 
 
 class _Trial:
-    """Edits that were made, and what came of it.
+    """Edits made in the text, to be verified.
 
     Args:
-        description: Before them.
-        edited: What they do to the text.
-        before: What the rules said.
+        description: The original.
+        edited: The changes of its text.
+        before: Review of the original.
     """
 
     def __init__(self, description: Description, edited: EditedText, before: Review) -> None:
@@ -129,7 +129,7 @@ class _Trial:
         self._operations = [each for each in description.operations if each.pointer in self._held]
 
     def failures(self, reviewer: Reviewer) -> Failures:
-        """The edits to be left out; none where all is well."""
+        """Return the edits to drop; empty if all pass."""
         if not self._edited.done:
             return {}
         new = spliced(self._description.text, self._edited.splices)
@@ -140,7 +140,7 @@ class _Trial:
         return self._strange(read) or self._unmended(read, reviewer)
 
     def patch(self, dropped: Sequence[Dropped], name: str) -> Patch:
-        """What is to be given."""
+        """Return the patch."""
         description, done = self._description, self._edited.done
         gone = {_key(finding) for finding in self._before.findings} - {_key(each) for each in self._after.findings}
         return Patch(
@@ -154,7 +154,7 @@ class _Trial:
         )
 
     def _diff(self, name: str) -> str:
-        """The diff; empty where the file is in an encoding that a diff in UTF-8 does not fit."""
+        """Return the diff; empty if the file's encoding does not match a diff in UTF-8."""
         text = self._description.text
         digests = {
             hashlib.sha256((mark + text).encode("utf-8", "surrogatepass")).hexdigest(): mark for mark in ("", _BOM)
@@ -165,10 +165,10 @@ class _Trial:
         return unified_diff(text, self._edited.splices, name or self._description.name, mark=mark)
 
     def unreadable(self, error: InvalidInput) -> Failures:
-        """The edits of the half that cannot be read; a text that cannot be read does not say who is to blame."""
+        """Return the edits to drop because the source cannot be read; halving finds them, as the error names none."""
         done = self._edited.done
         if len(done) == 1:
-            return {done[0].pointer: f"The source could not be read with it: {error.message}"}
+            return {done[0].pointer: f"The source cannot be read with it: {error.message}"}
         half = len(done) // 2
         blamed: dict[str, str] = {}
         for part in (done[:half], done[half:]):
@@ -178,22 +178,22 @@ class _Trial:
                 read_description(new.encode("utf-8", "surrogatepass"))
             except InvalidInput as found:
                 blamed |= _Trial(self._description, edited, self._before).unreadable(found)
-        return blamed or _all(done, "The source could not be read with all of them together.")
+        return blamed or _all(done, "The source cannot be read with all of them together.")
 
     def _strange(self, read: Description) -> Failures:
-        """Edits by which the document changed in another way than they say."""
+        """Return the edits that changed the document in an unintended way."""
         wanted = applied(self._description.root, self._edited.done)
         found = _first(differences(wanted, read.root))
         if found:
-            return self._blamed(found, "The source would say something else with it than it should.", all_else=True)
+            return self._blamed(found, "With it the source would mean something else than intended.", all_else=True)
         if list(differences(contract(self._description.root), contract(read.root))):
             return _all(self._edited.done, "The contract would change.")
         known = {(problem.code, problem.place.pointer) for problem in self._description.problems}
         fresh = [each.place.pointer for each in read.problems if (each.code, each.place.pointer) not in known]
-        return self._blamed(fresh, "A part of the description could not be read with it.", all_else=True)
+        return self._blamed(fresh, "A part of the description cannot be read with it.", all_else=True)
 
     def _unmended(self, read: Description, reviewer: Reviewer) -> Failures:
-        """Edits whose finding stayed, or that brought another one."""
+        """Return the edits whose finding persists, or that cause a new one."""
         self._after = reviewer(read)
         known = {_key(finding) for finding in self._before.findings}
         stayed = {_key(finding) for finding in self._after.findings}
@@ -201,10 +201,10 @@ class _Trial:
         failed: dict[str, str] = {}
         for edit in self._edited.done:
             if (edit.rule, edit.pointer) in within or (edit.rule, parent(edit.pointer)) in stayed:
-                failed[edit.pointer] = f"`{edit.rule}` still finds fault with the place."
+                failed[edit.pointer] = f"`{edit.rule}` still reports the place."
         for finding in self._after.findings:
             if _key(finding) not in known:
-                reason = f"`{finding.rule}` finds fault with it."
+                reason = f"`{finding.rule}` reports it."
                 blamed = self._blamed([finding.place.pointer], reason) or self._of_operations(finding, reason)
                 for pointer, why in blamed.items():
                     failed.setdefault(pointer, why)
@@ -213,7 +213,7 @@ class _Trial:
         return failed
 
     def _of_operations(self, finding: Finding, reason: str) -> Failures:
-        """The edits of the operation that a finding is about; else those of the operations that it names."""
+        """Return the edits of the operation that a finding is about, else of the operations in its evidence."""
         own = [each.pointer for each in self._operations if each.key == finding.operation]
         return self._under(own, reason) or self._under(
             [each.pointer for each in self._operations if finding.evidence and each.key in finding.evidence], reason
@@ -223,7 +223,7 @@ class _Trial:
         return {pointer: reason for holder in holders for pointer in self._held.get(holder, ())}
 
     def _blamed(self, pointers: Collection[str], reason: str, *, all_else: bool = False) -> Failures:
-        """The edits at these places; where there is none, all or none of them."""
+        """Return the edits at these places; if there are none, all edits or nothing."""
         if not pointers:
             return {}
         near = {each for pointer in pointers for each in _lineage(pointer)} & self._places
@@ -236,7 +236,7 @@ def _key(finding: Finding) -> tuple[str, str]:
 
 
 def _lineage(pointer: str) -> Iterable[str]:
-    """A pointer, and those of all that holds it."""
+    """Yield a pointer and those of its ancestors."""
     while pointer:
         yield pointer
         pointer = parent(pointer)

@@ -1,6 +1,6 @@
-"""How a source is written, so that what is added looks like the rest of it.
+"""The style of a source and values written in it, so that additions look like the rest.
 
-Invariant: seen from the text alone; a text that shows nothing gets the common way.
+Invariant: the style is taken from the text alone, with common defaults; any YAML reader understands what is written.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _ESCAPED: Final = re.compile(r"\\u[0-9a-fA-F]{4}")
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a source is written.
+    """The style of a source.
 
     Attributes:
         newline: Its line break.
-        indent: What one level adds; of JSON empty where it stands in one line.
-        dash: Of YAML: columns from a key to the dashes of its list.
-        quote: Of YAML: how short texts are quoted where they need not be.
-        quoting: Of YAML: how they are quoted where they must be.
-        colon: Of JSON: what stands between key and value.
-        ascii: Of JSON: whether other characters are escaped.
-        ordered: Whether keys stand in the order of the alphabet.
+        indent: Indentation per level; empty for JSON on one line.
+        dash: For YAML, columns from a key to the dashes of its list.
+        quote: For YAML, quotes of short texts that need none.
+        quoting: For YAML, quotes of texts that need them.
+        colon: For JSON, what separates key and value.
+        ascii: For JSON, whether other characters are escaped.
+        ordered: Whether keys are sorted.
     """
 
     newline: str = "\n"
@@ -61,7 +61,7 @@ class Style:
 
 
 def style_of(text: str, form: str, nodes: Iterable[MappingNode]) -> Style:
-    """How a text is written.
+    """Return the style of a text.
 
     Args:
         text: The source.
@@ -102,26 +102,26 @@ def _commonest(found: Iterable[str], otherwise: str = "") -> str:
 _PLAIN: Final = re.compile(r"[^\W\d_](?:[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*\S)?")
 _FLOW_SIGNS: Final = re.compile(r"[,\[\]{}]")
 _WORDS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-"""What YAML 1.1 takes for something other than text; many readers still follow it."""
+"""Words that YAML 1.1 reads as something else than text; many readers still follow it."""
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
 _WIDE: Final = 1 << 30
 
 
 def is_plain(text: str, *, flow: bool = False) -> bool:
-    """Whether a text may stand without quotes, for readers of YAML 1.1 and 1.2."""
+    """Return whether a text needs no quotes, for readers of YAML 1.1 and 1.2."""
     if not _PLAIN.fullmatch(text) or text.lower() in _WORDS or text.endswith(":"):
         return False
     return ": " not in text and " #" not in text and not (flow and _FLOW_SIGNS.search(text))
 
 
 def line_text(text: str, quote: Quote, quoting: Quote, *, flow: bool = False) -> str:
-    """A text in one line.
+    """Return a text on one line.
 
     Args:
-        text: What to say.
-        quote: How it is written where it need not be quoted.
-        quoting: How where it must.
-        flow: Whether it will stand in braces.
+        text: The text.
+        quote: Quotes to use if none are needed.
+        quoting: Quotes to use if they are needed.
+        flow: Whether it is placed in braces.
     """
     wished = quoting if quote == "plain" and not is_plain(text, flow=flow) else quote
     if wished == "plain":
@@ -133,10 +133,10 @@ def line_text(text: str, quote: Quote, quoting: Quote, *, flow: bool = False) ->
 
 
 class BlockWriter:
-    """Writes entries of block mappings; one serves one text at a time.
+    """Writes entries of block mappings; not safe for concurrent use.
 
     Args:
-        style: Of the source.
+        style: Style of the source.
     """
 
     def __init__(self, style: Style) -> None:
@@ -146,7 +146,7 @@ class BlockWriter:
         self._yaml.allow_unicode = True
 
     def entry(self, key: str, value: Json, style: Style) -> str:
-        """An entry, its key at column 0, without the last line break; line breaks are line feeds."""
+        """Return an entry with its key at column 0, without the last line break; line breaks are line feeds."""
         if isinstance(value, str) and "\n" not in value:
             return f"{line_text(key, 'plain', style.quoting)}: {line_text(value, style.quote, style.quoting)}"
         out = StringIO()
@@ -155,12 +155,12 @@ class BlockWriter:
 
 
 def flow_text(value: Json) -> str:
-    """A value in one line of YAML that is also JSON."""
+    """Return a value on one line of YAML that is also JSON."""
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def _wrapped(value: Json, style: Style) -> Any:
-    """The value with each of its texts marked by how it is to be written."""
+    """Return the value with each text marked for how to write it."""
     if isinstance(value, dict):
         entries = cast("dict[str, Json]", value)
         return {_key(key, style): _wrapped(each, style) for key, each in entries.items()}

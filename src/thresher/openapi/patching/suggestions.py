@@ -1,6 +1,6 @@
-"""Which texts mend which findings.
+"""Suggests texts that fix findings.
 
-Invariant: a finding that no honest text mends gets none; what stands behind a reference is mended where it is defined.
+Invariant: a finding that no honest text can fix gets none; content behind a reference is fixed where it is defined.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _HOPS: Final = 16
 
 
 def suggest_edits(description: Description, findings: Iterable[Finding]) -> list[Edit]:
-    """Texts that mend findings, each place once.
+    """Return edits that fix findings, at most one per place.
 
     Args:
-        description: In which they were found.
-        findings: Some of them.
+        description: The description with the findings.
+        findings: Findings to fix.
     """
     findings = tuple(findings)
     writer = _Writer(description, findings)
@@ -62,21 +62,21 @@ class _Writer:
         self._unsummed = {each.operation for each in findings if _WRITES.get(each.rule) is _Writer.summary}
 
     def description(self, finding: Finding) -> Edit | None:
-        """What to say of the thing at a finding's place."""
+        """Return a description for the place of a finding."""
         holder = self._holder(finding.place.pointer)
         return _edit(holder, "description", self._text(holder, finding), finding)
 
     def summary(self, finding: Finding) -> Edit | None:
-        """A summary of the finding's operation."""
+        """Return a summary for the operation of a finding."""
         holder = self._holder(finding.place.pointer)
         operation = self._operations.get(holder) or self._by_key.get(finding.operation)
         text = self._summaries.get(operation.key, "") if operation else ""
         if operation is None or text == operation.summary:
-            return None  # another operation's new summary tells the two apart
+            return None  # the new summary of the other operation distinguishes the two
         return _edit(operation.pointer, "summary", text, finding)
 
     def apart(self, finding: Finding) -> Edit | None:
-        """What tells the finding's operation from the one that reads like it."""
+        """Return a description that distinguishes the operation of a finding from its near-duplicate."""
         operation = self._by_key.get(finding.operation)
         if operation is None:
             return None
@@ -84,7 +84,7 @@ class _Writer:
         return _edit(operation.pointer, "description", apart_text(operation, twin), finding)
 
     def example(self, finding: Finding) -> Edit | None:
-        """An example of a body or an answer, made from its schema; none where none holds."""
+        """Return an example of a body or response, made from its schema, or None if none is valid."""
         holder = self._holder(finding.place.pointer)
         fields = mapped(walked(self._description.root, split(holder))[1])
         schema = fields.get("schema")
@@ -101,7 +101,7 @@ class _Writer:
         return _edit(self._holder(join(holder, "schema")), "example", made, finding)
 
     def mended(self, finding: Finding) -> Edit | None:
-        """An example that fits, as near to the one that does not as can be."""
+        """Return a valid example that is as close as possible to the invalid one."""
         place = example_place(self._description.root, finding.place.pointer)
         if place is None:
             return None
@@ -152,7 +152,7 @@ class _Writer:
         return parameter_text(parameter, None if shared else taker or operation, said, schema)
 
     def _holder(self, pointer: str) -> str:
-        """The pointer of what holds the text that is missing or wrong, past references."""
+        """Return the pointer of the object whose text is missing or wrong, references followed."""
         keys = split(pointer)
         if keys and keys[-1] in WORDS and pointer not in self._operations:
             pointer = parent(pointer)
@@ -166,7 +166,7 @@ class _Writer:
         return pointer
 
     def _example(self, schema: Mapping[str, Json], direction: Direction) -> Json:
-        """An example of a schema; of one that is only referred to, made once."""
+        """Return an example of a schema; that of a referenced one is made once."""
         ref = reference_of(schema)
         if ref is None:
             return new_example(self._description, schema, direction)
@@ -175,14 +175,14 @@ class _Writer:
         return self._examples[ref, direction]
 
     def _media(self, finding: Finding) -> str:
-        """The form of a Swagger 2.0 answer."""
+        """Return the media type of a Swagger 2.0 response."""
         operation = self._by_key.get(finding.operation)
         contents = [content for each in operation.responses for content in each.contents] if operation else []
         return next((each.media for each in contents if "json" in each.media), "application/json")
 
     @cached_property
     def _summaries(self) -> Mapping[str, str]:
-        """What operations without a telling summary get."""
+        """Summaries for operations without a distinctive one."""
         return telling_summaries(self._description.operations, self._unsummed)
 
     @cached_property
@@ -204,13 +204,13 @@ class _Writer:
 
     @cached_property
     def _bodies(self) -> Mapping[str, MediaType]:
-        """The first forms of bodies, by where the bodies are defined."""
+        """The first content of each body, by where the body is defined."""
         bodies = (operation.body for operation in self._description.operations)
         return {body.pointer: body.contents[0] for body in bodies if body is not None and body.contents}
 
     @cached_property
     def _said(self) -> Mapping[tuple[str, str], list[str]]:
-        """What is said of parameters, by name and place."""
+        """Descriptions of parameters, by name and location."""
         said: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         for operation in self._description.operations:
             for parameter in operation.parameters:
@@ -249,7 +249,7 @@ _WRITES: Final[Mapping[str, _Write]] = {
         _Writer.mended,
     ),
 }
-"""What mends a rule's findings."""
+"""How to fix the findings of each rule."""
 
 
 def _direction(pointer: str) -> Direction:
