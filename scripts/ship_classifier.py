@@ -23,7 +23,7 @@ from benchmarks import data
 from thresher.core import Tool
 from thresher.demo.catalogue import read_catalogue
 from thresher.scanner import classifier
-from thresher.scanner.characters import folded
+from thresher.scanner.hidden_text import folded
 from thresher.scanner.texts import Text, texts
 
 ROOT: Final = Path(__file__).parents[1]

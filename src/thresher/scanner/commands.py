@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from thresher.scanner.lexicon import ADDRESS, COVERT, OUTSIDE, words
-from thresher.scanner.sentences import Sentence
-from thresher.scanner.signs import Said, used
+from thresher.scanner.sentences import Said, Sentence, used
 
 _FOLLOWS: Final = words(r"\b(?:follow|obey|comply|adhere|further|additional|new)\w*\b")
 _APPROVED: Final = words(

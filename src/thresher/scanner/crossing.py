@@ -12,8 +12,7 @@ from typing import Final
 
 from thresher.scanner.lexicon import SEND, words
 from thresher.scanner.records import Peers
-from thresher.scanner.sentences import Sentence
-from thresher.scanner.signs import Said
+from thresher.scanner.sentences import Said, Sentence
 
 _NAME: Final = re.compile(
     r"(?<![\w./-])[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+(?![\w/-])|(?<![\w./-])[a-z]+[A-Z]\w+(?![\w/-])"

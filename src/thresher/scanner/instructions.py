@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from thresher.scanner.lexicon import COVERT, PEOPLE, SEND, TAKE, words
-from thresher.scanner.sentences import Sentence
-from thresher.scanner.signs import AWAY, Said, is_ordered, used
+from thresher.scanner.sentences import AWAY, Said, Sentence, is_ordered, used
 
 OVERRIDES: Final = words(
     r"""\b(?:ignor|disregard|forget|overrid|bypass|discard|neglect|abandon|nullif|violat|disobey|set\s+aside|pay\s+no\s+attention\s+to|do\s+not\s+follow|don't\s+follow|stop\s+following)

@@ -10,17 +10,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from thresher.scanner.characters import concealed, folded
 from thresher.scanner.commands import shell
 from thresher.scanner.crossing import steers
-from thresher.scanner.decoding import uncovered
+from thresher.scanner.exfiltration import leaks, leaves
+from thresher.scanner.hidden_text import concealed, folded, uncovered
 from thresher.scanner.instructions import ACT_COVERT, CONCEALS, COVERT_ACT, OVERRIDES, instructions
-from thresher.scanner.leaks import leaks, leaves
 from thresher.scanner.lexicon import ADDRESS, OUTSIDE, words
 from thresher.scanner.records import ALONE, Finding, Kind
 from thresher.scanner.scan import finding_of
-from thresher.scanner.sentences import Sentence, sentences
-from thresher.scanner.signs import Said, used
+from thresher.scanner.sentences import Said, Sentence, sentences, used
 
 _BEGINNINGS: Final = """
 aban ackn add addi adhe admi aler alte anyt appe atta atte axio bcc beac behi boun bypa carr chan clan comp conc copi

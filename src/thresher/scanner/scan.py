@@ -6,24 +6,64 @@ for a place.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from thresher.core import Tool, first_sentence
-from thresher.scanner.characters import concealed, folded, visible
 from thresher.scanner.classifier import HARMLESS, POISONED, is_read, poisoned
 from thresher.scanner.commands import commands, shell
 from thresher.scanner.crossing import crossing, imitates, poses
-from thresher.scanner.decoding import uncovered
 from thresher.scanner.exfiltration import exfiltration
+from thresher.scanner.hidden_text import concealed, folded, uncovered, visible
 from thresher.scanner.instructions import instructions
-from thresher.scanner.names import names, values
+from thresher.scanner.lexicon import ADDRESS, words
 from thresher.scanner.records import ALONE, Finding, Peers
 from thresher.scanner.requests import requests
-from thresher.scanner.sentences import sentences
-from thresher.scanner.signs import Said
+from thresher.scanner.sentences import Said, sentences
 from thresher.scanner.texts import Text, texts
+
+_PARTS: Final = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
+_ASKS: Final = words(
+    r"""\b(?:contents?|reading|read|dump|value|file)\b.*\b(?:ssh|id\ rsa|private\ key|passwd|shadow|env\ file
+      |dotenv|aws\ credentials|mcp\ json|keychain|cookies)\b
+    |\b(?:ssh|id\ rsa|private\ key|etc\ passwd|env\ file|dotenv|aws\ credentials|mcp\ json|keychain
+    |browser\ cookies)\b.*\b(?:contents?|dump|reading)\b"""
+)
+_TALK: Final = words(
+    r"\b(?:chain\ of\ thought|tool\ call\ history|tools\ list|your\ system\ prompt|hidden\ instructions?)\b"
+)
+_COPIES: Final = words(r"\b(?:bcc|cc|forward|copy\ to|callback|webhook|collector|exfil|mirror|report\ to|beacon)\b")
+_SKIPS: Final = words(
+    r"""\b(?:skip|no|disable|bypass|ignore|without|auto)\ (?:\w+\ )?(?:confirm(?:ation)?|verif(?:y|ication)
+    |auth(?:entication)?
+    |approv(?:e|al)|consent|safety|ssl|tls|certificate)\b"""
+)
+_ADDRESS: Final = words(ADDRESS)
+
+
+def names(name: str) -> Iterator[Said]:
+    """What a tool's or parameter's name asks for."""
+    parts = _PARTS.sub(" ", name).strip()
+    if _ASKS.search(parts):
+        yield "exfiltration", "danger", "Its name asks for the content of a secret."
+    elif _TALK.search(parts):
+        yield "exfiltration", "warning", "Its name asks for what only the model knows."
+
+
+def values(name: str, value: str) -> Iterator[Said]:
+    """What a parameter's preset value does."""
+    parts = _PARTS.sub(" ", name).strip()
+    if value == "true":
+        if _SKIPS.search(parts):
+            yield "command", "warning", "A safeguard is off unless somebody turns it on."
+        return
+    if _COPIES.search(parts) and _ADDRESS.search(value) and not re.search(r"example\.|localhost|127\.0\.0\.1", value):
+        yield "exfiltration", "warning", "What the tool gets is copied to an address unless somebody changes it."
+    for kind, _, _ in shell(value):
+        yield kind, "warning", "A shell command is the preset value."
+
 
 _EXCERPT: Final = 160
 _SHORT: Final = 400
@@ -86,8 +126,8 @@ def _text(text: Text, peers: Peers, tool: Tool | None) -> Iterator[Finding]:
 
 
 def _requested(text: Text, peers: Peers, tool: Tool | None) -> Iterator[Finding]:
-    for said, words in requests(text, folded(text.text[:_LONGEST]), tool, peers):
-        yield finding_of(said, text.where, words, 0)
+    for said, quoted in requests(text, folded(text.text[:_LONGEST]), tool, peers):
+        yield finding_of(said, text.where, quoted, 0)
 
 
 def _weighed(text: Text, found: list[Finding], requested: list[Finding]) -> list[Finding]:

@@ -266,3 +266,16 @@ def check_markdown(subject: RuleSubject) -> Iterator[RuleHit]:
                     "The text contains a script tag.",
                     clipped(text),
                 )
+
+
+_REFERENCES: Final = frozenset({"unresolved-ref", "remote-ref"})
+
+
+def check_reading(subject: RuleSubject) -> Iterator[RuleHit]:
+    """Report the problems met while reading the description."""
+    for problem in subject.description.problems:
+        if problem.code in _REFERENCES:
+            pointer = problem.place.pointer.removesuffix("/$ref")
+            yield RuleHit("invalid-ref", f"{pointer}/$ref", problem.message, problem.code)
+        else:
+            yield RuleHit("unreadable-part", problem.place.pointer, problem.message, problem.code)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from thresher.openapi.pointers import join, parent
 from thresher.openapi.reader.context import schemas_pointer
 from thresher.openapi.records import Dialect, Finding, Score, Severity
-from thresher.openapi.rules import bodies, document, examples, operations, schemas, security, structure, wording
+from thresher.openapi.rules import document, examples, operations, requests, schemas, structure, wording
 from thresher.openapi.rules.catalog import ALL, RULES, Kind, RuleHit
 from thresher.openapi.rules.subject import RuleSubject
 
@@ -123,12 +123,12 @@ _CHECKS: Final[tuple[tuple[Callable[[RuleSubject], Iterator[RuleHit]], tuple[Dia
     (wording.check_wording, ALL),
     (wording.check_likeness, ALL),
     (wording.check_parameter_wording, ALL),
-    (bodies.check_bodies, ALL),
-    (bodies.check_failures, ALL),
-    (security.check_sign_in, ALL),
-    (security.check_keys, ALL),
-    (security.check_scopes, ALL),
-    (security.check_reading, ALL),
+    (requests.check_bodies, ALL),
+    (requests.check_failures, ALL),
+    (requests.check_sign_in, ALL),
+    (requests.check_keys, ALL),
+    (requests.check_scopes, ALL),
+    (document.check_reading, ALL),
 )
 
 
