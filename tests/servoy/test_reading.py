@@ -7,7 +7,7 @@ import pytest
 from thresher.core import BrokenFile
 from thresher.servoy import Number, Value, read_document
 from thresher.servoy.documents import LARGEST
-from thresher.servoy.parsing import DEEPEST
+from thresher.servoy.parser import DEEPEST
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.sqlguard.corpora import statements
 from thresher.sqlguard import CATALOG_SQL, Dialect, Knowledge, Limits, Verdict, functions_of, judge
-from thresher.sqlguard.lists import left_out, listed
+from thresher.sqlguard.function_lists import left_out, listed
 
 CORPORA: list[tuple[Dialect, str]] = [
     ("sqlite", "sqlite"),

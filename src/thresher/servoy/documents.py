@@ -12,9 +12,9 @@ from typing import Final, TypeAlias
 
 from thresher.core import BrokenFile, Lines
 from thresher.servoy.layout import CLASSIC, JSON, LAYOUTS, Layout, Value
-from thresher.servoy.parsing import Node, Parser
+from thresher.servoy.parser import Node, Parser
 from thresher.servoy.records import RELATION_ITEM_TYPE, Dialect
-from thresher.servoy.writing import BARE_KEY, written
+from thresher.servoy.writer import BARE_KEY, written
 
 LARGEST: Final = 32 * 2**20
 """Bytes; the largest real form has about one million."""

@@ -15,8 +15,8 @@ from typing import Final, TypeAlias
 from thresher.core import InvalidInput
 from thresher.servoy.documents import Document, Path, read_document
 from thresher.servoy.layout import JSON, Value
-from thresher.servoy.parsing import Node
-from thresher.servoy.writing import key_text, one_line, scalar, sort_key, text_of, written
+from thresher.servoy.parser import Node
+from thresher.servoy.writer import key_text, one_line, scalar, sort_key, text_of, written
 
 
 class Removed(Enum):

@@ -11,20 +11,13 @@ from typing import Final
 
 from thresher.core import BrokenFile, InvalidInput
 from thresher.servoy.documents import Document, Path, read_document
-from thresher.servoy.edits import REMOVED, Removed
+from thresher.servoy.edits import REMOVED, Removed, with_changes
 from thresher.servoy.layout import Value
 from thresher.servoy.names import new_uuid
 from thresher.servoy.properties import ENCAPSULATIONS, VALUE_TYPE_WORDS, VALUE_TYPES, Properties, object_of
-from thresher.servoy.records import (
-    VALUE_LIST_TYPE,
-    CustomValue,
-    Dialect,
-    ValueList,
-    ValueListKind,
-    ValueType,
-)
-from thresher.servoy.relations import differences
-from thresher.servoy.writing import custom_text
+from thresher.servoy.records import VALUE_LIST_TYPE, CustomValue, Dialect, Relation, ValueList, ValueListKind, ValueType
+from thresher.servoy.relations import differences, relation_changes
+from thresher.servoy.writer import custom_text
 
 _SLOTS: Final = ("dataProviderID1", "dataProviderID2", "dataProviderID3")
 _CUSTOM, _DATABASE, _METHOD = 0, 1, 4
@@ -257,3 +250,31 @@ def _lazy_loading_changes(document: Document, lazy_loading: bool | None) -> dict
         return {("customProperties",): REMOVED}
     as_object = isinstance(document.get("customProperties", default={} if document.dialect == "json" else ""), dict)
     return {("customProperties",): held if as_object else custom_text(held)}
+
+
+def changes_of(
+    document: Document, record: Relation | ValueList, uuid: Callable[[], str] = new_uuid
+) -> dict[Path, Value | Removed]:
+    """What must be set or removed so that a document says a record; what the record does not know of stays.
+
+    Args:
+        document: Of the record as it is.
+        record: As it shall be.
+        uuid: Makes the UUIDs of new items.
+
+    Raises:
+        BrokenFile: The document does not hold a record of this kind.
+    """
+    if isinstance(record, Relation):
+        return relation_changes(document, record, uuid)
+    return value_list_changes(document, record)
+
+
+def changed(document: Document, record: Relation | ValueList, uuid: Callable[[], str] = new_uuid) -> bytes:
+    """A document's bytes when it says a record: the same where nothing differs.
+
+    Raises:
+        BrokenFile: The document does not hold a record of this kind.
+        InvalidInput: It cannot be written so that it reads as this record.
+    """
+    return with_changes(document, changes_of(document, record, uuid))

@@ -6,9 +6,9 @@ what may be is refused.
 Uses: nothing.
 """
 
-from thresher.sqlguard.catalogs import CATALOG_SQL, functions_of
-from thresher.sqlguard.door import judge
+from thresher.sqlguard.function_lists import CATALOG_SQL, functions_of
 from thresher.sqlguard.records import DIALECTS, Dialect, Functions, Knowledge, Limits, Place, Rule, Verdict
+from thresher.sqlguard.verdicts import judge
 
 __all__ = [
     "CATALOG_SQL",

@@ -18,11 +18,11 @@ from typing import Final
 import duckdb
 
 from thresher.sqlguard.duckdb_sizes import SIZED, Node, Sizes, largest, nodes
+from thresher.sqlguard.function_lists import listed
 from thresher.sqlguard.grammars import words
-from thresher.sqlguard.lists import listed
 from thresher.sqlguard.records import Dialect, Functions, Knowledge, Limits, Rule, Verdict
-from thresher.sqlguard.refusals import Refused
 from thresher.sqlguard.sizes import FORMATS, GATHERED, VALUE, gathered, is_gathering
+from thresher.sqlguard.verdicts import Refused
 
 _HINT: Final = "Only statements that read may run here."
 _PARSE: Final = "select json_serialize_sql(?::varchar, skip_null := true, skip_empty := true)"

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from thresher.sqlguard.records import Functions, Limits, Rule
-from thresher.sqlguard.refusals import Refused
 from thresher.sqlguard.sizes import check_sizes, is_gathering
 from thresher.sqlguard.tokens import Lexicon, Token
+from thresher.sqlguard.verdicts import Refused
 
 _WRITE_HINT: Final = "Only statements that read may run here."
 _MULTIPLYING: Final = frozenset({"replace", "regexp_replace", "string_agg", "group_concat", "listagg"})

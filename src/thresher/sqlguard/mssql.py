@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from thresher.sqlguard.grammars import Grammar, check_pairs, refusals, words
-from thresher.sqlguard.reading import Text, known_functions, read_query
 from thresher.sqlguard.records import Dialect, Knowledge, Limits, Verdict
 from thresher.sqlguard.tokens import lexicon, read_tokens
+from thresher.sqlguard.trees import Text, known_functions, read_query
 
 _CATALOG: Final = words(
     "tables columns all_columns schemas types objects all_objects indexes index_columns foreign_keys"

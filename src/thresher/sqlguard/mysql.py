@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from thresher.sqlguard.grammars import BEGINNINGS, Grammar, check_pairs, refusals, words
-from thresher.sqlguard.reading import Text, explained, known_functions, read_query, texts
 from thresher.sqlguard.records import Dialect, Knowledge, Limits, Verdict
-from thresher.sqlguard.refusals import Refused
 from thresher.sqlguard.tokens import Lexicon, Token, lexicon, read_tokens
-from thresher.sqlguard.trees import fold
+from thresher.sqlguard.trees import Text, explained, fold, known_functions, read_query, texts
+from thresher.sqlguard.verdicts import Refused
 
 _ESCAPED: Final = r"'(?:[^'\\]|''|\\.)*+'"
 _DOUBLE_ESCAPED: Final = r'"(?:[^"\\]|""|\\.)*+"'

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from thresher.sqlguard.records import Limits
-from thresher.sqlguard.refusals import Refused
 from thresher.sqlguard.tokens import Token
+from thresher.sqlguard.verdicts import Refused
 
 Calls: TypeAlias = Sequence[tuple[int, int]]
 

@@ -11,10 +11,10 @@ import itertools
 from typing import Final
 
 from thresher.sqlguard.grammars import Grammar, refusals, words
-from thresher.sqlguard.reading import Text, explained, known_functions, read_query, texts
 from thresher.sqlguard.records import Dialect, Knowledge, Limits, Verdict
-from thresher.sqlguard.refusals import Refused
 from thresher.sqlguard.tokens import lexicon, read_tokens
+from thresher.sqlguard.trees import Text, explained, known_functions, read_query, texts
+from thresher.sqlguard.verdicts import Refused
 
 _SHOWN: Final = words(
     "table_info table_xinfo table_list index_info index_list index_xinfo foreign_key_list collation_list"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from thresher.sqlguard.records import Rule
-from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.verdicts import Refused
 
 Refusals: TypeAlias = Mapping[str, tuple[Rule, str, str]]
 Kind: TypeAlias = Literal["word", "name", "string", "number", "system", "symbol"]

@@ -10,16 +10,18 @@ import functools
 import logging
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect as TreeDialect
 from sqlglot.errors import SqlglotError
 
-from thresher.sqlguard.grammars import Grammar
-from thresher.sqlguard.records import Functions, Verdict
-from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.function_lists import listed
+from thresher.sqlguard.grammars import Grammar, check_calls, check_depth, check_start, check_words
+from thresher.sqlguard.records import Dialect, Functions, Knowledge, Limits, Verdict
 from thresher.sqlguard.tokens import Token
+from thresher.sqlguard.verdicts import Refused
 
 _HINT: Final = "Only statements that read may run here."
 
@@ -313,3 +315,62 @@ def fold(name: str) -> str:
         return name.lower().rstrip()
     plain = unicodedata.normalize("NFKD", name)
     return "".join(letter for letter in plain if not unicodedata.combining(letter)).casefold().rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A statement in words.
+
+    Attributes:
+        tokens: Its words; at least one.
+        masked: The text for the tree's grammar, as long as the original.
+    """
+
+    tokens: Sequence[Token]
+    masked: str
+
+    def behind(self, count: int) -> Text:
+        """The same without its first words.
+
+        Raises:
+            Refused: Nothing is left.
+        """
+        if count >= len(self.tokens):
+            raise Refused("syntax", "The statement ends too early.", offset=self.tokens[-1].start)
+        start = self.tokens[count].start
+        return Text(self.tokens[count:], " " * start + self.masked[start:])
+
+
+def known_functions(dialect: Dialect, knowledge: Knowledge) -> Functions:
+    """The functions that may be called: those of the catalog where it is known, but never one that is not listed."""
+    return knowledge.functions or listed(dialect)
+
+
+def read_query(text: Text, grammar: Grammar, functions: Functions, limits: Limits) -> Verdict:
+    """The verdict of a query that may run.
+
+    Args:
+        text: The query.
+        grammar: Its dialect.
+        functions: What it may call.
+        limits: How deep and large it may be.
+
+    Raises:
+        Refused: What it broke.
+    """
+    check_start(text.tokens, grammar)
+    check_depth(text.tokens, limits)
+    check_words(text.tokens, grammar, functions)
+    called = check_calls(text.tokens, grammar, functions, limits)
+    check_retries(text.tokens, grammar)
+    return check_tree(read_tree(text.masked, grammar), grammar, functions, called)
+
+
+def explained(verdict: Verdict) -> Verdict:
+    """The verdict of a plan, by that of the query."""
+    return replace(verdict, kind="explain", limited=True)
+
+
+def texts(tokens: Sequence[Token], count: int) -> list[str]:
+    """The first words as texts; a quoted one counts as its kind."""
+    return [token.text if token.kind in {"word", "symbol"} else token.kind for token in tokens[:count]]

@@ -14,8 +14,8 @@ from typing import Final
 
 from thresher.sqlguard.postgresql.bounds import bound, value
 from thresher.sqlguard.postgresql.grammar import Body, nodes_of, split, text_of
-from thresher.sqlguard.refusals import Refused
 from thresher.sqlguard.sizes import GATHERED, gathered, growth, plain_pattern, replaced
+from thresher.sqlguard.verdicts import Refused
 
 TEXTS: Final = frozenset({"repeat", "lpad", "rpad", "array_fill", "format"})
 """Functions whose result is as long as a number says."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias, cast
 
 from thresher.sqlguard.postgresql.grammar import Body, nodes_of, split
-from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.verdicts import Refused
 
 COPIES: Final = 10_000
 """Nodes of one expression, with what it names put in; planning them takes a few milliseconds."""

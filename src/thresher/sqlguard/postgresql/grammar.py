@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias, cast
 from postgast import scan
 from postgast.native import lib
 
-from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.verdicts import Refused
 
 Body: TypeAlias = dict[str, Any]
 """The fields of a node by their names in C; what is zero, false or absent is left out."""

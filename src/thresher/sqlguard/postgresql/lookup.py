@@ -11,7 +11,7 @@ from typing import Final
 from thresher.sqlguard.postgresql.grammar import Body, Offsets, text_of
 from thresher.sqlguard.postgresql.names import CATALOG, INTERNAL, JSON_WORDS, SETTINGS, WORDS, shipped
 from thresher.sqlguard.records import Functions, Rule
-from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.verdicts import Refused
 
 ASKED: Final = frozenset({"current_setting"})
 """Functions that may be called with some arguments only."""

@@ -12,7 +12,7 @@ from thresher.sqlguard.postgresql.names import SETTINGS
 from thresher.sqlguard.postgresql.nodes import is_writing
 from thresher.sqlguard.postgresql.walk import Walk
 from thresher.sqlguard.records import Dialect, Knowledge, Limits, Verdict
-from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.verdicts import Refused
 
 EXPLAIN_OPTIONS: Final = frozenset({"verbose", "costs", "settings", "memory", "summary", "format", "buffers"})
 """Options of EXPLAIN that only change what it prints."""

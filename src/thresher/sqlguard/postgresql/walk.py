@@ -17,8 +17,8 @@ from thresher.sqlguard.postgresql.lookup import ASKED, Lookup
 from thresher.sqlguard.postgresql.names import CATALOG, WORDS, refused_relation
 from thresher.sqlguard.postgresql.nodes import KINDS, LEAVES, NODES, PLAIN, is_writing
 from thresher.sqlguard.records import Functions, Limits, Rule
-from thresher.sqlguard.refusals import Refused
 from thresher.sqlguard.sizes import is_gathering
+from thresher.sqlguard.verdicts import Refused
 
 _SAMPLES: Final = frozenset({"bernoulli", "system"})
 _BETWEEN: Final = frozenset({"AEXPR_BETWEEN", "AEXPR_NOT_BETWEEN", "AEXPR_BETWEEN_SYM", "AEXPR_NOT_BETWEEN_SYM"})

@@ -10,9 +10,8 @@ import re
 from typing import Final, NoReturn, TypeAlias
 
 from thresher.core import BrokenFile, Lines
-from thresher.servoy.escapes import UnknownEscape, unquoted
 from thresher.servoy.layout import EmptyList, EmptyObject, Number, Value
-from thresher.servoy.writing import BARE_KEY
+from thresher.servoy.writer import BARE_KEY, UnknownEscape, unquoted
 
 DEEPEST: Final = 200
 """Real forms nest 20 levels."""
