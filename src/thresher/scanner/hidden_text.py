@@ -1,7 +1,8 @@
-"""Finds characters that people do not see and models read, and writes them out.
+"""Text that people do not see and models read: invisible characters, look-alike letters, encodings and comments.
 
 Invariant: what a script or an emoji needs (joiners between Indic or Arabic letters, marks in right-to-left text,
-selectors after a symbol) is no finding.
+selectors after a symbol) is not reported, and only what decodes to readable text counts: a hash, an identifier or an
+image does not.
 """
 
 from __future__ import annotations
@@ -30,24 +31,24 @@ _JOINING: Final = re.compile(
 _FLAG: Final = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")
 _LATIN: Final = re.compile("[A-Za-z]")
 _CONFUSABLE: Final = str.maketrans(
-    "аеорсухіѕјԁһԛԝАВЕКМНОРСТУХІЅЈοαΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",  # noqa: RUF001 - Cyrillic and Greek, which is the point
+    "аеорсухіѕјԁһԛԝАВЕКМНОРСТУХІЅЈοαΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",  # noqa: RUF001 - Cyrillic and Greek on purpose
     "aeopcyxisjdhqwABEKMHOPCTYXISJoaABEZHIKMNOPTYX",
 )
 _LOOKS_LATIN: Final = re.compile(f"[{''.join(map(chr, _CONFUSABLE))}]")
-"""Most texts have none of these letters, and none of their words need a look."""
+"""Quick test: most texts have none of these letters."""
 _WORD: Final = re.compile(r"\w+")
 _STYLED: Final = re.compile("[\U0001d400-\U0001d7ff\uff21-\uff3a\uff41-\uff5a]{3,}")
 
 
 @dataclass(frozen=True, slots=True)
 class Concealed:
-    """Characters that are not seen.
+    """Characters that are not visible.
 
     Attributes:
-        place: Where they begin in the text.
-        what: Their sort, in words.
-        severity: How bad they are.
-        says: What they spell, if they spell anything.
+        place: Offset in the text.
+        what: Their kind, in words.
+        severity: How serious they are.
+        says: What they spell, if anything.
     """
 
     place: int
@@ -57,7 +58,7 @@ class Concealed:
 
 
 def concealed(text: str) -> Iterator[Concealed]:
-    """Every run of hidden characters in a text, and words in letters that only look Latin."""
+    """Yield every run of hidden characters, and words in letters that only look Latin."""
     if text.isascii() and not _HIDDEN.search(text):
         return
     flags = {place for flag in _FLAG.finditer(text) for place in range(flag.start(), flag.end())}
@@ -68,7 +69,7 @@ def concealed(text: str) -> Iterator[Concealed]:
 
 
 def folded(text: str) -> str:
-    """The text as it is read: hidden characters left out, look-alike and styled letters made plain."""
+    """Return the text as it is read: without hidden characters, with look-alike and styled letters made plain."""
     if text.isascii():
         return _HIDDEN.sub("", text)
     plain = unicodedata.normalize("NFKC", _HIDDEN.sub("", text))
@@ -76,7 +77,7 @@ def folded(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with hidden characters written out, such as `<U+200B>`, and look-alike letters named."""
+    """Return the text with hidden characters written out, such as `<U+200B>`, and look-alike letters named."""
     if text.isascii() and not _HIDDEN.search(text):
         return text
     shown = _HIDDEN.sub(lambda run: "".join(f"<U+{ord(character):04X}>" for character in run[0]), text)
@@ -84,7 +85,7 @@ def visible(text: str) -> str:
 
 
 def _needed(text: str, run: re.Match[str]) -> bool:
-    """Whether the writing itself needs these characters."""
+    """Return whether the script or emoji around them needs these characters."""
     hidden, before, after = run[0], text[run.start() - 1 : run.start()], text[run.end() : run.end() + 1]
     if hidden == "\ufeff" and not before:
         return True
@@ -108,7 +109,7 @@ def _judged(text: str, run: re.Match[str]) -> Concealed:
     if (says := _spelt(hidden)).strip():
         return Concealed(run.start(), "invisible characters that spell a text", "danger", says)
     if re.search("[\u202a-\u202e\u2066-\u2069]", hidden):
-        return Concealed(run.start(), "characters that turn the direction of writing", "danger")
+        return Concealed(run.start(), "characters that change the direction of writing", "danger")
     if "\x1b" in hidden or "\x9b" in hidden:
         return Concealed(run.start(), "a terminal's control sequence", "danger")
     inside = text[run.start() - 1 : run.start()].isalnum() and text[run.end() : run.end() + 1].isalnum()
@@ -127,7 +128,7 @@ def _sort(character: str) -> str:
 
 
 def _spelt(hidden: str) -> str:
-    """What hidden characters spell: tags stand for ASCII, runs of variation selectors for bytes."""
+    """Return what hidden characters spell: tags stand for ASCII, runs of variation selectors for bytes."""
     tags = "".join(chr(ord(c) - 0xE0000) for c in hidden if 0xE0020 <= ord(c) <= 0xE007E)
     if tags:
         return tags
@@ -143,7 +144,7 @@ def _selector(point: int) -> int | None:
 
 
 def _bits(hidden: str) -> str:
-    """Text written in two sorts of zero-width characters, eight to a letter, either way round."""
+    """Decode text written in two kinds of zero-width characters, eight per letter, in either assignment of bits."""
     sorts = sorted(set(hidden) & set("\u200b\u200c\u200d\u2060\ufeff"))
     if len(sorts) != 2 or len(hidden) < 16:
         return ""
@@ -161,11 +162,11 @@ def _disguised(text: str) -> Iterator[Concealed]:
             yield Concealed(word.start(), "letters of another script that look Latin", "danger", _unmasked(word[0]))
     for styled in _STYLED.finditer(text):
         says = unicodedata.normalize("NFKC", styled[0])
-        yield Concealed(styled.start(), "letters from a block that filters do not read", "warning", says)
+        yield Concealed(styled.start(), "letters from a block that filters overlook", "warning", says)
 
 
 def _unmasked(word: str) -> str:
-    """A word that mixes Latin letters with look-alikes, in Latin letters alone; any other word as it is."""
+    """Return a word that mixes Latin letters with look-alikes in Latin letters only; any other word unchanged."""
     if word.isascii() or not _LATIN.search(word):
         return word
     plain = word.translate(_CONFUSABLE)
@@ -197,7 +198,7 @@ _READABLE: Final = re.compile(r"[\w\s.,:;!?'\"()\[\]{}<>/\\|&$#@*+=~^%`-]")
 
 
 def uncovered(text: str) -> Iterator[tuple[int, str, str]]:
-    """Texts inside a text: (place, how they were hidden, what they say)."""
+    """Yield the texts inside a text: offset, how it is hidden, and its content."""
     for pattern, sign, decode, how in _FORMS:
         for match in pattern.finditer(text) if sign in text else ():
             says = decode(match[0])
@@ -222,7 +223,7 @@ def _hex(text: str) -> str:
 
 
 def _readable(octets: bytes) -> str:
-    """The octets as text, where they are text: UTF-8 or UTF-16, nearly all of it letters and usual signs."""
+    """Return bytes as text if they are readable: UTF-8 or UTF-16, nearly all letters and common punctuation."""
     for encoding in ("utf-8", "utf-16-le"):
         try:
             text = octets.decode(encoding)
