@@ -1,6 +1,7 @@
-"""What a live database adds to the lists that ship: the statement to ask it with, and how its rows are read.
+"""Which functions may be called: the lists that ship for each engine, and what a live database adds to them.
 
-Invariant: pure; whoever holds a session runs the statement and hands the rows over.
+Invariant: pure, and a name that is not listed is refused. The lists are data (`functions/*.txt`), made from the
+engines' catalogs and manuals and reviewed line by line. The owner of a session runs the statement in `CATALOG_SQL`.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ from thresher.sqlguard.records import Dialect, Functions
 
 @cache
 def listed(dialect: Dialect) -> Functions:
-    """The functions that may be called where nothing is known of the database.
+    """Return the functions that may be called if nothing is known about the database.
 
     Args:
-        dialect: One of those whose list names functions only.
+        dialect: A dialect whose list names only functions.
     """
     return Functions(frozenset(name for kind, name, _ in _lines(dialect) if kind == "function"))
 
 
 def with_users(dialect: Dialect, rows: Iterable[Sequence[Any]], own: Collection[str] = ()) -> Functions:
-    """The list that ships, and what the users of a database added.
+    """Return the shipped list combined with the users' functions of a database.
 
     Args:
         dialect: Its engine.
-        rows: Schema and name of each of their functions.
-        own: Those of them that who set up the connection allows, as `schema.name`.
+        rows: Schema and name of each user function.
+        own: User functions that the owner of the connection allows, as `schema.name`.
     """
     allowed = listed(dialect).allowed
     users = {(str(schema).lower(), str(name).lower()) for schema, name, *_ in rows}
@@ -43,13 +44,13 @@ def with_users(dialect: Dialect, rows: Iterable[Sequence[Any]], own: Collection[
 
 @cache
 def left_out(dialect: Dialect) -> dict[str, str]:
-    """Functions that were looked at and left out, with the reason."""
+    """Return the functions that were reviewed and left out, with reasons."""
     return {name: why for kind, name, why in _lines(dialect) if kind == "refused"}
 
 
 @cache
 def _lines(dialect: Dialect) -> tuple[tuple[str, str, str], ...]:
-    """Kind, name and reason of every line of a list."""
+    """Return kind, name and reason of every line of a list."""
     text = files("thresher.sqlguard").joinpath("functions", f"{dialect}.txt").read_text(encoding="utf-8")
     lines = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
     return tuple((line[0], line[1], line[2] if len(line) > 2 else "") for line in lines)
@@ -77,8 +78,9 @@ CATALOG_SQL: Final[Mapping[Dialect, str]] = {
     "oracle": _ORACLE,
     "mssql": _MSSQL,
 }
-"""One statement for each dialect whose users can add functions, to be run in a session like those of queries:
-for those beside PostgreSQL, schema and name of each function of a user (in Oracle, also other names for them)."""
+"""A statement for each dialect whose users can add functions, to be run in a session like those of queries. Except for
+PostgreSQL it returns schema and name of each user function (in Oracle also its synonyms).
+"""
 
 _READERS: Final[Mapping[Dialect, _Reader]] = {
     dialect: postgresql.functions_of if dialect == "postgresql" else functools.partial(with_users, dialect)
@@ -87,15 +89,15 @@ _READERS: Final[Mapping[Dialect, _Reader]] = {
 
 
 def functions_of(dialect: Dialect, rows: Iterable[Sequence[Any]], own: Collection[str] = ()) -> Functions | None:
-    """Which functions a database has that only compute or read.
+    """Return which functions of a database only compute or read.
 
     Args:
         dialect: Its engine.
-        rows: Of the statement in `CATALOG_SQL`.
-        own: Functions of users that who set up the connection allows, as `schema.name`.
+        rows: Result of the statement in `CATALOG_SQL`.
+        own: User functions that the owner of the connection allows, as `schema.name`.
 
     Returns:
-        None where the engine is not asked: the list that ships counts.
+        The functions; None if the engine is not asked and the shipped list applies.
     """
     reader = _READERS.get(dialect)
     return reader(rows, own) if reader else None
