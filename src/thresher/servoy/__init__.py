@@ -1,4 +1,4 @@
-"""Servoy's workspace files as text: reading, minimal changes, the records in them, and names that are legal.
+"""Servoy's workspace files as text: reading them, minimal changes, the records in them, and legal names.
 
 Invariant: pure; what was read is written back byte for byte, and a change touches only the lines that it must.
 
@@ -6,7 +6,7 @@ Uses: core.
 """
 
 from thresher.servoy.documents import LARGEST, Document, Path, new_document, read_document
-from thresher.servoy.edits import REMOVED, Changes, Removed, with_changes
+from thresher.servoy.edits import REMOVED, Changes, RemovedMark, with_changes
 from thresher.servoy.layout import Number, Value
 from thresher.servoy.names import DataSource, DataSourceKind, checked_name, datasource, is_uuid, new_uuid
 from thresher.servoy.properties import (
@@ -69,7 +69,7 @@ __all__ = [
     "Path",
     "Relation",
     "RelationItem",
-    "Removed",
+    "RemovedMark",
     "SolutionFacts",
     "TableFacts",
     "Value",

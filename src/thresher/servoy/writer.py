@@ -1,4 +1,4 @@
-"""Values -> text, by the rules of the format.
+"""Writes values as text, by the rules of the format.
 
 Invariant: keys are sorted as Java sorts them; lists keep their order.
 """
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from thresher.core import InvalidInput
-from thresher.servoy.layout import CLASSIC, EmptyList, EmptyObject, Layout, Number, Value
+from thresher.servoy.layout import CLASSIC, EmptyList, EmptyObject, FileLayout, Number, Value
 from thresher.servoy.records import RELATION_ITEM_TYPE
 
 ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -41,10 +41,10 @@ _MEANT: Final = {
 
 
 class UnknownEscape(ValueError):
-    """A backslash before what cannot follow one.
+    """A backslash before a character that cannot be escaped.
 
     Args:
-        offset: Of the backslash, in the text as it stands between the quotation marks.
+        offset: Of the backslash in the text between the quotation marks.
         text: The backslash and what follows it.
     """
 
@@ -55,7 +55,7 @@ class UnknownEscape(ValueError):
 
 
 def quoted(text: str) -> str:
-    """A text with its quotation marks; a line feed becomes a backslash before a real one.
+    """Quote a text; a line feed becomes a backslash followed by a line feed.
 
     Source: org.json's `quote`, and Servoy's own rule for line feeds.
     """
@@ -68,10 +68,10 @@ def _written(found: re.Match[str]) -> str:
 
 
 def unquoted(raw: str) -> str:
-    """What stands between two quotation marks; raw carriage returns are no part of it.
+    """Return the text between two quotation marks, without raw carriage returns.
 
     Raises:
-        UnknownEscape: It has an escape that means nothing.
+        UnknownEscape: It contains an invalid escape.
     """
     if "\\" not in raw and "\r" not in raw:
         return raw
@@ -89,43 +89,43 @@ def _meant(found: re.Match[str], raw: str) -> str:
 
 
 def _paired(text: str) -> str:
-    """Characters that were escaped as two surrogates become one; a lone surrogate stays."""
+    """Combine characters that were escaped as two surrogates; a lone surrogate stays."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 _BARE: Final = r"""[^\x00-\x1f"'{}\[\]:,;=#/\\]"""
 BARE_KEY: Final = re.compile(rf"(?! ){_BARE}*{_BARE}(?<! )")
-"""A key that may stand without quotation marks."""
+"""A key that needs no quotation marks."""
 
 
 def sort_key(name: str) -> bytes:
-    """Java's order of texts: by their UTF-16 units."""
+    """Return the sort key for Java's order of texts, by UTF-16 units."""
     return name.encode("utf-16-be", "surrogatepass")
 
 
-def written(value: Value, layout: Layout) -> str:
-    """A whole file's text, with the layout's newlines."""
+def written(value: Value, layout: FileLayout) -> str:
+    """Return the text of a whole file, with the layout's line breaks."""
     text = _outermost(value, layout) + layout.ending.replace("\r\n", "\n")
     return text if layout.newline == "\n" else text.replace("\n", layout.newline)
 
 
-def _outermost(value: Value, layout: Layout) -> str:
+def _outermost(value: Value, layout: FileLayout) -> str:
     if isinstance(value, dict) and not layout.braces:
         return ",\n".join(_pairs(value, layout, "", inline=False, outermost=True))
     if isinstance(value, list) and value:
-        # Servoy joins the texts of a list of media: each begins a line, whatever the indent.
+        # Servoy joins the texts of a list of media: each begins a line, whatever the indentation.
         return "[\n" + ",\n".join(text_of(one, layout, "") for one in value) + "\n]"
     return text_of(value, layout, "", outermost=True)
 
 
-def text_of(value: Value, layout: Layout, base: str, *, inline: bool = False, outermost: bool = False) -> str:
-    """A value's text, with line feeds between its lines.
+def text_of(value: Value, layout: FileLayout, base: str, *, inline: bool = False, outermost: bool = False) -> str:
+    """Return the text of a value, with line feeds between its lines.
 
     Args:
-        value: What to write.
-        layout: How.
-        base: Indent of the line that it begins in.
-        inline: Whether all of it stands on one line.
+        value: The value.
+        layout: The layout.
+        base: Indentation of the line that it begins on.
+        inline: Whether all of it is on one line.
         outermost: Whether it is the file's outermost value.
     """
     if isinstance(value, dict):
@@ -138,7 +138,7 @@ def text_of(value: Value, layout: Layout, base: str, *, inline: bool = False, ou
     return scalar(value)
 
 
-def _object(value: Mapping[str, Value], layout: Layout, base: str, *, inline: bool, outermost: bool) -> str:
+def _object(value: Mapping[str, Value], layout: FileLayout, base: str, *, inline: bool, outermost: bool) -> str:
     if not value:
         kept = value.blanks if isinstance(value, EmptyObject) else ""
         return _nothing("{}", 0 if inline else layout.object_feeds, base, "" if inline else kept)
@@ -149,7 +149,7 @@ def _object(value: Mapping[str, Value], layout: Layout, base: str, *, inline: bo
     return "{" + lead + ("," + lead).join(pairs) + "\n" + base + "}"
 
 
-def _pairs(value: Mapping[str, Value], layout: Layout, base: str, *, inline: bool, outermost: bool) -> list[str]:
+def _pairs(value: Mapping[str, Value], layout: FileLayout, base: str, *, inline: bool, outermost: bool) -> list[str]:
     users = outermost and "usergroups" in value
     pairs: list[str] = []
     for name in sorted(value, key=sort_key):
@@ -162,7 +162,7 @@ def _pairs(value: Mapping[str, Value], layout: Layout, base: str, *, inline: boo
     return pairs
 
 
-def _list(value: Sequence[tuple[Value, bool]], layout: Layout, base: str, *, inline: bool) -> str:
+def _list(value: Sequence[tuple[Value, bool]], layout: FileLayout, base: str, *, inline: bool) -> str:
     if not value:
         return _nothing("[]", 0 if inline else layout.list_feeds, base)
     if inline:
@@ -173,27 +173,27 @@ def _list(value: Sequence[tuple[Value, bool]], layout: Layout, base: str, *, inl
 
 
 def _nothing(brackets: str, feeds: int, base: str, kept: str = "") -> str:
-    """A container of nothing, with the blanks that it kept or by the rule."""
+    """Return an empty container with its own white space, or by the rule."""
     if kept:
         return brackets[0] + kept + brackets[1]
     return brackets if not feeds else brackets[0] + "\n" * feeds + base + brackets[1]
 
 
-def one_line(value: Value, layout: Layout) -> bool:
-    """Whether a member of a list stands on one line, as relation items do in the classic dialect."""
+def one_line(value: Value, layout: FileLayout) -> bool:
+    """Return whether a member of a list is on one line, like relation items in the classic dialect."""
     return layout.inline and isinstance(value, dict) and value.get("typeid") == RELATION_ITEM_TYPE
 
 
-def key_text(name: str, layout: Layout) -> str:
-    """A key as it is written."""
+def key_text(name: str, layout: FileLayout) -> str:
+    """Return a key as written."""
     return name if not layout.quoted and BARE_KEY.fullmatch(name) else quoted(name)
 
 
 def scalar(value: Value) -> str:
-    """The text of a value that is neither an object nor a list.
+    """Return the text of a value that is neither an object nor a list.
 
     Raises:
-        InvalidInput: It is a number that no file can say.
+        InvalidInput: It is a number that the format cannot express.
     """
     if isinstance(value, str):
         return quoted(value)
@@ -204,10 +204,10 @@ def scalar(value: Value) -> str:
     if isinstance(value, Number):
         return value.text
     if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidInput(f"{value} is no number that a file can hold.", hint="Give a finite number.")
+        raise InvalidInput(f"{value} is not a number that a file can hold.", hint="Give a finite number.")
     return str(value)
 
 
 def custom_text(value: Mapping[str, Value]) -> str:
-    """`customProperties` as the classic dialect holds them: a text that is written like a file."""
+    """Return `customProperties` in the classic dialect: a text that is written like a file."""
     return written(dict(value), CLASSIC)
