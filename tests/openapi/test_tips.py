@@ -1,4 +1,4 @@
-"""Tips from facts."""
+"""Tips derived from facts."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _answer(schema: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_tips_are_facts(method: str, fields: dict[str, Any], tips: tuple[str, ...]) -> None:
-    """From methods, parameters, answers and ways to sign in."""
+    """From methods, parameters, responses and security schemes."""
     assert _tips(method, fields) == tips
 
 
@@ -97,7 +97,7 @@ def test_tips_are_facts(method: str, fields: dict[str, Any], tips: tuple[str, ..
     ],
 )
 def test_a_file_is_uploaded(media: str, schema: dict[str, Any], uploads: bool) -> None:
-    """Where a form says so."""
+    """If a body says so."""
     components = {"schemas": {"File": {"type": "string", "contentMediaType": "image/png"}}}
 
     tips = _tips("post", {"requestBody": {"content": {media: {"schema": schema}}}}, components=components)
@@ -113,14 +113,14 @@ def test_a_webhook_is_not_called() -> None:
 
 
 def test_names_of_others_stay_on_one_line() -> None:
-    """And are not longer than a line."""
+    """And are shortened."""
     tips = _tips("post", {"security": [{"a\nb" + "c" * 200: []}]})
 
     assert tips == (f"Needs sign-in by a b{'c' * 76}….",)
 
 
 def test_schemas_that_hold_themselves_end() -> None:
-    """A cycle is walked no more than a few times."""
+    """A cycle is walked only a few times."""
     components = {"schemas": {"A": {"allOf": [{"$ref": "#/components/schemas/A"}] * 3}}}
 
     assert _tips("get", _answer({"$ref": "#/components/schemas/A"}), components=components) == (SAFE,)
