@@ -16,7 +16,7 @@ from benchmarks import data, machine
 from tests.hostile_sql.corpus import ENGINES, ideas
 from tests.hostile_sql.disguises import disguised
 from thresher.sqlguard import DIALECTS, Dialect, Verdict, judge
-from thresher.sqlguard.lists import left_out
+from thresher.sqlguard.function_lists import left_out
 from thresher.sqlguard.postgresql.names import shipped
 
 TABLES = {"{{T}}": "public.orders", "{{T2}}": "customers"}

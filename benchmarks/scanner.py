@@ -17,7 +17,7 @@ from scripts.ship_classifier import teaches
 from thresher.core import Tool
 from thresher.demo.catalogue import read_catalogue
 from thresher.knowledge.tools.formatting import first_sentence
-from thresher.scanner import Finding, Peer, Peers, scan
+from thresher.scanner import Finding, PeerTool, PeerTools, scan
 
 CORPORA = ("security", "detect")
 _OWN = Path(__file__).parent.parent / "tests" / "scanner" / "definitions"
@@ -36,7 +36,7 @@ class Labelled:
     """
 
     tool: Tool
-    peers: Peers
+    peers: PeerTools
     poisoned: bool
     category: str
     half: str
@@ -58,15 +58,15 @@ def _labelled(entry: dict[str, Any]) -> Labelled:
     half = "held_out" if hashlib.sha256(entry["id"].encode()).digest()[0] % 2 else "design"
     return Labelled(
         tool=Tool(server, shown["name"], "", shown["description"]),
-        peers=Peers.of((_peer(tool) for tool in beside if tool.server != server), own),
+        peers=PeerTools.of((_peer(tool) for tool in beside if tool.server != server), own),
         poisoned=entry["label"] == "malicious",
         category=entry["category"],
         half=half,
     )
 
 
-def _peer(tool: Tool) -> Peer:
-    return Peer(tool.server, tool.name, first_sentence(tool.description or tool.title))
+def _peer(tool: Tool) -> PeerTool:
+    return PeerTool(tool.server, tool.name, first_sentence(tool.description or tool.title))
 
 
 def _is_danger(findings: Iterable[Finding]) -> bool:
@@ -102,13 +102,15 @@ def _pool(bench: data.BenchSet, *, beside: bool) -> dict[str, Any]:
         by_server[tool.server].append(tool)
     everyone = [_peer(tool) for tool in bench.tools]
     peers = {
-        server: Peers.of((peer for peer in everyone if beside and peer.server != server), (tool.name for tool in own))
+        server: PeerTools.of(
+            (peer for peer in everyone if beside and peer.server != server), (tool.name for tool in own)
+        )
         for server, own in (by_server.items() if beside else ())
     }
     marked, held, untaught, alarms, spent = 0, 0, 0, 0, list[float]()
     for tool in bench.tools:
         started = time.process_time()
-        findings = scan(tool, peers.get(tool.server, Peers()))
+        findings = scan(tool, peers.get(tool.server, PeerTools()))
         spent.append((time.process_time() - started) * 1e6)
         marked += bool(findings)
         held += _is_danger(findings)

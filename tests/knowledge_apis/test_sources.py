@@ -16,7 +16,7 @@ from thresher.core import Caller, InvalidInput, NotAllowed, NotFound, Settings, 
 from thresher.knowledge.apis import fetching, sources
 from thresher.knowledge.apis.fetching import Seen, is_public, read_source
 from thresher.knowledge.apis.sources import Source, checked_address, read_file, source_of
-from thresher.openapi import Limits
+from thresher.openapi import DescriptionLimits
 
 OWNER = Caller(Tenant(1, "local"))
 KEYED = Caller(Tenant(1, "local"), keyed=True)
@@ -119,7 +119,7 @@ async def test_files_that_cannot_be_read_say_so(tmp_path: Path, monkeypatch: pyt
         await read_file(str(tmp_path / "link.json"))
     with pytest.raises(InvalidInput, match="no file"):
         await read_file("/dev/null")
-    monkeypatch.setattr(sources, "LIMITS", Limits(octets=1_000))
+    monkeypatch.setattr(sources, "LIMITS", DescriptionLimits(octets=1_000))
     with pytest.raises(InvalidInput, match="larger than"):
         await read_file(str(file))
 
@@ -193,7 +193,7 @@ async def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_what_never_ends_is_broken_off(web: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where it is small on the wire."""
-    monkeypatch.setattr(fetching, "LIMITS", Limits(octets=1_000))
+    monkeypatch.setattr(fetching, "LIMITS", DescriptionLimits(octets=1_000))
     web.serves("/bomb.json", gzip.compress(b" " * 100_000), content_encoding="gzip")
 
     with pytest.raises(InvalidInput, match="larger than"):

@@ -159,7 +159,7 @@ def _odd() -> RelationItem:
         ),
         (
             RelationWish(primary_datasource="books", foreign_datasource="shop/authors", items=PAIR),
-            "no data source",
+            "not a data source",
             "shop/books",
         ),
         (

@@ -12,25 +12,25 @@ SCHEMA = {"type": "object", "properties": {"next": {"$ref": "#/components/schema
 
 
 def document(paths: Mapping[str, Any] | None = None, version: str = "3.0.3", **others: Any) -> dict[str, Any]:
-    """An OpenAPI document with these paths and any other top-level fields."""
+    """Return an OpenAPI document with these paths and other top-level fields."""
     return {"openapi": version, "info": {"title": "Pets", "version": "1"}, "paths": paths or {}, **others}
 
 
 def swagger(paths: Mapping[str, Any] | None = None, **others: Any) -> dict[str, Any]:
-    """A Swagger document, likewise."""
+    """Return a Swagger document, likewise."""
     return {"swagger": "2.0", "info": {"title": "Pets", "version": "1"}, "paths": paths or {}, **others}
 
 
 def described(content: Mapping[str, Any]) -> Description:
-    """The description that this document makes, as JSON."""
+    """Read this document as JSON."""
     return read_description(json.dumps(content, indent=1).encode())
 
 
 def from_yaml(text: str) -> Description:
-    """The description of a YAML text, after the lines that every description needs."""
+    """Read a YAML text after the lines that every description needs."""
     return read_description(f"openapi: 3.0.3\ninfo: {{title: Pets, version: '1'}}\n{text}".encode())
 
 
 def codes(description: Description) -> list[str]:
-    """The codes of its problems, in the order of the text."""
+    """Return the codes of its problems, in the order of the text."""
     return [each.code for each in description.problems]

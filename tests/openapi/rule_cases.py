@@ -1,4 +1,4 @@
-"""A small description for each rule that breaks it, and where."""
+"""A small description for each rule that violates it, and where."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONTACT = {"name": "Pets", "url": "https://pets.test", "email": "pets@pets.test"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A description and where the rule must find something, nowhere else."""
+    """A description and the only places where the rule must report something."""
 
     content: Mapping[str, Any]
     pointers: tuple[str, ...]
@@ -268,4 +268,4 @@ OWN: Mapping[str, Case] = {
 }  # fmt: skip
 
 FROM_ELSEWHERE = {"missed-by-queries"}
-"""Rules whose findings come from what people searched, not from the description."""
+"""Rules whose findings come from users' searches, not from the description."""

@@ -1,4 +1,4 @@
-"""Whatever stands anywhere in a description, reading it raises nothing, and keeps the rest."""
+"""Reading raises nothing and keeps the rest, whatever a description contains anywhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.openapi.documents import document, swagger
 from thresher.core import InvalidInput
-from thresher.openapi import Description, Limits, read_description, tips_of
+from thresher.openapi import Description, DescriptionLimits, read_description, tips_of
 
 NODE = {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/Node"}, "leaf": {"$ref": "#leaf"}}}
 SIGNED = {"security": [{"key": ["read"]}], "tags": [{"name": "pets", "description": "Animals"}]}
@@ -78,7 +78,7 @@ ODD: list[Any] = [None, [None, {}], {"": {"": [1]}}, {"$ref": "#"}, {"$ref": ["#
 
 
 def _sites(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The way to each part of a document, but not to the document itself."""
+    """Yield the path to each part of a document except the document itself."""
     entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in entries:
         yield (*path, key)
@@ -86,7 +86,7 @@ def _sites(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def _broken(content: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
-    """A copy with another value at the end of this way."""
+    """Return a copy with another value at the end of this path."""
     changed = copy.deepcopy(content)
     holder: Any = changed
     for key in path[:-1]:
@@ -96,7 +96,7 @@ def _broken(content: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[
 
 
 def _used(description: Description) -> None:
-    """Ask everything of a description that others ask."""
+    """Use everything that a description offers."""
     tips = [tips_of(each, description) for each in description.operations]
     said = (description.operations, description.problems, description.servers, description.security_schemes, tips)
     assert str(said).encode()
@@ -105,7 +105,7 @@ def _used(description: Description) -> None:
 
 
 def _used_or_refused(data: bytes) -> InvalidInput | None:
-    """Ask everything of what these octets make; why they make nothing, where they do not."""
+    """Use the description made from these bytes, or return why there is none."""
     try:
         description = read_description(data)
     except InvalidInput as refusal:
@@ -117,7 +117,7 @@ def _used_or_refused(data: bytes) -> InvalidInput | None:
 @pytest.mark.parametrize("content", [NEW, OLD], ids=["3.2", "2.0"])
 @pytest.mark.parametrize("value", ODD, ids=str)
 def test_any_part_may_be_anything(content: dict[str, Any], value: Any) -> None:
-    """Every part in turn; only the version must be there."""
+    """Each part is replaced in turn; only the version is required."""
     for path in _sites(content):
         if path not in {("openapi",), ("swagger",)}:
             _used(read_description(json.dumps(_broken(content, path, value)).encode()))
@@ -145,7 +145,7 @@ def test_any_part_may_be_anything(content: dict[str, Any], value: Any) -> None:
 )
 @settings(max_examples=200, deadline=None, derandomize=True)
 def test_any_json_may_stand_anywhere(site: tuple[dict[str, Any], tuple[Any, ...]], value: Any) -> None:
-    """It is refused as a whole, with a reason, or read in part."""
+    """The description is refused as a whole, with a reason, or read in part."""
     content, path = site
 
     refusal = _used_or_refused(json.dumps(_broken(content, path, value)).encode())
@@ -156,7 +156,7 @@ def test_any_json_may_stand_anywhere(site: tuple[dict[str, Any], tuple[Any, ...]
 @given(st.binary(max_size=60), st.sampled_from([b"", b"openapi: 3.0.3\n", b'{"openapi": "3.0.3", ', b"\xff\xfe", b"{"]))
 @settings(max_examples=200, deadline=None, derandomize=True)
 def test_any_octets_are_read_or_refused(octets: bytes, head: bytes) -> None:
-    """Nothing else happens."""
+    """There is no third outcome."""
     refusal = _used_or_refused(head + octets)
 
     assert refusal is None or refusal.message
@@ -165,7 +165,7 @@ def test_any_octets_are_read_or_refused(octets: bytes, head: bytes) -> None:
 @given(st.text(alphabet=" \t\n-:?*&!|>'\"{}[],#%@`<~ax1", max_size=40))
 @settings(max_examples=300, deadline=None, derandomize=True)
 def test_any_yaml_is_read_or_refused(text: str) -> None:
-    """Anchors, tags, merges and complex keys, as they fall."""
+    """With random anchors, tags, merges and complex keys."""
     refusal = _used_or_refused(f"openapi: 3.0.3\npaths: {{}}\n{text}".encode())
 
     assert refusal is None or refusal.message
@@ -173,7 +173,7 @@ def test_any_yaml_is_read_or_refused(text: str) -> None:
 
 @pytest.mark.parametrize("shared", ["parameters", "security", "responses"])
 def test_many_operations_that_share_many_parts_are_refused(shared: str) -> None:
-    """What is written once and counts for everybody would fill the memory."""
+    """A part that is written once and counts for each operation would fill the memory."""
     item: dict[str, Any] = {"get": {"responses": {}}}
     whole: dict[str, Any] = {"openapi": "3.0.3", "info": {}, "x-item": item}
     if shared == "parameters":
@@ -185,7 +185,7 @@ def test_many_operations_that_share_many_parts_are_refused(shared: str) -> None:
     whole["paths"] = {f"/{number}": {"$ref": "#/x-item"} for number in range(100)}
 
     with pytest.raises(InvalidInput, match="more than 9,000"):
-        read_description(json.dumps(whole).encode(), limits=Limits(parts=9_000))
+        read_description(json.dumps(whole).encode(), limits=DescriptionLimits(parts=9_000))
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_many_operations_that_share_many_parts_are_refused(shared: str) -> None:
     ids=["nested", "long"],
 )
 def test_variables_of_a_server_are_put_in_once_and_only_where_an_address_stays_one(servers: dict[str, Any]) -> None:
-    """Three variables that name each other would write out gigabytes."""
+    """Three variables that refer to each other would expand to gigabytes."""
     description = read_description(json.dumps({"openapi": "3.0.3", "info": {}, "paths": {}, **servers}).encode())
 
     assert all(len(each) < 500 and "{" in each for each in description.servers)

@@ -1,4 +1,4 @@
-"""What an operation reaches, and the digest over it."""
+"""What an operation reaches, and its digest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.openapi.documents import described, document
-from thresher.openapi import Limits, Operation, read_description
+from thresher.openapi import DescriptionLimits, Operation, read_description
 
 
 def _ref(name: str) -> dict[str, str]:
@@ -18,7 +18,7 @@ def _ref(name: str) -> dict[str, str]:
 
 
 def _document() -> dict[str, Any]:
-    """GET reaches Pet, Owner and Address, which hold each other; POST reaches Toy only."""
+    """GET reaches Pet, Owner and Address, which refer to each other; POST reaches only Toy."""
     answer = {"description": "Fine", "content": {"application/json": {"schema": _ref("Pet")}}}
     return document(
         {
@@ -53,7 +53,7 @@ def _operations(content: dict[str, Any]) -> tuple[Operation, Operation]:
 
 
 def test_schemas_are_named_nearest_first() -> None:
-    """Through cycles, and through the mapping of a discriminator."""
+    """Through cycles and through a discriminator's mapping."""
     get, post = _operations(_document())
 
     assert (get.schemas, post.schemas) == (("Pet", "Owner", "Address"), ("Toy", "Ball", "Bone"))
@@ -89,7 +89,7 @@ def test_schemas_are_named_nearest_first() -> None:
 def test_a_digest_changes_only_with_what_the_operation_says(
     change: Callable[[dict[str, Any]], None], get: bool, post: bool
 ) -> None:
-    """Itself and all that it reaches; nothing else."""
+    """With the operation itself and everything that it reaches."""
     before, after = _document(), copy.deepcopy(_document())
     change(after)
 
@@ -99,18 +99,18 @@ def test_a_digest_changes_only_with_what_the_operation_says(
 
 
 def test_the_order_of_keys_is_no_change() -> None:
-    """Nor is the form that the description is written in."""
+    """Neither is the format of the description."""
     turned = json.loads(json.dumps(_document(), sort_keys=True))
 
     assert [each.digest for each in _operations(turned)] == [each.digest for each in _operations(_document())]
 
 
 def test_only_the_nearest_of_many_schemas_are_named() -> None:
-    """A bound keeps descriptions whose schemas all hold each other small; the digest is over all of them."""
+    """A bound keeps descriptions small whose schemas all refer to each other; the digest covers all of them."""
     content = _document()
     far = copy.deepcopy(content)
     far["components"]["schemas"]["Address"]["description"] = "Where"
-    limits = Limits(reached=2)
+    limits = DescriptionLimits(reached=2)
 
     near, changed = (
         read_description(json.dumps(each).encode(), limits=limits).operations[0] for each in (content, far)

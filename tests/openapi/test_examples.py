@@ -1,4 +1,4 @@
-"""Examples of what schemas ask for: they hold, they are small, and they end."""
+"""Examples of schemas: they are valid, small and finite."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def described(schemas: Mapping[str, Any], version: str = "3.0.3") -> Description
 
 
 def made(schema: Any, version: str = "3.0.3", **schemas: Any) -> Any:
-    """The example of a schema, which must hold."""
+    """Return the example of a schema, which must be valid."""
     value, holds = checked_example(described(schemas, version), schema)
     assert holds, value
     return value
 
 
 def ref(name: str) -> dict[str, str]:
-    """A reference to a named schema."""
+    """Return a reference to a named schema."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
@@ -72,14 +72,14 @@ def ref(name: str) -> dict[str, str]:
     ids=str,
 )
 def test_a_value_is_within_what_its_schema_allows(schema: dict[str, Any]) -> None:
-    """Lengths, patterns, formats, bounds, steps, numbers of items."""
+    """For lengths, patterns, formats, bounds, steps and numbers of items."""
     value, holds = checked_example(described({}), schema)
 
     assert holds, value
 
 
 def test_of_an_object_those_properties_are_shown_that_the_direction_carries() -> None:
-    """What can only be read is not sent, even where it is required; nothing deprecated is shown unasked."""
+    """Read-only properties are not sent, even if required; deprecated ones are shown only if required."""
     schema = {
         "type": "object",
         "required": ["id", "name"],
@@ -100,7 +100,7 @@ def test_of_an_object_those_properties_are_shown_that_the_direction_carries() ->
 
 
 def test_what_the_other_side_fills_is_not_sent() -> None:
-    """Where only the words of a description say so; a name comes before other properties that may be left out."""
+    """Even if only the description says so; a name comes before other optional properties."""
     words = ("Read-only.", "Populated by the system.", "Deprecated: use another one.")
     filled = {f"f{number}": {"type": "string", "description": text} for number, text in enumerate(words)}
     others = {f"p{number}": {"type": "string"} for number in range(9)}
@@ -112,7 +112,7 @@ def test_what_the_other_side_fills_is_not_sent() -> None:
 
 
 def test_a_given_example_is_used_where_it_holds_and_left_out_where_it_does_not() -> None:
-    """Each for itself: one that is wrong does not cost the others."""
+    """Each on its own: a wrong one does not affect the others."""
     schema = {
         "type": "object",
         "properties": {
@@ -125,7 +125,7 @@ def test_a_given_example_is_used_where_it_holds_and_left_out_where_it_does_not()
 
 
 def test_the_example_of_a_body_is_preferred_and_read_from_text() -> None:
-    """One that holds JSON as text is taken as that JSON; one that does not hold is replaced."""
+    """Text that holds JSON is parsed; an invalid example is replaced."""
     description, schema = described({}), {"type": "object", "properties": {"a": {"type": "integer"}}}
 
     assert best_example(description, schema, {"a": 5}, direction="request") == {"a": 5}
@@ -135,7 +135,7 @@ def test_the_example_of_a_body_is_preferred_and_read_from_text() -> None:
 
 
 def test_parts_that_all_hold_are_put_together() -> None:
-    """References, own keywords and parts of parts, the stricter of two bounds."""
+    """References, own keywords and nested parts, with the stricter of two bounds."""
     base = {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}, "size": {"minimum": 5}}}
     schema = {"allOf": [ref("Base"), {"properties": {"size": {"type": "integer", "minimum": 9}}, "required": ["size"]}]}
 
@@ -143,7 +143,7 @@ def test_parts_that_all_hold_are_put_together() -> None:
 
 
 def test_an_alternative_is_taken_that_tells_itself_from_the_others() -> None:
-    """Where the first fits two of them, or holds itself, another one is tried."""
+    """If the first fits two of them or contains itself, another one is tried."""
     cat = {"type": "object", "properties": {"name": {"type": "string"}}}
     dog = {"type": "object", "required": ["barks"], "properties": {"barks": {"type": "boolean"}}}
 
@@ -155,7 +155,7 @@ def test_an_alternative_is_taken_that_tells_itself_from_the_others() -> None:
 
 @pytest.mark.parametrize("version", ["2.0", "3.0.3"])
 def test_the_property_that_tells_schemas_apart_names_the_one_that_is_meant(version: str) -> None:
-    """By the mapping where there is one, else by the schema's name."""
+    """By the mapping if there is one, else by the schema's name."""
     place = "#/definitions/" if version == "2.0" else "#/components/schemas/"
     told = "kind" if version == "2.0" else {"propertyName": "kind"}
     schemas = {
@@ -172,7 +172,7 @@ def test_the_property_that_tells_schemas_apart_names_the_one_that_is_meant(versi
 
 
 def test_a_mapping_names_the_alternative_that_is_taken() -> None:
-    """Its value, not the schema's name."""
+    """By its value, not the schema's name."""
     schema = {
         "oneOf": [ref("Cat"), ref("Dog")],
         "discriminator": {"propertyName": "kind", "mapping": {"feline": "#/components/schemas/Cat", "dog": "Dog"}},
@@ -183,7 +183,7 @@ def test_a_mapping_names_the_alternative_that_is_taken() -> None:
 
 
 def test_a_schema_that_holds_itself_is_cut() -> None:
-    """A list of the same is empty, a property of the same is left out, and what cannot end is still a value."""
+    """A list of itself is empty, an optional property of itself is omitted, and endless demands still give a value."""
     node = {"type": "object", "properties": {"name": {"type": "string"}, "next": ref("Node"), "all": ref("Nodes")}}
     endless = {"type": "object", "required": ["self"], "properties": {"self": ref("Endless")}}
     schemas = {"Node": node, "Nodes": {"type": "array", "items": ref("Node")}, "Endless": endless, "A": ref("A")}
@@ -202,7 +202,7 @@ def test_references_that_lead_nowhere_let_anything_through() -> None:
 
 
 def test_what_no_value_can_satisfy_gives_a_value_all_the_same() -> None:
-    """And says that it does not hold."""
+    """And reports that it is not valid."""
     schema: dict[str, Any] = {"required": ["a"], "additionalProperties": False}
 
     value, holds = checked_example(described({}), schema)
@@ -212,7 +212,7 @@ def test_what_no_value_can_satisfy_gives_a_value_all_the_same() -> None:
 
 @pytest.mark.parametrize("schema", HOSTILE, ids=str)
 def test_hostile_and_malformed_schemas_cost_little_and_raise_nothing(schema: dict[str, Any]) -> None:
-    """Patterns that never end, sizes beyond memory, keywords of wrong types."""
+    """Endless patterns, sizes beyond memory, keywords of wrong types."""
     value = example_of(described({}), schema)
 
     assert len(json.dumps(value)) < 100_000
@@ -230,7 +230,7 @@ def test_hostile_and_malformed_schemas_cost_little_and_raise_nothing(schema: dic
     ids=["allOf", "oneOf", "required", "both", "items"],
 )
 def test_schemas_that_double_at_every_step_are_neither_written_out_nor_checked(schema: dict[str, Any]) -> None:
-    """Sixty short schemas would ask for more looks than there is time for, and no checker can be stopped."""
+    """Sixty short schemas would demand more visits than there is time for, and a validator cannot be stopped."""
     text = json.dumps(schema)
     schemas: dict[str, Any] = {f"S{number}": json.loads(text.replace("NEXT", f"S{number + 1}")) for number in range(60)}
     description = described({**schemas, "S60": {"type": "string"}})
@@ -241,7 +241,7 @@ def test_schemas_that_double_at_every_step_are_neither_written_out_nor_checked(s
 
 
 def test_a_wide_and_deep_schema_gives_a_small_example() -> None:
-    """However many properties and levels there are."""
+    """Regardless of the number of properties and levels."""
     levels = [{"type": "object", "properties": {f"p{i}": ref(f"L{level}") for i in range(50)}} for level in range(1, 9)]
     schemas: dict[str, Any] = {f"L{number}": schema for number, schema in enumerate([*levels, {"type": "string"}])}
 

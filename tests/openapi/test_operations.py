@@ -1,4 +1,4 @@
-"""Operations of OpenAPI 3: what is gathered, and what is left out."""
+"""Operations of OpenAPI 3: what is collected, and what is left out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.openapi.documents import codes, described, document
-from thresher.openapi import Content, Operation, Requirement, SecurityScheme, Tag
+from thresher.openapi import MediaType, Operation, Requirement, SecurityScheme, Tag
 
 FINE = {"responses": {"200": {"description": "Fine"}}}
 
@@ -17,7 +17,7 @@ def _operation(fields: dict[str, Any], version: str = "3.0.3", **others: Any) ->
 
 
 def test_what_a_path_says_holds_for_its_operations() -> None:
-    """Parameters of the path are merged in, own ones win; texts and servers fill what is not said."""
+    """Parameters of the path are merged in, the operation's own win; its texts and servers fill gaps."""
     path = {
         "summary": "Pets",
         "servers": [{"url": "https://pets.example.com"}],
@@ -42,7 +42,7 @@ def test_what_a_path_says_holds_for_its_operations() -> None:
 
 
 def test_operations_come_in_the_order_of_the_document() -> None:
-    """Methods too; what is no method is no operation."""
+    """Methods too; an unknown method is not an operation."""
     paths = {
         "/b": {"post": FINE, "get": FINE, "x-get": FINE, "GET": FINE},
         "/a": {"delete": FINE},
@@ -66,14 +66,14 @@ def test_new_methods_belong_to_3_2(version: str, keys: list[str]) -> None:
 
 
 def test_webhooks_are_operations_that_the_api_calls() -> None:
-    """Their path is their name."""
+    """Their name serves as path."""
     (operation,) = described(document(version="3.1.0", webhooks={"petBorn": {"post": FINE}})).operations
 
     assert (operation.key, operation.pointer) == ("POST petBorn", "/webhooks/petBorn/post")
 
 
 def test_a_path_may_be_a_reference_with_more_beside_it() -> None:
-    """Each operation says where it really stands."""
+    """Each operation has the pointer of its definition."""
     components = {"pathItems": {"Pets": {"summary": "Shared", "get": FINE}}}
     paths = {"/pets": {"$ref": "#/components/pathItems/Pets", "post": FINE}}
 
@@ -96,7 +96,7 @@ def test_a_path_may_be_a_reference_with_more_beside_it() -> None:
     ],
 )
 def test_ways_to_be_let_in_are_the_operations_or_the_descriptions(own: Any, top: Any, security: Any) -> None:
-    """An empty list says that none is needed; nothing said stays nothing."""
+    """An empty list means that none is needed; without a list there is no requirement."""
     fields = {} if own is None else {"security": own}
     others = {} if top is None else {"security": top}
 
@@ -104,7 +104,7 @@ def test_ways_to_be_let_in_are_the_operations_or_the_descriptions(own: Any, top:
 
 
 def test_bodies_have_forms_schemas_and_first_examples() -> None:
-    """The form's own example wins over its schema's; of several, the first."""
+    """The content's own example wins over its schema's; of several, the first."""
     content = {
         "application/json": {
             "schema": {"$ref": "#/components/schemas/Pet"},
@@ -121,10 +121,10 @@ def test_bodies_have_forms_schemas_and_first_examples() -> None:
     assert body is not None
     assert (body.required, body.pointer) == (True, "/paths/~1pets/post/requestBody")
     assert body.contents == (
-        Content("application/json", {"$ref": "#/components/schemas/Pet"}, {"b": 1}),
-        Content("text/plain", {"type": "string", "example": "Rex"}, "Rex"),
-        Content("text/csv", {"type": "string", "example": "x"}, "a,b"),
-        Content("image/png", None, None),
+        MediaType("application/json", {"$ref": "#/components/schemas/Pet"}, {"b": 1}),
+        MediaType("text/plain", {"type": "string", "example": "Rex"}, "Rex"),
+        MediaType("text/csv", {"type": "string", "example": "x"}, "a,b"),
+        MediaType("image/png", None, None),
     )
 
 
@@ -147,7 +147,7 @@ def test_forms_of_newer_versions_are_read() -> None:
 
 
 def test_responses_are_shared_by_reference_but_keep_their_status() -> None:
-    """With the names of their headers."""
+    """And have the names of their headers."""
     gone = {"description": "Gone", "headers": {"Retry-After": {"schema": {"type": "integer"}}}}
     responses = {"404": {"$ref": "#/components/responses/Gone"}, "410": {"$ref": "#/components/responses/Gone"}}
 
@@ -160,7 +160,7 @@ def test_responses_are_shared_by_reference_but_keep_their_status() -> None:
 
 
 def test_parameters_may_have_content_instead_of_a_schema() -> None:
-    """Its schema and its example are the parameter's."""
+    """The content's schema and example become the parameter's."""
     parameter = {
         "name": "filter",
         "in": "query",
@@ -173,7 +173,7 @@ def test_parameters_may_have_content_instead_of_a_schema() -> None:
 
 
 def test_the_whole_description_says_who_it_is() -> None:
-    """Title, version, servers with their variables' defaults, tags, schemes."""
+    """Title, version, servers with defaults of their variables, tags, security schemes."""
     description = described(
         document(
             info={"title": "Pets", "version": 2.1, "description": "All about pets."},
@@ -216,7 +216,7 @@ def test_the_whole_description_says_who_it_is() -> None:
     ],
 )
 def test_a_broken_part_is_noted_and_the_operation_is_kept(fields: dict[str, Any], problems: list[str]) -> None:
-    """Each with its place; nothing else is lost."""
+    """Each with its location; nothing else is lost."""
     description = described(document({"/pets": {"post": {**FINE, **fields, "operationId": "addPet"}}}))
 
     assert codes(description) == problems
@@ -225,13 +225,13 @@ def test_a_broken_part_is_noted_and_the_operation_is_kept(fields: dict[str, Any]
 
 
 def test_answers_that_are_not_described_are_noted_where_they_must_be() -> None:
-    """From 3.1 on they need not be."""
+    """From 3.1 on they are optional."""
     assert codes(described(document({"/pets": {"get": {"summary": "Pets"}}}))) == ["no-responses"]
     assert codes(described(document({"/pets": {"get": {"summary": "Pets"}}}, "3.1.0"))) == []
 
 
 def test_an_operation_that_stands_twice_is_kept_once() -> None:
-    """Its name must be its own."""
+    """Its key must be unique."""
     path = {"get": FINE, "additionalOperations": {"get": FINE}}
     description = described(document({"/pets": path}, "3.2.0"))
 
@@ -252,7 +252,7 @@ def test_a_path_that_is_too_long_to_name_an_operation_is_left_out() -> None:
 
 
 def test_an_empty_operation_is_one() -> None:
-    """It says nothing, but it can be called."""
+    """It has no fields, but it can be called."""
     description = described(
         document({"/pets": {"get": {}, "post": None, "put": [], "head": {"$ref": "#/no"}}}, "3.1.0")
     )

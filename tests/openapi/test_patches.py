@@ -1,4 +1,4 @@
-"""Patches of descriptions: what they mend, what they leave alone, and their two forms."""
+"""Patches of descriptions: what they fix, what they leave alone, and their two forms."""
 
 from __future__ import annotations
 
@@ -93,23 +93,23 @@ components:
 
 @pytest.fixture(scope="module")
 def shop() -> Description:
-    """A shop whose description leaves much unsaid."""
+    """A shop whose description leaves much out."""
     return read_description(SHOP.encode(), name="shop.yaml")
 
 
 @pytest.fixture(scope="module")
 def patch(shop: Description) -> Patch:
-    """What mends it by rule."""
+    """The patch that the rules suggest."""
     return make_patch(shop, suggest_edits(shop, find_problems(shop)))
 
 
 def values(patch: Patch) -> dict[str, Any]:
-    """Pointer to what is set there."""
+    """Values by pointer."""
     return {edit.pointer: edit.value for edit in patch.edits}
 
 
 def test_texts_say_what_the_description_knows(patch: Patch) -> None:
-    """Descriptions, summaries and parameters are worded from paths, types, answers and names."""
+    """Descriptions, summaries and parameters are worded from paths, types, responses and names."""
     said = values(patch)
 
     text = said["/paths/~1orders/get/description"]
@@ -118,13 +118,13 @@ def test_texts_say_what_the_description_knows(patch: Patch) -> None:
     assert "`limit` and `include_lines`" in text
     assert said["/paths/~1orders~1{order_id}/get/summary"] == "Details of an order"
     assert said["/paths/~1orders~1{order_id}/get/parameters/0/description"] == "The ID of the order to get."
-    assert said["/paths/~1orders/get/parameters/0/description"] == "How many results at most. From 1 to 50."
+    assert said["/paths/~1orders/get/parameters/0/description"] == "The maximum number of results. From 1 to 50."
     assert said["/components/parameters/verbose/description"].startswith("Whether to include lines. `false`")
     assert said["/tags/0/description"] == "Orders: List orders; Details of an order; Details of a customer."
 
 
 def test_examples_are_mended_as_far_as_they_fail(patch: Patch) -> None:
-    """Text that holds JSON becomes the JSON; a missing example is made and fits."""
+    """Text that holds JSON is parsed; a missing example is generated and valid."""
     said = values(patch)
 
     mended = said["/paths/~1orders~1{order_id}/get/responses/200/content/application~1json/example"]
@@ -141,7 +141,7 @@ def test_what_is_referred_to_is_mended_once(patch: Patch) -> None:
 
 
 def test_a_patch_keeps_its_promises(shop: Description, patch: Patch) -> None:
-    """The patched file reads, says the same contract, has the findings less and none more, and scores higher."""
+    """The patched file is readable, has the same contract, fewer findings and no new ones, and a higher score."""
     after = read_description(patched(SHOP, patch).encode())
 
     assert after.root == applied(shop.root, patch.edits)
@@ -154,7 +154,7 @@ def test_a_patch_keeps_its_promises(shop: Description, patch: Patch) -> None:
 
 
 def patched(text: str, patch: Patch, name: str = "shop.yaml") -> str:
-    """What `git apply` makes of a text and the diff."""
+    """Return the result of `git apply` for a text and the diff."""
     folder = Path(tempfile.mkdtemp())
     (folder / name).write_text(text, newline="")
     subprocess.run(["git", "apply"], cwd=folder, input=patch.diff.encode(), check=True)
@@ -164,7 +164,7 @@ def patched(text: str, patch: Patch, name: str = "shop.yaml") -> str:
 
 
 def test_the_overlay_says_the_same_to_another_reader(shop: Description, patch: Patch) -> None:
-    """Applied by paths of RFC 9535 and the merge of Overlay 1.0, it gives the document of the diff."""
+    """Applied by RFC 9535 paths and Overlay 1.0's merge, it gives the document of the diff."""
     document = json.loads(json.dumps(shop.root))
     for action in patch.overlay["actions"]:
         for node in jsonpath_rfc9535.find(action["target"], document):
@@ -182,7 +182,7 @@ def test_the_overlay_says_the_same_to_another_reader(shop: Description, patch: P
 
 
 def merge(target: Any, update: Any) -> None:
-    """Overlay 1.0's update: mappings are merged, lists joined, anything else is replaced."""
+    """Overlay 1.0's update: mappings are merged, lists concatenated, anything else is replaced."""
     for key, value in update.items():
         if isinstance(target.get(key), dict) and isinstance(value, dict):
             merge(target[key], value)
@@ -209,7 +209,7 @@ def merge(target: Any, update: Any) -> None:
     ],
 )
 def test_nothing_but_words_is_set(shop: Description, pointer: str, value: Any) -> None:
-    """A name, a default, a part of an extension or of nothing is refused with a reason."""
+    """A name, a default, a part of an extension or a missing place is refused with a reason."""
     edit = Edit(pointer, value, "mine")
 
     made = make_patch(shop, [edit])
@@ -220,7 +220,7 @@ def test_nothing_but_words_is_set(shop: Description, pointer: str, value: Any) -
 
 
 def test_an_edit_that_does_not_mend_is_left_out(shop: Description) -> None:
-    """One that leaves its finding, or brings another, is dropped; the others are made."""
+    """One that leaves its finding, or causes another, is dropped; the others are made."""
     good = Edit(
         "/paths/~1orders/get/description", "Returns the orders of the shop, the newest first.", "operation-description"
     )
@@ -257,7 +257,7 @@ def test_the_diff_of_a_file_in_utf_16_is_left_out() -> None:
 
 @pytest.mark.parametrize("form", ["openapi: 3.1.0", "swagger: '2.0'", "openapi: 3.2.0"])
 def test_an_empty_description_of_any_version_is_patched(form: str) -> None:
-    """Nothing to mend gives no edit and no error."""
+    """Without anything to fix there is no edit and no error."""
     empty = read_description(f"{form}\ninfo: {{title: A, version: '1'}}\npaths: {{}}\n".encode())
 
     made = make_patch(empty, suggest_edits(empty, find_problems(empty)))
@@ -266,7 +266,7 @@ def test_an_empty_description_of_any_version_is_patched(form: str) -> None:
 
 
 def test_swagger_gets_its_examples_where_it_has_them() -> None:
-    """Version 2.0 keeps a response's example under its form, a body's in the schema."""
+    """Version 2.0 keeps a response's example under its media type, a body's in the schema."""
     document = {
         "swagger": "2.0",
         "info": {"title": "A", "version": "1"},
@@ -316,7 +316,7 @@ MATERIAL = Material(
     ],
 )
 def test_words_that_the_description_bears_out_are_taken(text: str) -> None:
-    """A text in other words, with the same names and numbers."""
+    """A rewording with the same names and numbers."""
     assert MATERIAL.objection(text, most=200) == ""
 
 
@@ -340,12 +340,12 @@ def test_words_that_the_description_bears_out_are_taken(text: str) -> None:
     ],
 )
 def test_words_that_say_more_are_refused(text: str) -> None:
-    """A number, address, name, promise, markup or language of its own."""
+    """A number, address, name, promise, markup or language that the material lacks."""
     assert MATERIAL.objection(text, most=200)
 
 
 def test_circles_and_broken_references_are_survived() -> None:
-    """A description that refers to itself and to nothing is patched as far as it can be."""
+    """A description with circular and broken references is patched as far as possible."""
     text = SHOP.replace("{$ref: '#/components/responses/Bad'}", "{$ref: '#/components/responses/None'}").replace(
         "id: {type: string}", "id: {$ref: '#/components/schemas/Order'}", 1
     )

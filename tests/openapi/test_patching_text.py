@@ -1,4 +1,4 @@
-"""Setting values in the text of a description: everything else keeps its characters, and the diff says exactly that."""
+"""Setting values in the text of a description: the rest keeps its characters, and the diff says exactly that."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ GET = "/paths/~1orders/get"
 
 
 def described(text: str) -> Description:
-    """A description of this text."""
+    """Read this text."""
     return read_description(text.encode())
 
 
 def changed(text: str, *edits: tuple[str, Any]) -> str:
-    """The text with values set; the document must then say exactly that."""
+    """Return the text with values set; the document must then have exactly these."""
     before = described(text)
     edited = edit_text(before.text, before.format, [Edit(pointer, value, "rule") for pointer, value in edits])
     after = spliced(before.text, edited.splices)
@@ -94,7 +94,7 @@ def changed(text: str, *edits: tuple[str, Any]) -> str:
     ],
 )
 def test_yaml_keeps_its_style(pointer: str, value: Any, line: str) -> None:
-    """A new text is written as its neighbours are, and no other line changes."""
+    """A new text is written like its neighbours, and no other line changes."""
     after = changed(YAML, (pointer, value))
 
     assert line in after
@@ -104,21 +104,21 @@ def test_yaml_keeps_its_style(pointer: str, value: Any, line: str) -> None:
 
 
 def test_a_text_of_several_lines_becomes_a_block() -> None:
-    """Line breaks and indents inside the text survive, the comment of the old block too."""
+    """Line breaks and indentation inside the text survive, and so does the comment of the old block."""
     after = changed(YAML, (f"{GET}/description", "First.\n\n  code\nLast."))
 
     assert "      description: |-  # in a block\n        First.\n\n          code\n        Last.\n" in after
 
 
 def test_an_example_is_written_in_the_lists_style_of_the_file() -> None:
-    """Lists stand where the file's lists stand."""
+    """Lists are indented like the file's."""
     after = changed(YAML, ("/components/schemas/Thing/example", {"a": [1, {"b": "x"}], "on": "no"}))
 
     assert '      example:\n        a:\n        - 1\n        - b: x\n        "on": "no"\n' in after
 
 
 def test_line_breaks_stay_those_of_windows() -> None:
-    """A file with CRLF gets no bare line feed."""
+    """A file with CRLF gets no bare line feeds."""
     after = changed(YAML.replace("\n", "\r\n"), (f"{GET}/description", "a\nb"), ("/paths/~1orders/post/summary", "c"))
 
     assert after.count("\n") == after.count("\r\n")
@@ -126,7 +126,7 @@ def test_line_breaks_stay_those_of_windows() -> None:
 
 @pytest.mark.parametrize("sign", ["\x07", "\x1b[31m", "\u2028", "\x85"], ids=ascii)
 def test_control_characters_beside_an_edit_stay_as_they_are(sign: str) -> None:
-    """They are noted when the description is read; taking them out is not for this edit."""
+    """Reading notes them; removing them is not the purpose of the edit."""
     text = YAML.replace("# The shop's", f"# The {sign} shop's")
 
     assert changed(text, (f"{GET}/summary", "Lists orders")) == text.replace('"List"', '"Lists orders"')
@@ -134,7 +134,7 @@ def test_control_characters_beside_an_edit_stay_as_they_are(sign: str) -> None:
 
 @pytest.mark.parametrize("text", [YAML.rstrip("\n"), YAML + "\n\n", YAML + "# the end", YAML + "...\n---\nother: 1\n"])
 def test_the_end_of_the_file_stays_as_it_is(text: str) -> None:
-    """With or without a last line break, with blank lines, a comment or another document behind."""
+    """With or without a final line break, with blank lines, a comment or another document after it."""
     after = changed(text, ("/components/schemas/Thing/properties/description/example", "x"))
 
     assert after.replace("          example: x\n", "").replace("\n          example: x", "") == text
@@ -156,7 +156,7 @@ paths:
 
 
 def test_what_an_alias_shares_is_left_alone() -> None:
-    """An edit that would change another place too is dropped; one at the alias's own place is made."""
+    """An edit that would also change another place is dropped; one at the alias itself is made."""
     before = described(SHARED)
     wished = [
         Edit("/info/description", "x", "r"),
@@ -187,7 +187,7 @@ JSON_FORMS = {
 
 @pytest.mark.parametrize("text", JSON_FORMS.values(), ids=JSON_FORMS.keys())
 def test_json_keeps_its_form(text: str) -> None:
-    """What is added takes the white space of its neighbours; what stood there stays, character by character."""
+    """Additions copy the white space of their neighbours; the rest stays, character by character."""
     edits = (
         ("/info/description", '\u2028 ä "q"'),
         ("/paths/~1a/get/summary", "Get"),
@@ -206,7 +206,7 @@ def test_json_keeps_its_form(text: str) -> None:
     "form", [YAML, YAML.rstrip("\n"), YAML.replace("\n", "\r\n"), *JSON_FORMS.values(), "\ufeff" + YAML]
 )
 def test_git_and_patch_make_the_same_of_the_diff(form: str, tmp_path: Path) -> None:
-    """`git apply` and `patch` give exactly the changed text."""
+    """`git apply` and `patch` both give the changed text."""
     mark = "\ufeff" if form.startswith("\ufeff") else ""
     text = form.removeprefix("\ufeff")
     before = described(text)
@@ -268,7 +268,7 @@ values = st.recursive(
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from([YAML, YAML.replace("\n", "\r\n"), *JSON_FORMS.values()]), texts, values)
 def test_any_value_is_read_back_as_it_was_set(text: str, words: str, value: Any) -> None:
-    """Whatever is set, the document then says that and what it said before."""
+    """The document then has the new value and everything it had before."""
     before = described(text)
     holder = GET if before.resolve(GET) else "/paths/~1a/get"
     edits = [

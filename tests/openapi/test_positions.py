@@ -1,4 +1,4 @@
-"""Lines and columns of what stands in a description."""
+"""Lines and columns of the parts of a description."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.openapi import Description, Place, read_description
+from thresher.openapi import Description, SourceLocation, read_description
 from thresher.openapi.pointers import join
 
 YAML = """# A comment
@@ -54,8 +54,8 @@ KEYS = st.text(min_size=0, max_size=5)
     ],
 )
 def test_a_part_of_yaml_has_a_place(pointer: str, line: int, column: int) -> None:
-    """Aliases and merged keys lead to what they stand for; what is absent has its holder's place."""
-    assert read_description(YAML.encode()).place(pointer) == Place(pointer, line, column)
+    """Aliases and merged keys lead to their targets; an absent part has its parent's position."""
+    assert read_description(YAML.encode()).place(pointer) == SourceLocation(pointer, line, column)
 
 
 @pytest.mark.parametrize(
@@ -71,19 +71,19 @@ def test_a_part_of_yaml_has_a_place(pointer: str, line: int, column: int) -> Non
     ],
 )
 def test_a_part_of_json_has_a_place(pointer: str, line: int, column: int) -> None:
-    """Whatever its texts hold."""
-    assert read_description(JSON.encode()).place(pointer) == Place(pointer, line, column)
+    """Whatever its texts contain."""
+    assert read_description(JSON.encode()).place(pointer) == SourceLocation(pointer, line, column)
 
 
 def test_only_line_feeds_begin_lines() -> None:
-    """As in an editor, whatever YAML takes for the end of a line."""
+    """As in an editor, whatever YAML considers a line break."""
     text = 'openapi: 3.0.3\r\nx: "a\u2028b\x85c"\r\nlast: \U0001f600\r\n'
 
-    assert read_description(text.encode()).place("/last") == Place("/last", 3, 1)
+    assert read_description(text.encode()).place("/last") == SourceLocation("/last", 3, 1)
 
 
 def _reached(description: Description, value: object, pointer: str) -> None:
-    """Check that each key stands where its place says."""
+    """Check that each key is at its reported position."""
     lines = description.text.split("\n")
     entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in entries:
@@ -104,7 +104,7 @@ def _reached(description: Description, value: object, pointer: str) -> None:
 )
 @settings(max_examples=100, deadline=None, derandomize=True)
 def test_each_key_stands_where_its_place_says(value: object, indent: int | None) -> None:
-    """For any JSON, on one line or on many."""
+    """For any JSON, on one line or several."""
     text = json.dumps({"openapi": "3.0.3", "x": value}, indent=indent)
     description = read_description(text.encode())
 

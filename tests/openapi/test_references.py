@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.openapi.documents import codes, described, document, swagger
-from thresher.openapi import MISSING, Description, Place
+from thresher.openapi import MISSING, Description, SourceLocation
 
 NODE = {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/Node"}}}
 PARAMETER = {"name": "limit", "in": "query", "schema": {"type": "integer"}}
@@ -36,7 +36,7 @@ def _with_parameter(value: Any, version: str = "3.0.3", **components: Any) -> De
     ],
 )
 def test_a_reference_is_resolved_through_references_on_its_way(ref: str, value: Any) -> None:
-    """Pointers, escapes, and references that stand on the way."""
+    """Pointers, escapes, and references on the way."""
     schemas = {"Node": NODE, "a/b c": {"type": "string"}}
     description = described(document(tags=[{"name": "pets"}], components={"schemas": schemas}))
 
@@ -46,13 +46,13 @@ def test_a_reference_is_resolved_through_references_on_its_way(ref: str, value: 
 
 
 def test_what_is_missing_is_false_and_says_so() -> None:
-    """It is told apart from null."""
+    """It is distinct from null."""
     assert not MISSING
     assert repr(MISSING) == "MISSING"
 
 
 def test_a_chain_of_references_is_followed_to_its_end() -> None:
-    """One hop by `resolve`, all of them by `follow`."""
+    """One step by `resolve`, all of them by `follow`."""
     components = {"schemas": {"A": {"$ref": "#/components/schemas/B"}, "B": {"type": "string"}}}
     description = described(document(components=components))
 
@@ -74,7 +74,7 @@ def test_a_chain_of_references_is_followed_to_its_end() -> None:
     ],
 )
 def test_a_reference_that_leads_nowhere_is_noted_and_the_operation_is_kept(ref: str, code: str, said: str) -> None:
-    """With the place of the reference, and what to do."""
+    """With the location of the reference and what to do."""
     description = _with_parameter(
         {"$ref": ref},
         parameters={"Loop": {"$ref": "#/components/parameters/Pool"}, "Pool": {"$ref": "#/components/parameters/Loop"}}
@@ -89,14 +89,14 @@ def test_a_reference_that_leads_nowhere_is_noted_and_the_operation_is_kept(ref: 
 
 
 def test_schemas_that_hold_themselves_are_no_problem() -> None:
-    """Trees and lists are described so."""
+    """Trees and lists are described like that."""
     description = described(document(components={"schemas": {"Node": NODE}}))
 
     assert description.problems == ()
 
 
 def test_references_in_examples_are_not_references() -> None:
-    """An example may show anything; a property may be called anything."""
+    """An example may contain anything, and a property may have any name."""
     schema = {
         "example": {"$ref": "#/x"},
         "default": {"$ref": "#/x"},
@@ -116,7 +116,7 @@ def test_references_in_examples_are_not_references() -> None:
     ["#Tree", "https://example.com/tree", "https://example.com/tree#Tree", "https://example.com/tree#/properties/kind"],
 )
 def test_schemas_have_names_of_their_own_from_3_1_on(ref: str) -> None:
-    """`$id` and `$anchor`, in this document only."""
+    """`$id` and `$anchor`, within this document only."""
     tree = {"$id": "https://example.com/tree", "$anchor": "Tree", "properties": {"kind": {"type": "string"}}}
     components = {"schemas": {"Tree": tree, "User": {"$ref": ref}}}
 
@@ -128,7 +128,7 @@ def test_schemas_have_names_of_their_own_from_3_1_on(ref: str) -> None:
 
 
 def test_a_pointer_inside_a_schema_with_an_id_may_start_there() -> None:
-    """As JSON Schema says."""
+    """As JSON Schema defines it."""
     tree = {"$id": "https://example.com/tree", "$defs": {"Leaf": {"type": "string"}}, "items": {"$ref": "#/$defs/Leaf"}}
     description = described(document(version="3.1.0", components={"schemas": {"Tree": tree}}))
 
@@ -138,7 +138,7 @@ def test_a_pointer_inside_a_schema_with_an_id_may_start_there() -> None:
 
 @pytest.mark.parametrize(("version", "description"), [("3.0.3", "How many"), ("3.1.0", "How many pets")])
 def test_a_description_beside_a_reference_wins_from_3_1_on(version: str, description: str) -> None:
-    """In 3.0 what stands beside a reference means nothing."""
+    """In 3.0 anything beside a reference is ignored."""
     shared = {**PARAMETER, "description": "How many"}
     value = {"$ref": "#/components/parameters/Limit", "description": "How many pets"}
 
@@ -148,7 +148,7 @@ def test_a_description_beside_a_reference_wins_from_3_1_on(version: str, descrip
 
 
 def test_resolving_ends_whatever_references_say() -> None:
-    """Chains of thousands, references that pass through each other, references to the whole document."""
+    """Chains of thousands, references through each other, references to the whole document."""
     chain = {f"n{i}": {"$ref": f"#/n{i + 1}/x"} for i in range(3_000)}
     knots = {f"k{i}": {"x": {"$ref": f"#/k{i - 1}/x/x/x"}} for i in range(1, 200)}
     loops = {"l": {"$ref": "#/l/l/l/l/l"}, "m": {"$ref": "#"}, "k0": {"x": {"$ref": "#/k0"}}}
@@ -160,21 +160,21 @@ def test_resolving_ends_whatever_references_say() -> None:
 
 
 def test_swagger_has_its_definitions() -> None:
-    """Named schemas of both kinds of document are found by name."""
+    """Named schemas of both kinds of documents are found by name."""
     assert described(swagger(definitions={"Pet": {"type": "object"}})).schema("Pet") == {"type": "object"}
     assert described(document(components={"schemas": {"Pet": NODE}})).schema("Pet") == NODE
     assert described(document()).schema("Pet") == {}
 
 
 def test_a_problem_knows_its_line() -> None:
-    """Line and column of the reference itself."""
+    """It has line and column of the reference itself."""
     description = _with_parameter({"$ref": "#/nowhere"})
 
-    assert description.problems[0].place == Place("/paths/~1pets/get/parameters/0/$ref", 12, 7)
+    assert description.problems[0].place == SourceLocation("/paths/~1pets/get/parameters/0/$ref", 12, 7)
 
 
 def test_threads_may_resolve_at_the_same_moment() -> None:
-    """A description is kept and shared; no thread sees another's half of the way."""
+    """A description is cached and shared; no thread sees another's partial result."""
     schemas = {f"S{i}": {"properties": {"a": {"$ref": f"#/components/schemas/S{i + 1}"}}} for i in range(40)}
     content = document(components={"schemas": {**schemas, "S40": {"type": "string"}}})
     refs = [f"#/components/schemas/S{i}" + "/properties/a" * (40 - i) + "/type" for i in range(39)]

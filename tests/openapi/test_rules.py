@@ -1,4 +1,4 @@
-"""Rules: what each finds, where, and how it is told."""
+"""Rules: what each reports, where, and in which form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.architecture.source import ROOT
 from tests.openapi.documents import described, document, from_yaml, swagger
 from tests.openapi.rule_cases import FROM_ELSEWHERE, GET, NUMBER, OK, OWN, SHARED, Case
-from thresher.openapi import RULES, Description, Hit, find_problems, finding_of, score
+from thresher.openapi import RULES, Description, RuleHit, find_problems, finding_of, score
 
 PAGE = (ROOT / "docs" / "reference" / "api-rules.md").read_text(encoding="utf-8")
 
@@ -26,7 +26,7 @@ def test_a_rule_finds_what_breaks_it(rule: str, case: Case) -> None:
 
 
 def test_every_rule_is_tried() -> None:
-    """Shared ones as shared, own ones as own."""
+    """Shared rules against the shared cases, our own against ours."""
     shared = {rule.id for rule in RULES.values() if rule.shared}
 
     assert set(SHARED) == shared
@@ -34,7 +34,7 @@ def test_every_rule_is_tried() -> None:
 
 
 def test_the_page_lists_the_rules() -> None:
-    """Each with its kind, severity and what it asks for."""
+    """Each with its kind, severity and requirement."""
     rows = re.findall(r"^\| `([^`]+)` \| (\w+) \| (\w+) \| (.+?) \| (.+?) \|$", PAGE, re.MULTILINE)
     listed = {rule: (kind, severity, asks) for rule, kind, severity, asks, _ in rows}
 
@@ -42,7 +42,7 @@ def test_the_page_lists_the_rules() -> None:
 
 
 def test_a_finding_says_where_it_stands_and_what_to_do() -> None:
-    """Line, column, operation, reason and remedy."""
+    """Line, column, operation, reason and fix."""
     description = from_yaml("paths:\n  /pets:\n    get:\n      summary: listpets\n      operationId: listPets\n")
 
     found = next(each for each in find_problems(description) if each.rule == "summary-repeats-name")
@@ -76,7 +76,7 @@ def test_findings_are_filtered() -> None:
 
 
 def test_an_operation_has_the_findings_of_the_parts_it_shares() -> None:
-    """Its own, its path's, and those of components it names; not those of others."""
+    """Its own, its path's, and those of components that it references; not those of others."""
     shared = {"in": "query", "name": "a", "schema": {"type": "array"}}
     operation = {"parameters": [{"$ref": "#/components/parameters/A"}], "responses": OK}
     paths = {"/pets/": {"get": operation}, "/shops/": {"get": {"responses": OK}}}
@@ -95,9 +95,9 @@ def test_an_operation_has_the_findings_of_the_parts_it_shares() -> None:
 
 
 def test_a_finding_from_elsewhere_is_made_like_the_others() -> None:
-    """With its rule's severity, and the operation it names."""
+    """With its rule's severity and the operation that it names."""
     description = described(document({"/pets": {"get": {"responses": OK}}}))
-    hit = Hit("missed-by-queries", GET, "Two queries miss it.", "find a dog", "GET /pets")
+    hit = RuleHit("missed-by-queries", GET, "Two queries miss it.", "find a dog", "GET /pets")
 
     found = finding_of(description, hit)
 
@@ -110,7 +110,7 @@ def test_a_finding_from_elsewhere_is_made_like_the_others() -> None:
 
 
 def test_a_perfect_operation_has_nothing_found_in_it() -> None:
-    """No rule asks for what contradicts another."""
+    """No two rules contradict each other."""
     problem = {"description": "No such pet", "content": {"application/json": {"schema": {"type": "object"}}}}
     answer = {"description": "The pet", "content": {"application/json": {"schema": NUMBER, "example": {"age": 3}}}}
     number = {"in": "path", "name": "id", "required": True, "schema": {"type": "string"}}
@@ -143,7 +143,7 @@ def test_a_perfect_operation_has_nothing_found_in_it() -> None:
 
 
 def test_mending_any_finding_never_lowers_a_score() -> None:
-    """Of the whole, of a tag, or of an operation."""
+    """Neither of the whole nor of a tag or an operation."""
     get = {"tags": ["a"], "responses": OK}
     description = described(document({"/a/": {"get": get, "post": get}, "/b": {"get": {"responses": {}}}}))
     findings = find_problems(description)

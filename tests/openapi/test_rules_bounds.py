@@ -1,4 +1,4 @@
-"""Rules end soon, whatever a description says, and never raise."""
+"""Rules terminate quickly, whatever a description contains, and never raise."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tests.openapi.rule_cases import OWN, SHARED
 from thresher.core import InvalidInput
 from thresher.openapi import find_problems, score
 from thresher.openapi.rules import tree
-from thresher.openapi.rules.twins import twins
+from thresher.openapi.rules.wording import twins
 
 SECONDS = 10.0
-"""On a busy machine; each takes well below one by itself."""
+"""For a busy machine; each takes well below one second on its own."""
 CASES = [json.dumps(case.content) for case in (*SHARED.values(), *OWN.values())]
 VALUES = st.one_of(
     st.none(),
@@ -50,7 +50,7 @@ def _spots(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 @given(st.sampled_from(CASES), st.data())
 def test_any_value_may_stand_anywhere(case: str, data: st.DataObject) -> None:
-    """It is found wrong, or not; nothing raises."""
+    """It is reported or not; nothing raises."""
     content = json.loads(case)
     spots = [spot for spot in _spots(content) if spot[0] not in {"openapi", "swagger"}]
     for _ in range(data.draw(st.integers(1, 2))):
@@ -72,7 +72,7 @@ def _has(holder: Any, key: str | int) -> bool:
 
 
 def _chain(length: int) -> dict[str, Any]:
-    """Each schema has the next twice, so that all of it written out doubles with each."""
+    """Each schema refers to the next twice, so that expanding it doubles each time."""
     schemas: dict[str, Any] = {f"S{length}": {"type": "string"}}
     for number in range(length):
         following = {"$ref": f"#/components/schemas/S{number + 1}"}
@@ -82,7 +82,7 @@ def _chain(length: int) -> dict[str, Any]:
 
 
 def _again(depth: int) -> dict[str, Any]:
-    """Each schema asks what the one in it left over."""
+    """Each schema checks what the one inside it left over."""
     schema: dict[str, Any] = {"properties": {"a": {}}}
     for _ in range(depth):
         schema = {"unevaluatedProperties": False, "allOf": [schema]}
@@ -90,7 +90,7 @@ def _again(depth: int) -> dict[str, Any]:
 
 
 def _wheel(count: int) -> dict[str, Any]:
-    """Each schema has all others."""
+    """Each schema refers to all others."""
     names = [f"S{number}" for number in range(count)]
     every = {name: {"$ref": f"#/components/schemas/{name}"} for name in names}
     return {name: {"type": "object", "properties": every, "example": {}} for name in names}
@@ -128,7 +128,7 @@ def _pattern(pattern: str) -> dict[str, Any]:
     ],
 )
 def test_a_hostile_schema_costs_little(schemas: dict[str, Any]) -> None:
-    """What would take too long is left out."""
+    """What would take too long is skipped."""
     description = described(document(version="3.1.0", components={"schemas": schemas}))
     started = time.process_time()
 
@@ -139,7 +139,7 @@ def test_a_hostile_schema_costs_little(schemas: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("many", ["the thing with number {} of all", "one thing of all that there are"])
 def test_many_like_operations_are_compared_in_time(many: str) -> None:
-    """Not each with each, and the evidence names a few."""
+    """Not every pair is compared, and the evidence names a few."""
     texts = [f"Returns {many.format(number)}" for number in range(2_000)]
     paths = {
         f"/thing{number}": {"get": {"summary": text, "description": text, "responses": {}}}
@@ -156,7 +156,7 @@ def test_many_like_operations_are_compared_in_time(many: str) -> None:
 
 
 def test_a_document_that_is_wrong_everywhere_is_not_told_of_at_length() -> None:
-    """Its shape has a limited number of findings."""
+    """Its structure has a limited number of findings."""
     description = described(document({f"/a{number}": {"get": {"x": 1}} for number in range(600)}))
 
     findings = [each for each in find_problems(description) if each.rule == "oas3-schema"]
@@ -165,17 +165,17 @@ def test_a_document_that_is_wrong_everywhere_is_not_told_of_at_length() -> None:
 
 
 def test_a_description_of_too_many_parts_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what to do."""
+    """With a hint."""
     monkeypatch.setattr(tree, "NODES", 10)
 
-    with pytest.raises(InvalidInput, match="too many to look for problems") as refused:
+    with pytest.raises(InvalidInput, match="too many to check") as refused:
         find_problems(described(document({f"/a{number}": {} for number in range(20)})))
 
     assert "Split it" in refused.value.hint
 
 
 def test_twins_are_the_same_words_or_nearly_so() -> None:
-    """Rare words tell texts apart, frequent ones do not."""
+    """Rare words distinguish texts, frequent ones do not."""
     common = [frozenset({"list", "all", "the", "open", f"thing{number}", f"group{number}"}) for number in range(50)]
     texts = [*common, common[0] | {"list"}, common[1] | {"also"}, frozenset({"list"}), frozenset({"list"})]
 

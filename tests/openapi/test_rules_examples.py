@@ -1,4 +1,4 @@
-"""Examples against schemas: which fit, and at which place one that does not is called wrong."""
+"""Examples against schemas: which are valid, and at which place an invalid one is reported."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _found(content: dict[str, Any], kind: str = "schema") -> list[str]:
     ],
 )  # fmt: skip
 def test_an_example_is_wrong_where_spectral_says_so(schema: dict[str, Any], example: Any, places: list[str]) -> None:
-    """At the first error that a checker meets, and at those of alternatives."""
+    """At the first error that a validator finds, and at those of alternatives."""
     schemas = {"A": {**schema, "example": example}, "B": {"type": "integer"}}
 
     assert _found(document(components={"schemas": schemas})) == [HOME + place for place in places]
@@ -80,7 +80,7 @@ def test_newer_versions_know_newer_keywords(schema: dict[str, Any], example: Any
 
 
 def test_what_only_the_other_side_sends_may_be_absent() -> None:
-    """A request lacks what is read only, an answer what is written only, a parameter neither."""
+    """A request may lack read-only properties, a response write-only ones, a parameter neither."""
     media = {
         "application/json": {
             "schema": SIDES,
@@ -100,7 +100,7 @@ def test_what_only_the_other_side_sends_may_be_absent() -> None:
 
 
 def test_a_schema_that_reaches_itself_is_not_checked_against() -> None:
-    """Nor one that names what is not there."""
+    """Nor is one that refers to something absent."""
     node = {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/Node"}}, "example": 3}
     lost = {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/Nobody"}}, "example": 3}
 
@@ -108,7 +108,7 @@ def test_a_schema_that_reaches_itself_is_not_checked_against() -> None:
 
 
 def test_an_example_elsewhere_is_wrong_where_it_stands() -> None:
-    """A named example of the components, whoever names it."""
+    """A named example of the components is reported there, whatever refers to it."""
     media = {"application/json": {"schema": PAIR, "examples": {"x": {"$ref": "#/components/examples/X"}}}}
     operation = {"responses": {"200": {"description": "Fine", "content": media}}}
 
@@ -118,7 +118,7 @@ def test_an_example_elsewhere_is_wrong_where_it_stands() -> None:
 
 
 def test_swagger_has_schemas_in_parameters() -> None:
-    """Their `required` is no list, and does not hinder."""
+    """Their `required` is not a list and causes no error."""
     parameter = {"in": "query", "name": "a", "type": "integer", "required": True, "default": "x", "x-example": 3}
 
     found = _found(swagger({"/a": {"get": {"parameters": [parameter], "responses": {}}}}))
@@ -149,6 +149,6 @@ def test_swagger_has_schemas_in_parameters() -> None:
     ],
 )
 def test_a_format_is_checked(form: str, good: str, bad: str) -> None:
-    """As strictly as others check it."""
+    """As strictly as by Spectral."""
     assert FORMATS[form](good)
     assert not FORMATS[form](bad)

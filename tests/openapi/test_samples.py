@@ -1,4 +1,4 @@
-"""Calls as code: they say what the description says, and nothing of it runs."""
+"""Calls as code: they say what the description says, and nothing in it is executed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def coded(description: Description, **more: Any) -> Mapping[str, str]:
 
 
 def arguments_of(command: str, folder: Path) -> list[str]:
-    """What a shell gives to curl for a command."""
+    """Return the arguments that a shell passes to curl for a command."""
     folder.mkdir(exist_ok=True)
     script = f"curl() {{ for one; do printf '%s\\0' \"$one\"; done; }}\n{command}\n"
     told = {
@@ -65,7 +65,7 @@ def arguments_of(command: str, folder: Path) -> list[str]:
 
 
 def keywords_of(code: str) -> dict[str, ast.expr]:
-    """The named arguments of the only call of `httpx.request` in a script that holds nothing else of note."""
+    """Return the keyword arguments of the only `httpx.request` call in a script without other statements of note."""
     calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
     names = {ast.unparse(call.func) for call in calls}
     assert names <= {"httpx.request", "response.raise_for_status", "print", "open", "json.load", "open().read"} | {
@@ -76,7 +76,7 @@ def keywords_of(code: str) -> dict[str, ast.expr]:
 
 
 def test_a_call_carries_what_must_be_given(tmp_path: Path) -> None:
-    """The path is filled, what may be left out is left out, the body is the example, the key is a variable."""
+    """The path is filled in, optional parts are omitted, the body is the example, the key is a variable."""
     operation: dict[str, Any] = {
         "parameters": [
             {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}, "example": "a/b c"},
@@ -107,7 +107,7 @@ def test_a_call_carries_what_must_be_given(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_nothing_that_a_description_says_runs(text: str, tmp_path: Path) -> None:
-    """Not in a shell, not in Python, not as an option of curl, wherever it stands."""
+    """Not in a shell, not in Python, not as a curl option, wherever it is."""
     named: list[dict[str, Any]] = [
         {"name": text, "in": place, "required": True, "example": text, "schema": {}}
         for place in ("query", "header", "cookie")
@@ -150,7 +150,7 @@ def test_nothing_that_a_description_says_runs(text: str, tmp_path: Path) -> None
     ids=["form", "fields", "file", "raw"],
 )
 def test_bodies_are_sent_in_their_form(media: str, schema: Any, expected: list[str], tmp_path: Path) -> None:
-    """Forms by field, files by a stand-in, other bodies from a file."""
+    """Forms by field, files by a placeholder, other bodies from a file."""
     samples = coded(described({"requestBody": {"content": {media: {"schema": schema}}}}, "/a"))
 
     assert arguments_of(samples["curl"], tmp_path)[-len(expected) :] == expected
@@ -167,7 +167,7 @@ def test_a_large_body_is_read_from_a_file() -> None:
 
 
 def operation_with(security: Any, schemes: Any = None) -> tuple[Description, Operation]:
-    """An operation with these ways to be let in."""
+    """An operation with these security requirements."""
     operation: dict[str, Any] = {} if security is None else {"security": security}
     description = described(operation, "/a", components={"securitySchemes": schemes or {}})
     return description, description.operations[0]
@@ -186,19 +186,19 @@ WAYS: list[tuple[Any, Any, str]] = [
     ),
     ([{"gone": []}], {}, "gone (which the description does not explain)"),
 ]
-"""What is asked for, the scheme, and both in words."""
+"""Requirements, schemes, and both in words."""
 
 
 @pytest.mark.parametrize(("security", "scheme", "words"), WAYS)
 def test_sign_in_is_told_in_words(security: Any, scheme: Any, words: str) -> None:
-    """What to send, and where; and that nothing is said where nothing is."""
+    """What to send and where; nothing if nothing is declared."""
     description, operation = operation_with(security, {"s": scheme} if scheme else {})
 
     assert auth_of(description, operation) == (words,)
 
 
 def test_a_relative_address_is_put_behind_the_one_that_is_known() -> None:
-    """The provider's, else a stand-in."""
+    """The provider's, else a placeholder."""
     description = described({}, "/a", "get", servers=[{"url": "/api/v3"}])
 
     assert "https://acme.example/api/v3/a" in coded(description, base_url="https://acme.example/")["curl"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.openapi.documents import codes, described, swagger
-from thresher.openapi import Content, Operation, Requirement, SecurityScheme
+from thresher.openapi import MediaType, Operation, Requirement, SecurityScheme
 
 FINE = {"responses": {"200": {"description": "Fine"}}}
 PET = {"name": "pet", "in": "body", "required": True, "description": "A pet", "schema": {"$ref": "#/definitions/Pet"}}
@@ -26,13 +26,13 @@ def _operation(fields: dict[str, Any], **others: Any) -> Operation:
     ],
 )
 def test_a_body_parameter_becomes_the_body(own: dict[str, Any], top: dict[str, Any], media: list[str]) -> None:
-    """In each form that is consumed; JSON where none is named."""
+    """In each media type of `consumes`; JSON if there is none."""
     operation = _operation({**own, "parameters": [PET]}, **top)
 
     assert operation.parameters == ()
     assert operation.body is not None
     assert (operation.body.required, operation.body.description) == (True, "A pet")
-    assert operation.body.contents == tuple(Content(each, {"$ref": "#/definitions/Pet"}) for each in media)
+    assert operation.body.contents == tuple(MediaType(each, {"$ref": "#/definitions/Pet"}) for each in media)
     assert operation.body.pointer == "/paths/~1pets/post/parameters/0"
 
 
@@ -57,7 +57,7 @@ def test_fields_of_a_form_become_one_body(kind: str, consumes: list[str], media:
     assert body is not None
     photo = {"type": "string", "format": "binary"} if kind == "file" else {"type": "string"}
     assert body.contents == (
-        Content(
+        MediaType(
             media,
             {
                 "type": "object",
@@ -72,7 +72,7 @@ def test_fields_of_a_form_become_one_body(kind: str, consumes: list[str], media:
 
 
 def test_keywords_of_a_parameter_become_its_schema() -> None:
-    """Whatever is not said of the parameter itself."""
+    """All that do not describe the parameter itself."""
     parameter = {"name": "age", "in": "query", "type": "integer", "minimum": 0, "default": 1, "x-example": 3}
 
     (found,) = _operation({"parameters": [{"$ref": "#/parameters/Age"}]}, parameters={"Age": parameter}).parameters
@@ -82,7 +82,7 @@ def test_keywords_of_a_parameter_become_its_schema() -> None:
 
 
 def test_answers_are_in_the_forms_that_are_produced() -> None:
-    """With the example of each; a form that only an example names is one, too."""
+    """With the example of each; a media type that only an example has counts too."""
     schema = {"type": "array", "example": ["Rex"]}
     answer = {"description": "Pets", "schema": schema, "examples": {"text/csv": "Rex"}, "headers": {"Link": {}}}
 
@@ -90,8 +90,8 @@ def test_answers_are_in_the_forms_that_are_produced() -> None:
 
     assert response.headers == ("Link",)
     assert response.contents == (
-        Content("application/json", schema, ["Rex"]),
-        Content("text/csv", schema, "Rex"),
+        MediaType("application/json", schema, ["Rex"]),
+        MediaType("text/csv", schema, "Rex"),
     )
 
 
@@ -105,12 +105,12 @@ def test_answers_are_in_the_forms_that_are_produced() -> None:
     ],
 )
 def test_addresses_are_put_together(fields: dict[str, Any], servers: tuple[str, ...]) -> None:
-    """Schemes, host and base path."""
+    """From schemes, host and base path."""
     assert described(swagger(**fields)).servers == servers
 
 
 def test_basic_is_a_kind_of_http() -> None:
-    """Ways to sign in have the names that OpenAPI 3 gave them."""
+    """Security schemes have the names that OpenAPI 3 gave them."""
     description = described(
         swagger(
             {"/pets": {"get": FINE}},
@@ -124,7 +124,7 @@ def test_basic_is_a_kind_of_http() -> None:
 
 
 def test_broken_parts_are_noted() -> None:
-    """A parameter in a place that Swagger does not have, a body that is none."""
+    """A parameter in a location that Swagger lacks, a malformed body."""
     fields = {
         "parameters": [{"name": "a", "in": "cookie"}, {"name": "b", "in": "body", "schema": 5}],
         "consumes": "a/b",

@@ -1,4 +1,4 @@
-"""YAML as API descriptions mean it."""
+"""YAML as used in API descriptions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.openapi.documents import codes, from_yaml
 from thresher.core import InvalidInput
-from thresher.openapi import Limits, read_description
+from thresher.openapi import DescriptionLimits, read_description
 
 JSONISH = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -47,7 +47,7 @@ JSONISH = st.recursive(
     ],
 )
 def test_a_scalar_means_what_the_core_schema_says(written: str, value: Any) -> None:
-    """No dates, no `yes`, no octal by a leading zero, nothing that JSON cannot hold."""
+    """No dates, no `yes`, no octal by a leading zero, nothing that JSON cannot express."""
     found = from_yaml(f"x: {written}\n").root["x"]
 
     assert (found, type(found)) == (value, type(value))
@@ -61,7 +61,7 @@ def test_keys_are_text_as_written() -> None:
 
 
 def test_merged_keys_do_not_win_over_own_ones() -> None:
-    """Of several that are merged, the first wins."""
+    """Of several merged mappings, the first wins."""
     root = from_yaml("a: &a {k: 1, l: 1}\nb: &b {l: 2, m: 2}\nx: {<<: [*a, *b], k: 0}\ny: {<<: *b}\n").root
 
     assert (root["x"], root["y"]) == ({"k": 0, "l": 1, "m": 2}, {"l": 2, "m": 2})
@@ -79,7 +79,7 @@ def test_merged_keys_do_not_win_over_own_ones() -> None:
     ],
 )
 def test_what_yaml_allows_and_json_does_not_is_noted(text: str, code: str, line: int) -> None:
-    """Tags are not obeyed; the rest of the description is read."""
+    """Tags are ignored; the rest of the description is read."""
     description = from_yaml(f"{text}paths: {{/a: {{get: {{responses: {{}}}}}}}}\n")
 
     assert codes(description) == [code]
@@ -106,7 +106,7 @@ def test_aliases_that_expand_without_end_are_refused(text: str) -> None:
 
 
 def test_aliases_that_nest_too_deeply_are_refused() -> None:
-    """Depth counts after aliases are written out."""
+    """Depth counts with aliases expanded."""
     chain = "".join(f"k{i}: &k{i} {'[' * 50}*k{i - 1}{']' * 50}\n" for i in range(1, 9))
 
     with pytest.raises(InvalidInput, match="200 levels deep"):
@@ -114,24 +114,24 @@ def test_aliases_that_nest_too_deeply_are_refused() -> None:
 
 
 def test_an_alias_is_what_its_anchor_is() -> None:
-    """Of keys, too."""
+    """For keys too."""
     root = from_yaml("x: &x {a: [1]}\ny: *x\n&k z: 1\nw: {*k : 2}\n").root
 
     assert (root["y"], root["w"]) == ({"a": [1]}, {"z": 2})
 
 
 def test_how_much_aliases_add_is_the_readers_choice() -> None:
-    """A lower bound refuses earlier."""
+    """A lower limit refuses earlier."""
     text = b"openapi: 3.0.3\na: &a abcdefgh\nb: [*a, *a]\n"
 
     with pytest.raises(InvalidInput, match="more than 20 characters"):
-        read_description(text, limits=Limits(aliased=20))
+        read_description(text, limits=DescriptionLimits(aliased=20))
 
 
 @given(JSONISH)
 @settings(max_examples=100, deadline=None, derandomize=True)
 def test_json_values_come_back_from_yaml(value: Any) -> None:
-    """Whatever JSON can say, in block style and in flow style."""
+    """Everything that JSON can express, in block style and in flow style."""
     for flow in (True, False):
         text = yaml.safe_dump({"openapi": "3.0.3", "x": value}, default_flow_style=flow, allow_unicode=True)
 
@@ -141,7 +141,7 @@ def test_json_values_come_back_from_yaml(value: Any) -> None:
 
 
 def _comparable(value: Any) -> Any:
-    """The value with the characters replaced that no store takes."""
+    """Return the value with the characters replaced that no store accepts."""
     if isinstance(value, str):
         return "".join("\ufffd" if _odd(each) else each for each in value)
     if isinstance(value, dict):

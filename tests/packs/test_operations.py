@@ -23,7 +23,7 @@ from thresher.knowledge.apis import (
     Version,
     in_form,
 )
-from thresher.openapi import Edit, Finding, Patch, Place, Problem, Score
+from thresher.openapi import Edit, Finding, Patch, Problem, Score, SourceLocation
 from thresher.packs.operations import (
     endpoint_text,
     endpoints_text,
@@ -67,7 +67,7 @@ def data(text: str) -> list[dict[str, object]]:
 
 def finding(number: int = 0) -> Finding:
     """What a rule says."""
-    place = Place("/paths/~1x/get", 12 + number)
+    place = SourceLocation("/paths/~1x/get", 12 + number)
     return Finding("operation-description", "clarity", "warning", FORGED, place, fix="Write one.", operation="GET /x")
 
 
@@ -156,7 +156,7 @@ def test_an_operation_in_full_cannot_close_its_block() -> None:
 
 def test_providers_say_what_could_not_be_read() -> None:
     """And that one is switched off; without any, how to add one."""
-    problem = Problem("remote-ref", "Bundle it first.", Place("/paths/~1x", 7))
+    problem = Problem("remote-ref", "Bundle it first.", SourceLocation("/paths/~1x", 7))
     version = Version("v3", "/x.json", "3.0", "3.1.0", 600, problems=(problem,), problem_count=9, state="ready")
     provider = Provider(1, "jira", "Jira Cloud", ("jira cloud",), active=False, versions=(version,), operations=600)
     (line,) = data(providers_text((provider,)))

@@ -98,7 +98,7 @@ def test_data_sources_are_understood_as_people_say_them(text: str, source: DataS
 )
 def test_what_is_no_data_source_is_refused_with_how_to_write_one(text: str) -> None:
     """Nothing is guessed."""
-    with pytest.raises(InvalidInput, match="no data source") as refused:
+    with pytest.raises(InvalidInput, match="not a data source") as refused:
         datasource(text)
 
     assert "SERVER/TABLE" in refused.value.hint

@@ -23,7 +23,7 @@ from thresher.servoy import (
     with_changes,
 )
 from thresher.servoy.edits import same, with_value
-from thresher.servoy.escapes import quoted, unquoted
+from thresher.servoy.writer import quoted, unquoted
 
 DIALECTS: tuple[Dialect, ...] = ("classic", "json")
 TEXTS = st.text(max_size=12) | st.text('\\"/<>\r\n\t\u2028\ud83d\ue000 {}[],:|a', max_size=12)

@@ -7,7 +7,7 @@ import pytest
 from thresher.core import BrokenFile
 from thresher.servoy import Number, Value, read_document
 from thresher.servoy.documents import LARGEST
-from thresher.servoy.parsing import DEEPEST
+from thresher.servoy.parser import DEEPEST
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_escapes_mean_what_they_mean_to_servoy(raw: str, text: str) -> None:
         (b"\xef\xbb\xbfa:1", 1, 1, "byte order mark"),
         ('a:"ü",\nb:"é'.encode() + b'\xff"', 2, 5, "0xff"),
         ("a:1".encode("utf-16"), 1, 1, "0xff"),
-        (b'a:"x,\nb:1', 1, 3, "has no end"),
+        (b'a:"x,\nb:1', 1, 3, "not terminated"),
         (b'a:"x,\nb:1,\nc:"y"', 3, 4, "comma"),
         (b"a:1\nb:2", 2, 1, "comma"),
         (b"a:1,\n", 2, 1, "key is missing"),
@@ -86,7 +86,7 @@ def test_escapes_mean_what_they_mean_to_servoy(raw: str, text: str) -> None:
         (b"a:[1,]", 1, 6, "value is missing"),
         (b"a:[1 2]", 1, 6, "']'"),
         (b"{a:1", 1, 5, "end of the file"),
-        (b"{a:1}}", 1, 6, "goes on behind"),
+        (b"{a:1}}", 1, 6, "continues after its end"),
         (b"a", 1, 1, "colon"),
         (b"a:", 1, 3, "value is missing"),
         (b"a:name", 1, 3, "no value"),

@@ -9,7 +9,7 @@ from tests.servoy.test_value_lists import METHOD, RELATED, TABLE
 from thresher.servoy import VALUE_TYPES, relation_value, value_list_value
 from thresher.servoy.documents import LARGEST
 from thresher.servoy.names import LONGEST_NAME
-from thresher.servoy.parsing import DEEPEST
+from thresher.servoy.parser import DEEPEST
 from thresher.servoy.properties import ENCAPSULATIONS, IGNORE_CASE, JOIN_TYPES, OPERATORS, OR_NULL, REMOVE_WHEN_NULL
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "servoy-files.md").read_text()

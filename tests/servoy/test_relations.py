@@ -175,7 +175,7 @@ def test_an_item_that_is_new_gets_a_uuid_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "words"),
     [
-        (b"typeid:22", b"typeid:34", 11, "is no relation"),
+        (b"typeid:22", b"typeid:34", 11, "is not a relation"),
         (b'name:"authors_to_books"', b"name:7", 8, "name must be a text"),
         (b'name:"authors_to_books"', b'name:""', 8, "name must be a text"),
         (b'name:"authors_to_books",\n', b"", 1, "name must be a text"),

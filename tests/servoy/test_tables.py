@@ -84,7 +84,7 @@ def test_only_tables_in_memory_have_columns_in_their_node(data: bytes, table: Ta
 @pytest.mark.parametrize(
     ("data", "line", "words"),
     [
-        (METADATA.replace(b"43", b"22"), 5, "no solution"),
+        (METADATA.replace(b"43", b"22"), 5, "not a solution"),
         (METADATA.replace(b'"shop"', b"null"), 3, "name"),
         (METADATA.replace(b"48", b'"48"'), 1, "fileVersion"),
     ],

@@ -225,7 +225,7 @@ def test_any_kind_can_become_any_other(before: ValueList, after: ValueList, dial
 @pytest.mark.parametrize(
     ("old", "new", "line", "words"),
     [
-        (b"typeid:34", b"typeid:22", 10, "is no value list"),
+        (b"typeid:34", b"typeid:22", 10, "is not a value list"),
         (b"typeid:34", b"typeid:34,\nvalueListType:9", 11, "valueListType is 9"),
         (b"true,\\", b"1,\\", 2, "lazyLoading"),
         (b"other:{", b"other:", 2, "customProperties cannot be read"),

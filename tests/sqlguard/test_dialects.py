@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.sqlguard.corpora import statements
-from thresher.sqlguard import CATALOG_SQL, Dialect, Knowledge, Limits, Verdict, functions_of, judge
-from thresher.sqlguard.lists import left_out, listed
+from thresher.sqlguard import CATALOG_SQL, Dialect, Knowledge, StatementLimits, Verdict, functions_of, judge
+from thresher.sqlguard.function_lists import left_out, listed
 
 CORPORA: list[tuple[Dialect, str]] = [
     ("sqlite", "sqlite"),
@@ -199,7 +199,7 @@ def test_a_list_of_functions_tells_why_some_were_left_out(dialect: Dialect) -> N
 
 def test_a_limit_of_sizes_is_the_callers() -> None:
     """A smaller limit refuses a smaller number."""
-    verdict = judge("SELECT repeat('x', 100)", "mysql", limits=Limits(literal_count=99))
+    verdict = judge("SELECT repeat('x', 100)", "mysql", limits=StatementLimits(literal_count=99))
 
     assert verdict.rule == "cost"
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from thresher.sqlguard import DIALECTS, Dialect, Limits, Place, Verdict, judge
+from thresher.sqlguard import DIALECTS, Dialect, SqlLocation, StatementLimits, Verdict, judge
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -33,15 +33,15 @@ def test_a_place_is_counted_in_characters() -> None:
     """Line and column are what an editor shows."""
     verdict = judge("SELECT 'ä',\n  'ö\0'", "sqlite")
 
-    assert verdict.place == Place(offset=16, line=2, column=5, text="\\0")
+    assert verdict.place == SqlLocation(offset=16, line=2, column=5, text="\\0")
 
 
 def test_the_limit_of_characters_is_the_callers() -> None:
     """A shorter limit refuses a shorter text."""
-    verdict = judge("SELECT 1", "postgresql", limits=Limits(characters=7))
+    verdict = judge("SELECT 1", "postgresql", limits=StatementLimits(characters=7))
 
     assert verdict == Verdict(
-        False, "too_long", "The statement has 8 characters; at most 7 are read.", "Ask in several smaller statements."
+        False, "too_long", "The statement has 8 characters; the limit is 7.", "Split it into smaller statements."
     )
 
 

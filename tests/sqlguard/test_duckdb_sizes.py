@@ -7,7 +7,7 @@ import pytest
 
 from thresher.sqlguard import judge
 from thresher.sqlguard.duckdb_sizes import RULED
-from thresher.sqlguard.lists import listed
+from thresher.sqlguard.function_lists import listed
 
 MANY = "x" * 1_500
 DOUBLING = ", ".join(f"c{index + 1} AS (SELECT s || s AS s FROM c{index})" for index in range(40))

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 from postgast import pg_query_pb2
 
-from thresher.sqlguard import Functions, Knowledge, Limits, judge
+from thresher.sqlguard import Functions, Knowledge, StatementLimits, judge
 from thresher.sqlguard.postgresql import nodes
 
 READS: Final = """
@@ -295,7 +295,7 @@ def test_chains_that_people_write_are_not_deep() -> None:
 
 def test_limits_are_the_callers() -> None:
     """Depth and sizes."""
-    limits = Limits(depth=5, literal_count=10)
+    limits = StatementLimits(depth=5, literal_count=10)
 
     assert judge("SELECT 1 + (2 + (3 + (4 + 5)))", "postgresql", limits=limits).rule == "too_deep"
     assert judge("SELECT repeat('x', 11)", "postgresql", limits=limits).rule == "cost"

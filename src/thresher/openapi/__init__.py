@@ -1,45 +1,42 @@
-"""API descriptions as text: reading, resolving, rules about them, and patches for them.
+"""API descriptions as text: reading them, resolving references, linting, and patching.
 
-Invariant: pure; nothing here reaches a network or a database, and no reference leaves its own document.
+Invariant: pure; nothing here reaches a network or a database, and no reference leaves its document.
 
 Uses: core.
 """
 
-from thresher.openapi.calls import base_of, call_of, finite, is_placeholder, parameter_example, sent_content
-from thresher.openapi.characters import UNSEEN, visible
-from thresher.openapi.credentials import auth_of
-from thresher.openapi.description import Description, read_description
+from thresher.openapi.calls import auth_of, base_of, call_of, finite, is_placeholder, parameter_example, sent_content
 from thresher.openapi.examples import best_example, checked_example, example_of
-from thresher.openapi.facts import tips_of
-from thresher.openapi.limits import LIMITS, Limits
 from thresher.openapi.patching import Material, Review, make_patch, suggest_edits
-from thresher.openapi.plain_schemas import Check, Direction
-from thresher.openapi.reached import brief_schema, schemas_reached
+from thresher.openapi.reader.characters import UNSEEN, visible
+from thresher.openapi.reader.description import Description, read_description
+from thresher.openapi.reader.problems import LIMITS, DescriptionLimits
+from thresher.openapi.reader.references import MISSING, MissingType
 from thresher.openapi.records import (
     Body,
-    Content,
     Dialect,
     Edit,
     Finding,
     Json,
+    MediaType,
     Operation,
     Parameter,
     ParameterIn,
     Patch,
-    Place,
     Problem,
     Requirement,
     Response,
     Score,
     SecurityScheme,
     Severity,
+    SourceLocation,
     Tag,
 )
-from thresher.openapi.references import MISSING, Missing
-from thresher.openapi.rules import RULES, Hit, Rule, Scores, find_problems, finding_of, score
+from thresher.openapi.rules import RULES, DescriptionScores, LintRule, RuleHit, find_problems, finding_of, score
 from thresher.openapi.samples import samples_of
-from thresher.openapi.schema_text import bounds_of, is_simple, lines_of, type_of
-from thresher.openapi.shapes import name_of
+from thresher.openapi.schema_checks import Direction, SchemaCheck
+from thresher.openapi.schemas import bounds_of, brief_schema, is_simple, lines_of, name_of, schemas_reached, type_of
+from thresher.openapi.tips import tips_of
 
 __all__ = [
     "LIMITS",
@@ -47,32 +44,32 @@ __all__ = [
     "RULES",
     "UNSEEN",
     "Body",
-    "Check",
-    "Content",
     "Description",
+    "DescriptionLimits",
+    "DescriptionScores",
     "Dialect",
     "Direction",
     "Edit",
     "Finding",
-    "Hit",
     "Json",
-    "Limits",
+    "LintRule",
     "Material",
-    "Missing",
+    "MediaType",
+    "MissingType",
     "Operation",
     "Parameter",
     "ParameterIn",
     "Patch",
-    "Place",
     "Problem",
     "Requirement",
     "Response",
     "Review",
-    "Rule",
+    "RuleHit",
+    "SchemaCheck",
     "Score",
-    "Scores",
     "SecurityScheme",
     "Severity",
+    "SourceLocation",
     "Tag",
     "auth_of",
     "base_of",

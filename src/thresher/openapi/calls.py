@@ -1,6 +1,6 @@
-"""A call of an operation with example values, ready to be written as code.
+"""Example calls of an operation, with credentials, ready to be written as code.
 
-Invariant: pure; every value is an example, and what must be given is there.
+Invariant: pure; every value is an example, and everything required is present.
 """
 
 from __future__ import annotations
@@ -9,14 +9,123 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, Literal, TypeAlias, cast
 from urllib.parse import quote
 
-from thresher.openapi.characters import UNSEEN
-from thresher.openapi.credentials import Credential, credentials_of, header_name
-from thresher.openapi.description import Description
+from thresher.core import one_line
 from thresher.openapi.examples import best_example
-from thresher.openapi.records import Body, Content, Json, Operation, Parameter
+from thresher.openapi.reader.characters import UNSEEN
+from thresher.openapi.reader.description import Description
+from thresher.openapi.records import Body, Json, MediaType, Operation, Parameter, Requirement, SecurityScheme
+
+Way: TypeAlias = Literal["bearer", "basic", "header", "query", "cookie"]
+
+NOTHING_SAID: Final = "The description does not say how a caller proves who it is."
+NOT_NEEDED: Final = "No sign-in is needed."
+_TOKEN: Final = re.compile(r"[^A-Za-z0-9!#$%&'*+.^_`|~-]")
+_NAME: Final = 80
+_SCOPES: Final = 8
+_WAYS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class CallCredential:
+    """A credential that a call carries.
+
+    Attributes:
+        way: Where it is sent.
+        key: Name of the header, parameter or cookie; empty for `bearer` and `basic`.
+        variables: Names of the environment variables that hold it: one, or user and password for `basic`.
+    """
+
+    way: Way
+    key: str
+    variables: tuple[str, ...]
+
+
+def header_name(name: str) -> str:
+    """Return a name without the characters that a header name cannot hold."""
+    return _TOKEN.sub("", name)
+
+
+def credentials_of(description: Description, operation: Operation, prefix: str) -> tuple[CallCredential, ...]:
+    """Return the credentials of the first security requirement that code can satisfy; empty if none is given or needed.
+
+    Args:
+        description: Defines the security schemes.
+        operation: The operation to call.
+        prefix: Prefix of the variable names, such as the provider's name.
+    """
+    for requirement in operation.security or ():
+        known = [description.security_schemes.get(name) for name, _ in requirement.schemes]
+        found = [None if scheme is None else _credential(scheme, prefix) for scheme in known]
+        if found and all(found):
+            return tuple(one for one in found if one is not None)
+    return ()
+
+
+def _credential(scheme: SecurityScheme, prefix: str) -> CallCredential | None:
+    if scheme.type in {"oauth2", "openIdConnect"} or (scheme.type, scheme.scheme) == ("http", "bearer"):
+        return CallCredential("bearer", "", (variable(prefix, "token"),))
+    if (scheme.type, scheme.scheme) == ("http", "basic"):
+        return CallCredential("basic", "", (variable(prefix, "user"), variable(prefix, "password")))
+    key = header_name(scheme.key) if scheme.place in {"header", "cookie"} else scheme.key
+    if scheme.type != "apiKey" or not key:
+        return None
+    held = (variable(prefix, scheme.name or scheme.key),)
+    if scheme.place == "header":
+        return CallCredential("header", key, held)
+    if scheme.place == "query":
+        return CallCredential("query", key, held)
+    return CallCredential("cookie", key, held) if scheme.place == "cookie" else None
+
+
+def variable(prefix: str, name: str) -> str:
+    """Return the name of an environment variable."""
+    plain = re.sub(r"[^A-Z0-9]+", "_", f"{prefix[:_NAME]}_{name[:_NAME]}".upper()).strip("_") or "TOKEN"
+    return plain if plain[0].isalpha() else f"API_{plain}"
+
+
+def auth_of(description: Description, operation: Operation) -> tuple[str, ...]:
+    """Return the alternative ways to authenticate, in words."""
+    if operation.security is None:
+        return (NOTHING_SAID,)
+    ways = [_way(description, requirement) for requirement in operation.security[:_WAYS]]
+    return tuple(dict.fromkeys(ways)) or (NOT_NEEDED,)
+
+
+def _way(description: Description, requirement: Requirement) -> str:
+    if not requirement.schemes:
+        return NOT_NEEDED
+    return " and ".join(_words(description, name, scopes) for name, scopes in requirement.schemes)
+
+
+def _words(description: Description, name: str, scopes: tuple[str, ...]) -> str:
+    scheme = description.security_schemes.get(name)
+    said = (
+        _scheme(scheme) if scheme is not None else f"{one_line(name, _NAME)} (which the description does not explain)"
+    )
+    if not scopes:
+        return said
+    more = f" and {len(scopes) - _SCOPES} more" if len(scopes) > _SCOPES else ""
+    return f"{said} with scope {', '.join(one_line(scope, _NAME) for scope in scopes[:_SCOPES])}{more}"
+
+
+def _scheme(scheme: SecurityScheme) -> str:
+    name, key = one_line(scheme.name, _NAME), one_line(scheme.key, _NAME)
+    if scheme.type == "apiKey":
+        places = {"header": "header", "query": "query parameter", "cookie": "cookie"}
+        return f"an API key in the {places.get(scheme.place, 'request as')} {key}"
+    if scheme.type == "http":
+        words = {"basic": "user and password (HTTP basic)", "bearer": "a bearer token in the header Authorization"}
+        return words.get(scheme.scheme, f"HTTP authentication {one_line(scheme.scheme, _NAME)}")
+    words = {
+        "oauth2": f"an OAuth 2 access token ({name}) in the header Authorization",
+        "openIdConnect": f"an OpenID Connect token ({name}) in the header Authorization",
+        "mutualTLS": "a client certificate (mutual TLS)",
+    }
+    return words.get(scheme.type, name)
+
 
 PLACEHOLDER: Final = "https://api.example.com"
 _ABSOLUTE: Final = re.compile(r"https?://[^\s/]", re.IGNORECASE)
@@ -25,18 +134,18 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A call.
+class ExampleCall:
+    """An example call.
 
     Attributes:
         method: Upper case.
-        url: With the path's parameters filled in, without query.
+        url: With path parameters filled in, without a query.
         query: Names and values.
-        headers: Likewise, without those of credentials and of the body.
-        cookies: Likewise.
-        media: Of the body; empty without one.
-        body: An example; None without.
-        credentials: What lets the caller in.
+        headers: Names and values, without those of credentials and body.
+        cookies: Names and values.
+        media: Media type of the body; may be empty.
+        body: An example, or None.
+        credentials: Those of one security requirement.
     """
 
     method: str
@@ -46,11 +155,11 @@ class Call:
     cookies: tuple[tuple[str, str], ...] = ()
     media: str = ""
     body: Json = None
-    credentials: tuple[Credential, ...] = ()
+    credentials: tuple[CallCredential, ...] = ()
 
     @property
     def kind(self) -> str:
-        """How the body is sent: `json`, `form`, `multipart`, `raw`, or empty without one."""
+        """How the body is sent: `json`, `form`, `multipart`, `raw`, or empty without a body."""
         media = self.media.lower().split(";")[0].strip()
         if not media:
             return ""
@@ -61,14 +170,14 @@ class Call:
         return "form" if media == _FORM and isinstance(self.body, dict) else "raw"
 
 
-def call_of(description: Description, operation: Operation, *, base_url: str = "", prefix: str = "") -> Call:
-    """A call with everything that must be given.
+def call_of(description: Description, operation: Operation, *, base_url: str = "", prefix: str = "") -> ExampleCall:
+    """Return an example call with everything that is required.
 
     Args:
-        description: Where references lead.
-        operation: What is called.
-        base_url: Where it is called, where the description names no whole address.
-        prefix: Beginning of the names of variables that hold credentials.
+        description: Resolves references.
+        operation: The operation to call.
+        base_url: Used if the description gives no absolute address.
+        prefix: Prefix of the variables that hold credentials.
     """
     credentials = credentials_of(description, operation, prefix)
     signed = {one.key.lower() for one in credentials} | {"authorization", "content-type", "accept"}
@@ -80,7 +189,7 @@ def call_of(description: Description, operation: Operation, *, base_url: str = "
         return tuple((_clean(one.name), _text(description, one)) for one in wanted if one.name.lower() not in signed)
 
     accepted = (("Accept", _clean(accept)),) if accept else ()
-    return Call(
+    return ExampleCall(
         method=operation.method,
         url=base_of(description, operation, base_url) + filled_path(description, operation),
         query=given("query"),
@@ -93,23 +202,23 @@ def call_of(description: Description, operation: Operation, *, base_url: str = "
 
 
 def _media(named: str) -> str:
-    """What a body is sent as; JSON where anything may be."""
+    """Return the media type of a body; JSON if any is allowed."""
     return "application/json" if "*" in named else _clean(named)
 
 
-def sent_content(body: Body | None) -> Content | None:
-    """The form in which a body is sent: JSON where it may be."""
+def sent_content(body: Body | None) -> MediaType | None:
+    """Return the content that a request sends: JSON if allowed."""
     contents = () if body is None else body.contents
     return next((one for one in contents if "json" in one.media.lower()), contents[0] if contents else None)
 
 
-def request_example(description: Description, content: Content) -> Json:
-    """An example of a body that is sent."""
+def request_example(description: Description, content: MediaType) -> Json:
+    """Return an example of a request body."""
     return best_example(description, content.schema, content.example, direction="request")
 
 
 def base_of(description: Description, operation: Operation, base_url: str) -> str:
-    """Where an operation is called, without a slash at its end."""
+    """Return the base address of an operation without a trailing slash."""
     servers = operation.servers or description.servers
     whole = next((url for url in servers if _ABSOLUTE.match(url)), "")
     if not whole:
@@ -119,12 +228,12 @@ def base_of(description: Description, operation: Operation, base_url: str) -> st
 
 
 def is_placeholder(base: str) -> bool:
-    """Whether a base address stands for one that nobody named."""
+    """Return whether a base address is a placeholder because the description gives none."""
     return base == PLACEHOLDER or base.startswith(f"{PLACEHOLDER}/")
 
 
 def filled_path(description: Description, operation: Operation) -> str:
-    """The path with examples in the places of its parameters."""
+    """Return the path with examples for its parameters."""
     path = operation.path if operation.path.startswith("/") else f"/{operation.path}"
     for one in operation.parameters:
         if one.place == "path":
@@ -143,7 +252,7 @@ def _text(description: Description, parameter: Parameter) -> str:
 
 
 def parameter_example(description: Description, parameter: Parameter) -> Json:
-    """An example of a parameter's value."""
+    """Return an example value of a parameter."""
     schema: Mapping[str, Json] = parameter.schema or {"type": "string"}
     value = best_example(description, schema, parameter.example, direction="request")
     if value == "text" or (value == "" and parameter.place == "path"):
@@ -158,12 +267,12 @@ def _scalar(value: Json) -> str:
 
 
 def _clean(text: str) -> str:
-    """Text without control characters."""
+    """Return the text without control characters."""
     return UNSEEN.sub("", text).translate(_BREAKS)
 
 
 def finite(value: Json) -> Json:
-    """A value without numbers that JSON cannot hold."""
+    """Return the value without numbers that JSON cannot hold."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, list):

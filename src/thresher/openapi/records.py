@@ -1,7 +1,7 @@
-"""What is known of an API description: its operations, its problems, and where things stand in it.
+"""Records of an API description: its operations, problems, findings and patches.
 
-Invariant: frozen; everything here is data of others, never instruction. A pointer is RFC 6901 text (`/paths/~1users`),
-empty for the whole document; lines count from 1, 0 where unknown.
+Invariant: frozen; every text here is untrusted data, never an instruction. A pointer is RFC 6901 text
+(`/paths/~1users`), empty for the whole document; lines count from 1 and are 0 if unknown.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 Json: TypeAlias = Any
-"""A value as JSON knows it: None, bool, int, float, str, list, dict with keys of text."""
+"""A JSON value: None, bool, int, float, str, list, or dict with text keys."""
 
 Dialect: TypeAlias = Literal["2.0", "3.0", "3.1", "3.2"]
 Severity: TypeAlias = Literal["error", "warning", "info", "hint"]
@@ -19,13 +19,13 @@ ParameterIn: TypeAlias = Literal["path", "query", "querystring", "header", "cook
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where something stands in a description.
+class SourceLocation:
+    """A location in a description.
 
     Attributes:
         pointer: JSON pointer.
-        line: From 1; 0 where it is not known.
-        column: From 1; 0 where it is not known.
+        line: From 1; 0 if unknown.
+        column: From 1; 0 if unknown.
     """
 
     pointer: str
@@ -35,31 +35,31 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A part that could not be read, and was left out while the rest was kept.
+    """A part that could not be read and was left out.
 
     Attributes:
         code: Such as `unresolved-ref`, `remote-ref`, `circular-ref`, `bad-parameter`, `duplicate-key`.
-        message: What is wrong, and what to do.
+        message: What is wrong and what to do.
         place: Where.
     """
 
     code: str
     message: str
-    place: Place
+    place: SourceLocation
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of an operation, its own or its path's.
+    """A parameter of an operation, its own or inherited from its path.
 
     Attributes:
         name: As sent.
-        place: In which part of the request.
-        required: Whether a call must give it.
-        description: What is said of it.
-        schema: Its JSON Schema, `$ref`s unresolved; Swagger 2.0's inline type keywords are gathered to one.
+        place: Part of the request that carries it.
+        required: Whether a call must send it.
+        description: Its description.
+        schema: Its JSON Schema with unresolved `$ref`s; Swagger 2.0's inline type keywords are collected into one.
         deprecated: Whether it should no longer be used.
-        example: The first example given for it; None without.
+        example: Its first example, or None.
         pointer: Where it is defined.
     """
 
@@ -74,13 +74,13 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """One form of a body.
+class MediaType:
+    """A body in one media type.
 
     Attributes:
         media: Such as `application/json`.
-        schema: Its JSON Schema, `$ref`s unresolved; None where none is given.
-        example: The first example given for it; None without.
+        schema: Its JSON Schema with unresolved `$ref`s, or None.
+        example: Its first example, or None.
     """
 
     media: str
@@ -90,44 +90,44 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What a request carries. Swagger 2.0's `body` and `formData` parameters become one."""
+    """A request body. Swagger 2.0's `body` and `formData` parameters become one."""
 
     required: bool = False
     description: str = ""
-    contents: tuple[Content, ...] = ()
+    contents: tuple[MediaType, ...] = ()
     pointer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What an operation may answer.
+    """A response of an operation.
 
     Attributes:
         status: `200`, `4XX` or `default`.
-        description: What is said of it.
-        contents: The forms of its body.
+        description: Its description.
+        contents: Its body by media type.
         headers: Names of its headers.
         pointer: Where it is defined.
     """
 
     status: str
     description: str = ""
-    contents: tuple[Content, ...] = ()
+    contents: tuple[MediaType, ...] = ()
     headers: tuple[str, ...] = ()
     pointer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SecurityScheme:
-    """How a caller proves who it is.
+    """A way for a caller to authenticate.
 
     Attributes:
-        name: As the description calls it.
+        name: Its name in the description.
         type: `apiKey`, `http`, `oauth2`, `openIdConnect`, `mutualTLS`; Swagger's `basic` is `http`.
         scheme: For `http`: `basic`, `bearer`, ...
         place: For `apiKey`: `header`, `query` or `cookie`.
         key: For `apiKey`: the name of the header, parameter or cookie.
-        description: What is said of it.
+        description: Its description.
     """
 
     name: str
@@ -140,32 +140,32 @@ class SecurityScheme:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One way to be let in: all of these schemes together, each with its scopes; none at all: no sign-in."""
+    """Security schemes that a call must satisfy together, each with its scopes; empty if no sign-in is needed."""
 
     schemes: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation: a method of a path (or of a webhook), with what its path gives it merged in.
+    """A method of a path or webhook, with everything inherited from the path.
 
     Attributes:
         method: Upper case.
         path: As in `paths`.
-        operation_id: Empty without.
-        summary: Empty without.
-        description: As written, Markdown.
+        operation_id: May be empty.
+        summary: May be empty.
+        description: Markdown, as written.
         tags: As written.
-        parameters: Own and the path's, own ones winning; `body` and `formData` are in `body`.
-        body: What the request carries; None without.
-        responses: In the order of the description.
-        security: Ways to be let in, any of which is enough; None where the description says nothing.
+        parameters: Its own and the path's, its own winning; `body` and `formData` are in `body`.
+        body: The request body, or None.
+        responses: In document order.
+        security: Alternative requirements; None if the description has none.
         deprecated: Whether it should no longer be used.
-        servers: Base addresses of this operation where they differ from the description's.
-        schemas: Names of the component schemas that its request and answers reach directly or not, nearest first.
-        pointer: Where it stands.
-        digest: SHA-256, hexadecimal, over everything above and the texts of the schemas it names: while it stays, so
-            does all that is made of it.
+        servers: Its own base addresses, if they differ from the description's.
+        schemas: Names of the component schemas that it reaches, directly or not, nearest first.
+        pointer: Where it is defined.
+        digest: SHA-256, hexadecimal, over everything above and the schemas it reaches; what is derived from an
+            operation is valid as long as its digest stays.
     """
 
     method: str
@@ -186,7 +186,7 @@ class Operation:
 
     @property
     def key(self) -> str:
-        """`GET /users/{id}`: what names an operation within one description."""
+        """`GET /users/{id}`: identifies an operation within one description."""
         return f"{self.method} {self.path}"
 
 
@@ -200,25 +200,25 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule has to say about a description.
+    """A violation of a rule by a description.
 
     Attributes:
-        rule: Spectral's id where the rule is the same, ours else.
+        rule: Spectral's id if the rule is shared with it, else our own.
         kind: `clarity`, `examples`, `structure`, `errors` or `security`.
-        severity: Spectral's words.
+        severity: In Spectral's terms.
         message: What is wrong.
-        place: Where; the pointer is what Spectral gives as its path.
-        why: What it costs the reader of the description.
+        place: Where; the pointer is the path that Spectral reports.
+        why: What it costs a reader of the description.
         fix: What to do.
-        evidence: What was seen: the text, the name, the queries that missed.
-        operation: Key of the operation it belongs to (`GET /users`); empty for the description as a whole.
+        evidence: What was found: a text, a name, queries without a hit.
+        operation: Key of its operation (`GET /users`); empty if it concerns the whole description.
     """
 
     rule: str
     kind: Literal["clarity", "examples", "structure", "errors", "security"]
     severity: Severity
     message: str
-    place: Place
+    place: SourceLocation
     why: str = ""
     fix: str = ""
     evidence: str = ""
@@ -227,7 +227,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How good a description is, 0 to 100, with the formula that gave it.
+    """The quality of a description with the formula behind it.
 
     Attributes:
         value: 0 to 100.
@@ -240,12 +240,12 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A text to be set in a description: a description, a summary or an example, nothing else.
+    """A description, summary or example to set in a description of an API.
 
     Attributes:
-        pointer: Where, RFC 6901; its parent exists.
-        value: What shall stand there.
-        rule: The finding's rule that it mends.
+        pointer: Where; its parent exists.
+        value: The new value.
+        rule: The rule whose finding it fixes.
         by: `rule` or `model`: who wrote it.
     """
 
@@ -257,15 +257,15 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A change of descriptions and examples, in two forms.
+    """A change of descriptions and examples, as an overlay and as a diff.
 
     Attributes:
-        edits: What it sets.
+        edits: The edits that it makes.
         overlay: An OpenAPI Overlay 1.0 document.
-        diff: A unified diff of the source's text that keeps comments and order.
+        diff: A unified diff of the source that keeps comments and order.
         before: The score without it.
         after: The score with it.
-        mended: Findings that are gone.
+        mended: Findings that it fixes.
         dropped: Edits that failed a check, each with its reason.
     """
 

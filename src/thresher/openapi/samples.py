@@ -1,7 +1,7 @@
-"""Calls as code: a command for curl, and Python with httpx.
+"""Example calls as code: a curl command, and Python with httpx.
 
-Invariant: pure; whatever a description says, it ends up inside of quotes, as an argument that no option can be taken
-for, and never as code. Credentials are named by variables of the environment.
+Invariant: pure; everything from a description ends up inside quotes, as an argument that cannot be taken for an
+option, and never as code. Credentials are read from environment variables.
 """
 
 from __future__ import annotations
@@ -12,37 +12,36 @@ from collections.abc import Iterator, Mapping
 from typing import Final, cast
 from urllib.parse import urlencode
 
-from thresher.openapi.calls import Call
-from thresher.openapi.characters import UNSEEN, visible
-from thresher.openapi.credentials import Credential
-from thresher.openapi.example_texts import CONTENTS
+from thresher.openapi.calls import CallCredential, ExampleCall
+from thresher.openapi.example_values import CONTENTS
+from thresher.openapi.reader.characters import UNSEEN, visible
 from thresher.openapi.records import Json
 
 _LARGE: Final = 1_500
-"""Characters of a body that stands in the code itself; a larger one is read from a file."""
+"""Longest body, in characters, that stands in the code; a longer one is read from a file."""
 _FILE: Final = "request.json"
 _UPLOAD: Final = "example.bin"
 _WIDTH: Final = 80
 
 
-def samples_of(call: Call) -> Mapping[str, str]:
-    """A call as code: `curl` and `python`."""
+def samples_of(call: ExampleCall) -> Mapping[str, str]:
+    """Return a call as code: `curl` and `python`."""
     return {"curl": curl_of(call), "python": python_of(call)}
 
 
-def curl_of(call: Call) -> str:
-    """A command for a POSIX shell."""
+def curl_of(call: ExampleCall) -> str:
+    """Return a command for a POSIX shell."""
     parts = ["curl", *_method(call), f"--url {_address(call)}", *_curl_headers(call), *_curl_body(call)]
     return " \\\n  ".join([" ".join(parts[: 2 + len(_method(call))]), *parts[2 + len(_method(call)) :]])
 
 
-def _method(call: Call) -> list[str]:
+def _method(call: ExampleCall) -> list[str]:
     if call.method == "HEAD":
         return ["--head"]
     return [] if call.method == "GET" and not call.kind else [f"-X {_quoted(call.method)}"]
 
 
-def _address(call: Call) -> str:
+def _address(call: ExampleCall) -> str:
     query = urlencode(call.query)
     url = call.url + (f"?{query}" if query else "")
     keys = [one for one in call.credentials if one.way == "query"]
@@ -54,7 +53,7 @@ def _address(call: Call) -> str:
     return written + globs
 
 
-def _curl_headers(call: Call) -> Iterator[str]:
+def _curl_headers(call: ExampleCall) -> Iterator[str]:
     for credential in call.credentials:
         yield from _curl_credential(credential)
     for name, value in call.headers:
@@ -65,7 +64,7 @@ def _curl_headers(call: Call) -> Iterator[str]:
         yield f"-H {_quoted(f'Content-Type: {call.media}')}"
 
 
-def _curl_credential(one: Credential) -> Iterator[str]:
+def _curl_credential(one: CallCredential) -> Iterator[str]:
     held = f"${one.variables[0]}"
     if one.way == "bearer":
         yield f'-H "Authorization: Bearer {held}"'
@@ -77,8 +76,8 @@ def _curl_credential(one: Credential) -> Iterator[str]:
         yield f'-b {_quoted(f"{one.key}=")}"{held}"'
 
 
-def _curl_body(call: Call) -> Iterator[str]:
-    """The body, by options that take a text as it is and never for the name of a file."""
+def _curl_body(call: ExampleCall) -> Iterator[str]:
+    """Yield the body as options that take a text literally, never as a file name."""
     if call.kind == "json":
         text = _json(call.body)
         yield f"--data @{_FILE}" if len(text) > _LARGE else f"--data-raw {_quoted(text)}"
@@ -93,8 +92,8 @@ def _curl_body(call: Call) -> Iterator[str]:
         yield f"--data-binary @{_UPLOAD}"
 
 
-def python_of(call: Call) -> str:
-    """A script that needs httpx."""
+def python_of(call: ExampleCall) -> str:
+    """Return a script that uses httpx."""
     arguments = [
         repr(call.method),
         repr(call.url),
@@ -109,19 +108,19 @@ def python_of(call: Call) -> str:
     return f"{_imports(call)}import httpx\n\nresponse = httpx.request(\n{called})\n{end}"
 
 
-def _imports(call: Call) -> str:
+def _imports(call: ExampleCall) -> str:
     lines = ["import json\n" if _is_large(call) else "", "import os\n" if call.credentials else ""]
     return "".join(lines) + ("\n" if any(lines) else "")
 
 
 def _argument(name: str, pairs: list[tuple[str, str]]) -> Iterator[str]:
-    """An argument that is a mapping, of names and of values that are code already."""
+    """Return a keyword argument that is a mapping; names are quoted, values are code already."""
     if pairs:
         yield f"{name}={_braced([f'{key!r}: {value}' for key, value in pairs], '{}', 1)}"
 
 
 def _braced(parts: list[str], braces: str, level: int) -> str:
-    """Parts between braces, on one line where that is short."""
+    """Join parts between braces, on one line if that is short."""
     line = ", ".join(parts)
     if len(line) <= _WIDTH and "\n" not in line:
         return f"{braces[0]}{line}{braces[1]}"
@@ -130,7 +129,7 @@ def _braced(parts: list[str], braces: str, level: int) -> str:
 
 
 def _written(value: Json, level: int = 1) -> str:
-    """A value as Python writes it."""
+    """Return a value as a Python literal."""
     if isinstance(value, dict):
         pairs = cast("dict[str, Json]", value).items()
         return _braced([f"{name!r}: {_written(one, level + 1)}" for name, one in pairs], "{}", level)
@@ -139,38 +138,38 @@ def _written(value: Json, level: int = 1) -> str:
     return repr(value)
 
 
-def _params(call: Call) -> list[tuple[str, str]]:
+def _params(call: ExampleCall) -> list[tuple[str, str]]:
     keys = [one for one in call.credentials if one.way == "query"]
     return [(name, repr(value)) for name, value in call.query] + [(one.key, _held(one)) for one in keys]
 
 
-def _headers(call: Call) -> list[tuple[str, str]]:
+def _headers(call: ExampleCall) -> list[tuple[str, str]]:
     signed = [("Authorization", f'"Bearer " + {_held(one)}') for one in call.credentials if one.way == "bearer"]
     signed += [(one.key, _held(one)) for one in call.credentials if one.way == "header"]
     typed = [("Content-Type", repr(call.media))] if call.kind == "raw" or _is_other_json(call) else []
     return [*signed, *((name, repr(value)) for name, value in call.headers), *typed]
 
 
-def _is_other_json(call: Call) -> bool:
+def _is_other_json(call: ExampleCall) -> bool:
     return call.kind == "json" and call.media != "application/json"
 
 
-def _cookies(call: Call) -> list[tuple[str, str]]:
+def _cookies(call: ExampleCall) -> list[tuple[str, str]]:
     signed = [(one.key, _held(one)) for one in call.credentials if one.way == "cookie"]
     return [*signed, *((name, repr(value)) for name, value in call.cookies)]
 
 
-def _python_auth(call: Call) -> Iterator[str]:
+def _python_auth(call: ExampleCall) -> Iterator[str]:
     for one in call.credentials:
         if one.way == "basic":
             yield f'auth=(os.environ["{one.variables[0]}"], os.environ["{one.variables[1]}"])'
 
 
-def _held(one: Credential) -> str:
+def _held(one: CallCredential) -> str:
     return f'os.environ["{one.variables[0]}"]'
 
 
-def _python_body(call: Call) -> Iterator[str]:
+def _python_body(call: ExampleCall) -> Iterator[str]:
     if call.kind == "json":
         yield f'json=json.load(open("{_FILE}"))' if _is_large(call) else f"json={_written(call.body)}"
     elif call.kind == "form":
@@ -185,12 +184,12 @@ def _python_body(call: Call) -> Iterator[str]:
         yield f'content=open("{_UPLOAD}", "rb").read()'
 
 
-def _is_large(call: Call) -> bool:
+def _is_large(call: ExampleCall) -> bool:
     return call.kind == "json" and len(_json(call.body)) > _LARGE
 
 
 def _fields(body: Json) -> list[tuple[str, str]]:
-    """The fields of a form; a body that has none is one file."""
+    """Return the fields of a form; a body without fields is one file."""
     if not isinstance(body, dict):
         return [("file", CONTENTS)]
     pairs = cast("dict[str, Json]", body).items()
@@ -207,5 +206,5 @@ def _json(value: Json) -> str:
 
 
 def _quoted(text: str) -> str:
-    """One argument of a shell, whatever is in it, without characters that nobody sees."""
+    """Quote one shell argument and make invisible characters visible."""
     return shlex.quote(UNSEEN.sub("", text))

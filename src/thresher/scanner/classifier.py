@@ -1,11 +1,11 @@
-"""A linear classifier of texts: is one worded like those that turn a model against its user?
+"""A linear classifier for texts that are worded like those that turn a model against its user.
 
-Rules name what they find and miss what they have no words for. The classifier has seen some 2,300 such texts in seven
-languages, most of them beside a harmless one of the same subject, and knows runs of characters only: it needs no model
-and no library.
+Rules find what they have words for and miss the rest. The classifier was trained on some 2,300 such texts in seven
+languages, most of them paired with a harmless text on the same subject. Its only features are character n-grams, so it
+needs no model and no library.
 
-Invariant: pure, and linear in the length of the text. The weights belong to `features` as it stands: after a change of
-it or of the lines that teach, `make vectors` writes them again.
+Invariant: pure, and linear in the length of the text. The weights fit `features` as it stands: after a change of it or
+of the training lines, `make vectors` writes them again.
 """
 
 from __future__ import annotations
@@ -20,47 +20,48 @@ from typing import Final
 from zlib import crc32
 
 from thresher.scanner.sentences import sentences
-from thresher.scanner.texts import Text
+from thresher.scanner.texts import DefinitionText
 
 SIZE: Final = 1 << 16
-"""Weights; features that meet in one share it."""
+"""Number of weights; features that hash to the same one share it."""
 STEP: Final = 1 / 5
-"""Log odds of one unit of a weight, which is a signed byte."""
+"""Log odds per unit of a weight, which is a signed byte."""
 POISONED: Final = 1.25
-"""Log odds above which a text counts as poisoned, chosen on two sets that had each taught nothing yet."""
+"""Log odds above which a text counts as poisoned, chosen on two sets that were not used for training."""
 HARMLESS: Final = -0.75
-"""Log odds below which what a short text asks for is a warning; likewise."""
+"""Log odds below which a request in a short text is only a warning, chosen likewise."""
 WEIGHTS: Final = Path(__file__).with_name("classifier.bin")
 
 _TOKEN: Final = re.compile(
     r"[a-z0-9\u00df-\u00ff\u0153]+|[\u0430-\u044f\u0451]+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
-"""A word of a European language, or one character of Chinese, Japanese or Korean, which has no blanks."""
+"""A word of a European language, or one character of Chinese, Japanese or Korean, which have no blanks."""
 _NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _RUNS: Final = (3, 5, 7)
-"""Characters of a run: pieces of words, words, and words with what stands beside them."""
+"""Lengths of n-grams: parts of words, words, and words with their neighbours."""
 
 
-def is_read(text: Text) -> bool:
-    """Whether a text has words enough to be judged; Chinese and Japanese have no blanks between them."""
+def is_read(text: DefinitionText) -> bool:
+    """Return whether a text has enough words to be judged; Chinese and Japanese have no blanks between them."""
     return text.role != "name" and (" " in text.text or not text.text.isascii())
 
 
-def poisoned(text: Text, plain: str) -> tuple[float, str]:
-    """How much the worst sentence of a text is worded like a poisoned one.
+def poisoned(text: DefinitionText, plain: str) -> tuple[float, str]:
+    """Judge the worst sentence of a text.
 
     Args:
         text: Its place in the definition.
         plain: Its words, folded.
 
     Returns:
-        Log odds, above `POISONED` for a poisoned one, and the sentence, with the one before it where that says more.
+        Log odds, above `POISONED` for a poisoned text, and the sentence, together with the previous one if that is
+            worse.
     """
     return max(((log_odds(found), part) for found, part in parts(text, plain)), default=(-math.inf, ""))
 
 
-def parts(text: Text, plain: str) -> Iterator[tuple[set[str], str]]:
-    """What is looked at of a text: the features of each sentence, alone and together with the one before it."""
+def parts(text: DefinitionText, plain: str) -> Iterator[tuple[set[str], str]]:
+    """Yield the features of each sentence, alone and together with the previous one."""
     former = set[str]()
     for sentence in sentences(plain):
         found = features(text, sentence.text)
@@ -71,18 +72,18 @@ def parts(text: Text, plain: str) -> Iterator[tuple[set[str], str]]:
 
 
 def log_odds(found: set[str]) -> float:
-    """The classifier's verdict on these features; above 0 they speak for a poisoned text."""
+    """Return the log odds for these features; above 0 the text is more likely poisoned."""
     weights = _weights()
     total = sum(weights[crc32(feature.encode()) % SIZE] for feature in found)
     return STEP * (total / math.sqrt(max(1, len(found))) + weights[SIZE])
 
 
-def features(text: Text, words: str) -> set[str]:
-    """What the classifier sees of some words: their runs of characters, what the text is, a parameter's name.
+def features(text: DefinitionText, words: str) -> set[str]:
+    """Return the features of a sentence: its n-grams, the role of its text, and the parameter's name.
 
     Args:
-        text: Where they stand.
-        words: A sentence.
+        text: The text that contains it.
+        words: The sentence.
     """
     line = f" {' '.join(_TOKEN.findall(words.lower()))} "
     found = {line[at : at + size] for size in _RUNS for at in range(len(line) - size + 1)}
@@ -99,5 +100,5 @@ def features(text: Text, words: str) -> set[str]:
 
 @cache
 def _weights() -> array[int]:
-    """Signed bytes: `SIZE` weights and the constant."""
+    """Return `SIZE` weights and the constant, as signed bytes."""
     return array("b", WEIGHTS.read_bytes())

@@ -1,6 +1,6 @@
-"""Shell commands, orders fetched from elsewhere, and behaviour that changes once people have looked.
+"""Shell commands, remotely fetched instructions, and behaviour that changes after approval.
 
-Invariant: a tool may run commands and be updated; it may not hide a command, or say that it will be another one.
+Invariant: a tool may run commands and be updated; it may not hide a command or announce different behaviour.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from thresher.scanner.lexicon import ADDRESS, COVERT, OUTSIDE, words
-from thresher.scanner.sentences import Sentence
-from thresher.scanner.signs import Said, used
+from thresher.scanner.sentences import Reason, Sentence, used
 
 _FOLLOWS: Final = words(r"\b(?:follow|obey|comply|adhere|further|additional|new)\w*\b")
 _APPROVED: Final = words(
@@ -47,29 +46,29 @@ _CODE: Final = words(
 _RUNS: Final = words(r"\b(?:run|execut|invok|eval|launch|pip(?:e|ing)|do|call)\w*\b|\$\(|`")
 
 
-def commands(sentence: Sentence) -> Iterator[Said]:
-    """What a sentence has run, now or later."""
+def commands(sentence: Sentence) -> Iterator[Reason]:
+    """Yield what a sentence causes to run, now or later."""
     text = sentence.text
     found = used(sentence, _SHELL)
     if found is not None and not sentence.watches and _RUNS.search(text[: found.start()]):
-        yield "command", "warning", "It holds a shell command."
+        yield "command", "warning", "It contains a shell command."
     if used(sentence, _REMOTE_ORDERS) and _FOLLOWS.search(text):
-        yield "command", "danger", "It has orders fetched from elsewhere."
+        yield "command", "danger", "It makes the model fetch instructions from elsewhere."
     if _turns(sentence):
-        yield "command", "danger", "It says that the tool behaves differently once it is approved, or later."
+        yield "command", "danger", "It says that the tool will behave differently once it is approved, or later."
     if used(sentence, _LATER):
-        yield "command", "warning", "It says that the tool behaves differently after some use."
+        yield "command", "warning", "It says that the tool will behave differently after some use."
 
 
 def _turns(sentence: Sentence) -> bool:
-    """Whether the tool itself becomes something worse, after an approval or in time."""
+    """Return whether the tool itself turns into something worse, after an approval or over time."""
     text = sentence.text
     if sentence.watches or _CONTRAST.search(text) or not (_SELF.search(text) and _TURNS.search(text)):
         return False
     return bool(_SUSPECT.search(text) and (_APPROVED.search(sentence.pair) or _TIME.search(text)))
 
 
-def shell(text: str) -> Iterator[Said]:
-    """A shell command in a text that was hidden: there is no harmless reason for one."""
+def shell(text: str) -> Iterator[Reason]:
+    """Yield shell commands in hidden text, for which there is no harmless reason."""
     if _SHELL.search(text) or _CODE.search(text):
         yield "command", "danger", "It hides a shell command."

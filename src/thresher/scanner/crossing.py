@@ -1,6 +1,6 @@
-"""Tools that reach for other tools: they steer, replace or imitate what another server offers.
+"""Tools that interfere with other tools: they steer, replace or imitate those of another server.
 
-Invariant: a server may speak of its own tools as it likes; what counts is a tool of another server, or tools at large.
+Invariant: a server may say anything about its own tools; only tools of another server and tools in general count.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from thresher.scanner.lexicon import SEND, words
-from thresher.scanner.records import Peers
-from thresher.scanner.sentences import Sentence
-from thresher.scanner.signs import Said
+from thresher.scanner.records import PeerTools
+from thresher.scanner.sentences import Reason, Sentence
 
 _NAME: Final = re.compile(
     r"(?<![\w./-])[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+(?![\w/-])|(?<![\w./-])[a-z]+[A-Z]\w+(?![\w/-])"
@@ -62,8 +61,8 @@ _ALIKE: Final = 0.9
 _LEAST_NAME: Final = 6
 
 
-def crossing(sentence: Sentence, peers: Peers, name: str) -> Iterator[Said]:
-    """What a sentence says of other tools."""
+def crossing(sentence: Sentence, peers: PeerTools, name: str) -> Iterator[Reason]:
+    """Yield what a sentence does to other tools."""
     text = sentence.text
     if sentence.watches:
         return
@@ -75,38 +74,42 @@ def crossing(sentence: Sentence, peers: Peers, name: str) -> Iterator[Said]:
         if not sentence.mentions(found.start()):
             yield "override", "danger", "It adds something to the calls of another tool."
     elif (found := _ROUTES.search(text)) and not sentence.mentions(found.start()):
-        yield "override", "danger", "It draws to itself what other tools are called for."
+        yield "override", "danger", "It redirects calls of other tools to itself."
     elif foreign and (found := _DISGRACES.search(text)) and _AVOIDS_ALL.search(sentence.pair):
-        yield "override", "warning", "It calls another tool unfit, and itself the one to use."
+        yield "override", "warning", "It disparages another tool and recommends itself instead."
     elif known and _CALLS.search(text) and _MUST.search(text):
         yield "override", "warning", f"It tells the model when to call '{known[0][0]}', a tool of another server."
     elif known and _AVOIDS.search(text):
         yield "override", "warning", f"It tells the model not to use '{known[0][0]}', a tool of another server."
     elif (found := _OUTRANKS.search(text)) and _MUST.search(text) and not sentence.mentions(found.start()):
-        yield "override", "warning", "It puts itself before all other tools."
+        yield "override", "warning", "It claims precedence over all other tools."
 
 
-def imitates(name: str, summary: str, peers: Peers) -> Iterator[Said]:
-    """A tool that has the name of another server's tool and nearly, but not quite, its words."""
+def imitates(name: str, summary: str, peers: PeerTools) -> Iterator[Reason]:
+    """Report a tool that has the name of another server's tool and nearly the same summary."""
     ours = _plain(summary)
     for peer in peers.others.get(name, ()):
         theirs = _plain(peer.summary)
         if len(ours) < _LEAST_NAME or summary == peer.summary:
             continue
         if difflib.SequenceMatcher(None, ours, theirs, autojunk=False).ratio() >= _ALIKE:
-            yield "override", "warning", f"It has the name and nearly the words of a tool of server '{peer.server}'."
+            yield (
+                "override",
+                "warning",
+                f"It has the name and nearly the description of a tool of server '{peer.server}'.",
+            )
             return
 
 
-def poses(server: str, name: str, peers: Peers) -> Iterator[Said]:
-    """A tool whose name, behind its server's, reads as one of another server: `goodx` with `bank_pay`, `goodx_bank`."""
+def poses(server: str, name: str, peers: PeerTools) -> Iterator[Reason]:
+    """Report a name that, prefixed by its server's, reads as another server's tool: `good` with `x_pay`, `good_x`."""
     full = f"{server}_{name}"
     for found in re.finditer("_", full):
         if found.start() > len(server) and full[: found.start()] in peers.servers:
             yield (
                 "override",
                 "warning",
-                f"Behind its server's name it reads as a tool of server '{full[: found.start()]}'.",
+                f"With its server's name in front it reads as a tool of server '{full[: found.start()]}'.",
             )
             return
 
@@ -116,17 +119,17 @@ def _plain(text: str) -> str:
 
 
 def named(text: str) -> Iterator[str]:
-    """Names of tools, and other words that are written like them."""
+    """Yield tool names and words that look like them."""
     return (found[0] for found in _NAME.finditer(text))
 
 
-def is_foreign(found: str, peers: Peers, name: str) -> bool:
-    """Whether a name is neither the tool's nor one of its server's."""
+def is_foreign(found: str, peers: PeerTools, name: str) -> bool:
+    """Return whether a name belongs neither to the tool nor to its server."""
     return found != name and found not in peers.own
 
 
-def steers(sentence: Sentence, peers: Peers) -> bool:
-    """Whether a sentence changes, replaces or shadows what another tool does."""
+def steers(sentence: Sentence, peers: PeerTools) -> bool:
+    """Return whether a sentence changes, replaces or shadows what another tool does."""
     text = sentence.text
     if (found := _STEERS.search(text)) and not sentence.mentions(found.start()):
         rest = text[found.end() :]
@@ -142,8 +145,8 @@ def steers(sentence: Sentence, peers: Peers) -> bool:
     return bool(known) or _OTHER.match(after) is not None
 
 
-def _other_in(clause: str, peers: Peers, name: str) -> bool:
-    """Whether a clause is about a call of another tool, and not of this one."""
+def _other_in(clause: str, peers: PeerTools, name: str) -> bool:
+    """Return whether a clause is about a call of another tool."""
     if re.search(r"\bthis\s+(?:tool|function)\b|\bit\s+(?:is|gets|was)\b", clause, re.I):
         return False
     named = any(is_foreign(found[0], peers, name) for found in _NAME.finditer(clause))

@@ -1,6 +1,6 @@
-"""Orders to the model: forget what it was told, be someone else, say nothing to the person.
+"""Orders to the model: ignore its instructions, take another role, keep something from the user.
 
-Invariant: an order counts where it is given; where a sentence quotes one, reports one or watches for them, it does not.
+Invariant: an order counts if it is given, not if a sentence quotes it, reports it or guards against it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from thresher.scanner.lexicon import COVERT, PEOPLE, SEND, TAKE, words
-from thresher.scanner.sentences import Sentence
-from thresher.scanner.signs import AWAY, Said, is_ordered, used
+from thresher.scanner.sentences import AWAY, Reason, Sentence, is_ordered, used
 
 OVERRIDES: Final = words(
     r"""\b(?:ignor|disregard|forget|overrid|bypass|discard|neglect|abandon|nullif|violat|disobey|set\s+aside|pay\s+no\s+attention\s+to|do\s+not\s+follow|don't\s+follow|stop\s+following)
@@ -72,23 +71,23 @@ ACT_COVERT: Final = words(
 )
 
 _REASONS: Final = (
-    (OVERRIDES, "It tells the model to disregard what it was told."),
-    (_COMMANDS, "It gives the model orders that reach beyond the tool."),
-    (_PERSONA, "It gives the model another role, or tells it to obey."),
-    (COVERT_ACT, "Something is to be done that people do not notice."),
-    (ACT_COVERT, "Something is to be done that people do not notice."),
+    (OVERRIDES, "It tells the model to disregard its instructions."),
+    (_COMMANDS, "It gives the model orders beyond the tool's task."),
+    (_PERSONA, "It gives the model another role or tells it to obey."),
+    (COVERT_ACT, "It asks for something to be done without people noticing."),
+    (ACT_COVERT, "It asks for something to be done without people noticing."),
 )
 
 
-def instructions(sentence: Sentence) -> Iterator[Said]:
-    """What a sentence orders the model to do."""
+def instructions(sentence: Sentence) -> Iterator[Reason]:
+    """Yield what a sentence orders the model to do."""
     watches = sentence.watches and not AWAY.search(sentence.text)
     for pattern, why in _REASONS:
         if not watches and used(sentence, pattern):
             yield "instruction", "danger", why
     if (found := _ROLE.search(sentence.text) or _SPEAKER.search(sentence.text)) and not sentence.mentions(found.end()):
-        yield "instruction", "danger", "It speaks to the model as the system or the assistant would be spoken to."
+        yield "instruction", "danger", "It poses as a system or assistant message."
     if (found := CONCEALS.search(sentence.text)) and not sentence.mentions(found.start()):
         yield "instruction", "danger", "It tells the model to keep something from people."
     if (found := _NO_CONSENT.search(sentence.text)) and is_ordered(sentence, found.start()):
-        yield "instruction", "danger", "Something is to be done without asking people."
+        yield "instruction", "danger", "It asks for something to be done without consent."

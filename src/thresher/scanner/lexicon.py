@@ -1,7 +1,7 @@
-"""The words that the rules are made of, as pieces of regular expressions.
+"""The vocabulary of the rules, as fragments of regular expressions.
 
-Invariant: general terms of the field alone - places where secrets lie, verbs of taking and sending, ways of hiding
-something from a person; nothing here is a sentence that some attack once used.
+Invariant: only general terms - places of secrets, verbs of taking and sending, ways of hiding something from a
+person; no sentence of a known attack.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Final
 
 
 def words(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern that ignores case; white space and line breaks in it mean nothing."""
+    """Compile a pattern that ignores case and its own white space."""
     return re.compile(pattern, re.I | re.X)
 
 
 def vocabulary(text: str) -> frozenset[str]:
-    """The words of a list that is written as a text."""
+    """Return the words of a list written as text."""
     return frozenset(text.split())
 
 
@@ -28,7 +28,7 @@ PRIVATE_PLACE: Final = r"""(?:
   | \b(?:mcp|claude_desktop_config)\.json\b | \bauthorized_keys\b | \bwallet\.dat\b | /proc/self/environ\b
   | \baws/credentials\b | \bcookies\.sqlite\b | \bkeychain\b | \bkubeconfig\b | \bprintenv\b | \bgh\s+auth\s+token\b
   | \bgcloud\s+auth\s+print\S* | \bgit\s+credential\b | \bkubectl\s+config\s+view\b )"""
-"""Files and folders where a machine keeps its secrets."""
+"""Files and folders that hold secrets."""
 
 NAMED_PRIVATE: Final = r"""(?:
     \b(?:api|access|secret|private|ssh|signing|auth|session|refresh|bearer|oauth|encryption)[\s_-]?
@@ -36,7 +36,7 @@ NAMED_PRIVATE: Final = r"""(?:
   | \b(?:passwords?|passphrases?|credentials?|secrets|seed\s+phrases?|env(?:ironment)?\s+var(?:iable)?s?|cookies
   |tokens)\b
   )"""
-"""Secrets by name."""
+"""Names of secrets."""
 
 HIDDEN_TALK: Final = r"""(?:
     \b(?:system|developer|hidden|initial|original|internal|secret|confidential)\s+(?:system\s+)?
@@ -44,7 +44,7 @@ HIDDEN_TALK: Final = r"""(?:
   | \byour\s+(?:(?:own|full|entire|complete|hidden|internal|system|initial|current)\s+)*
       (?:prompts?|instructions?|directives?|context(?:\s+window)?(?!\s+(?:usage|size|length|limit|menu))|reasoning
         |memory)\b )"""
-"""What only the model has been told."""
+"""What only the model was told."""
 
 TALK: Final = r"""(?:
     \b(?:conversation|chat|message|dialog(?:ue)?|prompt)s?\s+(?:history|histories|log|transcript|context|so\s+far)\b
@@ -59,7 +59,7 @@ TALK: Final = r"""(?:
       (?:messages?|prompts?|conversations?|clipboard|files?|documents?|keystrokes?|emails?|contacts?|history|data|inputs?
         |location|browsing|screen)\b
   | \bclipboard(?:\s+contents?)?\b )"""
-"""What passes between a person and the model."""
+"""What passes between a user and the model."""
 
 TAKE: Final = r"""\b(?:read|open|cat|load|access|get|fetch|retriev|collect|gather|extract|harvest|dump|cop(?:y|ie)
   |grab|captur|steal
@@ -76,7 +76,7 @@ TELL: Final = r"""\b(?:reveal|output|print|return|disclos|repeat|recit|display|s
 ADDRESS: Final = r"""(?: \b(?:https?|ftp|wss?)://[^\s'"<>)]+
   | \b(?![\w.+-]*@example\.(?:com|org|net)\b)[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b
   | \b\d{1,3}(?:\.\d{1,3}){3}\b )"""
-"""A place on the network; `user@example.com` stands for any reader's own."""
+"""An address on the network; `user@example.com` is a placeholder."""
 OUTSIDE: Final = r"""(?: \b(?:external|remote|third[\s-]party|outside|foreign|unknown|attacker|rogue|malicious
   |untrusted|unrelated|off-?site
       |our|my)(?:'?s)?\s+(?:[\w-]+\s+){0,3}?
@@ -94,7 +94,7 @@ COMMANDING: Final = r"""\b(?:you|must|should|shall|always|first|instead|required
     |make\s+sure|ensure|whenever|every\s+time|immediately|now|never|remember)\b"""
 """Words of an order to the reader."""
 DIRECTED: Final = rf"(?:{COMMANDING}|\b(?:before|after|once|then|also)\b)"
-"""Words that turn a description into an order, or add one to it."""
+"""Words that turn a description into an order or add one to it."""
 
 COVERT: Final = r"""\b(?:secretly|silently|covertly|stealthily|invisibly|surreptitiously|clandestinely|discreetly
   |quietly|unnoticed

@@ -1,7 +1,7 @@
-"""What manipulation is made of, in the languages that the scanner reads: nouns, verbs and turns of phrase.
+"""The vocabulary of manipulation in the supported languages: nouns, verbs and idioms.
 
-Invariant: general terms of each language; nothing here is a sentence that some attack once used. The names of the
-fields are the same in all languages, so that one set of rules reads them all.
+Invariant: only general terms of each language, no sentence of a known attack. The fields are the same in all
+languages, so that one set of rules reads them all.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ class Phrases:
 
     Attributes:
         credential: A secret by name.
-        owner: Whose it is, or where it is to be found: a person, an environment, a browser, another account.
+        owner: Whose it is or where it is found: a person, an environment, a browser, another account.
         talk: What was said before, or what the model was told.
-        thing: Files, notes and the like that a tool has to be given.
-        take: Verbs that have the model read or look something up.
-        give: Verbs that have the model hand something over.
-        slot: A parameter, as a place to put something.
+        thing: Files, notes and other things that a tool must be given.
+        take: Verbs that make the model read or look up something.
+        give: Verbs that make the model hand something over.
+        slot: A parameter as a destination.
         first: That something comes before the task.
         must: That something is an order.
         others: Other tools, or any tool.
         outranks: That this tool comes before, or in place of, all others.
         shuns: That a tool is not to be used, or is unfit.
-        itself: This tool.
+        itself: The tool itself.
         whenever: That a condition on other calls follows.
-        hush: That people are not to learn of something.
-        void: That what was said before no longer holds.
-        payee: To whom something goes.
+        hush: That people must not learn of something.
+        void: That earlier instructions no longer apply.
+        payee: The recipient of something.
         swap: Verbs that put one thing in the place of another.
         always: That something holds for every case.
         people: Whom the model serves.
         speak: Verbs of saying, telling and showing, in any form.
         deny: Words of denial.
-        whole: All of something.
+        whole: Everything.
         reply: The model's answer to a person.
         omit: Verbs of leaving something out, or of not speaking of it.
-        mail: What is sent or paid.
-        reach: What it reaches for outside of its own task.
+        mail: Things that are sent or paid.
+        reach: Terms for what lies outside the tool's task.
     """
 
     credential: str
@@ -79,7 +79,7 @@ class Phrases:
 
     @cached_property
     def compiled(self) -> dict[str, re.Pattern[str]]:
-        """The patterns by the names of their fields."""
+        """The compiled patterns by field name."""
         own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "reach"}
         return {name: words(pattern) for name, pattern in (own | vars(self.reach)).items()}
 

@@ -1,6 +1,6 @@
-"""What a definition reaches for outside of its own task, in the languages that the scanner reads.
+"""The vocabulary of requests beyond a tool's own task, in the supported languages.
 
-Invariant: general terms of each language, as in `phrases`, and the same fields for all.
+Invariant: only general terms of each language, as in `phrases`, and the same fields for all.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ class Reach:
         results: What tools return, or what is known of tools.
         ours: This server, as against others.
         legacy: Words that call a tool outdated.
-        personal: Facts of a person's life.
+        personal: Facts about a person's life.
         known: That something is known from elsewhere: memory, the conversation, earlier messages.
         stored: That something lies on the person's machine or in another program.
-        key: Nouns that name a secret only where it is somebody's: key, token, number.
-        rest: More than what the tool was given: the other files, all of a folder.
+        key: Nouns that name a secret only together with its owner: key, token, number.
+        rest: More than the tool was given: the other files, a whole folder.
         store: Where a person keeps things: a drive, a folder, a mailbox.
-        unasked: That nobody is to be asked.
+        unasked: That no one is asked for consent.
         pressure: Urgency, authority, a threat.
-        needless: That something is not needed, or not to be.
+        needless: That something is not needed.
         learn: Verbs of knowing, noticing and seeing.
-        skew: That a figure is told larger or smaller than it is.
-        discard: Verbs of setting aside what others say.
-        unless: That something holds in one case alone.
-        digest: Verbs of summing up what was read.
+        skew: That a figure is reported larger or smaller than it is.
+        discard: Verbs of ignoring what others say.
+        unless: That something holds in one case only.
+        digest: Verbs of summarizing what was read.
         present: Verbs of presenting something as something.
-        despite: That it is so whatever the facts or the wishes are.
+        despite: That it holds regardless of facts or wishes.
         narrow: That people are shown only a part.
         shown: What people are shown.
     """

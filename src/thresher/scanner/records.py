@@ -1,6 +1,6 @@
-"""What the scanner says of a tool, and what it is told of the tools beside it.
+"""Findings about a tool, and what the scanner knows of the tools around it.
 
-Invariant: a finding quotes what was found in characters that can be seen, and never more than a line of it.
+Invariant: a finding quotes at most one line, in visible characters.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ Severity: TypeAlias = Literal["warning", "danger"]
 
 Kind: TypeAlias = Literal["hidden", "instruction", "exfiltration", "override", "command"]
 """`hidden`: text that a person does not see. `instruction`: orders to the model. `exfiltration`: secrets or the
-conversation are to go elsewhere. `override`: another tool is shadowed, replaced or steered. `command`: a shell command,
-or a behaviour that changes after approval."""
+conversation are sent elsewhere. `override`: another tool is shadowed, replaced or steered. `command`: a shell command,
+or behaviour that changes after approval.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One reason not to trust a tool's definition.
+    """A reason not to trust a tool's definition.
 
     Attributes:
-        kind: What it is.
+        kind: Its kind.
         severity: `warning` or `danger`.
         where: JSON pointer into the definition, such as `/inputSchema/properties/path/description`.
-        excerpt: The text in question, hidden characters written out.
+        excerpt: The suspicious text, with hidden characters written out.
         why: One sentence for a person.
     """
 
@@ -38,8 +39,8 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
-    """A tool of another server, as far as a comparison needs it."""
+class PeerTool:
+    """A tool of another server, reduced to what comparisons need."""
 
     server: str
     name: str
@@ -47,22 +48,22 @@ class Peer:
 
 
 @dataclass(frozen=True, slots=True)
-class Peers:
-    """The tools of the other servers by name, the names of the server's own, and those of the other servers."""
+class PeerTools:
+    """The tools of other servers by name, the names of the server's own tools, and the names of the other servers."""
 
-    others: Mapping[str, Sequence[Peer]] = field(default_factory=dict[str, Sequence[Peer]])
+    others: Mapping[str, Sequence[PeerTool]] = field(default_factory=dict[str, Sequence[PeerTool]])
     own: frozenset[str] = frozenset()
     servers: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, others: Iterable[Peer], own: Iterable[str]) -> Peers:
-        """Sort the others by name."""
-        by_name: dict[str, list[Peer]] = {}
+    def of(cls, others: Iterable[PeerTool], own: Iterable[str]) -> PeerTools:
+        """Group the other servers' tools by name."""
+        by_name: dict[str, list[PeerTool]] = {}
         for peer in others:
             by_name.setdefault(peer.name, []).append(peer)
         servers = frozenset(peer.server for peers in by_name.values() for peer in peers)
         return cls(by_name, frozenset(own), servers)
 
 
-ALONE = Peers()
-"""No other server is known."""
+ALONE = PeerTools()
+"""No other servers are known."""

@@ -1,10 +1,11 @@
-"""What a definition asks a model for beyond its task, in any language that the scanner reads.
+"""What a definition asks of a model beyond its task, in any supported language.
 
-A definition is judged by what it says it is for: a login may ask for a password and a chat for its history, a converter
-of units may not. What is asked for, from whom, and where it shall go are found by the terms of each language
-(`phrases`); the rules that join them are the same for all.
+A definition is judged by its stated purpose: a login may ask for a password and a chat for its history, a unit
+converter may not. The terms of each language (`phrases`) find what is asked for, from whom, and where it goes; the
+rules that combine them are the same for all languages.
 
-Invariant: one sign alone is no finding. A text in a language without any of its signs costs one look at its words.
+Invariant: every rule combines at least two signs. A text in a language without any of its signs costs one look-up of
+its words.
 """
 
 from __future__ import annotations
@@ -12,18 +13,101 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from thresher.core import Tool, first_sentence
-from thresher.scanner.characters import folded
 from thresher.scanner.crossing import is_foreign, named
+from thresher.scanner.hidden_text import folded
 from thresher.scanner.lexicon import ADDRESS, PRIVATE_PLACE, vocabulary, words
-from thresher.scanner.overreach import overreach
 from thresher.scanner.phrases import CHINESE, ENGLISH, FRENCH, GERMAN, JAPANESE, RUSSIAN, SPANISH, Phrases
-from thresher.scanner.records import Peers
-from thresher.scanner.sentences import Sentence, sentences
-from thresher.scanner.signs import Said
-from thresher.scanner.texts import Text
+from thresher.scanner.records import PeerTools
+from thresher.scanner.sentences import Reason, Sentence, sentences
+from thresher.scanner.texts import DefinitionText
+
+Terms: TypeAlias = dict[str, re.Pattern[str]]
+_ADDRESS: Final = words(ADDRESS)
+_BEFORE: Final = 8
+_AFTER: Final = 20
+"""Characters around a denial that it applies to: Japanese puts them before it, the other languages after."""
+
+
+def overreach(text: str, of: Terms, *, parameter: bool, placed: bool, needed: bool) -> Iterator[Reason]:
+    """Yield what one sentence does outside its own tool: to other servers' calls, other data, and what people see.
+
+    Args:
+        text: The sentence.
+        of: The terms of its language.
+        parameter: Whether it describes a parameter.
+        placed: Whether there is a destination: it describes a parameter or names one.
+        needed: Whether the tool needs secrets for its task.
+    """
+    if of["abroad"].search(text):
+        yield from _abroad(text, of, placed=placed)
+    if _has(text, of, "discard", "ours") and (of["others"].search(text) or of["abroad"].search(text)):
+        yield "override", "danger", "It makes the model ignore what other tools return."
+    if placed and _is_gathered(text, of, parameter=parameter, needed=needed):
+        yield "exfiltration", "danger", "It asks for data that the tool was not given."
+    yield from _behind_backs(text, of)
+
+
+def _has(text: str, of: Terms, *names: str) -> bool:
+    """Return whether a sentence contains a term of each kind."""
+    return all(of[name].search(text) for name in names)
+
+
+def _abroad(text: str, of: Terms, *, placed: bool) -> Iterator[Reason]:
+    """Yield what is done to calls of another server."""
+    if _has(text, of, "alter", "matter"):
+        yield "override", "danger", "It changes the arguments of another tool."
+    elif _has(text, of, "content", "give") and (placed or of["take"].search(text) or _ADDRESS.search(text)):
+        yield "exfiltration", "danger", "It makes another tool collect data and pass it on."
+    elif of["unasked"].search(text) or (
+        of["legacy"].search(text) and (of["itself"].search(text) or of["ours"].search(text))
+    ):
+        yield "override", "danger", "It decides whether another tool is used."
+
+
+def _is_gathered(text: str, of: Terms, *, parameter: bool, needed: bool) -> bool:
+    """Return whether something from elsewhere is to be put into a parameter."""
+    gives = of["give"].search(text) is not None
+    if parameter or gives:
+        if _has(text, of, "personal", "known") or _has(text, of, "key", "stored"):
+            return True
+        if not needed and _has(text, of, "key", "store"):
+            return True
+    if gives and not needed and _has(text, of, "key", "owner", "pressure"):
+        return True
+    if gives and not parameter and not of["whenever"].search(text) and _has(text, of, "personal", "people", "speak"):
+        return True
+    if not parameter and _has(text, of, "store", "take", "owner", "digest"):
+        return True
+    tools = of["abroad"].search(text) or of["others"].search(text)
+    if tools and of["results"].search(text) and not of["matter"].search(text):
+        return gives or of["pressure"].search(text) is not None
+    return gives and _has(text, of, "rest", "store")
+
+
+def _behind_backs(text: str, of: Terms) -> Iterator[Reason]:
+    """Yield what people are not asked, not told, or told wrongly."""
+    moves = of["give"].search(text) or of["alter"].search(text)
+    if moves and of["unasked"].search(text) and _ADDRESS.search(text):
+        yield "exfiltration", "danger", "It sends something away without consent."
+    if _has(text, of, "alter", "matter", "people") and _is_unsaid(text, of):
+        yield "instruction", "danger", "It changes something and keeps it from people."
+    says = of["speak"].search(text) or of["present"].search(text) or of["give"].search(text)
+    if _has(text, of, "present", "despite") or (says and _has(text, of, "skew", "people")):
+        yield "instruction", "danger", "It misrepresents results."
+    if _has(text, of, "shown", "narrow") and any(of[one].search(text) for one in ("personal", "known", "despite")):
+        yield "instruction", "danger", "It tells the model to keep something from people."
+
+
+def _is_unsaid(text: str, of: Terms) -> bool:
+    """Return whether a verb of saying is close to a denial."""
+    return any(
+        of["speak"].search(text[max(0, denial.start() - _BEFORE) : denial.end() + _AFTER])
+        for denial in of["deny"].finditer(text)
+    )
+
 
 _TOKEN: Final = re.compile(r"[a-zà-öø-ÿœß]+")
 _PARTS: Final = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
@@ -46,7 +130,7 @@ _LATIN: Final = (
         ),
     ),
 )
-"""A language is tried where two of these words stand, in a short text one; a wrong guess costs a moment."""
+"""A language is tried if two of these words occur, in a short text one; a wrong guess costs little."""
 _SHORT: Final = 80
 _NEEDLESS: Final = "It asks for a secret that the tool does not need."
 _NEAR: Final = 60
@@ -59,7 +143,7 @@ _REACH: Final = vocabulary("""server servers tool tools connector connectors int
     configured stored machine keychain manager matter remember secret key token employee employees customer
     customers colleague colleagues developer person people anyone login pin passport
     approval confirmation consent permission guest guests reviewer reviewers admin patient sources providers services ours customers urgent immediately printenv""")
-"""Words of what lies outside of a tool."""
+"""Words for what lies outside a tool."""
 _ENGLISH: Final = _REACH | vocabulary("""password passwords passphrase passcode passphrases credential credentials cookie cookies mnemonic cvv otp
     otps login logins browser saved stored passport passports ssn keystore key keys token tokens phrase phrases env variables variable conversation conversations chat
     chats dialog dialogue transcript transcripts exchange exchanges history prompt prompts instructions
@@ -109,7 +193,7 @@ _WEAK: Final = words(
         |tokens?|credentials?|令牌|api\s?密钥|トークン|api\s?キー|токен\w*|api-?\s?ключ\w*|api-?\s?schlüssel
         |clés?\sd['\u2019]\s?api|claves?\sde\sapi|jetons?"""
 )
-"""Secrets by which a caller of any service shows who it is."""
+"""Secrets with which callers of any service identify themselves."""
 _OVERT: Final = words(
     r"""\b(?:api|apikey|auth\w*|access|token|tokens|key|keys|credentials?|secret|bearer|headers?
         |proxy|pass(?:word|code|wort)?|clave|contrasena|cookies?|certs?|certificates?|codes?|cookie
@@ -124,17 +208,17 @@ _ACCOUNT: Final = re.compile(
     r"""\b(?![\w.+-]*@(?:[\w-]+\.)*example\.)[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b|\b[A-Z]{2}\d{2}[\s\d]{10,}\d
         |(?<![\w.:/-])\d(?:[\s-]?\d){6,}(?![\w.])|\b0x[0-9a-f]{8,}"""
 )
-"""An address of mail or an account's number."""
+"""An e-mail address or account number."""
 _VARIABLE: Final = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|CREDENTIALS)\b")
-"""An environment variable that holds a secret, by its name."""
+"""Name of an environment variable that holds a secret."""
 _METADATA: Final = words(
     r"""\b(?:length|format|type|kind|names?|ids?|identifiers?|fingerprints?|number|expir\w+|lifetime
         |validity|whether|hash|returned)\b"""
 )
-"""Words of what is about a secret and is none."""
+"""Words about a secret that are not the secret itself."""
 _LOGIN: Final = re.compile(r"\w+:\w+@")
 _SEAM: Final = re.compile("(?<=[\u3040-\u30ff\u4e00-\u9fff])(?=[!-~])|(?<=[!-~])(?=[\u3040-\u30ff\u4e00-\u9fff])")
-"""Between Chinese or Japanese and Latin letters, where neither language needs a space."""
+"""Boundary between Chinese or Japanese and Latin letters, where neither language needs a space."""
 _TARGET: Final = words(
     rf"{ADDRESS}|\b[A-Z]{{2}}\d{{2}}[\s\d]{{10,}}\d|\b\d[\d\s-]{{5,}}\d|\b0x[0-9a-f]{{8,}}|\b[13][a-km-z1-9]{{25,34}}\b|\b[A-Z]{{2,}}-\d{{3,}}\b"
 )
@@ -171,14 +255,14 @@ _TALK_BY_NAME: Final = words(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Where something is asked for.
+class SentenceContext:
+    """A sentence that may ask for something, with its context.
 
     Attributes:
-        tool: Of which definition; None for a text that stands alone.
-        parameter: Whether in the description of a parameter, which is itself the place to put it.
-        name: Of the parameter; empty outside of one.
-        sentence: In which words.
+        tool: The tool whose definition contains it; None for a text on its own.
+        parameter: Whether it describes a parameter, which is itself a destination.
+        name: Name of the parameter; may be empty.
+        sentence: The sentence.
         peers: The tools of other servers.
     """
 
@@ -186,10 +270,10 @@ class Asked:
     parameter: bool
     name: str
     sentence: Sentence
-    peers: Peers
+    peers: PeerTools
 
     def fits(self, purpose: re.Pattern[str]) -> bool:
-        """Whether what the tool says it is for needs such a thing: its name, title and first sentence."""
+        """Return whether the tool's stated purpose - name, title and first sentence - calls for such a thing."""
         if self.tool is None:
             return False
         summary = first_sentence(self.tool.description)
@@ -202,13 +286,13 @@ def _closed(text: str) -> str:
     return "".join(text.split())
 
 
-def requests(text: Text, plain: str, tool: Tool | None, peers: Peers) -> Iterator[tuple[Said, str]]:
-    """What a text asks for beyond its tool's task, each with the words that ask.
+def requests(text: DefinitionText, plain: str, tool: Tool | None, peers: PeerTools) -> Iterator[tuple[Reason, str]]:
+    """Yield what a text asks for beyond its tool's task, each with the words that ask.
 
     Args:
-        text: Of the definition.
-        plain: The same as it is read, hidden characters left out.
-        tool: The definition; None for a text that stands alone.
+        text: A text of the definition.
+        plain: The text as it is read, without hidden characters.
+        tool: The definition; None for a text on its own.
         peers: The tools of other servers.
     """
     parameter = text.where.startswith("/inputSchema/")
@@ -219,24 +303,24 @@ def requests(text: Text, plain: str, tool: Tool | None, peers: Peers) -> Iterato
     if not (tongues := _tongues(plain)):
         return
     for sentence in sentences(plain if plain.isascii() else _SEAM.sub(" ", plain)):
-        asked = Asked(tool, parameter and text.role == "prose", text.name, sentence, peers)
+        asked = SentenceContext(tool, parameter and text.role == "prose", text.name, sentence, peers)
         for phrases in tongues:
             for said in _sentence(asked, phrases.compiled, _cues(sentence.text) if phrases is ENGLISH else _EVERY):
                 yield said, sentence.text
 
 
-def _by_name(name: str, tool: Tool, peers: Peers) -> Iterator[tuple[Said, str]]:
-    """What a parameter's name alone asks for."""
+def _by_name(name: str, tool: Tool, peers: PeerTools) -> Iterator[tuple[Reason, str]]:
+    """Yield what a parameter's name alone asks for."""
     parts = _PARTS.sub(" ", name).strip()
-    asked = Asked(tool, True, name, Sentence(parts), peers)
+    asked = SentenceContext(tool, True, name, Sentence(parts), peers)
     if _ASKED_BY_NAME.search(parts) and not asked.fits(_FOR_SECRETS):
         yield ("exfiltration", "danger", "Its name asks for a secret that the tool does not need."), name
     elif _TALK_BY_NAME.search(parts) and not asked.fits(_FOR_TALK):
-        yield ("exfiltration", "danger", "Its name asks for what was said to the model."), name
+        yield ("exfiltration", "danger", "Its name asks for the conversation with the model."), name
 
 
 def _tongues(plain: str) -> list[Phrases]:
-    """The languages that a text may be in."""
+    """Return the languages that a text may be in."""
     low = plain.lower()
     tokens = frozenset(_TOKEN.findall(low))
     least = 1 if len(plain) < _SHORT else 2
@@ -251,17 +335,17 @@ def _tongues(plain: str) -> list[Phrases]:
 
 
 def _cues(text: str) -> frozenset[str]:
-    """What an English sentence may be about, by its words alone; most are about nothing of interest."""
+    """Return the topics of an English sentence by its words; most have none."""
     tokens = frozenset(_TOKEN.findall(text.lower()))
     return frozenset(rule for rule, marks in _ABOUT if all(not one.isdisjoint(tokens) for one in marks))
 
 
-def _sentence(asked: Asked, of: dict[str, re.Pattern[str]], about: frozenset[str]) -> Iterator[Said]:
+def _sentence(asked: SentenceContext, of: dict[str, re.Pattern[str]], about: frozenset[str]) -> Iterator[Reason]:
     if not about:
         return
     text = asked.sentence.text
     if "void" in about and (found := of["void"].search(text)) and not asked.sentence.mentions(found.start()):
-        yield "instruction", "danger", "It tells the model to disregard what it was told."
+        yield "instruction", "danger", "It tells the model to disregard its instructions."
     if _hushes(asked.sentence, of, about):
         yield "instruction", "danger", "It tells the model to keep something from people."
     watches = asked.sentence.watches and not asked.parameter
@@ -274,20 +358,20 @@ def _sentence(asked: Asked, of: dict[str, re.Pattern[str]], about: frozenset[str
     if "others" in about and (why := _about_others(asked, of)):
         yield "override", "danger", why
     if _diverts(text, of):
-        yield "override", "danger", "It changes to whom something goes."
+        yield "override", "danger", "It changes the recipient of something."
     if "contents" in about and (why := _wanted(asked, of)):
         yield "exfiltration", "danger", why
 
 
-def _is_summary(asked: Asked, of: dict[str, re.Pattern[str]]) -> bool:
-    """Whether a sentence says what the tool itself does: the first of its description, and no order."""
+def _is_summary(asked: SentenceContext, of: dict[str, re.Pattern[str]]) -> bool:
+    """Return whether a sentence says what the tool does: it is the first of the description and not an order."""
     if asked.parameter or asked.name or asked.sentence.before:
         return False
     return not any(of[sign].search(asked.sentence.text) for sign in (*_ORDERS, "whenever"))
 
 
 def _hushes(sentence: Sentence, of: dict[str, re.Pattern[str]], about: frozenset[str]) -> bool:
-    """Whether people are not to learn of something, or the answer to them is to leave it out."""
+    """Return whether people must not learn of something, or the answer to them must leave it out."""
     text = sentence.text
     if "hush" in about and (found := of["hush"].search(text)) and not sentence.mentions(found.start()):
         return True
@@ -297,7 +381,7 @@ def _hushes(sentence: Sentence, of: dict[str, re.Pattern[str]], about: frozenset
 
 
 def _is_hushed(clause: str, of: dict[str, re.Pattern[str]]) -> bool:
-    """Whether a clause denies that something is said, and names people: in any order, close together."""
+    """Return whether a clause denies that something is said to people, in any word order, close together."""
     for denial in of["deny"].finditer(clause):
         near = clause[max(0, denial.start() - _NEAR) : denial.end() + _NEAR]
         if of["people"].search(near) and of["speak"].search(near) and not of["unless"].search(near):
@@ -306,15 +390,15 @@ def _is_hushed(clause: str, of: dict[str, re.Pattern[str]]) -> bool:
     return needless and of["people"].search(clause) is not None and of["learn"].search(clause) is not None
 
 
-def _about_others(asked: Asked, of: dict[str, re.Pattern[str]]) -> str:
-    """What is done to other tools: they are set behind this one, disparaged, or meddled with; empty where nothing is."""
+def _about_others(asked: SentenceContext, of: dict[str, re.Pattern[str]]) -> str:
+    """Return what is done to other tools: outranked, disparaged or interfered with; may be empty."""
     text, pair = asked.sentence.text, asked.sentence.pair
     if of["outranks"].search(text) and of["must"].search(text):
-        return "It puts itself before all other tools."
+        return "It claims precedence over all other tools."
     if of["itself"].search(text) and _shuns_another(pair, of):
         name = asked.tool.name if asked.tool else ""
         if of["others"].search(pair) or any(is_foreign(one, asked.peers, name) for one in named(pair)):
-            return "It calls another tool unfit, and itself the one to use."
+            return "It disparages another tool and recommends itself instead."
         return ""
     found = of["whenever"].search(text)
     other = of["others"].search(text, found.end()) if found else None
@@ -324,7 +408,7 @@ def _about_others(asked: Asked, of: dict[str, re.Pattern[str]]) -> str:
 
 
 def _shuns_another(text: str, of: dict[str, re.Pattern[str]]) -> bool:
-    """Whether something other than the tool itself is called unfit, or not to be used."""
+    """Return whether anything but the tool itself is called unfit or not to be used."""
     reach = 3 if _KANA.search(text) or _HAN.search(text) else 24
     for found in of["shuns"].finditer(text):
         after = _CLAUSE.split(text[found.end() : found.end() + reach])[0]
@@ -334,7 +418,7 @@ def _shuns_another(text: str, of: dict[str, re.Pattern[str]]) -> bool:
 
 
 def _diverts(text: str, of: dict[str, re.Pattern[str]]) -> bool:
-    """Whether a recipient or an account of the definition's own is to be used for everything."""
+    """Return whether the definition's own recipient or account replaces all others."""
     if not _DIGIT.search(text) or not of["swap"].search(text) or not of["always"].search(text):
         return False
     payee, mail = of["payee"].search(text) is not None, of["mail"].search(text) is not None
@@ -343,8 +427,8 @@ def _diverts(text: str, of: dict[str, re.Pattern[str]]) -> bool:
     return payee and mail and _TARGET.search(text) is not None
 
 
-def _wanted(asked: Asked, of: dict[str, re.Pattern[str]]) -> str:
-    """What is asked for where the task needs none: secrets, what was said, files; empty where nothing is."""
+def _wanted(asked: SentenceContext, of: dict[str, re.Pattern[str]]) -> str:
+    """Return what is asked for that the task does not need: secrets, conversations, files; may be empty."""
     text, mentions = asked.sentence.text, asked.sentence.mentions
     gives, slot = of["give"].search(text) is not None, _slot(asked, of)
     ordered = asked.parameter or slot or (gives and any(of[sign].search(text) for sign in _ORDERS))
@@ -365,22 +449,26 @@ def _wanted(asked: Asked, of: dict[str, re.Pattern[str]]) -> str:
             return "It asks for a file of secrets."
     found = of["talk"].search(text) or _all_said(text, of)
     if found and not asked.fits(_FOR_TALK) and not mentions(found.start()):
-        return "It asks for what was said to the model."
+        return "It asks for the conversation with the model."
     passed = not asked.parameter and gives and slot and of["thing"].search(text) and of["take"].search(text)
     early = passed and (of["first"].search(text) or of["owner"].search(text))
-    return "It has something else read first and passed along." if early and not asked.fits(_FOR_FILES) else ""
+    return (
+        "It makes the model read something else first and pass it along."
+        if early and not asked.fits(_FOR_FILES)
+        else ""
+    )
 
 
 def _all_said(text: str, of: dict[str, re.Pattern[str]]) -> re.Match[str] | None:
-    """Everything that a person has said or written."""
+    """Return the match for everything that a person has said or written."""
     if of["whole"].search(text) is None or (person := of["people"].search(text)) is None:
         return None
     said = of["speak"].search(text, person.end())
     return said if said is not None and said.start() - person.end() <= _NEAR else None
 
 
-def _is_someones(asked: Asked, secret: str, of: dict[str, re.Pattern[str]]) -> bool:
-    """Whether a secret is a person's, or lies about somewhere: not the key of the service that the tool is made for."""
+def _is_someones(asked: SentenceContext, secret: str, of: dict[str, re.Pattern[str]]) -> bool:
+    """Return whether a secret belongs to a person or the environment, not to the service that the tool is for."""
     text = asked.sentence.text
     rest = of["credential"].sub(" ", text)
     if asked.parameter and not _is_overt(asked) and not _LOGIN.search(text) and not _METADATA.search(text):
@@ -395,8 +483,8 @@ def _is_someones(asked: Asked, secret: str, of: dict[str, re.Pattern[str]]) -> b
     return gives and (_AMBIENT.search(rest) is not None or (_slot(asked, of) and _is_ordered(text, of)))
 
 
-def _is_overt(asked: Asked) -> bool:
-    """Whether a parameter is by its name what a caller of a service shows."""
+def _is_overt(asked: SentenceContext) -> bool:
+    """Return whether a parameter's name is one that callers of a service commonly send."""
     return not asked.parameter or _OVERT.search(_PARTS.sub(" ", asked.name)) is not None
 
 
@@ -404,8 +492,8 @@ def _is_ordered(text: str, of: dict[str, re.Pattern[str]]) -> bool:
     return of["give"].search(text) is not None and (of["must"].search(text) or of["first"].search(text)) is not None
 
 
-def _slot(asked: Asked, of: dict[str, re.Pattern[str]]) -> bool:
-    """Whether a sentence says where to put something: into a field, or a parameter of the tool by its name."""
+def _slot(asked: SentenceContext, of: dict[str, re.Pattern[str]]) -> bool:
+    """Return whether a sentence names a destination: a field, or a parameter of the tool."""
     text = asked.sentence.text
     if of["slot"].search(text):
         return True

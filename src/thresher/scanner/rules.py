@@ -1,7 +1,7 @@
-"""Scans rules: text that is meant to instruct a model, and so may order what a tool's description may not.
+"""Scans rules: texts that are meant to instruct a model and may order what a tool's description may not.
 
-Invariant: plain orders, roles, shell commands and talk of secrets are no finding; what people cannot see, overrides of
-what the model was told, what takes secrets or conversations away and what steers other tools are.
+Invariant: plain orders, roles, shell commands and mentions of secrets are not reported; invisible text, attempts to
+override earlier instructions, exfiltration and interference with other tools are.
 """
 
 from __future__ import annotations
@@ -10,17 +10,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from thresher.scanner.characters import concealed, folded
 from thresher.scanner.commands import shell
 from thresher.scanner.crossing import steers
-from thresher.scanner.decoding import uncovered
+from thresher.scanner.exfiltration import leaks, leaves
+from thresher.scanner.hidden_text import concealed, folded, uncovered
 from thresher.scanner.instructions import ACT_COVERT, CONCEALS, COVERT_ACT, OVERRIDES, instructions
-from thresher.scanner.leaks import leaks, leaves
 from thresher.scanner.lexicon import ADDRESS, OUTSIDE, words
 from thresher.scanner.records import ALONE, Finding, Kind
 from thresher.scanner.scan import finding_of
-from thresher.scanner.sentences import Sentence, sentences
-from thresher.scanner.signs import Said, used
+from thresher.scanner.sentences import Reason, Sentence, sentences, used
 
 _BEGINNINGS: Final = """
 aban ackn add addi adhe admi aler alte anyt appe atta atte axio bcc beac behi boun bypa carr chan clan comp conc copi
@@ -30,11 +28,11 @@ negl new no noti null obey over pass past post prov put quie reci redi refr rela
 secr send sent sftp shad sile siph stea stre subm supe surr susp swit tell tran turn unbe unce unno unre uplo viol
 warn wget what wrap xmlh
 """
-"""First four letters of the words that a sign needs; a line without any is of no interest, which saves most work."""
+"""First four letters of the words that a rule needs; a line with none of them is skipped, which saves most work."""
 _STEMS: Final = frozenset(_BEGINNINGS.split())
 _WORDS: Final = re.compile("[a-z]+")
 _WRAPPED: Final = re.compile(r"(?<=[\w,'\")])[ \t]*\n[ \t]*(?=[a-z])")
-"""A line's end inside a sentence of prose that is wrapped."""
+"""A line break within a sentence."""
 _EMPHASIS: Final = re.compile(r"\*{1,3}|`+|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)")
 _IGNORES: Final = words(r"\A(?:ignor|disregard|forget|pay|do\s+not|don't|stop|set|disobey|nullif)")
 _TOLD: Final = words(
@@ -73,25 +71,25 @@ _FETCHED: Final = words(
 )
 
 _ORDERS: Final[tuple[tuple[re.Pattern[str], Kind, str], ...]] = (
-    (OVERRIDES, "instruction", "It tells the model to disregard what it was told."),
-    (_VOID, "instruction", "It tells the model to disregard what it was told."),
-    (_UNBOUND, "instruction", "It tells the model that no limits hold."),
-    (_RECIPIENTS, "override", "It changes to whom something goes."),
+    (OVERRIDES, "instruction", "It tells the model to disregard its instructions."),
+    (_VOID, "instruction", "It tells the model to disregard its instructions."),
+    (_UNBOUND, "instruction", "It tells the model that no limits apply."),
+    (_RECIPIENTS, "override", "It changes the recipient of something."),
     (_MEDDLES, "override", "It changes what another tool does."),
-    (_RANKS, "override", "It puts itself in the place of others."),
-    (_FETCHED, "command", "It has orders fetched from elsewhere."),
+    (_RANKS, "override", "It replaces other tools."),
+    (_FETCHED, "command", "It makes the model fetch instructions from elsewhere."),
 )
 
 
 def scan_rules(text: str, *, where: str = "") -> tuple[Finding, ...]:
-    """Look at one text of a rule book.
+    """Scan one text of a rule book.
 
     Args:
-        text: The text, of any length; time grows with it and no faster.
-        where: What the findings are said to be in, such as `/rules`.
+        text: The text, of any length; time is linear in it.
+        where: Location to report, such as `/rules`.
 
     Returns:
-        What is suspicious about it; `danger` is meant to keep the rules out of use until a person has looked.
+        The findings; `danger` keeps the rules out of use until a person has reviewed them.
     """
     found: dict[tuple[str, str], Finding] = {}
     for finding in _findings(text, where):
@@ -113,7 +111,7 @@ def _findings(text: str, where: str) -> Iterator[Finding]:
 
 
 def _uncovered(says: str, how: str, where: str, *, encoded: bool) -> Iterator[Finding]:
-    """Findings in a text that was hidden; there it may not order what rules in the open may."""
+    """Yield findings in hidden text, which may not order what visible rules may."""
     plain = folded(says)
     reasons = [said[2] for _, said, _ in _prose(plain) if said[1] == "danger"]
     for sentence in sentences(plain):
@@ -124,7 +122,7 @@ def _uncovered(says: str, how: str, where: str, *, encoded: bool) -> Iterator[Fi
         yield finding_of(("hidden", "danger", f"Hidden ({how}): {why}"), where, says, 0)
 
 
-def _prose(plain: str) -> Iterator[tuple[Sentence, Said, int]]:
+def _prose(plain: str) -> Iterator[tuple[Sentence, Reason, int]]:
     for sentence in sentences(_EMPHASIS.sub("", _WRAPPED.sub(" ", _touched(plain)))):
         if _touches(sentence.text):
             for said, place in _sentence(sentence):
@@ -132,7 +130,7 @@ def _prose(plain: str) -> Iterator[tuple[Sentence, Said, int]]:
 
 
 def _touched(plain: str) -> str:
-    """The lines that hold a sign's word, each with its neighbours; an empty line stands for what is left out."""
+    """Return the lines with a relevant word and their neighbours; an empty line stands for omitted ones."""
     lines = plain.split("\n")
     touched = [False, *map(_touches, lines), False]
     kept = (line if any(touched[at : at + 3]) else "" for at, line in enumerate(lines))
@@ -144,7 +142,7 @@ def _touches(text: str) -> bool:
     return "without" in low or not _STEMS.isdisjoint([word[:4] for word in _WORDS.findall(low)])
 
 
-def _sentence(sentence: Sentence) -> Iterator[tuple[Said, int]]:
+def _sentence(sentence: Sentence) -> Iterator[tuple[Reason, int]]:
     for pattern, kind, why in _ORDERS:
         if (found := used(sentence, pattern)) and (pattern is not OVERRIDES or _is_meant(found[0])):
             yield (kind, "danger", why), found.start()
@@ -155,16 +153,16 @@ def _sentence(sentence: Sentence) -> Iterator[tuple[Said, int]]:
 
 
 def _is_meant(found: str) -> bool:
-    """Whether the words are about what the model was told, and not about rules of a linter or a style sheet."""
+    """Return whether the words are about the model's instructions, and not about rules of a linter or style sheet."""
     told = _TOLD.search(found.rstrip(" ,;.")) is not None
     return told if not _IGNORES.search(found) else told or _BEFORE.search(found) is not None
 
 
-def _hushed(sentence: Sentence) -> Iterator[tuple[Said, int]]:
-    """What people are not to notice: a danger where something leaves, else something that they should know."""
+def _hushed(sentence: Sentence) -> Iterator[tuple[Reason, int]]:
+    """Yield what people must not notice: a danger if something is sent away, else a warning."""
     if found := used(sentence, COVERT_ACT) or used(sentence, ACT_COVERT):
         severity = "danger" if leaves(sentence) else "warning"
-        yield ("instruction", severity, "Something is to be done unnoticed."), found.start()
+        yield ("instruction", severity, "It asks for something to be done unnoticed."), found.start()
     if found := used(sentence, CONCEALS):
         severity = "danger" if leaves(sentence) else "warning"
         yield ("instruction", severity, "It tells the model to keep something from people."), found.start()

@@ -1,49 +1,89 @@
 """Scans a definition: each of its texts, and what is hidden in them.
 
-Invariant: pure, and linear in the length of the definition; each finding names its place, and one reason is given once
-for a place.
+Invariant: pure, and linear in the length of the definition; each finding names its place, and gives one reason for a
+place only once.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from thresher.core import Tool, first_sentence
-from thresher.scanner.characters import concealed, folded, visible
 from thresher.scanner.classifier import HARMLESS, POISONED, is_read, poisoned
 from thresher.scanner.commands import commands, shell
 from thresher.scanner.crossing import crossing, imitates, poses
-from thresher.scanner.decoding import uncovered
 from thresher.scanner.exfiltration import exfiltration
+from thresher.scanner.hidden_text import concealed, folded, uncovered, visible
 from thresher.scanner.instructions import instructions
-from thresher.scanner.names import names, values
-from thresher.scanner.records import ALONE, Finding, Peers
+from thresher.scanner.lexicon import ADDRESS, words
+from thresher.scanner.records import ALONE, Finding, PeerTools
 from thresher.scanner.requests import requests
-from thresher.scanner.sentences import sentences
-from thresher.scanner.signs import Said
-from thresher.scanner.texts import Text, texts
+from thresher.scanner.sentences import Reason, sentences
+from thresher.scanner.texts import DefinitionText, texts
+
+_PARTS: Final = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
+_ASKS: Final = words(
+    r"""\b(?:contents?|reading|read|dump|value|file)\b.*\b(?:ssh|id\ rsa|private\ key|passwd|shadow|env\ file
+      |dotenv|aws\ credentials|mcp\ json|keychain|cookies)\b
+    |\b(?:ssh|id\ rsa|private\ key|etc\ passwd|env\ file|dotenv|aws\ credentials|mcp\ json|keychain
+    |browser\ cookies)\b.*\b(?:contents?|dump|reading)\b"""
+)
+_TALK: Final = words(
+    r"\b(?:chain\ of\ thought|tool\ call\ history|tools\ list|your\ system\ prompt|hidden\ instructions?)\b"
+)
+_COPIES: Final = words(r"\b(?:bcc|cc|forward|copy\ to|callback|webhook|collector|exfil|mirror|report\ to|beacon)\b")
+_SKIPS: Final = words(
+    r"""\b(?:skip|no|disable|bypass|ignore|without|auto)\ (?:\w+\ )?(?:confirm(?:ation)?|verif(?:y|ication)
+    |auth(?:entication)?
+    |approv(?:e|al)|consent|safety|ssl|tls|certificate)\b"""
+)
+_ADDRESS: Final = words(ADDRESS)
+
+
+def names(name: str) -> Iterator[Reason]:
+    """Yield what the name of a tool or parameter asks for."""
+    parts = _PARTS.sub(" ", name).strip()
+    if _ASKS.search(parts):
+        yield "exfiltration", "danger", "Its name asks for the content of a secret."
+    elif _TALK.search(parts):
+        yield "exfiltration", "warning", "Its name asks for what only the model knows."
+
+
+def values(name: str, value: str) -> Iterator[Reason]:
+    """Yield what a parameter's preset value does."""
+    parts = _PARTS.sub(" ", name).strip()
+    if value == "true":
+        if _SKIPS.search(parts):
+            yield "command", "warning", "A safeguard is off by default."
+        return
+    if _COPIES.search(parts) and _ADDRESS.search(value) and not re.search(r"example\.|localhost|127\.0\.0\.1", value):
+        yield "exfiltration", "warning", "Data is copied to a preset address by default."
+    for kind, _, _ in shell(value):
+        yield kind, "warning", "A shell command is the preset value."
+
 
 _EXCERPT: Final = 160
 _SHORT: Final = 400
-"""Characters of a text that the classifier may acquit: in a longer one harmless words could outweigh the others."""
-_WORDED: Final = "It is worded like texts that turn a model against its user."
+"""Longest text, in characters, that the classifier may acquit: in a longer one harmless words could prevail."""
+_WORDED: Final = "Its wording resembles texts that turn a model against its user."
 _LONGEST: Final = 30_000
-"""Characters of one text that are read; the longest among 5,000 public tools has fewer than 4,000."""
+"""Longest part of a text that is read, in characters; the longest of 5,000 public tools has fewer than 4,000."""
 _DEPTH: Final = 2
-"""A text hidden in a hidden text is the deepest that is looked at."""
+"""Deepest nesting of hidden text that is scanned."""
 
 
-def scan(tool: Tool, peers: Peers = ALONE) -> tuple[Finding, ...]:
-    """Look at a tool's definition.
+def scan(tool: Tool, peers: PeerTools = ALONE) -> tuple[Finding, ...]:
+    """Scan a tool's definition.
 
     Args:
-        tool: As its server lists it.
-        peers: The tools of other servers, and the names of this server's own.
+        tool: The tool as its server lists it.
+        peers: The tools of other servers and the names of this server's own.
 
     Returns:
-        What is suspicious about it, in the order of its texts; empty for an ordinary tool.
+        The findings in the order of its texts; empty for an ordinary tool.
     """
     found: dict[tuple[str, str], Finding] = {}
     for text in texts(tool):
@@ -57,15 +97,15 @@ def scan(tool: Tool, peers: Peers = ALONE) -> tuple[Finding, ...]:
 
 
 def scan_text(text: str) -> tuple[Finding, ...]:
-    """Look at one text that a server gives a model, such as its instructions."""
-    whole = Text("", text, "prose")
+    """Scan one text that a server gives a model, such as its instructions."""
+    whole = DefinitionText("", text, "prose")
     return (*_text(whole, ALONE, None), *_requested(whole, ALONE, None))
 
 
-def _text(text: Text, peers: Peers, tool: Tool | None) -> Iterator[Finding]:
+def _text(text: DefinitionText, peers: PeerTools, tool: Tool | None) -> Iterator[Finding]:
     name = tool.name if tool is not None else ""
     if len(text.text) > _LONGEST:
-        why = "It is longer than anybody reads, the scanner included."
+        why = "It is too long for people, and the scanner, to read."
         yield finding_of(("hidden", "danger", why), text.where, text.text, 0)
         text = replace(text, text=text.text[:_LONGEST])
     for run in concealed(text.text):
@@ -85,19 +125,19 @@ def _text(text: Text, peers: Peers, tool: Tool | None) -> Iterator[Finding]:
             yield from _uncovered(says, how, text, peers, name)
 
 
-def _requested(text: Text, peers: Peers, tool: Tool | None) -> Iterator[Finding]:
-    for said, words in requests(text, folded(text.text[:_LONGEST]), tool, peers):
-        yield finding_of(said, text.where, words, 0)
+def _requested(text: DefinitionText, peers: PeerTools, tool: Tool | None) -> Iterator[Finding]:
+    for said, quoted in requests(text, folded(text.text[:_LONGEST]), tool, peers):
+        yield finding_of(said, text.where, quoted, 0)
 
 
-def _weighed(text: Text, found: list[Finding], requested: list[Finding]) -> list[Finding]:
-    """What the rules found, with what they have no words for.
+def _weighed(text: DefinitionText, found: list[Finding], requested: list[Finding]) -> list[Finding]:
+    """Combine the findings of the rules with the verdict of the classifier.
 
     Args:
-        text: Where.
-        found: Orders, secrets on their way out, commands: what no words beside them excuse.
-        requested: What it asks for. In a short text the classifier may acquit it to a warning, but for what is put into
-            a parameter: that hangs on what the tool is for, of which the classifier knows nothing.
+        text: The text.
+        found: Orders, leaked secrets and commands, which no other words excuse.
+        requested: Requests. In a short text the classifier may reduce them to warnings, except for what is put into a
+            parameter: that depends on the purpose of the tool, which the classifier does not know.
     """
     if not is_read(text):
         return [*found, *requested]
@@ -111,7 +151,7 @@ def _weighed(text: Text, found: list[Finding], requested: list[Finding]) -> list
     return found
 
 
-def _prose(plain: str, where: str, peers: Peers, tool: str) -> Iterator[Finding]:
+def _prose(plain: str, where: str, peers: PeerTools, tool: str) -> Iterator[Finding]:
     for sentence in sentences(plain):
         for rule in (instructions, exfiltration, commands):
             for said in rule(sentence):
@@ -120,8 +160,10 @@ def _prose(plain: str, where: str, peers: Peers, tool: str) -> Iterator[Finding]
             yield finding_of(said, where, sentence.text, 0)
 
 
-def _uncovered(says: str, how: str, text: Text, peers: Peers, tool: str, depth: int = 1) -> Iterator[Finding]:
-    """Findings in a text that was hidden; each is dangerous, since somebody took the trouble."""
+def _uncovered(
+    says: str, how: str, text: DefinitionText, peers: PeerTools, tool: str, depth: int = 1
+) -> Iterator[Finding]:
+    """Yield findings in hidden text; each is dangerous, since hiding it was deliberate."""
     plain = folded(says)
     reasons = [finding.why for finding in _prose(plain, text.where, peers, tool)]
     reasons += [why for _, _, why in shell(plain)]
@@ -133,8 +175,8 @@ def _uncovered(says: str, how: str, text: Text, peers: Peers, tool: str, depth: 
             yield from _uncovered(inner, f"{how}, {more}", text, peers, tool, depth + 1)
 
 
-def finding_of(said: Said, where: str, text: str, place: int) -> Finding:
-    """A finding that quotes the text around a place."""
+def finding_of(said: Reason, where: str, text: str, place: int) -> Finding:
+    """Return a finding that quotes the text around a place."""
     kind, severity, why = said
     start = max(0, place - _EXCERPT // 4)
     shown = " ".join(visible(text[start : start + _EXCERPT]).split())

@@ -1,7 +1,7 @@
-"""Cuts a text into sentences and tells words that are used from words that are only spoken of.
+"""Sentences, and the signs that rules look for in them: used or merely mentioned words, denials, orders.
 
-Invariant: a full stop ends what a label or a quotation covers, so that "Example. Ignore ..." is an order, and
-"Example: ignore ..." is one that is shown.
+Invariant: a full stop ends the scope of a label or quotation, so that "Example. Ignore ..." is an order and
+"Example: ignore ..." is a quoted one. A sign depends on the words of one sentence only.
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
+
+from thresher.scanner.lexicon import ADDRESS, DIRECTED, OUTSIDE, PARAMETER, words
+from thresher.scanner.records import Kind, Severity
 
 _END: Final = re.compile("[.!?][\"')\\]]*\\s+|\n\\s*|;\\s+(?=[A-Z<\\[{#])|[\u3002\uff01\uff1f]")
-"""A full stop and a space, a line's end, or the full stops of Chinese and Japanese."""
+"""A full stop with a space, the end of a line, or the full stops of Chinese and Japanese."""
 
 _LONGEST: Final = 1_500
-"""Characters of a sentence; a longer one is cut, which bounds the work."""
+"""Longest sentence in characters; a longer one is cut, which bounds the work."""
 _ABOUT: Final = re.compile(
     r"""\b(?:detect|flag|block|filter|scan|analy[sz]|classif|recogni[sz]|identif|explain|describ|document|illustrat
     |simulat|mock|sanitiz|moderat|guard|prevent|reject|refus|audit|inspect|check|lint|evaluat|benchmark|red.?team|teach
@@ -25,7 +28,7 @@ _ABOUT: Final = re.compile(
     |dataset|corpus|tutorial|documentation|guide|literal|text|prompt)s?\b""",
     re.I | re.X,
 )
-"""Words of tools that deal with such sentences instead of uttering them."""
+"""Words of tools that handle such sentences instead of uttering them."""
 
 _WATCHES: Final = re.compile(
     r"""^\W*(?:(?:an?|the|this)\s+)?(?:[\w-]+\s+){0,4}?(?:that\s+|to\s+|which\s+)?
@@ -67,7 +70,7 @@ _QUOTES: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence, and the one before it: a thing named in one is sent away in the next."""
+    """A sentence and the one before it: what one names, the next may send away."""
 
     text: str
     before: str = ""
@@ -79,11 +82,11 @@ class Sentence:
 
     @property
     def watches(self) -> bool:
-        """Whether it describes a tool that looks for such things, as a guard or an audit does."""
+        """Whether it describes a tool that looks for such things, such as a guard or an audit."""
         return _WATCHES.match(self.text) is not None
 
     def mentions(self, place: int, end: int | None = None) -> bool:
-        """Whether the words at this place are spoken of and not used: quoted, labelled as data, or another's."""
+        """Return whether the words at a place are mentioned, not used: quoted, labelled as data, or attributed."""
         head = self.text[:place]
         if (label := _LABEL.search(head)) is not None and not _ORDERS.search(label[0].partition(":")[0]):
             return True
@@ -96,7 +99,7 @@ class Sentence:
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """The sentences of a text, in order."""
+    """Yield the sentences of a text."""
     place, before = 0, ""
     for end in (*(match.end() for match in _END.finditer(text)), len(text)):
         for start in range(place, end, _LONGEST):
@@ -105,3 +108,40 @@ def sentences(text: str) -> Iterator[Sentence]:
                 yield Sentence(part, before)
                 before = part
         place = end
+
+
+Reason: TypeAlias = tuple[Kind, Severity, str]
+"""Kind, severity and reason of what a rule found."""
+
+"""What one sentence says."""
+
+AWAY: Final = words(f"{ADDRESS}|{OUTSIDE}")
+ELSEWHERE: Final = words(OUTSIDE)
+INTO: Final = words(PARAMETER)
+_NEGATED: Final = words(
+    r"""\b(?:not|never|no|n't|cannot|avoid|without|nor|neither|refuses?\s+to|instead\s+of)\s+(?:ever\s+|be\s+|\w+ly\s+)?(?:to\s+)?$|n't\s+(?:ever\s+)?$"""
+)
+_ORDERED: Final = words(DIRECTED)
+
+
+def active(pattern: re.Pattern[str], text: str) -> int | None:
+    """Return the offset of the first verb that is not denied, or None."""
+    return next((verb.start() for verb in pattern.finditer(text) if not is_denied(text, verb.start())), None)
+
+
+def used(sentence: Sentence, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    """Return the match of a pattern in a sentence, unless it is denied or merely mentioned."""
+    found = pattern.search(sentence.text)
+    if found is None or is_denied(sentence.text, found.start()) or sentence.mentions(found.start(), found.end()):
+        return None
+    return found
+
+
+def is_denied(text: str, place: int) -> bool:
+    """Return whether a word of denial precedes a place."""
+    return _NEGATED.search(text[:place][-40:]) is not None
+
+
+def is_ordered(sentence: Sentence, place: int) -> bool:
+    """Return whether a sentence is an order to its reader and not a mentioned one."""
+    return _ORDERED.search(sentence.text) is not None and not sentence.mentions(place)

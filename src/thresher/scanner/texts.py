@@ -1,7 +1,7 @@
-"""Walks a definition and yields every text in it that a model may read.
+"""Yields every text of a definition that a model may read.
 
-Invariant: nothing that a client could show to a model is left out: names and values of schemas count as much as
-descriptions. The walk ends, however deep or wide the schema is.
+Invariant: complete - names and values in schemas count as much as descriptions - and bounded, however deep or wide the
+schema is.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, cast
 from thresher.core import JSON, Tool
 
 Role: TypeAlias = Literal["name", "prose", "value"]
-"""`name`: an identifier. `prose`: a title or description. `value`: a default, an example, one of an enumeration."""
+"""`name`: an identifier. `prose`: a title or description. `value`: a default, an example or an enumeration value."""
 
 _DRY = frozenset({"type", "format", "$ref", "$schema", "$id"})
 _VALUES = frozenset({"default", "enum", "const", "examples", "example", "pattern"})
@@ -22,8 +22,8 @@ _DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """One text of a definition: where it stands, and as what. `name` is the property that a value belongs to."""
+class DefinitionText:
+    """A text of a definition, its place and its role. `name` is the property that a value belongs to."""
 
     where: str
     text: str
@@ -31,19 +31,19 @@ class Text:
     name: str = ""
 
 
-def texts(tool: Tool) -> Iterator[Text]:
-    """Every text of a tool's definition."""
-    yield Text("/name", tool.name, "name")
+def texts(tool: Tool) -> Iterator[DefinitionText]:
+    """Yield every text of a tool's definition."""
+    yield DefinitionText("/name", tool.name, "name")
     if tool.title:
-        yield Text("/title", tool.title, "prose")
-    yield Text("/description", tool.description, "prose")
+        yield DefinitionText("/title", tool.title, "prose")
+    yield DefinitionText("/description", tool.description, "prose")
     yield from _schema(tool.input_schema, "/inputSchema", "", 0)
     if tool.output_schema is not None:
         yield from _schema(tool.output_schema, "/outputSchema", "", 0)
     yield from _strings(tool.annotations, "/annotations", "", 0)
 
 
-def _schema(schema: Any, where: str, name: str, depth: int) -> Iterator[Text]:
+def _schema(schema: Any, where: str, name: str, depth: int) -> Iterator[DefinitionText]:
     if depth > _DEPTH:
         return
     if isinstance(schema, list):
@@ -55,8 +55,8 @@ def _schema(schema: Any, where: str, name: str, depth: int) -> Iterator[Text]:
         yield from _member(word, value, f"{where}/{_escaped(word)}", name, depth)
 
 
-def _member(word: str, value: Any, where: str, name: str, depth: int) -> Iterator[Text]:
-    """One keyword of a schema; what is no word of JSON Schema is the server's own, and read all the same."""
+def _member(word: str, value: Any, where: str, name: str, depth: int) -> Iterator[DefinitionText]:
+    """Yield the texts of one keyword of a schema; unknown keywords are read too."""
     if word in _VALUES:
         yield from _strings(value, where, name, depth + 1)
     elif word in _NAMED and isinstance(value, Mapping):
@@ -64,24 +64,24 @@ def _member(word: str, value: Any, where: str, name: str, depth: int) -> Iterato
     elif isinstance(value, Mapping | list):
         yield from _schema(value, where, name, depth + 1)
     elif isinstance(value, str) and word not in _DRY:
-        yield Text(where, value, "prose", name)
+        yield DefinitionText(where, value, "prose", name)
 
 
-def _properties(properties: JSON, where: str, depth: int) -> Iterator[Text]:
+def _properties(properties: JSON, where: str, depth: int) -> Iterator[DefinitionText]:
     for name, schema in properties.items():
         here = f"{where}/{_escaped(name)}"
-        yield Text(here, name, "name")
+        yield DefinitionText(here, name, "name")
         yield from _schema(schema, here, name, depth + 1)
 
 
-def _strings(value: Any, where: str, name: str, depth: int) -> Iterator[Text]:
-    """Strings anywhere in a value; true too, since a switch may be on unless told."""
+def _strings(value: Any, where: str, name: str, depth: int) -> Iterator[DefinitionText]:
+    """Yield all strings in a value, and `true`, since a switch may be on by default."""
     if depth > _DEPTH:
         return
     if isinstance(value, str):
-        yield Text(where, value, "value", name)
+        yield DefinitionText(where, value, "value", name)
     elif value is True:
-        yield Text(where, "true", "value", name)
+        yield DefinitionText(where, "true", "value", name)
     elif isinstance(value, Mapping):
         for word, entry in cast("JSON", value).items():
             yield from _strings(entry, f"{where}/{_escaped(word)}", name or word, depth + 1)
@@ -91,5 +91,5 @@ def _strings(value: Any, where: str, name: str, depth: int) -> Iterator[Text]:
 
 
 def _escaped(word: str) -> str:
-    """A key as a step of a JSON pointer (RFC 6901)."""
+    """Escape a key as a segment of a JSON pointer (RFC 6901)."""
     return word.replace("~", "~0").replace("/", "~1")

@@ -1,16 +1,22 @@
-"""Servoy's workspace files as text: reading, minimal changes, the records in them, and names that are legal.
+"""Servoy's workspace files as text: reading them, minimal changes, the records in them, and legal names.
 
 Invariant: pure; what was read is written back byte for byte, and a change touches only the lines that it must.
 
 Uses: core.
 """
 
-from thresher.servoy.changes import changed, changes_of
 from thresher.servoy.documents import LARGEST, Document, Path, new_document, read_document
-from thresher.servoy.edits import REMOVED, Changes, Removed, with_changes
+from thresher.servoy.edits import REMOVED, Changes, RemovedMark, with_changes
 from thresher.servoy.layout import Number, Value
 from thresher.servoy.names import DataSource, DataSourceKind, checked_name, datasource, is_uuid, new_uuid
-from thresher.servoy.properties import VALUE_TYPE_WORDS, VALUE_TYPES, operator_number, operator_of
+from thresher.servoy.properties import (
+    VALUE_TYPE_WORDS,
+    VALUE_TYPES,
+    operator_number,
+    operator_of,
+    solution_facts,
+    table_facts,
+)
 from thresher.servoy.records import (
     RELATION_ITEM_TYPE,
     RELATION_TYPE,
@@ -31,8 +37,14 @@ from thresher.servoy.records import (
     ValueType,
 )
 from thresher.servoy.relations import relation_of, relation_value
-from thresher.servoy.tables import solution_facts, table_facts
-from thresher.servoy.value_lists import custom_values, custom_values_text, value_list_of, value_list_value
+from thresher.servoy.value_lists import (
+    changed,
+    changes_of,
+    custom_values,
+    custom_values_text,
+    value_list_of,
+    value_list_value,
+)
 
 __all__ = [
     "LARGEST",
@@ -57,7 +69,7 @@ __all__ = [
     "Path",
     "Relation",
     "RelationItem",
-    "Removed",
+    "RemovedMark",
     "SolutionFacts",
     "TableFacts",
     "Value",

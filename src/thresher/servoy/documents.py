@@ -1,6 +1,6 @@
-"""Files as documents: their values, where these stand, and the bytes that they are written as.
+"""Files as documents: their values, the positions of these, and the bytes to write.
 
-Invariant: a document never changes; it is rendered from its values and its layout, not from the bytes it was read from.
+Invariant: a document is immutable; it is rendered from its values and layout, not from the bytes that were read.
 """
 
 from __future__ import annotations
@@ -11,34 +11,34 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from thresher.core import BrokenFile, Lines
-from thresher.servoy.layout import CLASSIC, JSON, LAYOUTS, Layout, Value
-from thresher.servoy.parsing import Node, Parser
+from thresher.servoy.layout import CLASSIC, JSON, LAYOUTS, FileLayout, Value
+from thresher.servoy.parser import ParsedNode, Parser
 from thresher.servoy.records import RELATION_ITEM_TYPE, Dialect
-from thresher.servoy.writing import BARE_KEY, written
+from thresher.servoy.writer import BARE_KEY, written
 
 LARGEST: Final = 32 * 2**20
 """Bytes; the largest real form has about one million."""
 Path: TypeAlias = "tuple[str | int, ...]"
-"""Keys, and positions in lists from 0, from the outermost value on."""
+"""Keys, and list indexes from 0, from the outermost value down."""
 _CONFLICT: Final = tuple(
     re.compile(marker, re.MULTILINE) for marker in (r"^<{7}(?: |\r?$)", r"^={7}\r?$", r"^>{7}(?: |\r?$)")
 )
-"""What a merge leaves, in this order."""
-_BY_HAND: Final = "Correct the file by hand, or take it from the history of the project."
+"""Conflict markers that a merge leaves, in this order."""
+_BY_HAND: Final = "Correct the file by hand, or restore it from the project's history."
 
 
 class Document:
     """One file.
 
     Args:
-        text: What was read, with its carriage returns.
+        text: The source with its carriage returns.
         root: The outermost value.
         layout: How it is written.
     """
 
     __slots__ = ("_lines", "layout", "root", "text")
 
-    def __init__(self, text: str, root: Node, layout: Layout) -> None:
+    def __init__(self, text: str, root: ParsedNode, layout: FileLayout) -> None:
         self.text = text
         self.root = root
         self.layout = layout
@@ -46,43 +46,43 @@ class Document:
 
     @property
     def value(self) -> Value:
-        """What it says. It is shared: don't change it."""
+        """The value of the whole file. It is shared and must not be changed."""
         return self.root.value
 
     @property
     def dialect(self) -> Dialect:
-        """How it is written."""
+        """The dialect that it is written in."""
         return self.layout.dialect
 
     def get(self, *path: str | int, default: Value = None) -> Value:
-        """The value at a path, or the default where there is none."""
+        """Return the value at a path, or the default if there is none."""
         found = self._walk(path)[-1]
         return default if found is None else found[1].value
 
     def line_of(self, *path: str | int) -> int:
-        """The line, from 1, in which the value at a path, or its nearest holder, begins."""
+        """Return the line, from 1, on which the value at a path, or its nearest existing ancestor, begins."""
         return self.place_of(*path)[0]
 
     def place_of(self, *path: str | int) -> tuple[int, int]:
-        """Line and column, both from 1, of a path: its key, or its value in a list."""
+        """Return line and column, from 1, of the key or list entry at a path."""
         if self._lines is None:
             self._lines = Lines(self.text)
         return self._lines.at(next(found[0] for found in reversed(self._walk(path)) if found is not None))
 
-    def _walk(self, path: Path) -> list[tuple[int, Node] | None]:
-        """Where each part of a path begins, and its value; None from the first part on that is not there."""
-        steps: list[tuple[int, Node] | None] = [(self.root.start, self.root)]
+    def _walk(self, path: Path) -> list[tuple[int, ParsedNode] | None]:
+        """Return offset and value of each step of a path; None from the first missing step on."""
+        steps: list[tuple[int, ParsedNode] | None] = [(self.root.start, self.root)]
         for part in path:
             held = steps[-1]
             steps.append(None if held is None else _child(held[1], part))
         return steps
 
     def rendered(self) -> bytes:
-        """Its bytes, made from its values by the rules of the format and its layout."""
+        """Return its bytes, made from its values by the rules of the format and its layout."""
         return written(self.value, self.layout).encode("utf-8")
 
 
-def _child(node: Node, part: str | int) -> tuple[int, Node] | None:
+def _child(node: ParsedNode, part: str | int) -> tuple[int, ParsedNode] | None:
     if isinstance(part, str):
         return node.members.get(part)
     if not 0 <= part < len(node.elements):
@@ -91,13 +91,13 @@ def _child(node: Node, part: str | int) -> tuple[int, Node] | None:
 
 
 def read_document(data: bytes) -> Document:
-    """Reads a file of a workspace.
+    """Read a file of a workspace.
 
     Args:
-        data: All its bytes.
+        data: Its bytes.
 
     Raises:
-        BrokenFile: They cannot be read, or not for sure; with a line and a column where there is one.
+        BrokenFile: It cannot be read unambiguously; with line and column if known.
     """
     text = _decoded(data)
     if "<<<<<<<" in text:
@@ -107,7 +107,7 @@ def read_document(data: bytes) -> Document:
 
 
 def _refuse_conflict(text: str) -> None:
-    """Also inside a text, where the markers could be read as lines of it."""
+    """Refuse conflict markers, also inside a text, where they could pass for its lines."""
     at, places = 0, list[int]()
     for marker in _CONFLICT:
         if (found := marker.search(text, at)) is None:
@@ -115,13 +115,15 @@ def _refuse_conflict(text: str) -> None:
         at = found.end()
         places.append(found.start())
     line, column = Lines(text).at(places[0])
-    hint = "Settle the merge first, then try again."
+    hint = "Resolve the merge first, then try again."
     raise BrokenFile("The file has conflict markers of a merge.", hint=hint, line=line, column=column)
 
 
 def _decoded(data: bytes) -> str:
     if len(data) > LARGEST:
-        raise BrokenFile(f"The file has {len(data):,} bytes; {LARGEST:,} are read.", hint="It can hardly be meant.")
+        raise BrokenFile(
+            f"The file has {len(data):,} bytes; the limit is {LARGEST:,}.", hint="Check whether this is the right file."
+        )
     if data.startswith(b"\xef\xbb\xbf"):
         hint = "Servoy cannot read it either: save the file as UTF-8 without one."
         raise BrokenFile("The file begins with a byte order mark.", hint=hint, line=1, column=1)
@@ -135,16 +137,16 @@ def _decoded(data: bytes) -> str:
 
 
 def new_document(value: Value, dialect: Dialect) -> bytes:
-    """A new file that says a value, as a dialect writes it.
+    """Return a new file with a value, written in a dialect.
 
     Raises:
-        InvalidInput: It holds a number that no file can say.
+        InvalidInput: It contains a number that the format cannot express.
     """
     return written(value, LAYOUTS[dialect]).encode("utf-8")
 
 
-def _layout(text: str, root: Node, braces: bool) -> Layout:
-    """The facts of form of a text, each from the first place that shows it."""
+def _layout(text: str, root: ParsedNode, braces: bool) -> FileLayout:
+    """Return the layout of a text, each property from the first place that shows it."""
     first = next((node for node in _objects(root) if node.members), None)
     default = JSON if first is None and braces else CLASSIC
     quoted, indent, colon = default.quoted, default.indent, default.colon
@@ -155,7 +157,7 @@ def _layout(text: str, root: Node, braces: bool) -> Layout:
         quoted = _quoted(text, root, default=braces if root.members else bool(indent))
     default = LAYOUTS["json" if quoted else "classic"]
     crlf = text.count("\r\n")
-    return Layout(
+    return FileLayout(
         quoted=quoted,
         braces=braces,
         indent=indent,
@@ -168,13 +170,13 @@ def _layout(text: str, root: Node, braces: bool) -> Layout:
     )
 
 
-def _objects(root: Node) -> Iterator[Node]:
-    """The outermost objects: the root, or the members of the list that it is."""
+def _objects(root: ParsedNode) -> Iterator[ParsedNode]:
+    """Return the outermost objects: the root, or the members of a root list."""
     yield from [root] if isinstance(root.value, dict) else root.elements
 
 
-def _quoted(text: str, root: Node, *, default: bool) -> bool:
-    """Whether keys of the outermost objects are quoted that could stand bare."""
+def _quoted(text: str, root: ParsedNode, *, default: bool) -> bool:
+    """Return whether keys of the outermost objects have quotes that they do not need."""
     for node in _objects(root):
         for name, (at, _) in node.members.items():
             if BARE_KEY.fullmatch(name):
@@ -192,8 +194,8 @@ def _indent(text: str, at: int) -> str:
     return line if not line.strip(" \t") else ""
 
 
-def _inline(text: str, root: Node, default: bool) -> bool:
-    """Whether the first relation item, or user, stands on one line."""
+def _inline(text: str, root: ParsedNode, default: bool) -> bool:
+    """Return whether the first relation item, or user, is on one line."""
     for key in ("items", "users"):
         held = root.members.get(key)
         for node in held[1].elements[:1] if held else ():
@@ -203,20 +205,20 @@ def _inline(text: str, root: Node, default: bool) -> bool:
     return default
 
 
-def _has_lines(text: str, node: Node) -> bool:
-    """Whether the members of a container do not stand on the line that it begins in."""
+def _has_lines(text: str, node: ParsedNode) -> bool:
+    """Return whether members of a container are on other lines than its opening bracket."""
     if node.members:
         first, _ = next(iter(node.members.values()))
         return first == node.start or "\n" in text[node.start : first]
     return bool(node.elements) and "\n" in text[node.start : node.elements[0].start]
 
 
-def _feeds(text: str, root: Node, kind: type, default: int) -> int:
-    """Line feeds in most lists, or objects, of nothing; by rule where there are none."""
+def _feeds(text: str, root: ParsedNode, kind: type, default: int) -> int:
+    """Return the line feeds in most empty lists, or objects; by rule if there are none."""
     if ("[" if kind is list else "{") not in text:
         return default
     counts: Counter[int] = Counter()
-    users = root.members.get("users") if "usergroups" in root.members else None  # an empty one stands on one line
+    users = root.members.get("users") if "usergroups" in root.members else None  # an empty one is on one line
     waiting = [root]
     while waiting:
         node = waiting.pop()

@@ -1,6 +1,6 @@
-"""Changes of a file by spans: what a change does not mean keeps its bytes.
+"""Changes of a file by spans: everything that a change does not concern keeps its bytes.
 
-Invariant: the bytes that are returned were read again, and say exactly the changed values.
+Invariant: the returned bytes were read again and give exactly the changed values.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from typing import Final, TypeAlias
 from thresher.core import InvalidInput
 from thresher.servoy.documents import Document, Path, read_document
 from thresher.servoy.layout import JSON, Value
-from thresher.servoy.parsing import Node
-from thresher.servoy.writing import key_text, one_line, scalar, sort_key, text_of, written
+from thresher.servoy.parser import ParsedNode
+from thresher.servoy.writer import key_text, one_line, scalar, sort_key, text_of, written
 
 
-class Removed(Enum):
-    """What a property becomes that goes."""
+class RemovedMark(Enum):
+    """Marks a property to be removed."""
 
     REMOVED = "removed"
 
 
-REMOVED: Final = Removed.REMOVED
-Changes: TypeAlias = "Mapping[Path, Value | Removed]"
+REMOVED: Final = RemovedMark.REMOVED
+Changes: TypeAlias = "Mapping[Path, Value | RemovedMark]"
 _BLANK: Final = re.compile(r"[ \t]*")
 
 
 def with_changes(document: Document, changes: Changes) -> bytes:
-    """A document's bytes after changes.
+    """Return a document's bytes after changes.
 
     Args:
-        document: What is changed; it stays as it is.
-        changes: Path -> the value that stands there from now on, or `REMOVED`. Objects that are missing on the way are
-            made; a list's position behind its last member adds one.
+        document: The original; it is not modified.
+        changes: New value by path, or `REMOVED`. Missing objects on the way are created; the index after a list's last
+            member appends.
 
     Raises:
-        InvalidInput: A path leads nowhere, or the result would not say what it must.
+        InvalidInput: A path does not exist, or the result would not have the intended value.
     """
     value = copy.deepcopy(document.value)
     for path, one in changes.items():
@@ -48,10 +48,10 @@ def with_changes(document: Document, changes: Changes) -> bytes:
 
 
 def with_value(document: Document, value: Value) -> bytes:
-    """A document's bytes when it says another value; members that are equal keep their bytes.
+    """Return a document's bytes with another value; equal members keep their bytes.
 
     Raises:
-        InvalidInput: It cannot be written so that it reads as this value.
+        InvalidInput: The value cannot be written so that it reads back the same.
     """
     text = _Splicer(document).text(value)
     data = text.encode("utf-8")
@@ -60,11 +60,11 @@ def with_value(document: Document, value: Value) -> bytes:
     except InvalidInput as error:
         raise InvalidInput(f"The change cannot be written: {error.message}", hint="Give another value.") from error
     if not same(said, value):
-        raise InvalidInput("The change cannot be written so that it reads as it should.", hint="Change it by hand.")
+        raise InvalidInput("The change cannot be written so that it reads back correctly.", hint="Change it by hand.")
     return data
 
 
-def _apply(value: Value, path: Path, one: Value | Removed) -> None:
+def _apply(value: Value, path: Path, one: Value | RemovedMark) -> None:
     if not path:
         raise InvalidInput("A change needs a path.", hint="Name a property.")
     for part in path[:-1]:
@@ -73,18 +73,18 @@ def _apply(value: Value, path: Path, one: Value | Removed) -> None:
             return
     last = path[-1]
     if isinstance(value, dict) and isinstance(last, str):
-        if isinstance(one, Removed):
+        if isinstance(one, RemovedMark):
             value.pop(last, None)
         else:
             value[last] = one
     elif isinstance(value, list) and isinstance(last, int) and 0 <= last < len(value) + (one is not REMOVED):
-        value[last : last + 1] = [] if isinstance(one, Removed) else [one]
+        value[last : last + 1] = [] if isinstance(one, RemovedMark) else [one]
     else:
         raise InvalidInput(f"There is no {_named(path)} in this file.", hint="Read the file again.")
 
 
 def _held(value: Value, part: str | int, path: Path, *, missing: bool) -> Value:
-    """What a path leads through; an object is made where one is missing, if that is wished."""
+    """Return the container that a path leads through; a missing object is created on request."""
     if isinstance(value, dict) and isinstance(part, str):
         return value.setdefault(part, {}) if missing else value.get(part)
     if isinstance(value, list) and isinstance(part, int) and 0 <= part < len(value):
@@ -97,7 +97,7 @@ def _named(path: Path) -> str:
 
 
 def same(one: Value, other: Value) -> bool:
-    """Whether two values are written alike: true is not 1, and 1.0 is not 1."""
+    """Return whether two values are written alike: true is not 1, and 1.0 is not 1."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(value, other[name]) for name, value in one.items())
     if isinstance(one, list) and isinstance(other, list):
@@ -108,15 +108,15 @@ def same(one: Value, other: Value) -> bool:
 
 
 def canonical(value: Value) -> str:
-    """A text that only equal values have."""
+    """Return a text that only equal values share."""
     return text_of(value, JSON, "", inline=True)
 
 
 class _Splicer:
-    """Writes a document's text anew, verbatim where nothing changes.
+    """Writes a document's text again, verbatim where nothing changes.
 
     Args:
-        document: What is changed.
+        document: The original.
     """
 
     def __init__(self, document: Document) -> None:
@@ -125,14 +125,14 @@ class _Splicer:
         self._layout = document.layout
 
     def text(self, value: Value) -> str:
-        """The whole text when it says a value."""
+        """Return the whole text for a value."""
         root = self._root
         behind = self._old[root.end :]
         if isinstance(value, dict) and not value and not self._layout.braces:
             raise InvalidInput("A file cannot be left empty.", hint="Delete it instead.")
         return self._old[: root.start] + self._changed(root, value, outermost=True) + behind
 
-    def _changed(self, node: Node, value: Value, *, inline: bool = False, outermost: bool = False) -> str:
+    def _changed(self, node: ParsedNode, value: Value, *, inline: bool = False, outermost: bool = False) -> str:
         old = node.value
         if same(old, value):
             return self._old[node.start : node.end]
@@ -143,7 +143,7 @@ class _Splicer:
         return self._new(value, node.start, inline=inline, outermost=outermost)
 
     def _new(self, value: Value, at: int, *, inline: bool, outermost: bool = False) -> str:
-        """A new value's text, indented as the line that it begins in."""
+        """Return the text of a new value, indented like the line that it begins on."""
         if outermost:
             return written(value, self._layout)
         base = self._base(at)
@@ -157,7 +157,7 @@ class _Splicer:
     def _lines(self, text: str) -> str:
         return text if self._layout.newline == "\n" else text.replace("\n", self._layout.newline)
 
-    def _object(self, node: Node, value: Mapping[str, Value]) -> str:
+    def _object(self, node: ParsedNode, value: Mapping[str, Value]) -> str:
         names = _placed([name for name in node.members if name in value], value)
         at = {name: place for place, name in enumerate(node.members)}
         spans = [(key, one.end) for key, one in node.members.values()]
@@ -173,7 +173,7 @@ class _Splicer:
                 parts.append((None, key_text(name, self._layout) + self._layout.colon + text))
         return self._joined(node, spans, parts)
 
-    def _list(self, node: Node, value: Sequence[Value]) -> str:
+    def _list(self, node: ParsedNode, value: Sequence[Value]) -> str:
         spans = [(one.start, one.end) for one in node.elements]
         inline = self._one_line(node, spans)
         parts: list[tuple[int | None, str]] = []
@@ -185,19 +185,19 @@ class _Splicer:
                 parts.append((place, self._changed(node.elements[place], one, inline=inline)))
         return self._joined(node, spans, parts)
 
-    def _like_neighbours(self, node: Node, value: Value) -> bool:
-        """Whether a new object stands on one line because those beside it do."""
+    def _like_neighbours(self, node: ParsedNode, value: Value) -> bool:
+        """Return whether a new object is on one line because its neighbours are."""
         others = [one for one in node.elements if one.members]
         if not isinstance(value, dict) or not others:
             return False
         return all("\n" not in self._old[one.start : next(iter(one.members.values()))[0]] for one in others)
 
-    def _one_line(self, node: Node, spans: Sequence[tuple[int, int]]) -> bool:
-        """Whether a container has its members on the line that it begins in."""
+    def _one_line(self, node: ParsedNode, spans: Sequence[tuple[int, int]]) -> bool:
+        """Return whether a container has its members on the line that it begins on."""
         return node.start != spans[0][0] and "\n" not in self._old[node.start : spans[0][0]]
 
-    def _joined(self, node: Node, spans: Sequence[tuple[int, int]], parts: list[tuple[int | None, str]]) -> str:
-        """Members between their separators: those that were neighbours keep theirs."""
+    def _joined(self, node: ParsedNode, spans: Sequence[tuple[int, int]], parts: list[tuple[int | None, str]]) -> str:
+        """Join members by their separators: those that were neighbours keep theirs."""
         old, lead = self._old, self._old[node.start : spans[0][0]]
         texts: list[str] = []
         before: int | None = None
@@ -220,7 +220,7 @@ class _Splicer:
 
 
 def _placed(kept: Sequence[str], value: Mapping[str, Value]) -> list[str]:
-    """Names in the file's order, new ones before the first that sorts behind them."""
+    """Return names in the file's order, new ones before the first that sorts after them."""
     names = list(kept)
     known = set(kept)
     for name in sorted((name for name in value if name not in known), key=sort_key):
@@ -229,8 +229,8 @@ def _placed(kept: Sequence[str], value: Mapping[str, Value]) -> list[str]:
     return names
 
 
-def _matched(node: Node, value: Sequence[Value]) -> list[int | None]:
-    """For each member of a list as it will be, the place of the one that it was; None for new ones."""
+def _matched(node: ParsedNode, value: Sequence[Value]) -> list[int | None]:
+    """Return, for each member of the new list, the index of its former self; None for new ones."""
     old = [_identity(one.value) for one in node.elements]
     new = [_identity(one) for one in value]
     places: list[int | None] = [None] * len(new)

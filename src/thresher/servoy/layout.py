@@ -1,6 +1,6 @@
-"""The few facts of form that a file has beside its values.
+"""The layout of a file: everything about its form besides its values.
 
-Invariant: the same values in the same layout are the same bytes.
+Invariant: the same values in the same layout give the same bytes.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import Final, TypeAlias
 from thresher.servoy.records import Dialect
 
 Value: TypeAlias = "dict[str, Value] | list[Value] | str | int | float | bool | None"
-"""What a file can say. Numbers that are no plain whole ones are `Number`s."""
+"""A value in a file. Numbers other than plain integers are `Number`s."""
 
 
 class Number(float):
-    """A number as it is written, such as `1.50` or `1e3`.
+    """A number with its notation, such as `1.50` or `1e3`.
 
     Args:
-        text: Of the number.
+        text: The notation.
     """
 
     __slots__ = ("text",)
     text: str
 
     def __new__(cls, text: str) -> Number:
-        """A float that keeps its text."""
+        """Create a float that keeps its text."""
         number = super().__new__(cls, text)
         number.text = text
         return number
@@ -35,10 +35,10 @@ class Number(float):
 
 
 class EmptyObject(dict[str, Value]):
-    """An object of nothing that keeps the blanks between its braces.
+    """An empty object that keeps the white space between its braces.
 
     Args:
-        blanks: With line feeds alone between lines.
+        blanks: With line feeds only as line breaks.
     """
 
     __slots__ = ("blanks",)
@@ -49,10 +49,10 @@ class EmptyObject(dict[str, Value]):
 
 
 class EmptyList(list[Value]):
-    """A list of nothing that keeps the blanks between its brackets.
+    """An empty list that keeps the white space between its brackets.
 
     Args:
-        blanks: With line feeds alone between lines.
+        blanks: With line feeds only as line breaks.
     """
 
     __slots__ = ("blanks",)
@@ -63,19 +63,19 @@ class EmptyList(list[Value]):
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class FileLayout:
     """How a file's values are written.
 
     Attributes:
-        quoted: Whether keys stand in quotation marks.
-        braces: Whether the outermost object has its braces.
-        indent: What a level is indented by.
-        colon: What stands between a key and its value.
-        inline: Whether relation items, and users, stand on one line each.
-        list_feeds: Line feeds between the brackets of a list of nothing.
-        object_feeds: Line feeds between the braces of an object of nothing.
-        newline: Between lines.
-        ending: After the last line.
+        quoted: Whether keys are quoted.
+        braces: Whether the outermost object has braces.
+        indent: Indentation per level.
+        colon: Text between key and value.
+        inline: Whether relation items, and users, are on one line each.
+        list_feeds: Line feeds in an empty list.
+        object_feeds: Line feeds in an empty object.
+        newline: Line break.
+        ending: Text after the last line.
     """
 
     quoted: bool = False
@@ -90,11 +90,11 @@ class Layout:
 
     @property
     def dialect(self) -> Dialect:
-        """By the keys: what Servoy before 2025.06 cannot read, or what it wrote."""
+        """The dialect, by the keys: quoted keys cannot be read by Servoy before 2025.06."""
         return "json" if self.quoted else "classic"
 
 
-CLASSIC: Final = Layout()
-JSON: Final = Layout(quoted=True, braces=True, indent="    ", inline=False, object_feeds=0)
-LAYOUTS: Final[dict[Dialect, Layout]] = {"classic": CLASSIC, "json": JSON}
-"""Of new files."""
+CLASSIC: Final = FileLayout()
+JSON: Final = FileLayout(quoted=True, braces=True, indent="    ", inline=False, object_feeds=0)
+LAYOUTS: Final[dict[Dialect, FileLayout]] = {"classic": CLASSIC, "json": JSON}
+"""Layouts of new files."""

@@ -1,6 +1,6 @@
-"""Names, UUIDs and data sources: what is legal, and what a person's way of saying it means.
+"""Names, UUIDs and data sources: what is legal, and the notations that users may write.
 
-Invariant: a name that passes is a legal file name on every file system.
+Invariant: an accepted name is a legal file name on every file system.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _PREFIX: Final = re.compile(rf"({'|'.join(_KINDS)}):")
 
 
 def checked_name(name: str, what: str) -> str:
-    """A name that a solution can hold, without the blanks around it.
+    """Return a legal name for a part of a solution, without surrounding blanks.
 
     Args:
-        name: As somebody gave it.
-        what: What it is to name, for the error: `relation`.
+        name: The proposed name.
+        what: What it names, for the error, such as `relation`.
 
     Raises:
         InvalidInput: It is not legal; the hint says what is.
@@ -52,8 +52,8 @@ def checked_name(name: str, what: str) -> str:
 
 
 def _problem(name: str) -> tuple[str, str]:
-    """What is wrong with a name, and what to do about it; empty where nothing is."""
-    letters = "Use letters, digits, _ and $, not beginning with a digit."
+    """Return what is wrong with a name and what to do about it; empty if it is legal."""
+    letters = "Use letters, digits, _ and $, and do not begin with a digit."
     if not name:
         return "it is empty", letters
     if len(name) > LONGEST_NAME:
@@ -66,29 +66,29 @@ def _problem(name: str) -> tuple[str, str]:
     if name.lower() in _SERVOY.split():
         return "it is a reserved word of Servoy", "Add a word, such as what it is for."
     if _WINDOWS.fullmatch(name.lower()):
-        return "no file may have this name on Windows", "Choose another."
+        return "Windows allows no file with this name", "Choose another."
     return "", ""
 
 
 def new_uuid() -> str:
-    """A random UUID as Servoy writes them: version 4, upper case."""
+    """Return a random UUID as Servoy writes them: version 4, upper case."""
     return str(uuid.uuid4()).upper()
 
 
 def is_uuid(text: str) -> bool:
-    """Whether a text is a UUID, in whatever case."""
+    """Return whether a text is a UUID, in any case."""
     return _UUID.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class DataSource:
-    """Where records come from.
+    """A source of records.
 
     Attributes:
         kind: `db` a table of a server, `mem` an in-memory table, `view`, `menu`.
-        server: Of a `db` source; else empty.
-        table: Name of the table, or of the source.
-        text: As files hold it: `db:/crm/orders`.
+        server: Server of a `db` source; else empty.
+        table: Name of the table or source.
+        text: The notation in files: `db:/crm/orders`.
     """
 
     kind: DataSourceKind
@@ -98,10 +98,10 @@ class DataSource:
 
 
 def datasource(text: str) -> DataSource:
-    """What a person or a file calls a data source: `crm/orders`, `db:/crm/orders`, `mem:basket`, `view:`, `menu:`.
+    """Parse a data source: `crm/orders`, `db:/crm/orders`, `mem:basket`, `view:NAME`, `menu:NAME`.
 
     Raises:
-        InvalidInput: It is none of them.
+        InvalidInput: It is not a data source.
     """
     text = text.strip()
     found = _PREFIX.match(text)
@@ -113,8 +113,8 @@ def datasource(text: str) -> DataSource:
             return DataSource("db", server, table, f"db:/{server}/{table}")
     elif _is_word(rest):
         return DataSource(kind, "", rest, f"{kind}:{rest}")
-    hint = "Write SERVER/TABLE or db:/SERVER/TABLE; mem:NAME for a table in memory, view:NAME, menu:NAME."
-    raise InvalidInput(f"'{text[:100]}' is no data source.", hint=hint)
+    hint = "Write SERVER/TABLE or db:/SERVER/TABLE; mem:NAME for an in-memory table, view:NAME, menu:NAME."
+    raise InvalidInput(f"'{text[:100]}' is not a data source.", hint=hint)
 
 
 def _is_word(text: str) -> bool:

@@ -1,7 +1,7 @@
-"""What Servoy's files say, once they are read: solutions, relations, value lists, columns.
+"""Records of Servoy's files: solutions, relations, value lists, tables and columns.
 
-Invariant: frozen; a record names things as this product does, its docstring the property of the file. What a record
-does not know of stays in the file that it came from.
+Invariant: frozen. Attributes have this product's names; their docstrings give the property in the file. Properties
+that a record does not cover stay in the file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 Dialect: TypeAlias = Literal["classic", "json"]
-"""How a file is written: bare keys without braces (until 2025.06), or indented JSON (since 2025.09)."""
+"""Notation of a file: bare keys without braces (until 2025.06), or indented JSON (since 2025.09)."""
 JoinType: TypeAlias = Literal["inner", "left outer", "right outer", "full"]
 """`joinType` 0 to 3, in this order."""
 Encapsulation: TypeAlias = Literal["public", "hidden", "module"]
@@ -30,17 +30,17 @@ SOLUTION_TYPE: Final = 43
 
 @dataclass(frozen=True, slots=True)
 class RelationItem:
-    """One pair of columns.
+    """A pair of columns.
 
     Attributes:
         primary: `primaryDataProviderID`: a column, a calculation, `scopes.NAME.variable`, `globals.variable` or
             `LITERAL:value`.
         foreign: `foreignColumnName`.
         operator: `operator` without its modifiers.
-        or_null: Modifier 0x100: rows without a value too.
+        or_null: Modifier 0x100: also matches rows without a value.
         ignore_case: Modifier 0x200.
-        remove_when_null: Modifier 0x1000: without a value on the left the item is left out.
-        uuid: Of the item; empty: a new one.
+        remove_when_null: Modifier 0x1000: the item is ignored if its left side has no value.
+        uuid: Of the item; empty for a new one.
     """
 
     primary: str
@@ -60,7 +60,7 @@ class Relation:
         name: `name`, and the file's.
         primary_datasource: `primaryDataSource`, such as `db:/crm/orders`.
         foreign_datasource: `foreignDataSource`.
-        items: `items`; all of them hold.
+        items: `items`; all of them apply.
         join_type: `joinType`.
         allow_creation: `allowCreationRelatedRecords`.
         allow_parent_delete: `allowParentDeleteWhenHavingRelatedRecords`; true where the file says nothing.
@@ -91,7 +91,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class CustomValue:
-    """One line of a custom value list: what is shown, and what is stored (None: the same)."""
+    """A line of a custom value list: the displayed value and the stored one (None if they are the same)."""
 
     display: str
     real: str | None = None
@@ -102,27 +102,27 @@ class ValueList:
     """A `.val` file.
 
     Attributes:
-        name: `name`, and the file's.
-        kind: What its values come from.
+        name: `name`, and the name of the file.
+        kind: Where its values come from.
         custom_values: `customValues` of a custom list.
         datasource: `dataSource` of a table list.
-        relation: `relationName` of a related list; several, from the first on, joined by dots.
-        method: `customValues` of a list by a global method: the method's UUID.
-        columns: `dataProviderID1` to `3`, those that are there.
-        display: `showDataProviders`: which of `columns` are shown, as positions from 0.
+        relation: `relationName` of a related list; several are joined by dots, outermost first.
+        method: `customValues` of a list from a global method: the method's UUID.
+        columns: `dataProviderID1` to `3`, those that are present.
+        display: `showDataProviders`: which of `columns` are displayed, as indexes from 0.
         returns: `returnDataProviders`: which of `columns` are stored.
-        separator: `separator` between shown columns; None: not written, a blank.
+        separator: `separator` between displayed columns; None if not written, which means a blank.
         sort: `sortOptions`, such as `name asc`.
         use_table_filter: `useTableFilter`.
-        add_empty: `addEmptyValue`: 0 always, 1 never. (2 is unused, and kept.)
-        display_type: `displayValueType`; None: not written.
+        add_empty: `addEmptyValue`: 0 always, 1 never. (2 is unused and preserved.)
+        display_type: `displayValueType`; None if not written.
         real_type: `realValueType`.
-        fallback: `fallbackValueListID`: UUID of another list, or empty.
-        lazy_loading: `lazyLoading` in `customProperties`; None: not written.
+        fallback: `fallbackValueListID`: UUID of another list; may be empty.
+        lazy_loading: `lazyLoading` in `customProperties`; None if not written.
         encapsulation: `encapsulation`.
         deprecated: `deprecated`.
         comment: `comment`.
-        uuid: `uuid`; empty: a new one.
+        uuid: `uuid`; empty for a new one.
     """
 
     name: str
@@ -153,12 +153,12 @@ class SolutionFacts:
     """`rootmetadata.obj` and `solution_settings.obj` of a project.
 
     Attributes:
-        name: Of the solution or module.
-        uuid: Its own.
+        name: Name of the solution or module.
+        uuid: Its UUID.
         file_version: `fileVersion`; 63 and above are written as JSON.
         solution_type: `solutionType`, such as 1 (solution), 2 (module), 1024 (NG client).
-        modules: `modulesNames`, in their order.
-        dialect: In which its metadata are written, and so its new files.
+        modules: `modulesNames`, in order.
+        dialect: Dialect of its metadata, which its new files use too.
     """
 
     name: str
@@ -171,16 +171,16 @@ class SolutionFacts:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """A column of a `.dbi` file, or of the in-memory table of a `.tbl` file.
+    """A column of a `.dbi` file, or of an in-memory table in a `.tbl` file.
 
     Attributes:
-        name: As the file has it.
+        name: As in the file.
         data_type: `dataType`, a number of `java.sql.Types`.
-        length: `length`, 0 unless told.
+        length: `length`, 0 by default.
         scale: `scale`.
-        nullable: `allowNull`, true unless told.
-        flags: `flags`: 1 primary key, 2 a person's row identifier, 4 UUID, and so on.
-        foreign_type: `foreignType`: the name of the table that it points to, or empty.
+        nullable: `allowNull`, true by default.
+        flags: `flags`: 1 primary key, 2 a user-defined row identifier, 4 UUID, and so on.
+        foreign_type: `foreignType`: name of the referenced table; may be empty.
         title: `titleText`.
         description: `description`.
         default: `defaultValue`.
@@ -203,7 +203,7 @@ class ColumnFacts:
 
     @property
     def identifies(self) -> bool:
-        """Whether it is, or is part of, what identifies a row."""
+        """Whether it is, or is part of, the row identifier."""
         return bool(self.flags & 3)
 
 
@@ -212,9 +212,9 @@ class TableFacts:
     """A `.dbi` file.
 
     Attributes:
-        server: Of the folder that it stands in; empty for an in-memory table.
+        server: Name of its folder; empty for an in-memory table.
         name: `name`.
-        columns: In the order of their creation.
+        columns: In order of creation.
         kind: `tableType`: 0 a table, 1 a view.
         hidden: `hiddenInDeveloper`.
     """

@@ -1,7 +1,6 @@
-"""Relations: from documents, to values, and the changes that make a document say one.
+"""Relations: reading them, writing new ones, and changing a document to match one.
 
-Invariant: only what differs from Servoy's default is written, and a change means no property that the record leaves
-as it was.
+Invariant: only what differs from Servoy's defaults is written, and a change touches no property that stays the same.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from thresher.servoy.documents import Document, Path
-from thresher.servoy.edits import REMOVED, Removed
+from thresher.servoy.edits import REMOVED, RemovedMark
 from thresher.servoy.layout import Value
 from thresher.servoy.names import new_uuid
 from thresher.servoy.properties import ENCAPSULATIONS, JOIN_TYPES, Properties, object_of, operator_number, operator_of
@@ -17,10 +16,10 @@ from thresher.servoy.records import RELATION_ITEM_TYPE, RELATION_TYPE, Relation,
 
 
 def relation_of(document: Document) -> Relation:
-    """The relation that a `.rel` file holds.
+    """Return the relation in a `.rel` file.
 
     Raises:
-        BrokenFile: It holds none, or a property of it cannot be understood.
+        BrokenFile: There is none, or a property of it is malformed.
     """
     properties = object_of(document, RELATION_TYPE, "relation")
     return Relation(
@@ -45,7 +44,7 @@ def _item(properties: Properties) -> RelationItem:
     number = properties.number("operator")
     operator = operator_of(number)
     if operator is None:
-        raise properties.broken(f"operator is {number}, which means nothing here.", "operator")
+        raise properties.broken(f"operator is {number}, which is not a valid operator.", "operator")
     return RelationItem(
         properties.text("primaryDataProviderID"),
         properties.text("foreignColumnName"),
@@ -55,11 +54,11 @@ def _item(properties: Properties) -> RelationItem:
 
 
 def relation_value(relation: Relation, uuid: Callable[[], str] = new_uuid) -> dict[str, Value]:
-    """What a new `.rel` file says.
+    """Return the value of a new `.rel` file.
 
     Args:
         relation: The record.
-        uuid: Makes the UUIDs that it lacks.
+        uuid: Generates missing UUIDs.
     """
     value = _properties(relation)
     value["uuid"] = relation.uuid or uuid()
@@ -70,7 +69,7 @@ def relation_value(relation: Relation, uuid: Callable[[], str] = new_uuid) -> di
 
 
 def _properties(relation: Relation) -> dict[str, Value]:
-    """All but the items and the UUID."""
+    """Return all properties except items and UUID."""
     return {
         name: one
         for name, one, default in (
@@ -110,18 +109,18 @@ def _by_uuid(item: Value) -> str:
 
 def relation_changes(
     document: Document, relation: Relation, uuid: Callable[[], str] = new_uuid
-) -> dict[Path, Value | Removed]:
-    """What must change so that a document says a relation.
+) -> dict[Path, Value | RemovedMark]:
+    """Return the changes after which a document matches a relation.
 
-    Items are the ones that they were by their UUID, else by their columns; they keep it, and what else stands in them.
+    Items are matched to their former selves by UUID, else by columns; they keep the UUID and all other properties.
 
     Args:
-        document: Of the relation as it is.
-        relation: As it shall be; without a UUID it keeps its own.
-        uuid: Makes the UUIDs of new items.
+        document: The current relation.
+        relation: The new relation; without a UUID it keeps the current one.
+        uuid: Generates the UUIDs of new items.
 
     Raises:
-        BrokenFile: The document holds no relation.
+        BrokenFile: The document contains no relation.
     """
     old = relation_of(document)
     changes = differences(_properties(old), _properties(relation))
@@ -133,14 +132,14 @@ def relation_changes(
     return changes
 
 
-def differences(old: dict[str, Value], new: dict[str, Value]) -> dict[Path, Value | Removed]:
-    """What must be set or removed at the outermost level."""
-    changes: dict[Path, Value | Removed] = {(name,): one for name, one in new.items() if old.get(name) != one}
+def differences(old: dict[str, Value], new: dict[str, Value]) -> dict[Path, Value | RemovedMark]:
+    """Return the properties to set or remove at the outermost level."""
+    changes: dict[Path, Value | RemovedMark] = {(name,): one for name, one in new.items() if old.get(name) != one}
     return changes | {(name,): REMOVED for name in old if name not in new}
 
 
 def _items(document: Document, old: Relation, relation: Relation, uuid: Callable[[], str]) -> list[Value]:
-    """The list of items as it will be: in its order where none is new, else sorted by UUID."""
+    """Return the new list of items: in the given order if none is new, else sorted by UUID."""
     held = document.get("items")
     kept: dict[int, Value] = {}
     new: list[Value] = []
@@ -162,7 +161,7 @@ def _changed_item(held: Value, old: RelationItem, item: RelationItem) -> Value:
 
 
 def _paired(left: dict[int, RelationItem], items: tuple[RelationItem, ...]) -> list[tuple[RelationItem, int | None]]:
-    """Each item with the place of the one that it was: by UUID, by both columns, by one of them."""
+    """Return each item with the index of its former self: by UUID, by both columns, or by one of them."""
     found: dict[int, int] = {}
     for like in (_same_uuid, _same_columns, _same_foreign, _same_primary):
         for at, item in enumerate(items):

@@ -1,6 +1,6 @@
-"""Value lists: from documents, to values, and the changes that make a document say one.
+"""Value lists: reading them, writing new ones, and changing a document to match one.
 
-Invariant: as of relations; a custom value list keeps its own line ends.
+Invariant: as for relations; a custom value list keeps its line ends. `changed` and `changes_of` also serve relations.
 """
 
 from __future__ import annotations
@@ -11,36 +11,29 @@ from typing import Final
 
 from thresher.core import BrokenFile, InvalidInput
 from thresher.servoy.documents import Document, Path, read_document
-from thresher.servoy.edits import REMOVED, Removed
+from thresher.servoy.edits import REMOVED, RemovedMark, with_changes
 from thresher.servoy.layout import Value
 from thresher.servoy.names import new_uuid
 from thresher.servoy.properties import ENCAPSULATIONS, VALUE_TYPE_WORDS, VALUE_TYPES, Properties, object_of
-from thresher.servoy.records import (
-    VALUE_LIST_TYPE,
-    CustomValue,
-    Dialect,
-    ValueList,
-    ValueListKind,
-    ValueType,
-)
-from thresher.servoy.relations import differences
-from thresher.servoy.writing import custom_text
+from thresher.servoy.records import VALUE_LIST_TYPE, CustomValue, Dialect, Relation, ValueList, ValueListKind, ValueType
+from thresher.servoy.relations import differences, relation_changes
+from thresher.servoy.writer import custom_text
 
 _SLOTS: Final = ("dataProviderID1", "dataProviderID2", "dataProviderID3")
 _CUSTOM, _DATABASE, _METHOD = 0, 1, 4
 _NEVER: Final = 1
 SEPARATOR_LINE: Final = "-"
-"""A custom value that is shown as a line between others."""
+"""A custom value that is displayed as a separator line."""
 _PART: Final = re.compile(r"(?:[^\\|]|\\.)*+", re.DOTALL)
 _BREAK: Final = re.compile(r"[\r\n]")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
 def value_list_of(document: Document) -> ValueList:
-    """The value list that a `.val` file holds.
+    """Return the value list in a `.val` file.
 
     Raises:
-        BrokenFile: It holds none, or a property of it cannot be understood.
+        BrokenFile: There is none, or a property of it is malformed.
     """
     properties = object_of(document, VALUE_LIST_TYPE, "value list")
     kind = _kind(properties)
@@ -79,7 +72,7 @@ def _kind(properties: Properties) -> ValueListKind:
         return "global method"
     if number in (_DATABASE, 2, 3):
         return "related" if properties.text("relationName") else "table"
-    raise properties.broken(f"valueListType is {number}, which means nothing here.", "valueListType")
+    raise properties.broken(f"valueListType is {number}, which is not a valid type.", "valueListType")
 
 
 def _places(bits: int, slots: Sequence[str]) -> tuple[int, ...]:
@@ -98,10 +91,10 @@ def _lazy_loading(document: Document, properties: Properties) -> bool | None:
 
 
 def custom_properties(document: Document) -> dict[str, Value]:
-    """`customProperties` of a file: an object in the new dialect, a text that holds one in the classic one.
+    """Return `customProperties` of a file: an object in the JSON dialect, a text in the classic one.
 
     Raises:
-        BrokenFile: They cannot be read; the line is the one of the property.
+        BrokenFile: They are malformed; the line is that of the property.
     """
     held = document.get("customProperties")
     if isinstance(held, str) and held.strip():
@@ -115,7 +108,7 @@ def custom_properties(document: Document) -> dict[str, Value]:
 
 
 def custom_values(text: str) -> tuple[CustomValue, ...]:
-    """Lines of `customValues`: `display`, or `display|real`, where a backslash keeps a bar a bar."""
+    """Parse the lines of `customValues`: `display`, or `display|real`; a backslash escapes a bar."""
     return tuple(_custom_value(line) for line in re.split(r"\r?\n|\r", text)) if text else ()
 
 
@@ -129,19 +122,19 @@ def _custom_value(line: str) -> CustomValue:
 
 
 def custom_values_text(values: Sequence[CustomValue], newline: str = "\n") -> str:
-    """Custom values as `customValues` holds them.
+    """Return custom values as text for `customValues`.
 
-    Servoy takes a list for one of display values alone as soon as one line has no bar, so that each line gets one where
-    any needs it: to store something else than it shows, or since it shows a bar.
+    Servoy reads all lines as display values if any of them lacks a bar. So each line gets one if any needs it: because
+    its stored value differs, or because a display value contains a bar.
 
     Raises:
-        InvalidInput: A value has a line break.
+        InvalidInput: A value contains a line break.
     """
     for value in values:
         if _BREAK.search(value.display + (value.real or "")):
-            hint = "Give each value on its own."
+            hint = "Give each value separately."
             raise InvalidInput(
-                f"The value {value.display[:40]!r} has a line break: a list holds one a line.", hint=hint
+                f"The value {value.display[:40]!r} contains a line break: each line of a list is one value.", hint=hint
             )
     paired = any(value.real is not None or _shows_bar(value.display) for value in values)
     return newline.join(_custom_line(value, paired=paired) for value in values)
@@ -166,12 +159,12 @@ def _escaped(text: str) -> str:
 def value_list_value(
     value_list: ValueList, dialect: Dialect = "classic", uuid: Callable[[], str] = new_uuid
 ) -> dict[str, Value]:
-    """What a new `.val` file says.
+    """Return the value of a new `.val` file.
 
     Args:
         value_list: The record.
-        dialect: Of the file; the dialects hold `customProperties` differently.
-        uuid: Makes its UUID, where it has none.
+        dialect: Of the file; the dialects store `customProperties` differently.
+        uuid: Generates its UUID if it has none.
     """
     value = _properties(value_list, "\n")
     value["uuid"] = value_list.uuid or uuid()
@@ -182,7 +175,7 @@ def value_list_value(
 
 
 def _properties(value_list: ValueList, newline: str) -> dict[str, Value]:
-    """All but the custom properties and the UUID."""
+    """Return all properties except custom properties and UUID."""
     one = value_list
     custom = one.method if one.kind == "global method" else custom_values_text(one.custom_values, newline)
     database = one.kind in ("table", "related")
@@ -214,15 +207,15 @@ def _bits(places: Sequence[int]) -> int:
     return sum(1 << place for place in set(places))
 
 
-def value_list_changes(document: Document, value_list: ValueList) -> dict[Path, Value | Removed]:
-    """What must change so that a document says a value list.
+def value_list_changes(document: Document, value_list: ValueList) -> dict[Path, Value | RemovedMark]:
+    """Return the changes after which a document matches a value list.
 
     Args:
-        document: Of the value list as it is.
-        value_list: As it shall be; without a UUID it keeps its own.
+        document: The current value list.
+        value_list: The new value list; without a UUID it keeps the current one.
 
     Raises:
-        BrokenFile: The document holds no value list.
+        BrokenFile: The document contains no value list.
     """
     old = value_list_of(document)
     newline = "\r\n" if "\r\n" in str(document.get("customValues", default="")) else "\n"
@@ -235,8 +228,8 @@ def value_list_changes(document: Document, value_list: ValueList) -> dict[Path, 
     return changes
 
 
-def _columns_in_place(document: Document, value_list: ValueList, changes: dict[Path, Value | Removed]) -> None:
-    """Where a file leaves a slot for columns out, all of them are written once any is changed."""
+def _columns_in_place(document: Document, value_list: ValueList, changes: dict[Path, Value | RemovedMark]) -> None:
+    """Rewrite all columns if any changes and the file leaves a slot for columns empty."""
     names = (*_SLOTS, "showDataProviders", "returnDataProviders")
     if not any((name,) in changes for name in names):
         return
@@ -248,7 +241,7 @@ def _columns_in_place(document: Document, value_list: ValueList, changes: dict[P
             changes.pop((name,), None)
 
 
-def _lazy_loading_changes(document: Document, lazy_loading: bool | None) -> dict[Path, Value | Removed]:
+def _lazy_loading_changes(document: Document, lazy_loading: bool | None) -> dict[Path, Value | RemovedMark]:
     held = custom_properties(document)
     held = {name: one for name, one in held.items() if name != "lazyLoading"}
     if lazy_loading is not None:
@@ -257,3 +250,31 @@ def _lazy_loading_changes(document: Document, lazy_loading: bool | None) -> dict
         return {("customProperties",): REMOVED}
     as_object = isinstance(document.get("customProperties", default={} if document.dialect == "json" else ""), dict)
     return {("customProperties",): held if as_object else custom_text(held)}
+
+
+def changes_of(
+    document: Document, record: Relation | ValueList, uuid: Callable[[], str] = new_uuid
+) -> dict[Path, Value | RemovedMark]:
+    """Return the changes after which a document matches a record; other properties stay.
+
+    Args:
+        document: The current record.
+        record: The new record.
+        uuid: Generates the UUIDs of new items.
+
+    Raises:
+        BrokenFile: The document contains no record of this kind.
+    """
+    if isinstance(record, Relation):
+        return relation_changes(document, record, uuid)
+    return value_list_changes(document, record)
+
+
+def changed(document: Document, record: Relation | ValueList, uuid: Callable[[], str] = new_uuid) -> bytes:
+    """Return a document's bytes after it matches a record; unchanged if nothing differs.
+
+    Raises:
+        BrokenFile: The document contains no record of this kind.
+        InvalidInput: The record cannot be written so that it reads back the same.
+    """
+    return with_changes(document, changes_of(document, record, uuid))

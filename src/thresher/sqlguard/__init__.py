@@ -1,14 +1,23 @@
-"""The guard: reads a SQL statement as its engine would, and says whether it can only read.
+"""The guard: reads a SQL statement as its engine would and decides whether it only reads.
 
-Invariant: pure functions of the text and of what is known of the database: nothing is run. What is not on a list of
-what may be is refused.
+Invariant: pure functions of the text and of what is known about the database; nothing is run. Whatever is not on an
+allow-list is refused.
 
 Uses: nothing.
 """
 
-from thresher.sqlguard.catalogs import CATALOG_SQL, functions_of
-from thresher.sqlguard.door import judge
-from thresher.sqlguard.records import DIALECTS, Dialect, Functions, Knowledge, Limits, Place, Rule, Verdict
+from thresher.sqlguard.function_lists import CATALOG_SQL, functions_of
+from thresher.sqlguard.records import (
+    DIALECTS,
+    Dialect,
+    Functions,
+    Knowledge,
+    Rule,
+    SqlLocation,
+    StatementLimits,
+    Verdict,
+)
+from thresher.sqlguard.verdicts import judge
 
 __all__ = [
     "CATALOG_SQL",
@@ -16,9 +25,9 @@ __all__ = [
     "Dialect",
     "Functions",
     "Knowledge",
-    "Limits",
-    "Place",
     "Rule",
+    "SqlLocation",
+    "StatementLimits",
     "Verdict",
     "functions_of",
     "judge",

@@ -1,6 +1,6 @@
-"""DuckDB: one query, or a plan of one, read by DuckDB's own grammar.
+"""DuckDB: one query or its plan, read by DuckDB's own grammar.
 
-Invariant: the grammar runs in a database of its own, in memory, that reaches no file and whose settings are locked; the
+Invariant: the grammar runs in a separate in-memory database that reaches no file and whose settings are locked; the
 text is only parsed there, never bound or run. Every part of the tree is on the lists below.
 """
 
@@ -17,12 +17,12 @@ from typing import Final
 
 import duckdb
 
-from thresher.sqlguard.duckdb_sizes import SIZED, Node, Sizes, largest, nodes
+from thresher.sqlguard.duckdb_sizes import SIZED, Node, ValueSizes, largest, nodes
+from thresher.sqlguard.function_lists import listed
 from thresher.sqlguard.grammars import words
-from thresher.sqlguard.lists import listed
-from thresher.sqlguard.records import Dialect, Functions, Knowledge, Limits, Rule, Verdict
-from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.records import Dialect, Functions, Knowledge, Rule, StatementLimits, Verdict
 from thresher.sqlguard.sizes import FORMATS, GATHERED, VALUE, gathered, is_gathering
+from thresher.sqlguard.verdicts import Refusal
 
 _HINT: Final = "Only statements that read may run here."
 _PARSE: Final = "select json_serialize_sql(?::varchar, skip_null := true, skip_empty := true)"
@@ -76,12 +76,12 @@ _PARTS: Final = words(
 )
 _SHOWN: Final = {"", "tables", "databases", "schemas", "__show_tables_expanded"}
 _BELOW: Final = {
-    **dict.fromkeys(("duckdb_logs", "duckdb_secrets", "pg_settings"), "shows settings, or what others ask"),
-    "pg_prepared_statements": "shows settings, or what others ask",
-    **dict.fromkeys(("duckdb_databases", "pragma_database_list"), "shows where files are kept"),
+    **dict.fromkeys(("duckdb_logs", "duckdb_secrets", "pg_settings"), "shows settings or the statements of others"),
+    "pg_prepared_statements": "shows settings or the statements of others",
+    **dict.fromkeys(("duckdb_databases", "pragma_database_list"), "shows the location of files"),
 }
 _BY_NAME: Final = frozenset({"histogram", "histogram_values", "pragma_show", "pragma_table_info"})
-"""Functions in FROM that read the relation which their first argument names."""
+"""Functions in FROM that read the relation named by their first argument."""
 _FILE: Final = re.compile(r"[/\\*?\[\]:|]|\.\w+\s*\Z|\A\s*[.~]")
 _STATEMENTS: Final = words(
     "COMMIT ROLLBACK BEGIN START SAVEPOINT EXECUTE DEALLOCATE VACUUM CHECKPOINT USE DETACH ATTACH INSTALL LOAD UPDATE"
@@ -93,25 +93,25 @@ _NEAR: Final = {"", "main", "pg_catalog"}
 
 @dataclass(slots=True)
 class _Parser:
-    """DuckDB's grammar, for one statement at a time."""
+    """DuckDB's parser, for one statement at a time."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     connection: duckdb.DuckDBPyConnection | None = None
 
     def tree(self, sql: str) -> Node:
-        """The tree of a text, or what was wrong with it (`error`)."""
+        """Return the tree of a text, or the parser's `error`."""
         with self.lock:
             row = self._open().execute(_PARSE, [sql]).fetchone()
         return json.loads(row[0]) if row else {"error": True}
 
     def aliases(self) -> Mapping[str, str]:
-        """The function that each further name stands for, both lower case."""
+        """Canonical names of functions by alias, both in lower case."""
         with self.lock:
             rows = self._open().execute(_ALIASES).fetchall()
         return {str(name).lower(): str(function).lower() for name, function in rows}
 
     def kinds(self, sql: str) -> list[str]:
-        """What kinds of statements a text has."""
+        """Return the kinds of statements in a text."""
         with self.lock:
             return [statement.type.name for statement in self._open().extract_statements(sql)]
 
@@ -127,90 +127,90 @@ _parser: Final = functools.cache(_Parser)
 
 @functools.cache
 def _aliases() -> Mapping[str, str]:
-    """The further names of the engine's functions, asked once."""
+    """Return the aliases of the engine's functions, asked once."""
     return _parser().aliases()
 
 
-def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Verdict:
-    """The verdict of a statement of DuckDB that only reads.
+def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: StatementLimits) -> Verdict:
+    """Return the verdict for a read-only DuckDB statement.
 
     Args:
         sql: The text.
         dialect: DuckDB's.
-        knowledge: Of the database: its functions.
-        limits: What the text may be at most.
+        knowledge: The functions of the database.
+        limits: Bounds on the text.
 
     Raises:
-        Refused: What it broke.
+        Refusal: The statement breaks a rule.
     """
     functions = knowledge.functions or listed(dialect)
     _check_depth(sql, limits)
     plan = _PLAN.match(sql)
     if plan is None:
-        return _Reading(sql, functions, limits).verdict()
+        return _StatementCheck(sql, functions, limits).verdict()
     query = " " * plan.end() + sql[plan.end() :]
-    verdict = _Reading(query, functions, limits).verdict()
+    verdict = _StatementCheck(query, functions, limits).verdict()
     if _parser().kinds(sql) != ["EXPLAIN"]:
-        raise Refused("statement", "This form of EXPLAIN may not run here.", hint=_HINT, kind="explain")
+        raise Refusal("statement", "This form of EXPLAIN is not allowed.", hint=_HINT, kind="explain")
     return replace(verdict, kind="explain", limited=True)
 
 
-def _check_depth(sql: str, limits: Limits) -> None:
-    """Refuses brackets in brackets that the grammar would read for minutes.
+def _check_depth(sql: str, limits: StatementLimits) -> None:
+    """Refuse nested brackets that would keep the parser busy for minutes.
 
     Raises:
-        Refused: `too_deep`.
+        Refusal: `too_deep`.
     """
     depth = 0
     for found in _WORD.finditer(sql):
         depth = max(0, depth + (found["open"] is not None) - (found["close"] is not None))
         if depth > limits.depth:
-            raise Refused("too_deep", "The statement is nested too deeply.", hint="Write it flatter.",
+            raise Refusal("too_deep", "The statement is nested too deeply.", hint="Use less nesting.",
                           offset=found.start())  # fmt: skip
 
 
 @dataclass(slots=True)
-class _Reading:
-    """One statement being read.
+class _StatementCheck:
+    """A statement under inspection.
 
     Attributes:
         sql: Its text.
-        functions: What it may call.
-        limits: How large it may be.
-        tables: The relations found.
-        called: The functions found.
-        queries: The names of the queries in WITH.
-        rows: Calls in FROM, which give row after row.
-        reads: Whether there is a relation or a call in FROM.
-        gathers: Whether an aggregate keeps the values of those rows in one.
-        sizes: How large its values become.
-        total: Characters, elements or rows that it makes.
+        functions: Functions that it may call.
+        limits: Bounds on its sizes.
+        tables: Relations found so far.
+        called: Functions found so far.
+        queries: Names of the queries in WITH.
+        rows: Calls in FROM that generate rows.
+        reads: Whether FROM has a relation or a call.
+        gathers: Whether an aggregate collects values of all rows into one.
+        sizes: Sizes of its values.
+        total: Characters, elements or rows that it generates.
     """
 
     sql: str
     functions: Functions
-    limits: Limits
+    limits: StatementLimits
     tables: dict[str, None] = field(default_factory=dict[str, None])
     called: dict[str, None] = field(default_factory=dict[str, None])
     queries: set[str] = field(default_factory=set[str])
     rows: set[int] = field(default_factory=set[int])
     reads: bool = False
     gathers: bool = False
-    sizes: Sizes = field(default_factory=lambda: Sizes(_aliases()))
+    sizes: ValueSizes = field(default_factory=lambda: ValueSizes(_aliases()))
     total: float = 0.0
 
     def verdict(self) -> Verdict:
-        """The verdict of the statement.
+        """Return the verdict for the statement.
 
         Raises:
-            Refused: What it broke.
+            Refusal: The statement breaks a rule.
         """
         tree = _parser().tree(self.sql)
         if tree.get("error"):
             raise self._unparsed(tree)
         statements: list[Node] = tree["statements"]
         if len(statements) != 1:
-            raise Refused("several_statements", "There is more than one statement.", hint="Send them one by one.")
+            raise Refusal("several_statements", "There is more than one statement.", hint="Send them one by one.")
         parts = list(nodes(statements[0]))
         self.rows = {id(node["function"]) for node in parts if node.get("type") == "TABLE_FUNCTION"}
         self.reads = any(node.get("type") in ("BASE_TABLE", "TABLE_FUNCTION") for node in parts)
@@ -227,7 +227,7 @@ class _Reading:
                        limited=limited)  # fmt: skip
 
     def _check(self, node: Node) -> None:
-        """Refuses a node that is not on the lists."""
+        """Refuse a node that is not on the lists."""
         kind = node["type"] if isinstance(node.get("type"), str) else ""
         if kind and kind not in _TYPES:
             rule, reason = _reason(kind)
@@ -236,7 +236,7 @@ class _Reading:
             raise self._refused("parameter", "The statement has a parameter.", {})
         unknown = node.keys() - _PARTS
         if unknown:
-            reason = f"{min(unknown)} is not among the parts of a statement that only read."
+            reason = f"{min(unknown)} is not allowed in a statement that only reads."
             raise self._refused("clause", reason, node)
         if "query_node" in node or node.get("cte_map"):
             self.queries.update(str(entry["key"]).lower() for entry in node.get("cte_map", {}).get("map", ()))
@@ -246,7 +246,7 @@ class _Reading:
             self._check_table(node)
 
     def _check_function(self, node: Node) -> None:
-        """Refuses a function that is not on the list, or asks for too much."""
+        """Refuse a function that is not listed or that generates too much."""
         *schema, name = [part.lower() for part in _path(node) or [str(node["function_name"])]]
         if node.get("is_operator") and not schema:
             return
@@ -260,14 +260,14 @@ class _Reading:
             self._check_source(node)
 
     def _check_source(self, node: Node) -> None:
-        """Refuses what such a function could read as a file: anything but the name of a table."""
+        """Refuse anything but a table's name as argument, since such a function could read it as a file."""
         arguments: list[Node] = node.get("arguments", [])
         for argument in (*arguments[:1], *(one for one in arguments if str(one.get("name", "")).lower() == "source")):
             named: Node = argument["expression"]
             text = named["literal"]["text"] if named.get("literal", {}).get("kind") == "STRING" else ""
             parts: list[str] = named.get("column_names", [text])
             if not all(parts):
-                raise self._refused("file", "A table's name is not written out.", node)
+                raise self._refused("file", "The table's name is not a literal.", node)
             self._check_relation(parts, node)
 
     def _check_name(self, name: str, schema: str, node: Node) -> None:
@@ -276,24 +276,24 @@ class _Reading:
         if not schema and name in self.functions.own:
             return
         if name not in self.functions.allowed or schema not in _ENGINE | _NEAR:
-            reason = f"The function {name[:60]} is not among those that only read."
+            reason = f"The function {name[:60]} is not on the list of functions that only read."
             raise self._refused("function", reason, node, text=name)
         if name in self.functions.shadowed and schema not in _ENGINE:
-            raise self._refused("shadowed_function", f"Somebody's own function has the name {name[:60]}.", node, name)
+            raise self._refused("shadowed_function", f"A user-defined function has the name {name[:60]}.", node, name)
 
     def _check_count(self, name: str, node: Node) -> None:
-        """Refuses a size that is not written out, and series in FROM of more rows than any answer needs."""
+        """Refuse a size that is not a literal, and series in FROM with too many rows."""
         in_from = id(node) in self.rows
         formats = name in FORMATS
         if not in_from and any(not _written_out(argument, formats=formats) for argument in _counts(name, node)):
-            hint = "Write the number, or the format, itself; or let the rows come from the function in FROM."
-            raise self._refused("cost", "How large a value becomes is not written out.", node, hint=hint)
+            hint = "Write the number or the format as a literal, or take the rows from a function in FROM."
+            raise self._refused("cost", "The size of a value is not a literal.", node, hint=hint)
         if in_from:
             own = [_own(one) for one in nodes(node) if self.sizes.name_of(one) in SIZED]
             self._add(max(own[0], math.prod(own)), self.limits.literal_count, node)
 
     def _check_sizes(self, statement: Node) -> None:
-        """Refuses values that are longer than any answer: alone, together, or made of each other."""
+        """Refuse values that are too long: alone, together, or built from each other."""
         most = VALUE if self.reads else self.limits.literal_count
         for node, size in self.sizes.read(statement):
             self._add(size.made, most, node)
@@ -303,7 +303,7 @@ class _Reading:
             self._check_gathered(statement)
 
     def _check_gathered(self, statement: Node) -> None:
-        """Refuses values made of constants that an aggregate would keep for each row."""
+        """Refuse constant values that an aggregate would collect for each row."""
         constants = replace(self.sizes, columns={}, unknown=0.0, least=0.0, steps=0)
         found = [(size.made, node) for node, size in constants.read(statement)]
         if sum(made for made, _ in found) > GATHERED:
@@ -315,37 +315,37 @@ class _Reading:
         self.total += made
         if made > most or self.total > self.limits.literal_count:
             most = min(most, self.limits.literal_count)
-            raise self._refused("cost", f"More than {most:,} characters or rows are made of nothing.", node)
+            raise self._refused("cost", f"The statement would generate more than {most:,} characters or rows.", node)
 
     def _check_table(self, node: Node) -> None:
-        """Refuses files in a table's clothes, and what shows secrets or what others ask."""
+        """Refuse files named as tables, and relations that show secrets or the statements of others."""
         parts = [part for part in _path(node) if part]
         if node["type"] == "SHOW_REF":
             name = parts[-1].strip('"').lower() if parts else ""
             if node.get("show_type") == "SHOW_SPECIAL" and name not in _SHOWN:
-                raise self._refused("statement", f"SHOW {name[:40]} may not run here.", node)
+                raise self._refused("statement", f"SHOW {name[:40]} is not allowed.", node)
             return
         if parts and parts[0].upper() in _STATEMENTS and self._bracketed(node):
-            raise self._refused("statement", f"{parts[0].upper()} may not run here.", node)
+            raise self._refused("statement", f"{parts[0].upper()} is not allowed.", node)
         self._check_relation(parts, node)
 
     def _check_relation(self, parts: list[str], node: Node) -> None:
-        """Refuses names of files, and of what shows secrets."""
+        """Refuse file names and relations that show secrets."""
         for part in parts:
             if _FILE.search(part):
-                reason = f"{part[:60]} may be a file, or an address."
+                reason = f"{part[:60]} could be a file or an address."
                 raise self._refused("file", reason, node, text=part)
         if parts and parts[-1].lower() in _BELOW:
             raise self._refused("relation", f"{parts[-1]} {_BELOW[parts[-1].lower()]}.", node, text=parts[-1])
         self.tables[".".join(parts)] = None
 
     def _bracketed(self, node: Node) -> bool:
-        """Whether a name stands alone in brackets, as a statement would that is taken for a table."""
+        """Return whether a name stands alone in brackets, like a statement that is taken for a table."""
         offset = self._characters(min(node.get("query_location", 0), 4 * len(self.sql)))
         return self.sql[:offset].rstrip().endswith("(")
 
-    def _unparsed(self, tree: Node) -> Refused:
-        """Why there is no tree."""
+    def _unparsed(self, tree: Node) -> Refusal:
+        """Return why there is no tree."""
         message = str(tree.get("error_message", ""))
         kinds: list[str] = []
         try:
@@ -353,24 +353,24 @@ class _Reading:
         except duckdb.Error:
             position = tree.get("position")
             offset = self._characters(int(position)) if position is not None else None
-            return Refused("syntax", f"The statement cannot be read: {message[:200]}.", offset=offset)
+            return Refusal("syntax", f"The statement cannot be read: {message[:200]}.", offset=offset)
         if len(kinds) > 1 and "MULTI" not in kinds:
-            return Refused("several_statements", "There is more than one statement.", hint="Send them one by one.")
+            return Refusal("several_statements", "There is more than one statement.", hint="Send them one by one.")
         word = kinds[0] if kinds else ""
         rule = _RULES.get(word, "statement")
-        return Refused(rule, f"A statement of the kind {word} may not run here.", hint=_HINT, kind=word.lower())
+        return Refusal(rule, f"A statement of the kind {word} is not allowed.", hint=_HINT, kind=word.lower())
 
-    def _refused(self, rule: Rule, reason: str, node: Node, text: str = "", hint: str = _HINT) -> Refused:
-        """A refusal at the node."""
+    def _refused(self, rule: Rule, reason: str, node: Node, text: str = "", hint: str = _HINT) -> Refusal:
+        """Return a refusal at the node."""
         places = [
             place for inner in nodes(node) if (place := inner.get("query_location", -1)) in range(4 * len(self.sql))
         ]
         offset = self._characters(int(places[0])) if places else None
         shown = "" if offset is None or not self.sql[offset:].lower().startswith(text.lower()) else text
-        return Refused(rule, reason, hint=hint, offset=offset, text=shown)
+        return Refusal(rule, reason, hint=hint, offset=offset, text=shown)
 
     def _characters(self, count: int) -> int:
-        """Characters of so many bytes of the text."""
+        """Return the number of characters in so many bytes of the text."""
         return count if self.sql.isascii() else len(self.sql.encode()[:count].decode(errors="ignore"))
 
 
@@ -381,22 +381,22 @@ _RULES: Final[dict[str, Rule]] = {
 
 
 def _reason(kind: str) -> tuple[Rule, str]:
-    """The rule that a kind of node breaks."""
+    """Return the rule that a kind of node breaks."""
     if kind.endswith("_QUERY_NODE"):
-        return "writes", f"A statement of the kind {kind.removesuffix('_QUERY_NODE')} may not run here."
+        return "writes", f"A statement of the kind {kind.removesuffix('_QUERY_NODE')} is not allowed."
     if kind == "VALUE_PARAMETER":
         return "parameter", "The statement has a parameter."
-    return "clause", f"{kind} is not among the parts of a statement that only read."
+    return "clause", f"{kind} is not allowed in a statement that only reads."
 
 
 def _path(node: Node) -> list[str]:
-    """A qualified name."""
+    """Return a qualified name."""
     path: list[str] = node.get("qualified_name", {}).get("path", [])
     return path
 
 
 def _counts(name: str, node: Node) -> list[Node]:
-    """The arguments of a call that say how large its value becomes."""
+    """Return the arguments of a call that determine the size of its value."""
     arguments: list[Node] = list(node.get("arguments", ()))
     if name in FORMATS:
         return arguments[:1]
@@ -404,11 +404,11 @@ def _counts(name: str, node: Node) -> list[Node]:
 
 
 def _written_out(argument: Node, *, formats: bool) -> bool:
-    """Whether an argument has no column, no query and no call of a function, but for arithmetic.
+    """Return whether an argument has no column, query or function call, arithmetic excepted.
 
     Args:
         argument: The argument.
-        formats: Whether it is a format; any other has numbers only.
+        formats: Whether it is a format; otherwise only numbers are allowed.
     """
     parts = list(nodes(argument))
     if not formats and any(map(_is_text, parts)):
@@ -418,11 +418,11 @@ def _written_out(argument: Node, *, formats: bool) -> bool:
 
 
 def _is_text(node: Node) -> bool:
-    """Whether a node is a text that does not show its number at sight: `'1e9'`, a time, a span."""
+    """Return whether a node is a text whose number is not obvious: `'1e9'`, a time, an interval."""
     literal: Node = node.get("literal", {})
     return literal.get("kind") == "STRING" and not literal["text"].strip().isdecimal()
 
 
 def _own(node: Node) -> float:
-    """The largest number among a call's own arguments, without those of such calls inside it; at least 1."""
+    """Return the largest number among a call's own arguments, nested calls of such functions excluded; at least 1."""
     return max((largest(argument) for argument in node.get("arguments", ())), default=0.0) or 1.0

@@ -1,8 +1,8 @@
-"""How large the values of a DuckDB statement can become: `replace(replace('xx', 'x', 'yy'), 'y', 'zz')`.
+"""Sizes that the values of a DuckDB statement can reach: `replace(replace('xx', 'x', 'yy'), 'y', 'zz')`.
 
-Invariant: the estimate is an upper bound as far as constants decide. A column of a table counts as a short text, a
-column of a subquery as the largest expression behind its name. The engine counts no strings against its memory limit,
-so that a bound of the statement has to.
+Invariant: the estimate is an upper bound as far as constants determine it. A table's column counts as a short text, a
+subquery's column as the largest expression with its name. The engine does not count strings against its memory limit,
+so the statement has to be bounded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Variables: TypeAlias = Mapping[str, float]
 
 SIZED: Final = frozenset({"repeat", "lpad", "rpad", "range", "generate_series", "printf", "format",
                           "list_resize", "bitstring"})  # fmt: skip
-"""Functions whose result is as long as a number or a format says; aliases are resolved before."""
+"""Functions whose result is as long as a number or format says; aliases are resolved before."""
 
 _PRODUCTS: Final = frozenset({"list_select", "levenshtein", "damerau_levenshtein"})
 _JOINED: Final = frozenset({"array_to_string", "array_to_string_comma_default", "list_aggregate", "string_agg"})
@@ -30,16 +30,16 @@ _FACTORS: Final = {
     **dict.fromkeys(("array_to_json", "row_to_json"), 2),
     **{"url_encode": 3, "bin": 8},
 }
-"""How many characters come of one; a quotation mark that is quoted again doubles each time."""
+"""Characters produced per character; a quotation mark that is quoted again doubles each time."""
 _ALTERNATIVES: Final = frozenset({"if", "ifnull", "coalesce", "greatest", "least", "nullif"})
 _NUMERIC: Final = frozenset({"-", "*", "/", "//", "%", "**", "^", "&", "|", "<<", ">>", "~", "@"})
 _NUMBERS: Final = frozenset({"INTEGER", "NUMERIC", "FLOAT", "DOUBLE"})
 _EXPLODED: Final = ("key", "value", "json", "atom", "path", "fullkey")
 """Columns of `json_each` and `json_tree`."""
 _LAMBDAS: Final = 4
-"""The deepest nesting of lambdas that is estimated: each level multiplies the work."""
+"""Deepest nesting of lambdas that is estimated, since each level multiplies the work."""
 _COLUMN: Final = 25.0
-"""Characters or elements that a column of a table counts as: its own values are not multiplied without end either."""
+"""Size assumed for a table's column, in characters or elements: its own values cannot multiply without end either."""
 _INDENTED: Final = 50
 _STEPS: Final = 150_000
 _PROBE: Final = 1e6
@@ -48,15 +48,15 @@ _ENDLESS: Final = 1e12
 RULED: Final = SIZED | _PRODUCTS | _JOINED | _SQUARED | _FACTORS.keys() | {
     "replace", "regexp_replace", "list_transform", "list_filter", "list_reduce", "concat_ws"
 }  # fmt: skip
-"""Every function with a rule of its own, by the name that its aliases stand for."""
+"""All functions with a rule of their own, by canonical name."""
 
 
 class Size(NamedTuple):
-    """What an expression makes.
+    """Size of an expression.
 
     Attributes:
         length: Characters or elements of its value.
-        made: The largest value below it that is more than its arguments together.
+        made: The largest value below it that exceeds its arguments together.
     """
 
     length: float
@@ -64,15 +64,15 @@ class Size(NamedTuple):
 
 
 @dataclass(slots=True)
-class Sizes:
-    """The sizes of one statement.
+class ValueSizes:
+    """Sizes of one statement.
 
     Attributes:
-        aliases: The name that each further name of a function stands for.
-        columns: The largest expression behind each name of a column, so far.
-        unknown: The length of any other column.
-        least: The least length of any column, where an expression stands for all.
-        steps: Expressions estimated so far; beyond a limit, everything counts as endless.
+        aliases: Canonical names of functions by alias.
+        columns: The largest expression found for each column name.
+        unknown: Assumed length of any other column.
+        least: Smallest length of any column, if an expression stands for all.
+        steps: Expressions estimated so far; beyond a limit everything counts as unbounded.
     """
 
     aliases: Mapping[str, str]
@@ -82,15 +82,15 @@ class Sizes:
     steps: int = 0
 
     def name_of(self, node: Node) -> str:
-        """The function that a node calls, lower case, aliases resolved."""
+        """Return the function that a node calls, in lower case, with aliases resolved."""
         name = str(node.get("function_name", "")).lower()
         return self.aliases.get(name, name)
 
     def read(self, value: Any) -> Iterator[tuple[Node, Size]]:
-        """The size of every expression of a statement, those that others refer to first.
+        """Compute the size of every expression of a statement, those that others refer to first.
 
         Args:
-            value: The tree, or a part of it.
+            value: The tree or a part of it.
         """
         if isinstance(value, list):
             for item in cast("list[Any]", value):
@@ -123,7 +123,7 @@ class Sizes:
             yield node, Size(math.inf, math.inf)
 
     def _read_function(self, node: Node) -> Iterator[tuple[Node, Size]]:
-        """A call in FROM, which gives its arguments row after row."""
+        """Handle a call in FROM, which returns its arguments row after row."""
         function: Node = node["function"]
         arguments = _arguments(function)
         for query in (below for argument in arguments for below in _queries(argument)):
@@ -137,7 +137,7 @@ class Sizes:
         self._name([name, *_EXPLODED, *_strings(node.get("column_name_alias"))], length)
 
     def _define(self, node: Node, length: float) -> None:
-        """Note the length of a column that a subquery may give."""
+        """Record the length of a column that a subquery may return."""
         if node.get("type") not in ("COLUMN_REF", "STAR") and any(one.get("type") == "STAR" for one in nodes(node)):
             self.least = max(self.least, length)
         elif node.get("alias") or node.get("type") != "COLUMN_REF":
@@ -148,7 +148,7 @@ class Sizes:
             self.columns[name.lower()] = max(length, self.columns.get(name.lower(), 0.0))
 
     def _explodes(self, node: Node) -> bool:
-        """Whether a recursive query multiplies its own values, round after round."""
+        """Return whether a recursive query multiplies its own values round after round."""
         items = [_items(node[side]) for side in ("left", "right")]
         names = _strings(node.get("aliases")) or [_name_of(item) for item in items[0]]
         relations = [one for one in nodes(node["right"]) if _path(one)[-1:] == [str(node["cte_name"]).lower()]]
@@ -163,12 +163,12 @@ class Sizes:
         return False
 
     def of(self, node: Node, variables: Variables, depth: int = 0) -> Size:
-        """The size of an expression.
+        """Return the size of an expression.
 
         Args:
             node: The expression.
-            variables: The lengths of the variables of the lambdas around it.
-            depth: How many lambdas there are around it.
+            variables: Lengths of the variables of enclosing lambdas.
+            depth: Number of enclosing lambdas.
         """
         self.steps += 1
         if self.steps > _STEPS:
@@ -237,7 +237,7 @@ class Sizes:
         return Size(length.length, max(made, length.length if multiplied else 0.0))
 
     def _lambda(self, name: str, node: Node, lengths: Sequence[float], variables: Variables, depth: int) -> Size:
-        """What a lambda makes of all elements of a list: exact where it is linear, from above where it is not."""
+        """Return what a lambda makes of all elements of a list: exact if it is linear, else an upper bound."""
         if depth >= _LAMBDAS or not lengths:
             return Size(math.inf, math.inf)
         names = [_name_of(one) for one in (_arguments(node["lhs"]) or [node["lhs"]])]
@@ -261,11 +261,11 @@ class Sizes:
 
 
 _ORDER: Final = {"cte_map": 0, "left": 0, "from_table": 1, "right": 1, "modifiers": 3}
-"""The parts of a query that define names before those that use them."""
+"""Parts of a query, those that define names before those that use them."""
 
 
 def _length(name: str, arguments: Sequence[Node], lengths: Sequence[float]) -> float:
-    """Characters or elements that a call makes of its arguments."""
+    """Return the characters or elements that a call makes of its arguments."""
     rule = _LENGTHS.get(name)
     if rule is not None and arguments:
         return rule(arguments, lengths)
@@ -289,7 +289,7 @@ def _replaced(arguments: Sequence[Node], lengths: Sequence[float]) -> float:
 
 
 def _replaced_by_pattern(arguments: Sequence[Node], lengths: Sequence[float]) -> float:
-    """One match is replaced, or every one with the option `g`; what a bracket found may be the whole text."""
+    """Bound a pattern replacement: one match, or all with option `g`; a captured group may be the whole text."""
     if len(lengths) < 3:
         return sum(lengths)
     once = len(arguments) < 4 or (text_of(arguments[3]) and "g" not in text_of(arguments[3]))
@@ -320,7 +320,7 @@ _LENGTHS: Final[Mapping[str, Callable[[Sequence[Node], Sequence[float]], float]]
 
 
 def largest(argument: Node) -> float:
-    """The largest number that an argument could be by its own digits."""
+    """Return the largest number that an argument's digits allow."""
     found = list(nodes(argument, SIZED))
     literals = [node["literal"] for node in found if "literal" in node]
     numbers = [float(one["text"]) for one in literals if one["kind"] in _NUMBERS]
@@ -329,7 +329,7 @@ def largest(argument: Node) -> float:
 
 
 def nodes(value: Any, without: frozenset[str] = frozenset()) -> Iterator[Node]:
-    """Every object in a tree, the outer ones first, without the calls of these functions and what is in them."""
+    """Yield every object in a tree, outer ones first, skipping calls of these functions and their content."""
     waiting: list[Any] = [value]
     while waiting:
         item = waiting.pop()
@@ -343,7 +343,7 @@ def nodes(value: Any, without: frozenset[str] = frozenset()) -> Iterator[Node]:
 
 
 def text_of(node: Node) -> str:
-    """The text that is written out; empty for anything else."""
+    """Return the text of a literal; else empty."""
     literal: Node = node.get("literal", {})
     return str(literal.get("text", "")) if literal.get("kind") == "STRING" else ""
 
@@ -357,7 +357,7 @@ def _arguments(node: Node) -> list[Node]:
 
 
 def _chain(node: Node) -> list[tuple[Node, str, str]]:
-    """The calls of `replace` in each other, the inner ones first: of what, and both texts, where they are written."""
+    """Return nested calls of `replace`, inner ones first: their subject and both texts, if they are literals."""
     found: list[tuple[Node, str, str]] = []
     while node.get("function_name") == "replace" and len(arguments := _arguments(node)) == 3:
         if not (text_of(arguments[1]) and arguments[2].get("literal", {}).get("kind") == "STRING"):
@@ -368,7 +368,7 @@ def _chain(node: Node) -> list[tuple[Node, str, str]]:
 
 
 def _operands(node: Node) -> Iterator[Node]:
-    """The operands of a chain of `||`, which nests to the left, as deep as it is long."""
+    """Return the operands of a chain of `||`, which nests to the left as deep as it is long."""
     waiting = [node]
     while waiting:
         part = waiting.pop()
@@ -379,7 +379,7 @@ def _operands(node: Node) -> Iterator[Node]:
 
 
 def _children(node: Node) -> Iterator[Node]:
-    """The expressions right below one; of a query, what it selects."""
+    """Return the expressions directly below one; for a query, its select list."""
     waiting: list[Any] = list(node.values())
     while waiting:
         item = waiting.pop()
@@ -394,7 +394,7 @@ def _children(node: Node) -> Iterator[Node]:
 
 
 def _queries(node: Node) -> Iterator[Node]:
-    """The queries in an expression, without those inside them."""
+    """Yield the queries in an expression, without those nested in them."""
     waiting: list[Any] = [node]
     while waiting:
         item = waiting.pop()
@@ -409,13 +409,13 @@ def _queries(node: Node) -> Iterator[Node]:
 
 
 def _items(query: Node) -> list[Node]:
-    """What the first SELECT of a query selects."""
+    """Return the select list of the first SELECT of a query."""
     found: list[list[Node]] = [one["select_list"] for one in nodes(query) if "select_list" in one]
     return found[0] if found else []
 
 
 def _name_of(item: Node) -> str:
-    """The name of the column that an item of a SELECT gives, or of a lambda's variable."""
+    """Return the column name of a select item, or the name of a lambda's variable."""
     names = _strings(item.get("column_names"))
     return str(item.get("alias") or (names[-1] if names else "")).lower()
 

@@ -1,7 +1,7 @@
 """SQL Server: one query.
 
-Invariant: a batch needs no semicolon between its statements, so no word that begins one may stand anywhere without
-quotes; such words are reserved there.
+Invariant: a batch needs no semicolons between its statements, so no word that begins one may stand anywhere without
+quotes; these words are reserved in T-SQL.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from thresher.sqlguard.grammars import Grammar, check_pairs, refusals, words
-from thresher.sqlguard.reading import Text, known_functions, read_query
-from thresher.sqlguard.records import Dialect, Knowledge, Limits, Verdict
+from thresher.sqlguard.records import Dialect, Knowledge, StatementLimits, Verdict
 from thresher.sqlguard.tokens import lexicon, read_tokens
+from thresher.sqlguard.trees import StatementText, known_functions, read_query
 
 _CATALOG: Final = words(
     "tables columns all_columns schemas types objects all_objects indexes index_columns foreign_keys"
@@ -28,16 +28,16 @@ _DATABASES: Final = words("master msdb tempdb model ssisdb distribution resource
 
 
 def _relation(parts: tuple[str, ...]) -> str:
-    """What holds logins and settings, what others run, and other servers."""
+    """Return why a relation with logins, settings, the statements of others or on another server must not be read."""
     name = parts[-1]
     if len(parts) > 3 or "" in parts:
-        return "A name with so many parts leads to another server, or leaves a part open."
+        return "A name with this many parts leads to another server or omits a part."
     if len(parts) == 3 and parts[0] in _DATABASES:
-        return f"{parts[0]} is the server's own database."
+        return f"{parts[0]} is a system database."
     if len(parts) > 1 and parts[-2] == "sys" and name not in _CATALOG:
-        return f"sys.{name} is not among the views that describe tables."
+        return f"sys.{name} is not on the list of views that describe tables."
     if name in _SECRET or name.startswith(("dm_", "#")):
-        return f"{name} holds logins or settings, or what others run."
+        return f"{name} shows logins, settings or the statements of others."
     return ""
 
 
@@ -84,22 +84,22 @@ GRAMMAR: Final = Grammar(
 )
 _PAIRS: Final = {
     ("VALUE", "FOR"): "A sequence is moved.",
-    ("FOR", "SYSTEM_TIME"): "Rows of the past are read.",
+    ("FOR", "SYSTEM_TIME"): "The query reads the history of rows.",
 }
 
 
-def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Verdict:
-    """The verdict of a statement of SQL Server that only reads.
+def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: StatementLimits) -> Verdict:
+    """Return the verdict for a read-only SQL Server statement.
 
     Args:
         sql: The text.
         dialect: SQL Server's.
-        knowledge: Of the database: its functions.
-        limits: What the text may be at most.
+        knowledge: The functions of the database.
+        limits: Bounds on the text.
 
     Raises:
-        Refused: What it broke.
+        Refusal: The statement breaks a rule.
     """
-    text = Text(*read_tokens(sql, GRAMMAR.lexicon))
+    text = StatementText(*read_tokens(sql, GRAMMAR.lexicon))
     check_pairs(text.tokens, _PAIRS)
     return read_query(text, GRAMMAR, known_functions(dialect, knowledge), limits)

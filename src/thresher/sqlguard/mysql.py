@@ -1,7 +1,7 @@
-"""MySQL and MariaDB: one query, a plan or description of one, or a word of showing.
+"""MySQL and MariaDB: one query, its plan, a description of a table, or SHOW.
 
-Invariant: comments that the server runs, variables of the session and files are refused wherever they stand; where a
-string ends must not depend on a setting that is not known (`sql_mode` among the options).
+Invariant: executable comments, session variables and files are refused wherever they stand; the end of a string must
+not depend on an unknown setting (`sql_mode` among the options).
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from thresher.sqlguard.grammars import BEGINNINGS, Grammar, check_pairs, refusals, words
-from thresher.sqlguard.reading import Text, explained, known_functions, read_query, texts
-from thresher.sqlguard.records import Dialect, Knowledge, Limits, Verdict
-from thresher.sqlguard.refusals import Refused
-from thresher.sqlguard.tokens import Lexicon, Token, lexicon, read_tokens
-from thresher.sqlguard.trees import fold
+from thresher.sqlguard.records import Dialect, Knowledge, StatementLimits, Verdict
+from thresher.sqlguard.tokens import Token, TokenLexicon, lexicon, read_tokens
+from thresher.sqlguard.trees import StatementText, explained, fold, known_functions, read_query, texts
+from thresher.sqlguard.verdicts import Refusal
 
 _ESCAPED: Final = r"'(?:[^'\\]|''|\\.)*+'"
 _DOUBLE_ESCAPED: Final = r'"(?:[^"\\]|""|\\.)*+"'
@@ -26,8 +25,8 @@ _DOUBLE: Final = r'"(?:[^"]|"")*+"'
 _BACKQUOTED: Final = r"`(?:[^`]|``)*+`"
 
 
-def _lexicon(strings: str, names: str = _BACKQUOTED) -> Lexicon:
-    """How MySQL cuts a text into words, with one reading of its quotes."""
+def _lexicon(strings: str, names: str = _BACKQUOTED) -> TokenLexicon:
+    """Return how MySQL splits a text into words, for one reading of its quotes."""
     return lexicon(
         ", . ( ) + - * / % = < > <= >= <> != <=> ! ~ & | ^ << >> && || -> ->>",
         strings=strings,
@@ -37,8 +36,8 @@ def _lexicon(strings: str, names: str = _BACKQUOTED) -> Lexicon:
         system=r"@@(?:(?:global|session|local)\.)?[A-Za-z_]\w*+",
         quote=("`", "`"),
         refused={
-            "--": ("operator", "Two signs of minus are a comment for some.", "Put a blank behind or between them."),
-            ":=": ("operator", "A variable of the session is set.", "Only statements that read may run here."),
+            "--": ("operator", "Some engines read two minus signs as a comment.", "Put a space after or between them."),
+            ":=": ("operator", "The statement sets a session variable.", "Only statements that read may run here."),
         },
         introducers=words("_UTF8 _UTF8MB3 _UTF8MB4 _LATIN1 _BINARY _ASCII"),
     )
@@ -50,7 +49,7 @@ _LEXICONS: Final = {
     (True, True): _lexicon(_ESCAPED, f"{_BACKQUOTED}|{_DOUBLE}"),
     (False, True): _lexicon(_PLAIN, f"{_BACKQUOTED}|{_DOUBLE}"),
 }
-"""By whether a backslash escapes in strings, and whether double quotes are for names."""
+"""Lexicons by whether a backslash escapes in strings, and whether double quotes enclose names."""
 
 _INFORMATION: Final = words(
     "tables columns views schemata routines parameters triggers events partitions key_column_usage"
@@ -67,19 +66,19 @@ _HELP: Final = words("help_topic help_keyword help_category help_relation time_z
 
 
 def _relation(parts: tuple[str, ...]) -> str:
-    """What holds secrets, or what others run."""
+    """Return why a relation with secrets, or the statements of others, must not be read."""
     if len(parts) < 2:
         return ""
     schema, table = _system(parts[-2]), parts[-1]
     if schema in _SYSTEMS and not (schema == "mysql" and table in _HELP):
-        return f"{schema}.{table} holds accounts, or what others run."
+        return f"{schema}.{table} shows accounts or the statements of others."
     if schema == "information_schema" and table not in _INFORMATION:
-        return f"information_schema.{table} is not among the views that describe tables."
+        return f"information_schema.{table} is not on the list of views that describe tables."
     return ""
 
 
 def _system(schema: str) -> str:
-    """The schema of the engine's own that a collation could take a name for; else the name itself."""
+    """Return the system schema that a collation could equate with a name; else the name itself."""
     alike = (
         system
         for system in ("information_schema", *_SYSTEMS)
@@ -136,17 +135,17 @@ _PATTERNS: Final = words(
 )
 
 
-def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Verdict:
-    """The verdict of a statement of MySQL or MariaDB that only reads.
+def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: StatementLimits) -> Verdict:
+    """Return the verdict for a read-only statement of MySQL or MariaDB.
 
     Args:
         sql: The text.
-        dialect: Which of both.
-        knowledge: Of the database: its functions, and `sql_mode` among the options.
-        limits: What the text may be at most.
+        dialect: MySQL or MariaDB.
+        knowledge: The functions of the database, and `sql_mode` among the options.
+        limits: Bounds on the text.
 
     Raises:
-        Refused: What it broke.
+        Refusal: The statement breaks a rule.
     """
     text = _cut(sql, knowledge.options.get("sql_mode"))
     query = functools.partial(_read_query, dialect=dialect, knowledge=knowledge, limits=limits)
@@ -160,50 +159,50 @@ def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Ve
     return query(text)
 
 
-def _cut(sql: str, mode: str | None) -> Text:
-    """The words of a text.
+def _cut(sql: str, mode: str | None) -> StatementText:
+    """Split a text into words.
 
     Args:
         sql: The text.
-        mode: The session's `sql_mode`; None: unknown, then every setting must lead to the same words.
+        mode: The session's `sql_mode`; None if unknown, when every mode must lead to the same words.
 
     Raises:
-        Refused: The words depend on a setting.
+        Refusal: The words depend on a setting.
     """
     if mode is not None:
         flags = {flag.strip() for flag in mode.upper().split(",")}
         if flags & {"ORACLE", "MSSQL"}:
-            raise Refused("syntax", "The session reads another language than MySQL's.")
+            raise Refusal("syntax", "The session uses another SQL dialect than MySQL's.")
         ansi = bool(flags & {"ANSI", "ANSI_QUOTES", "DB2", "MAXDB", "POSTGRESQL"})
-        return Text(*read_tokens(sql, _LEXICONS["NO_BACKSLASH_ESCAPES" not in flags, ansi]))
-    text = Text(*read_tokens(sql, _LEXICONS[True, False]))
+        return StatementText(*read_tokens(sql, _LEXICONS["NO_BACKSLASH_ESCAPES" not in flags, ansi]))
+    text = StatementText(*read_tokens(sql, _LEXICONS[True, False]))
     others = [(False, False)] * ("\\" in sql) + [(True, True), (False, True)] * ('"' in sql)
     for setting in others:
         if not _alike(text.tokens, sql, _LEXICONS[setting]):
-            hint = "Double quotes inside strings, and write no backslash before one."
-            raise Refused("syntax", "Where a string ends depends on a setting of the session.", hint=hint)
+            hint = "Double the quotes inside strings, and write no backslash before one."
+            raise Refusal("syntax", "The end of a string depends on a session setting.", hint=hint)
     return text
 
 
-def _alike(tokens: Sequence[Token], sql: str, other: Lexicon) -> bool:
-    """Whether another reading of the quotes leads to words at the same places."""
+def _alike(tokens: Sequence[Token], sql: str, other: TokenLexicon) -> bool:
+    """Return whether another reading of the quotes gives words at the same places."""
     try:
         cut, _ = read_tokens(sql, other)
-    except Refused:
+    except Refusal:
         return False
     return [token[2:] for token in cut] == [token[2:] for token in tokens]
 
 
-def _read_query(text: Text, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Verdict:
-    """A query; the words that two engines read differently are checked here.
+def _read_query(text: StatementText, dialect: Dialect, knowledge: Knowledge, limits: StatementLimits) -> Verdict:
+    """Read a query; words that the two engines read differently are checked here.
 
     Raises:
-        Refused: What it broke.
+        Refusal: The query breaks a rule.
     """
     for first, second in itertools.pairwise(text.tokens):
         if first.said == "FOR" and second.said in {"UPDATE", "SHARE", "SYSTEM_TIME", "PORTION"}:
             rule = "locks" if second.text in {"UPDATE", "SHARE"} else "clause"
-            raise Refused(rule, f"FOR {second.text} is not for reading.", hint="Leave it out.", offset=first.start)
+            raise Refusal(rule, f"FOR {second.text} does not only read.", hint="Leave it out.", offset=first.start)
     check_pairs(text.tokens, {("VALUE", "FOR"): "A sequence is moved."})
     verdict = read_query(text, GRAMMAR, known_functions(dialect, knowledge), limits)
     sequences = {fold(name) for name in knowledge.sequences}
@@ -212,29 +211,29 @@ def _read_query(text: Text, dialect: Dialect, knowledge: Knowledge, limits: Limi
     return verdict
 
 
-def _check_sequence(table: str, sequences: set[str], limits: Limits) -> None:
-    """Refuses a sequence, which MariaDB reads like a table, and its tables that make rows of nothing.
+def _check_sequence(table: str, sequences: set[str], limits: StatementLimits) -> None:
+    """Refuse sequences, which MariaDB reads like tables, and its row-generating tables.
 
     Raises:
-        Refused: `relation`, or `cost` where `seq_1_to_1000000000` makes too many rows.
+        Refusal: `relation`, or `cost` if `seq_1_to_1000000000` generates too many rows.
     """
     if table in sequences:
-        hint = "Ask for the largest value in the column that the sequence numbers."
-        raise Refused("relation", f"{table[:60]} is a sequence, not a table.", hint=hint)
+        hint = "Ask for the largest value of the column that the sequence numbers."
+        raise Refusal("relation", f"{table[:60]} is a sequence, not a table.", hint=hint)
     series = _SERIES.fullmatch(table.rpartition(".")[2])
     if series is None:
         return
     first, last, step = (int(part or 1) for part in series.groups())
     if abs(last - first) > limits.literal_count * max(step, 1):
-        reason = f"{table[:60]} would make more than {limits.literal_count:,} rows."
-        raise Refused("cost", reason, hint="Ask for fewer rows.")
+        reason = f"{table[:60]} would generate more than {limits.literal_count:,} rows."
+        raise Refusal("cost", reason, hint="Ask for fewer rows.")
 
 
-def _plan_words(text: Text) -> int:
-    """How many words stand before the query in EXPLAIN.
+def _plan_words(text: StatementText) -> int:
+    """Return the number of words before the query in EXPLAIN.
 
     Raises:
-        Refused: A form that runs the query or asks for another session.
+        Refusal: A form that runs the query or concerns another session.
     """
     form = texts(text.tokens, 4)
     if form[1:2] == ["EXTENDED"] or form[1:2] == ["PARTITIONS"]:
@@ -249,17 +248,17 @@ def _is_name(token: Token) -> bool:
 
 
 def _describes(tokens: Sequence[Token]) -> bool:
-    """Whether it is `DESCRIBE table` or `DESCRIBE schema.table`."""
+    """Return whether it is `DESCRIBE table` or `DESCRIBE schema.table`."""
     found = tokens[1:]
     names = len(found) in {1, 3} and _is_name(found[0]) and _is_name(found[-1])
     return names and (len(found) == 1 or found[1].said == ".")
 
 
-def _read_show(text: Text) -> Verdict:
-    """`SHOW [FULL] TABLES|COLUMNS|... [FROM name[.name]]... [LIKE 'text']`, `SHOW CREATE TABLE|VIEW name`.
+def _read_show(text: StatementText) -> Verdict:
+    """Read `SHOW [FULL] TABLES|COLUMNS|... [FROM name[.name]]... [LIKE 'text']`, `SHOW CREATE TABLE|VIEW name`.
 
     Raises:
-        Refused: Any other.
+        Refusal: Any other form.
     """
     rest = [token for token in text.tokens[1:] if token.said not in {"FULL", "EXTENDED"}]
     names = rest[1:] if rest and rest[0].said in _PATTERNS else None
@@ -267,13 +266,13 @@ def _read_show(text: Text) -> Verdict:
         names = rest[2:]
     if names is None or not all(_shown(token) for token in names):
         hint = "Ask information_schema, or SHOW TABLES, COLUMNS, INDEX or CREATE TABLE."
-        raise Refused("statement", "This form of SHOW may not run here.", hint=hint, offset=text.tokens[0].start,
+        raise Refusal("statement", "This form of SHOW is not allowed.", hint=hint, offset=text.tokens[0].start,
                       kind="show")  # fmt: skip
     return Verdict(True, kind="show", limited=True)
 
 
 def _shown(token: Token) -> bool:
-    """Whether a word may stand behind SHOW: a name, a pattern, FROM, IN or LIKE."""
+    """Return whether a word may follow SHOW: a name, a pattern, FROM, IN or LIKE."""
     if token.kind == "symbol":
         return token.text == "."
     return token.kind in {"name", "string"} or (token.kind == "word" and token.text not in GRAMMAR.refused)

@@ -1,7 +1,7 @@
 """Oracle: one query.
 
-Invariant: a function without arguments needs no brackets there, so a qualified name must begin with a relation of the
-statement, and an unqualified one may not be that of a user's function, where the catalog is known.
+Invariant: functions without arguments need no parentheses, so a qualified name must begin with a relation of the
+statement, and an unqualified one must not be a user function if the catalog is known.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from thresher.sqlguard.grammars import Grammar, check_pairs, refusals, words
-from thresher.sqlguard.reading import Text, known_functions, read_query
-from thresher.sqlguard.records import Dialect, Knowledge, Limits, Verdict
+from thresher.sqlguard.records import Dialect, Knowledge, StatementLimits, Verdict
 from thresher.sqlguard.tokens import lexicon, read_tokens
+from thresher.sqlguard.trees import StatementText, known_functions, read_query
 
 _SCHEMAS: Final = words(
     "sys system outln dbsnmp audsys xdb ctxsys mdsys ordsys lbacsys dvsys dvf wmsys gsmadmin_internal appqossys"
@@ -24,13 +24,13 @@ _SECRET: Final = words(
 
 
 def _relation(parts: tuple[str, ...]) -> str:
-    """What holds accounts and links, or what others run."""
+    """Return why a relation with accounts, links or the statements of others must not be read."""
     name = parts[-1]
     described = name == "dual" or name.startswith(("all_", "user_"))
     if name in _SECRET or name.startswith(("v$", "gv$", "v_$", "gv_$", "x$", "dba_", "cdb_")):
-        return f"{name} holds accounts or links, or what others run."
+        return f"{name} shows accounts, links or the statements of others."
     if len(parts) > 1 and parts[-2] in _SCHEMAS and not described:
-        return f"{parts[-2]}.{name} is the engine's own."
+        return f"{parts[-2]}.{name} belongs to the engine."
     return ""
 
 
@@ -42,7 +42,7 @@ GRAMMAR: Final = Grammar(
         word=r"[^\W\d][\w$#]*+",
         prefixes="nN",
         refused={
-            "@": ("relation", "A link leads to another database.", "Ask that database by a connection of its own."),
+            "@": ("relation", "A link leads to another database.", "Query that database through its own connection."),
         },
     ),
     starts=words("SELECT WITH"),
@@ -73,25 +73,25 @@ GRAMMAR: Final = Grammar(
     bare_calls=True,
 )
 _PAIRS: Final = {
-    ("WITH", "FUNCTION"): "A function is made in the statement.",
-    ("WITH", "PROCEDURE"): "A procedure is made in the statement.",
+    ("WITH", "FUNCTION"): "The statement defines a function.",
+    ("WITH", "PROCEDURE"): "The statement defines a procedure.",
     (".", "NEXTVAL"): "A sequence is moved.",
-    (".", "CURRVAL"): "A sequence of the session is read.",
+    (".", "CURRVAL"): "The statement reads a sequence of the session.",
 }
 
 
-def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Verdict:
-    """The verdict of a statement of Oracle that only reads.
+def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: StatementLimits) -> Verdict:
+    """Return the verdict for a read-only Oracle statement.
 
     Args:
         sql: The text.
         dialect: Oracle's.
-        knowledge: Of the database: its functions.
-        limits: What the text may be at most.
+        knowledge: The functions of the database.
+        limits: Bounds on the text.
 
     Raises:
-        Refused: What it broke.
+        Refusal: The statement breaks a rule.
     """
-    text = Text(*read_tokens(sql, GRAMMAR.lexicon))
+    text = StatementText(*read_tokens(sql, GRAMMAR.lexicon))
     check_pairs(text.tokens, _PAIRS)
     return read_query(text, GRAMMAR, known_functions(dialect, knowledge), limits)

@@ -1,6 +1,6 @@
-"""What the guard says of a statement, and what it knows of the database that would run it.
+"""Verdicts of the guard, and what it knows about the database that would run a statement.
 
-Invariant: frozen; a verdict names the rule and the place, so that a reader can see why without reading the guard.
+Invariant: frozen; a verdict names the rule and the location, so that it can be understood without reading the guard.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ Rule: TypeAlias = Literal[
     "clause",
     "cost",
 ]
-"""Stable names: what a refused statement broke. `statement` is a kind of statement that may not run at all, `clause` a
-part that is not on the list of those that only read, `cost` a size that no answer needs."""
+"""Stable names of the rules that a statement can break. `statement` is a kind of statement that is never allowed,
+`clause` a part that is not on the list of those that only read, `cost` a size that no answer needs.
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where in the SQL.
+class SqlLocation:
+    """A location in the SQL.
 
     Attributes:
         offset: Characters before it.
-        line: Counted from 1.
-        column: Counted from 1, in characters.
+        line: From 1.
+        column: From 1, in characters.
         text: The word or the beginning of the part, at most 80 characters.
     """
 
@@ -59,21 +60,21 @@ class Verdict:
 
     Attributes:
         allowed: Whether it only reads.
-        rule: What it broke; None where it is allowed.
-        reason: The same in one sentence, without the hint; empty where it is allowed.
+        rule: The rule that it breaks; None if it is allowed.
+        reason: The same in one sentence, without the hint; empty if it is allowed.
         hint: What to write instead; may be empty.
-        place: Where; None where it is allowed, or where the whole statement is meant.
-        kind: `select`, `explain`, `show`, `values` ... of an allowed statement; what was recognised of a refused one.
-        tables: The relations that it reads, as written but unquoted (`schema.table` or `table`), without CTE names.
-        functions: The functions that it calls, lower case, as written but unquoted.
-        limited: Whether its outermost query limits its rows itself.
+        place: Where; None if it is allowed or the whole statement is meant.
+        kind: `select`, `explain`, `show`, `values` ... of an allowed statement; what was recognized of a refused one.
+        tables: Relations that it reads, as written but unquoted (`schema.table` or `table`), without CTE names.
+        functions: Functions that it calls, lower case, as written but unquoted.
+        limited: Whether its outermost query limits its rows.
     """
 
     allowed: bool
     rule: Rule | None = None
     reason: str = ""
     hint: str = ""
-    place: Place | None = None
+    place: SqlLocation | None = None
     kind: str = ""
     tables: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
@@ -82,17 +83,17 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Functions:
-    """Which functions a database has that only compute or read, by its own catalog.
+    """Functions of a database that only compute or read, by its catalog.
 
     Attributes:
-        allowed: Names that may be called, lower case, unqualified: the engine's own.
-        shadowed: Names among them that an object of a user of that database also bears: refused unless qualified with
-            the engine's own schema.
-        own: Functions of users that the connection's owner allows, as `schema.name`, lower case.
-        operators: Operators of users, which call functions: refused. Empty where the engine has none.
-        types: Types of users that only hold values, and may be cast to: `name` and `schema.name`.
-        fields: Functions of users that can be called as a field of a value, `value.name`, or without brackets as in
-            Oracle: refused as such.
+        allowed: The engine's own functions that may be called: names in lower case, unqualified.
+        shadowed: Names among them that a user-defined object also has: refused unless qualified with the engine's own
+            schema.
+        own: User functions that the owner of the connection allows, as `schema.name`, lower case.
+        operators: User-defined operators, which call functions and are refused; empty if the engine has none.
+        types: User-defined types that only hold values and may be cast to: `name` and `schema.name`.
+        fields: User functions that can be called as a field of a value, `value.name`, or without parentheses as in
+            Oracle; refused in that form.
     """
 
     allowed: frozenset[str]
@@ -105,14 +106,14 @@ class Functions:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What a statement may be at most.
+class StatementLimits:
+    """Bounds of a statement.
 
     Attributes:
-        characters: Of its text.
-        depth: Of its nesting.
-        literal_count: The largest number given to a function that makes so many characters or rows (`repeat`, `lpad`,
-            `generate_series`, `randomblob`, ...).
+        characters: Length of its text.
+        depth: Depth of its nesting.
+        literal_count: The largest number given to a function that generates that many characters or rows (`repeat`,
+            `lpad`, `generate_series`, `randomblob`, ...).
     """
 
     characters: int = 100_000
@@ -122,14 +123,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What the guard knows of a database beside its dialect.
+    """What the guard knows about a database besides its dialect.
 
     Attributes:
-        functions: From the catalog; None: the list that ships for the dialect.
-        version: Of the engine, as numbers; empty: unknown, and the strictest reading counts.
-        options: What the session will be set to that changes how text is read, such as MySQL's `sql_mode`.
-        sequences: Sequences that the engine would read like tables: `schema.name`, and `name` of those in the session's
-            own schema.
+        functions: From its catalog; None for the list that ships for the dialect.
+        version: Of the engine, as numbers; empty if unknown, when the strictest reading applies.
+        options: Session settings that affect how text is read, such as MySQL's `sql_mode`.
+        sequences: Sequences that the engine would read like tables: `schema.name`, and `name` for those in the
+            session's own schema.
     """
 
     functions: Functions | None = None

@@ -1,6 +1,6 @@
-"""Sizes that a statement asks for by numbers: `repeat('x', 1000000000)` costs memory before a row is read.
+"""Sizes that a statement demands by numbers: `repeat('x', 1000000000)` costs memory before a row is read.
 
-Invariant: a number behind arithmetic counts as the largest that the arithmetic could make of it.
+Invariant: a number in arithmetic counts as the largest that the arithmetic could make of it.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from thresher.sqlguard.records import Limits
-from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.records import StatementLimits
 from thresher.sqlguard.tokens import Token
+from thresher.sqlguard.verdicts import Refusal
 
 Calls: TypeAlias = Sequence[tuple[int, int]]
 
-_HINT: Final = "Ask for less: an answer is cut long before that size."
+_HINT: Final = "Ask for less: answers are cut long before that size."
 _POWERS: Final = frozenset({"pow", "power", "exp", "factorial", "^", "**", "<<", "~"})
 _FACTORS: Final = frozenset({"*", "/", "//", "multiply", "divide"})
 VALUE: Final = 10_000
-"""The longest value that a call may make for each row of a relation."""
+"""Longest value that a call may generate for each row of a relation."""
 
 GATHERED: Final = 200
-"""The longest value that a statement with a gathering aggregate may make: a million rows of it are 200 MB."""
+"""Longest value in a statement whose aggregate collects values: a million rows of it take 200 MB."""
 _GATHERING: Final = frozenset(
     {"group_concat", "wm_concat", "list", "collect", "histogram", "json_group_array", "json_group_object",
      "jsonb_group_array", "jsonb_group_object", "variant_group_array"}
 )  # fmt: skip
 
 FORMATS: Final = frozenset({"printf", "format", "sformat"})
-"""Functions whose first argument says how wide their answer is."""
+"""Functions whose first argument sets the width of their result."""
 
 _REPLACING: Final = frozenset({"replace", "regexp_replace"})
 _PLAIN: Final = re.compile(r"\^?(?:\\b)?([\w ]*)(?:\\b)?\$?")
@@ -42,40 +42,40 @@ _WIDTH: Final = re.compile(r"%[-+ 0#,!]*(\*|\d+)?(?:\.(\*|\d+))?")
 
 
 def is_gathering(name: str) -> bool:
-    """Whether a function, lower case, is an aggregate that keeps the values of all rows in one: `string_agg`."""
+    """Return whether a function is an aggregate that collects the values of all rows into one, like `string_agg`."""
     return name.endswith("agg") or name in _GATHERING
 
 
 def gathered(name: str) -> str:
-    """Why a value is too large for a statement that gathers values of many rows into one."""
-    return f"{name} makes values of more than {GATHERED} characters, and the statement gathers those of many rows."
+    """Return why a value is too large for a statement that collects the values of many rows into one."""
+    return f"{name} generates values of more than {GATHERED} characters, and the statement collects those of many rows."
 
 
 def plain_pattern(pattern: str) -> str:
-    """The text that a pattern finds where it is nothing but a text, between bounds of words maybe; else empty."""
+    """Return the text that a pattern matches literally, possibly between word boundaries; else empty."""
     found = _PLAIN.fullmatch(pattern)
     return found[1] if found else ""
 
 
 def replaced(length: float, text: str, replacement: float) -> float:
-    """Characters of a text in which another is replaced wherever it stands.
+    """Return the length of a text in which another is replaced everywhere.
 
     Args:
         length: Characters of the text.
-        text: What is replaced; empty: unknown, a character at least.
-        replacement: Characters of what takes its place.
+        text: The text to replace; empty if unknown, when it counts as one character.
+        replacement: Characters of the replacement.
     """
     return length * max(1.0, replacement / max(1, len(text)))
 
 
 def growth(steps: Sequence[tuple[str, str]]) -> float:
-    """How many times as long a text becomes in which texts are replaced, one after the other.
+    """Return the factor by which a text grows through successive replacements.
 
-    A character that no replacement before it has brought in is replaced in the first text only: what was replaced
-    already does not grow again. `&` and `<` as `&amp;` and `&lt;` make a text five times as long, not twenty times.
+    A character that no earlier replacement introduced is replaced only in the original text: what was replaced before
+    does not grow again. `&` and `<` as `&amp;` and `&lt;` make a text five times as long, not twenty times.
 
     Args:
-        steps: What is replaced, and what takes its place.
+        steps: Text and replacement of each step.
     """
     factor = 1.0
     for index, (text, replacement) in enumerate(steps):
@@ -86,19 +86,19 @@ def growth(steps: Sequence[tuple[str, str]]) -> float:
 
 
 def check_sizes(
-    tokens: Sequence[Token], calls: Calls, multiplying: Calls, limits: Limits, *, gathering: bool = False
+    tokens: Sequence[Token], calls: Calls, multiplying: Calls, limits: StatementLimits, *, gathering: bool = False
 ) -> None:
-    """Refuses calls that make more than the limit, alone, together, or one out of another.
+    """Refuse calls that generate more than the limit, alone, together or nested.
 
     Args:
         tokens: The statement.
-        calls: Opening and closing parenthesis of each call that makes as much as its numbers say, in order.
-        multiplying: The same of calls whose result may be as long as the product of their arguments.
-        limits: What counts as too much.
-        gathering: Whether an aggregate keeps the values of many rows in one.
+        calls: Opening and closing parenthesis of each call that generates as much as its numbers say, in order.
+        multiplying: The same for calls whose result may be as long as the product of their arguments.
+        limits: The limits.
+        gathering: Whether an aggregate collects the values of many rows into one.
 
     Raises:
-        Refused: Too large.
+        Refusal: A size exceeds the limit.
     """
     for call in calls:
         _check_format(tokens, call)
@@ -110,27 +110,27 @@ def check_sizes(
         for outer in _outermost(multiplying)
     ]
     if sum(chains) > limits.literal_count or max(products, default=0.0) > limits.literal_count:
-        reason = f"More than {limits.literal_count:,} characters or rows are made of nothing."
-        raise Refused("cost", reason, hint=_HINT, offset=tokens[min((*calls, *multiplying))[0] - 1].start)
+        reason = f"The statement would generate more than {limits.literal_count:,} characters or rows."
+        raise Refusal("cost", reason, hint=_HINT, offset=tokens[min((*calls, *multiplying))[0] - 1].start)
     if gathering and sum(chains) > GATHERED:
         largest = tokens[calls[chains.index(max(chains))][0] - 1]
-        raise Refused("cost", gathered(largest.text.lower()), hint=_HINT, offset=largest.start)
+        raise Refusal("cost", gathered(largest.text.lower()), hint=_HINT, offset=largest.start)
 
 
 def _check_format(tokens: Sequence[Token], call: tuple[int, int]) -> None:
-    """Refuses a format that is put together, whose widths nobody can read.
+    """Refuse a format that is computed, whose widths cannot be read.
 
     Raises:
-        Refused: `cost`.
+        Refusal: `cost`.
     """
     name, first = tokens[call[0] - 1], tokens[call[0] + 1 : call[0] + 3]
     literal = first[0].kind == "string" and first[-1].said in {",", ")"}
     if name.text.lower() in FORMATS and not literal:
-        raise Refused("cost", "A format is not written out.", hint="Write it as one string.", offset=name.start)
+        raise Refusal("cost", "A format is not a literal.", hint="Write it as one string literal.", offset=name.start)
 
 
 def _outermost(calls: Calls) -> Iterator[tuple[int, int]]:
-    """The calls, which are in order, that are in no other of them."""
+    """Return the calls that are not nested in another one; the calls are in order."""
     end = -1
     for call in calls:
         if call[0] > end:
@@ -139,7 +139,7 @@ def _outermost(calls: Calls) -> Iterator[tuple[int, int]]:
 
 
 def _growth(tokens: Sequence[Token], outer: tuple[int, int], closing: Mapping[int, int]) -> float:
-    """Characters that calls in each other which replace texts make of the texts that are written out."""
+    """Return the length that nested replacing calls make of literal texts."""
     open_calls: list[tuple[int, list[str]]] = []
     depths: list[int] = []
     steps: list[tuple[str, str]] = []
@@ -166,8 +166,8 @@ def _growth(tokens: Sequence[Token], outer: tuple[int, int], closing: Mapping[in
 
 
 @dataclass(slots=True)
-class _Open:
-    """A call whose end was not reached: its place, parentheses open in it, and its arguments, divided at its commas."""
+class _OpenCall:
+    """An unfinished call: its place, its open parentheses, and its arguments, split at its commas."""
 
     place: int
     depth: int = 0
@@ -184,10 +184,10 @@ class _Open:
 
 
 def _own(tokens: Sequence[Token], calls: Calls) -> list[float]:
-    """Of each call the largest number among its own arguments, without those of such calls inside it; at least 1."""
+    """Return the largest number among each call's own arguments, nested calls excluded; at least 1."""
     own = [1.0] * len(calls)
     places = {opening: place for place, (opening, _) in enumerate(calls)}
-    around: list[_Open] = []
+    around: list[_OpenCall] = []
     for index in range(calls[0][0] if calls else len(tokens), len(tokens)):
         if around and index == calls[around[-1].place][1]:
             ended = around.pop()
@@ -195,12 +195,12 @@ def _own(tokens: Sequence[Token], calls: Calls) -> list[float]:
         if around:
             around[-1].take(tokens[index])
         if index in places:
-            around.append(_Open(places[index]))
+            around.append(_OpenCall(places[index]))
     return own
 
 
 def _chains(calls: Calls, own: Sequence[float]) -> list[float]:
-    """What each call makes together with the calls that it is in."""
+    """Return what each call generates together with the calls around it."""
     chains: list[float] = []
     around: list[int] = []
     for place, (opening, _) in enumerate(calls):
@@ -212,14 +212,14 @@ def _chains(calls: Calls, own: Sequence[float]) -> list[float]:
 
 
 def _bound(part: Sequence[Token]) -> float:
-    """The largest number that an argument could be by its own digits."""
+    """Return the largest number that an argument's digits allow."""
     values = [_number(token.text) for token in part if token.kind == "number"]
     values += [width for token in part if token.kind == "string" for width in widths(token.text)]
     return bound(values, {token.text.lower() for token in part if token.kind in {"symbol", "word"}})
 
 
 def bound(values: Sequence[float], operators: Collection[str]) -> float:
-    """The largest number that arithmetic could make of these.
+    """Return the largest number that arithmetic could make of these.
 
     Args:
         values: The numbers in it.
@@ -234,7 +234,7 @@ def bound(values: Sequence[float], operators: Collection[str]) -> float:
 
 
 def _number(text: str) -> float:
-    """The value of a number as it is written."""
+    """Return the value of a number literal."""
     if text[:2].lower() == "0x":
         return float(int(text, 16))
     if text[:1].lower() in {"x", "b"}:
@@ -244,7 +244,7 @@ def _number(text: str) -> float:
 
 
 def widths(text: str) -> list[float]:
-    """The numbers that a text stands for: its own, or the widths of a format (`%1000d`, `%*d`, `{:>1000}`)."""
+    """Return the numbers in a text: the text itself, or the widths of a format (`%1000d`, `%*d`, `{:>1000}`)."""
     if text.strip().isdecimal():
         return [float(text)]
     if _INNER.search(text):

@@ -1,7 +1,6 @@
-"""SQLite: one query, a plan of one, or a pragma that only shows.
+"""SQLite: one query, its plan, or a pragma that only shows.
 
-Invariant: names in double quotes, backquotes and brackets are names; a pragma is read by a form of its own, without
-values.
+Invariant: double quotes, backquotes and brackets enclose names; a pragma is read separately and must not set a value.
 """
 
 from __future__ import annotations
@@ -11,31 +10,31 @@ import itertools
 from typing import Final
 
 from thresher.sqlguard.grammars import Grammar, refusals, words
-from thresher.sqlguard.reading import Text, explained, known_functions, read_query, texts
-from thresher.sqlguard.records import Dialect, Knowledge, Limits, Verdict
-from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.records import Dialect, Knowledge, StatementLimits, Verdict
 from thresher.sqlguard.tokens import lexicon, read_tokens
+from thresher.sqlguard.trees import StatementText, explained, known_functions, read_query, texts
+from thresher.sqlguard.verdicts import Refusal
 
 _SHOWN: Final = words(
     "table_info table_xinfo table_list index_info index_list index_xinfo foreign_key_list collation_list"
     " function_list compile_options"
 )
-"""Pragmas that show, whatever stands in their brackets."""
+"""Pragmas that show, whatever is in their parentheses."""
 
 _VALUES: Final = words(
     "encoding page_count page_size user_version schema_version application_id freelist_count foreign_keys"
 )
-"""Pragmas that show without brackets and set with them."""
+"""Pragmas that show without parentheses and set with them."""
 
 _BELOW: Final = words("sqlite_dbpage sqlite_stmt dbstat sqlite_memstat sqlite_parameters bytecode tables_used")
 
 
 def _relation(parts: tuple[str, ...]) -> str:
-    """What lies below tables."""
+    """Return why a relation below the level of tables must not be read."""
     if parts[-1] in _BELOW:
         return f"{parts[-1]} shows what lies below tables."
     if parts[-1].startswith("pragma_") and parts[-1] not in _TABLE_FORMS:
-        return f"{parts[-1]} is a pragma that may not be read."
+        return f"{parts[-1]} is a pragma that must not be read."
     return ""
 
 
@@ -71,19 +70,19 @@ GRAMMAR: Final = Grammar(
 )
 
 
-def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Verdict:
-    """The verdict of a statement of SQLite that only reads.
+def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: StatementLimits) -> Verdict:
+    """Return the verdict for a read-only SQLite statement.
 
     Args:
         sql: The text.
         dialect: SQLite's.
-        knowledge: Of the database; its functions.
-        limits: What the text may be at most.
+        knowledge: The functions of the database.
+        limits: Bounds on the text.
 
     Raises:
-        Refused: What it broke.
+        Refusal: The statement breaks a rule.
     """
-    text = Text(*read_tokens(sql, GRAMMAR.lexicon))
+    text = StatementText(*read_tokens(sql, GRAMMAR.lexicon))
     start = texts(text.tokens, 3)
     if start[0] == "PRAGMA":
         return _read_pragma(text)
@@ -96,29 +95,29 @@ def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: Limits) -> Ve
     return query(text)
 
 
-def _check_pairs(text: Text) -> None:
-    """Refuses `x IN name`, which reads a relation where the tree sees a column, and `NOT MATERIALIZED`.
+def _check_pairs(text: StatementText) -> None:
+    """Refuse `x IN name`, which reads a relation where the tree sees a column, and `NOT MATERIALIZED`.
 
-    Queries that are copied into each place that names them make a plan that doubles with each, which takes half a
-    minute to refuse and cannot be interrupted.
+    Queries copied into each place that names them double the plan each time, which takes half a minute to refuse and
+    cannot be interrupted.
 
     Raises:
-        Refused: `clause` or `cost`.
+        Refusal: `clause` or `cost`.
     """
     for first, second in itertools.pairwise(text.tokens):
         if first.said == "NOT" and second.said == "MATERIALIZED":
-            hint = "Leave the words out."
-            raise Refused("cost", "NOT MATERIALIZED copies the query.", hint=hint, offset=first.start)
+            hint = "Leave out these words."
+            raise Refusal("cost", "NOT MATERIALIZED copies the query.", hint=hint, offset=first.start)
         if first.said == "IN" and second.said != "(":
             hint = "Write IN (SELECT ... FROM ...)."
-            raise Refused("clause", "IN stands before the name of a relation.", hint=hint, offset=second.start)
+            raise Refusal("clause", "IN stands before the name of a relation.", hint=hint, offset=second.start)
 
 
-def _read_pragma(text: Text) -> Verdict:
-    """A pragma that shows: `name`, `schema.name`, `name(argument)`.
+def _read_pragma(text: StatementText) -> Verdict:
+    """Read a pragma that shows: `name`, `schema.name`, `name(argument)`.
 
     Raises:
-        Refused: Any other.
+        Refusal: Any other pragma.
     """
     form = texts(text.tokens, len(text.tokens))[1:]
     tokens = list(text.tokens[1:])
@@ -130,5 +129,5 @@ def _read_pragma(text: Text) -> Verdict:
     if (bare and name in _SHOWN | _VALUES) or (bracketed and name in _SHOWN):
         return Verdict(True, kind="pragma")
     hint = "Ask sqlite_master or pragma_table_info('...') for the schema."
-    raise Refused("statement", "This pragma is not among those that only show.", hint=hint,
+    raise Refusal("statement", "This pragma is not on the list of those that only show.", hint=hint,
                   offset=text.tokens[0].start, kind="pragma")  # fmt: skip

@@ -1,7 +1,8 @@
-"""The tree of a statement: every node and every part of it is on the list of those that only read.
+"""Reads a statement without the engine's own grammar: first by its words, then by sqlglot's tree of it.
 
-Invariant: every part of every node is visited; a class or a part that is not listed is refused, so that a newer grammar
-cannot bring one in unseen. Functions are checked by name before, wherever a parenthesis opens.
+Invariant: both readings must agree that it only reads; the words are split as the engine splits them, so that sqlglot
+cannot be led to see another statement. Every part of every node is visited, and an unlisted class or part is refused,
+so that a newer sqlglot cannot add one unseen. Functions are checked by name before, wherever a parenthesis opens.
 """
 
 from __future__ import annotations
@@ -10,24 +11,26 @@ import functools
 import logging
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect as TreeDialect
 from sqlglot.errors import SqlglotError
 
-from thresher.sqlguard.grammars import Grammar
-from thresher.sqlguard.records import Functions, Verdict
-from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.function_lists import listed
+from thresher.sqlguard.grammars import Grammar, check_calls, check_depth, check_start, check_words
+from thresher.sqlguard.records import Dialect, Functions, Knowledge, StatementLimits, Verdict
 from thresher.sqlguard.tokens import Token
+from thresher.sqlguard.verdicts import Refusal
 
 _HINT: Final = "Only statements that read may run here."
 
-logging.getLogger("sqlglot").setLevel(logging.ERROR)  # its warnings quote statements, which may hold anybody's data
+logging.getLogger("sqlglot").setLevel(logging.ERROR)  # its warnings quote statements, which may contain personal data
 
 
 def _classes(names: str) -> frozenset[type[exp.Expr]]:
-    """Classes by name."""
+    """Return classes by name."""
     return frozenset(getattr(exp, name) for name in names.split())
 
 
@@ -73,7 +76,7 @@ PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
         "Anonymous": "this expressions",
     }.items()
 }
-"""Nodes that may have these parts only: what is missing locks, stores, or is of no dialect that is read here."""
+"""Nodes that may have only these parts: the others lock, store, or belong to dialects that are not read here."""
 
 _SCALARS: Final = frozenset({str, int, float, bool, exp.DType})
 
@@ -81,26 +84,26 @@ QUERIES: Final = _classes("Select Union Except Intersect Subquery Values")
 """What may stand in brackets as a query."""
 
 _TRIES: Final = 3
-"""How often the tree's grammar may read what stands in brackets behind a type's name: as type, literal and call."""
+"""How often sqlglot may read a bracket after a type's name: as type, literal and call."""
 _MOST_READ: Final = 300_000
-"""Words that it may read, counting each as often as it may: about a second."""
+"""Words that it may read, counted as often as it may read them: about a second."""
 
 UNCALLED: Final = _classes(
     "NextValueFor ReadCSV ReadParquet AnonymousAggFunc CombinedAggFunc CombinedParameterizedAgg"
     " ParameterizedAgg PropertyEQ Predict MLForecast MLTranslate GenerateEmbedding VectorSearch AIClassify"
 )
-"""Functions of the tree's grammar that are no computation."""
+"""Functions in sqlglot's tree that compute nothing."""
 
 
 def read_tree(text: str, grammar: Grammar) -> exp.Expr:
-    """The tree of one statement.
+    """Return the tree of one statement.
 
     Args:
-        text: What `read_tokens` made for this grammar.
+        text: What `read_tokens` returned for sqlglot.
         grammar: The dialect.
 
     Raises:
-        Refused: No tree, or more than one.
+        Refusal: There is no tree or more than one.
     """
     dialect = _dialect(grammar.tree)
     try:
@@ -108,19 +111,19 @@ def read_tree(text: str, grammar: Grammar) -> exp.Expr:
     except SqlglotError as error:
         raise _unparsed(error, text) from None
     if len(trees) != 1:
-        raise Refused("several_statements", "There is more than one statement.", hint="Send them one by one.")
+        raise Refusal("several_statements", "There is more than one statement.", hint="Send them one by one.")
     return trees[0]
 
 
 def check_retries(tokens: Sequence[Token], grammar: Grammar) -> None:
-    """Refuses what the tree's grammar would read again and again: twice for each level of `date(date(date(...)))`.
+    """Refuse what sqlglot would read repeatedly: twice for each level of `date(date(date(...)))`.
 
     Args:
-        tokens: The statement, whose brackets match.
+        tokens: The statement, with matching brackets.
         grammar: The dialect.
 
     Raises:
-        Refused: `too_deep`.
+        Refusal: `too_deep`.
     """
     types = _types(grammar.tree)
     weights = [1]
@@ -133,13 +136,13 @@ def check_retries(tokens: Sequence[Token], grammar: Grammar) -> None:
             weights.pop()
         read += weights[-1]
         if read > _MOST_READ:
-            hint = "Write fewer conversions inside conversions."
-            raise Refused("too_deep", "The statement is nested too deeply.", hint=hint, offset=token.start)
+            hint = "Use fewer nested conversions."
+            raise Refusal("too_deep", "The statement is nested too deeply.", hint=hint, offset=token.start)
 
 
 @functools.cache
 def _types(name: str) -> frozenset[str]:
-    """The words that the tree's grammar may take for a type."""
+    """Return the words that sqlglot may take for a type."""
     dialect = _dialect(name)
     kinds = type(dialect).parser_class.TYPE_TOKENS
     return frozenset(word for word, kind in dialect.tokenizer_class.KEYWORDS.items() if kind in kinds)
@@ -147,39 +150,39 @@ def _types(name: str) -> frozenset[str]:
 
 @functools.cache
 def _dialect(name: str) -> TreeDialect:
-    """The tree's grammar of a dialect."""
+    """Return sqlglot's dialect."""
     return TreeDialect.get_or_raise(name)
 
 
-def _unparsed(error: SqlglotError, text: str) -> Refused:
-    """Where the grammar gave up."""
+def _unparsed(error: SqlglotError, text: str) -> Refusal:
+    """Return where sqlglot gave up."""
     details: list[dict[str, Any]] = getattr(error, "errors", [])
     if not details or not details[0].get("line"):
-        return Refused("syntax", "The statement could not be read.")
+        return Refusal("syntax", "The statement cannot be read.")
     detail = details[0]
     lines = text.split("\n")
     word = str(detail.get("highlight") or "")
     offset = sum(len(line) + 1 for line in lines[: detail["line"] - 1]) + max(detail["col"] - len(word), 0)
-    return Refused("syntax", "The statement cannot be read from here on.", offset=offset, text=word)
+    return Refusal("syntax", "The statement cannot be read from here on.", offset=offset, text=word)
 
 
 def check_tree(root: exp.Expr, grammar: Grammar, functions: Functions, called: tuple[str, ...]) -> Verdict:
-    """Checks every node and every relation of a statement.
+    """Check every node and every relation of a statement.
 
     Args:
         root: Its tree.
         grammar: The dialect.
-        functions: What it may call.
-        called: The functions that it calls, checked before.
+        functions: Functions that it may call.
+        called: Functions that it calls, already checked.
 
     Returns:
-        The verdict of a statement that only reads.
+        The verdict for a read-only statement.
 
     Raises:
-        Refused: A node, a part or a relation that is not on the lists.
+        Refusal: A node, part or relation is not on the lists.
     """
     if type(root) not in ROOTS:
-        raise Refused("statement", f"{_name(root)} may not run here.", hint=_HINT, kind=_name(root))
+        raise Refusal("statement", f"{_name(root)} is not allowed.", hint=_HINT, kind=_name(root))
     queries: set[str] = set()
     tables: dict[str, None] = {}
     for node in _nodes(root):
@@ -198,37 +201,37 @@ def check_tree(root: exp.Expr, grammar: Grammar, functions: Functions, called: t
 
 
 def _check_columns(root: exp.Expr, functions: Functions) -> None:
-    """Refuses names that could be calls: qualified by something else than a relation, or named as a user's function.
+    """Refuse names that could be calls: qualified by something other than a relation, or named like a user function.
 
     Raises:
-        Refused: `function`.
+        Refusal: `function`.
     """
     relations = {alias.name.upper() for alias in root.find_all(exp.TableAlias)}
     relations |= {table.name.upper() for table in root.find_all(exp.Table)}
     for node in root.find_all(exp.Column, exp.Dot):
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
-            continue  # a call, whose name was checked
+            continue  # a call, whose name is already checked
         qualifier = node.table if isinstance(node, exp.Column) else "."
         unknown = qualifier and qualifier.upper() not in relations
         if unknown or (not qualifier and node.name.lower() in functions.fields):
-            raise _refused(node, "function", f"{node.name[:60]} could be a function that is called without brackets.")
+            raise _refused(node, "function", f"{node.name[:60]} could be a function called without parentheses.")
 
 
 def _check_query(node: exp.Expr) -> None:
-    """Refuses brackets around something else than a query or joined tables: `(SHUTDOWN)` is no table to any reader.
+    """Refuse brackets without a query or joined tables: `(SHUTDOWN)` is not a table for any engine.
 
     Raises:
-        Refused: What stands there.
+        Refusal: With what the brackets contain.
     """
     inner = node.this
     joined = isinstance(node, exp.Subquery) and isinstance(inner, exp.Table) and inner.args.get("joins")
     values = isinstance(inner, exp.Anonymous) and inner.name.upper() == "VALUES"
     if type(inner) not in QUERIES and not joined and not values:
-        raise _refused(node, "syntax", "There is no query in these brackets.")
+        raise _refused(node, "syntax", "These brackets contain no query.")
 
 
 def _nodes(root: exp.Expr) -> Iterator[exp.Expr]:
-    """Every node of a tree, checked, the statement's own first."""
+    """Yield every node of a tree, checked, the statement itself first."""
     waiting: list[exp.Expr] = [root]
     while waiting:
         node = waiting.pop()
@@ -239,7 +242,7 @@ def _nodes(root: exp.Expr) -> Iterator[exp.Expr]:
                 continue
             if parts is not None and key not in parts:
                 rule = "locks" if key == "locks" else "clause"
-                reason = f"{key.rstrip('_')} of {_name(node)} is not among the parts that only read."
+                reason = f"{key.rstrip('_')} of {_name(node)} is not on the list of parts that only read."
                 raise _refused(node, rule, reason)
             if isinstance(value, exp.Expr):
                 waiting.append(value)
@@ -248,7 +251,7 @@ def _nodes(root: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _values(node: exp.Expr, value: Any) -> Iterator[exp.Expr]:
-    """The nodes in a part."""
+    """Yield the nodes in a part."""
     for item in cast("list[Any]", value) if isinstance(value, list) else [value]:
         if isinstance(item, exp.Expr):
             yield item
@@ -259,57 +262,116 @@ def _values(node: exp.Expr, value: Any) -> Iterator[exp.Expr]:
 
 
 def _parts(node: exp.Expr) -> frozenset[str] | None:
-    """The parts that a node may have; None: any.
+    """Return the parts that a node may have; None for any.
 
     Raises:
-        Refused: The node may not be there.
+        Refusal: The node is not allowed.
     """
     kind = type(node)
     if kind in PARTS:
         if isinstance(node, exp.DataType) and node.this == exp.DType.USERDEFINED:
-            raise _refused(node, "type", "A type is not one of the engine's own.")
+            raise _refused(node, "type", "A type is not built in.")
         return PARTS[kind]
     if kind in PLAIN or (issubclass(kind, exp.Func) and kind not in UNCALLED):
         return None
-    raise _refused(node, "clause", f"{_name(node)} is not among the parts of a statement that only read.")
+    raise _refused(node, "clause", f"{_name(node)} is not allowed in a statement that only reads.")
 
 
-def _refused(node: exp.Expr, rule: Any, reason: str) -> Refused:
-    """A refusal at the node's first word."""
+def _refused(node: exp.Expr, rule: Any, reason: str) -> Refusal:
+    """Return a refusal at the node's first word."""
     offset = next((found.meta["start"] for found in node.walk() if "start" in found.meta), None)
-    return Refused(rule, reason, hint=_HINT, offset=offset)
+    return Refusal(rule, reason, hint=_HINT, offset=offset)
 
 
 def _name(node: exp.Expr) -> str:
-    """What a reader calls a node."""
+    """Return a node's name for messages."""
     return type(node).__name__.lower()
 
 
 def _relation(table: exp.Table, grammar: Grammar) -> list[str]:
-    """The name of a relation; none for a function.
+    """Return the name of a relation; none for a function.
 
     Raises:
-        Refused: It may not be read.
+        Refusal: It must not be read.
     """
     if isinstance(table.this, exp.Func):
         return []
     parts = tuple(part.name for part in table.parts)
     reason = grammar.relation(tuple(fold(part) for part in parts))
     if reason:
-        raise Refused(
-            "relation", reason, hint="Ask for the tables of the data.", offset=_start(table), text=".".join(parts)
+        raise Refusal(
+            "relation", reason, hint="Query the tables with the data.", offset=_start(table), text=".".join(parts)
         )
     return [".".join(parts)]
 
 
 def _start(node: exp.Expr) -> int | None:
-    """Characters before a node."""
+    """Return the characters before a node."""
     return next((found.meta["start"] for found in node.walk() if "start" in found.meta), None)
 
 
 def fold(name: str) -> str:
-    """A name as the most forgiving collation compares it: no case, no accents, no look-alikes."""
+    """Return a name as the most lenient collation compares it: without case, accents and look-alikes."""
     if name.isascii():
         return name.lower().rstrip()
     plain = unicodedata.normalize("NFKD", name)
     return "".join(letter for letter in plain if not unicodedata.combining(letter)).casefold().rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class StatementText:
+    """A statement as words.
+
+    Attributes:
+        tokens: Its words; at least one.
+        masked: The text for sqlglot, as long as the original.
+    """
+
+    tokens: Sequence[Token]
+    masked: str
+
+    def behind(self, count: int) -> StatementText:
+        """Return it without its first words.
+
+        Raises:
+            Refusal: Nothing is left.
+        """
+        if count >= len(self.tokens):
+            raise Refusal("syntax", "The statement ends too early.", offset=self.tokens[-1].start)
+        start = self.tokens[count].start
+        return StatementText(self.tokens[count:], " " * start + self.masked[start:])
+
+
+def known_functions(dialect: Dialect, knowledge: Knowledge) -> Functions:
+    """Return the functions that may be called: those of the catalog if known, else the shipped list."""
+    return knowledge.functions or listed(dialect)
+
+
+def read_query(text: StatementText, grammar: Grammar, functions: Functions, limits: StatementLimits) -> Verdict:
+    """Return the verdict for a query.
+
+    Args:
+        text: The query.
+        grammar: Its dialect.
+        functions: Functions that it may call.
+        limits: Bounds on depth and sizes.
+
+    Raises:
+        Refusal: The query breaks a rule.
+    """
+    check_start(text.tokens, grammar)
+    check_depth(text.tokens, limits)
+    check_words(text.tokens, grammar, functions)
+    called = check_calls(text.tokens, grammar, functions, limits)
+    check_retries(text.tokens, grammar)
+    return check_tree(read_tree(text.masked, grammar), grammar, functions, called)
+
+
+def explained(verdict: Verdict) -> Verdict:
+    """Return the verdict for a plan, given that for its query."""
+    return replace(verdict, kind="explain", limited=True)
+
+
+def texts(tokens: Sequence[Token], count: int) -> list[str]:
+    """Return the first words as text; a quoted one as its kind."""
+    return [token.text if token.kind in {"word", "symbol"} else token.kind for token in tokens[:count]]

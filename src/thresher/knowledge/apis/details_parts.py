@@ -15,9 +15,9 @@ from thresher.core import one_line
 from thresher.knowledge.apis.details_said import Part, Said, Section, fenced, fenced_text, opening_of, quoted
 from thresher.knowledge.apis.models import FoundEndpoint
 from thresher.openapi import (
-    Content,
     Description,
     Direction,
+    MediaType,
     Operation,
     Parameter,
     Response,
@@ -139,7 +139,7 @@ class Parts:
         yield Part(Section.REQUEST, "the form of the request body", "", (lambda: Said(head),))
         yield Part(Section.REQUEST, "an example of the request body", "", self._examples(content, "request"))
 
-    def _examples(self, content: Content, direction: Direction, status: str = "") -> tuple[Callable[[], Said], ...]:
+    def _examples(self, content: MediaType, direction: Direction, status: str = "") -> tuple[Callable[[], Said], ...]:
         """Examples of a body, the fullest first."""
         schema = content.schema
 

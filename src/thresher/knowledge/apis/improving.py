@@ -25,11 +25,11 @@ from thresher.knowledge.apis.usage import MissedQuery, missed_queries
 from thresher.llm import Chat
 from thresher.openapi import (
     Description,
+    DescriptionScores,
     Finding,
     Patch,
     Review,
     Score,
-    Scores,
     Severity,
     find_problems,
     make_patch,
@@ -96,7 +96,7 @@ class _Judged:
     """What the rules say of a description."""
 
     findings: tuple[Finding, ...]
-    scores: Scores
+    scores: DescriptionScores
 
 
 class Improving:
@@ -285,7 +285,9 @@ def _judged(description: Description) -> _Judged:
     return _Judged(findings, score(findings, description))
 
 
-def _answer(target: Target, operations: Operations, scores: Scores, findings: Sequence[Finding]) -> Improvements:
+def _answer(
+    target: Target, operations: Operations, scores: DescriptionScores, findings: Sequence[Finding]
+) -> Improvements:
     """The scores and counts, without a page of findings."""
     wanted = {key: found for key, found in scores.per_operation.items() if target.operation in ("", key)}
     worst = sorted(wanted.items(), key=lambda each: each[1].value)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from thresher.knowledge.apis.usage import MissedQuery
-from thresher.openapi import Description, Finding, Hit, finding_of
+from thresher.openapi import Description, Finding, RuleHit, finding_of
 
 RULE: Final = "missed-by-queries"
 _SHOWN: Final = 5
@@ -28,7 +28,7 @@ def missed_findings(missed: Mapping[str, Sequence[MissedQuery]], description: De
         count = sum(query.count for query in queries)
         message = f"{count} {'search' if count == 1 else 'searches'} did not show it among the first."
         evidence = "; ".join(_said(query) for query in queries[:_SHOWN])
-        yield finding_of(description, Hit(RULE, operation.pointer, message, evidence, key))
+        yield finding_of(description, RuleHit(RULE, operation.pointer, message, evidence, key))
 
 
 def _said(query: MissedQuery) -> str:

@@ -20,7 +20,7 @@ from thresher.knowledge.tools.models import KIND
 from thresher.knowledge.tools.queries import ListingWrite, Mark, ServerRow, StoredTool, ToolWrite
 from thresher.knowledge.tools.reader import cleaned, write_of
 from thresher.knowledge.tools.trust import AutoApprove, judge
-from thresher.scanner import Peers
+from thresher.scanner import PeerTools
 from thresher.search import Entry, Progress, PutCounts, SearchIndex
 from thresher.store import Database, run_retrying
 
@@ -54,7 +54,7 @@ class Indexer:
         *,
         policy: AutoApprove,
         only: str | None = None,
-        peers: Peers | None = None,
+        peers: PeerTools | None = None,
         problem: str = "",
         digest: bytes | None = None,
     ) -> int:
@@ -187,7 +187,7 @@ def _entry(stored: StoredTool, description: str, *, held: bool) -> Entry:
     )
 
 
-async def _prepared(tools: Sequence[Tool], description: str, peers: Peers | None) -> list[ToolWrite]:
+async def _prepared(tools: Sequence[Tool], description: str, peers: PeerTools | None) -> list[ToolWrite]:
     def prepare() -> list[ToolWrite]:
         return [write_of(tool, description, peers) for tool in tools]
 

@@ -15,7 +15,7 @@ from thresher.knowledge.tools.definitions import definition_hash
 from thresher.knowledge.tools.enrichment import enrich
 from thresher.knowledge.tools.formatting import definition_text, line
 from thresher.knowledge.tools.queries import ToolWrite
-from thresher.scanner import ALONE, Peers, scan
+from thresher.scanner import ALONE, PeerTools, scan
 
 _DEPTH = 100
 
@@ -59,7 +59,7 @@ def _value(value: Any, depth: int) -> Any:
     return value
 
 
-def write_of(tool: Tool, server_description: str, peers: Peers | None = ALONE) -> ToolWrite:
+def write_of(tool: Tool, server_description: str, peers: PeerTools | None = ALONE) -> ToolWrite:
     """What is stored of a tool: the enriched text and its hash, the definition's hash without the server, its cost.
 
     Args:

@@ -23,7 +23,7 @@ from thresher.knowledge.tools.recognition import Recognition
 from thresher.knowledge.tools.retries import Retries
 from thresher.knowledge.tools.servers import DESCRIPTION_CHARACTERS, Servers
 from thresher.knowledge.tools.trust import REJECTED, AutoApproveSetting, policy_of
-from thresher.scanner import Peer, Peers, scan_text
+from thresher.scanner import PeerTool, PeerTools, scan_text
 from thresher.search import Progress, PutCounts
 from thresher.store import Database, run_retrying
 from thresher.upstream import Listing, Upstreams
@@ -288,8 +288,8 @@ def _described(listing: Listing) -> str:
     return "" if any(finding.severity == "danger" for finding in scan_text(text)) else text
 
 
-def _peers(catalogue: Catalogue, server: ServerRow, listing: Listing) -> Peers:
+def _peers(catalogue: Catalogue, server: ServerRow, listing: Listing) -> PeerTools:
     """The tools in use on the other servers, for the scanner to compare with."""
     rows = (tool.row for tool in catalogue.tools if tool.row.server_id != server.id)
-    others = (Peer(row.server, row.name, row.line.partition(" - ")[2]) for row in rows)
-    return Peers.of(others, (tool.name for tool in listing.tools))
+    others = (PeerTool(row.server, row.name, row.line.partition(" - ")[2]) for row in rows)
+    return PeerTools.of(others, (tool.name for tool in listing.tools))

@@ -1,7 +1,7 @@
-"""Whether a text that somebody else worded says no more than a description does.
+"""Whether a text written by a model claims no more than a description does.
 
-Invariant: pure; a name, a number, an address, or a word that promises something must be in the material. Of all other
-words a few may be new.
+Invariant: pure; every name, number, address and word that makes a promise must be in the material. Of all other words
+a few may be new.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from functools import cached_property
 from typing import Final
 
 _STEM: Final = 5
-"""Letters by which two forms of a word are taken for the same."""
+"""Letters by which two forms of a word count as the same."""
 _NEW: Final = 0.25
 """Share of words that may be new."""
 _SHORTEST: Final = 3
 _FOREIGN: Final = 0.1
-"""Share of letters in another script than the material's."""
-_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")  # noqa: RUF001 - both apostrophes are met
+"""Share of letters that may be in another script than the material's."""
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")  # noqa: RUF001 - both apostrophes occur
 _NAME: Final = re.compile(r"`([^`]+)`|\b(\w*[a-z][A-Z]\w*|\w+_\w+|[A-Z][A-Z0-9]+)\b|(/[\w{}/.-]+)")
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _ADDRESS: Final = re.compile(r"\w+://\S+|\bwww\.\S+|\S+@\S+\.\w+", re.IGNORECASE)
@@ -61,35 +61,35 @@ _COMMON: Final = frozenset(
 
 
 class Material:
-    """What a text may say.
+    """What a text may claim.
 
     Args:
-        texts: All that the description says of the thing, and what people called it.
+        texts: Everything that the description says about the subject, and the queries of users for it.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._text = "\n".join(texts)
 
     def objection(self, text: str, *, most: int, one_line: bool = False) -> str:
-        """Why a text cannot be used; empty where it can.
+        """Return why a text is rejected; empty if it is accepted.
 
         Args:
-            text: What is proposed.
-            most: Characters.
-            one_line: Whether it has to stand in one line.
+            text: The proposed text.
+            most: Longest text allowed, in characters.
+            one_line: Whether it must be a single line.
         """
         if not _SHORTEST <= len(text) <= most:
-            return f"It has {len(text)} characters; {_SHORTEST} to {most} are wanted."
+            return f"It has {len(text)} characters; {_SHORTEST} to {most} are allowed."
         if one_line and ("\n" in text or "`" in text):
-            return "It has several lines, or marks."
+            return "It has several lines or code marks."
         if _UNSEEN.search(text) or _MARKUP.search(text):
-            return "It holds markup, or signs that nobody sees."
+            return "It contains markup or invisible characters."
         if text.count("`") % 2:
             return "A code mark is not closed."
         return self._unfounded(text) or self._foreign(text)
 
     def _unfounded(self, text: str) -> str:
-        """Names, numbers, addresses, promises and words that nothing bears out."""
+        """Return the first unfounded name, number, address or promise, or too many new words."""
         for found in (*_ADDRESS.finditer(text), *_NUMBER.finditer(text)):
             if found[0].rstrip(".,;:)") not in self._text:
                 return f"Nothing bears out {found[0][:60]!r}."
@@ -102,10 +102,10 @@ class Material:
                 return f"Nothing bears out {found[0]!r}."
         words = [word for word in map(str.casefold, _WORD.findall(text)) if len(word) > 2]
         new = [word for word in words if word[:_STEM] not in self._stems and word[:_STEM] not in _COMMON]
-        return f"Too much is new: {', '.join(new[:5])}." if len(new) > _NEW * len(words) else ""
+        return f"Too many words are new: {', '.join(new[:5])}." if len(new) > _NEW * len(words) else ""
 
     def _foreign(self, text: str) -> str:
-        """Whether it is in another script than the material."""
+        """Return an objection if the text is in another script than the material."""
         known = {_script(sign) for sign in self._text[:5_000] if sign.isalpha()}
         letters = [sign for sign in text if sign.isalpha()]
         foreign = sum(_script(sign) not in known for sign in letters)

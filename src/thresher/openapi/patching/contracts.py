@@ -1,4 +1,4 @@
-"""What of a description binds those who call the API, and what only speaks about it."""
+"""Which parts of a description form the contract with callers, and which only describe it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from thresher.openapi.pointers import join, split, step
 from thresher.openapi.records import Edit, Json
 
 Part: TypeAlias = Literal["object", "names", "groups", "data"]
-"""An object of the specification; names of such objects; names of those; what the specification does not look into."""
+"""An object of the specification, a mapping of objects by name, a mapping of such mappings, or free data."""
 
 WORDS: Final = frozenset({"description", "summary", "example", "examples"})
-"""What an edit may set, and all that two descriptions of one contract may differ in."""
+"""Fields that an edit may set, and the only ones in which descriptions of one contract may differ."""
 
 _NAMES: Final = frozenset(
     re.findall(
@@ -40,18 +40,17 @@ _OBJECTS: Final = frozenset(
 
 
 def contract(root: Json) -> Json:
-    """The document without descriptions, summaries and examples, as far as they are such.
+    """Return the document without the fields that only describe it.
 
-    A property that is called `description` stays, and so does what stands in defaults, enumerations and extensions.
+    A property called `description` stays, as does everything in defaults, enumerations and extensions.
     """
     return _bound(root, "object")
 
 
 def example_place(root: Mapping[str, Json], pointer: str) -> tuple[str, str] | None:
-    """The pointer of what holds the example that a place belongs to, and the example's own.
+    """Return the pointers of an example's parent and of the example that contains a place.
 
-    Of several examples the own pointer leads to the value of the one that is meant. None where the place belongs to no
-    example.
+    Of several examples it is the value of the one concerned. None if the place is not in an example.
     """
     keys = split(pointer)
     for at, key in enumerate(keys):
@@ -64,21 +63,21 @@ def example_place(root: Mapping[str, Json], pointer: str) -> tuple[str, str] | N
 
 
 def objection(root: Mapping[str, Json], edit: Edit) -> str:
-    """Why an edit would touch more than words, or cannot be made; empty where it may."""
+    """Return why an edit is not allowed or not possible; empty if it is."""
     keys = split(edit.pointer)
     place = example_place(root, edit.pointer)
     if place is not None and place[1] == edit.pointer:
         there, holder = walked(root, keys[:-1])
-        return "" if there and isinstance(holder, dict) else "What should hold it is not there, or is no mapping."
+        return "" if there and isinstance(holder, dict) else "Its parent does not exist or is not a mapping."
     if not keys or keys[-1] not in WORDS or place is not None:
-        return "Only descriptions, summaries and examples are set."
+        return "Only descriptions, summaries and examples can be set."
     there, holder = walked(root, keys[:-1])
     if not there or not isinstance(holder, dict):
-        return "What should hold it is not there, or is no mapping."
+        return "Its parent does not exist or is not a mapping."
     if _part(root, keys[:-1]) != "object":
-        return f"There `{keys[-1]}` is a name or a value that clients get, no word about the API."
+        return f"`{keys[-1]}` is part of the contract there, not a text about the API."
     if keys[-1] in {"description", "summary"} and not isinstance(edit.value, str):
-        return "A description and a summary are texts."
+        return "Descriptions and summaries must be text."
     return ""
 
 
@@ -98,7 +97,7 @@ def _bound(value: Json, part: Part) -> Json:
 
 
 def _below(part: Part, key: str, value: Json) -> Part:
-    """What a key's value is, in a part of this kind."""
+    """Return what the value of a key is, within a part of this kind."""
     if part == "names":
         return "object"
     if part == "groups":
@@ -111,7 +110,7 @@ def _below(part: Part, key: str, value: Json) -> Part:
 
 
 def _part(root: Json, keys: tuple[str, ...]) -> Part:
-    """What the value at the end of these keys is."""
+    """Return what the value under these keys is."""
     part: Part = "object"
     value: Json = root
     for key in keys:

@@ -1,17 +1,18 @@
-"""Edits of plain data."""
+"""Edits of plain data: applying them, comparing documents, and writing them as an overlay."""
 
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import cast
+from typing import Final, cast
 
 from thresher.openapi.pointers import join, parent, split, step
 from thresher.openapi.records import Edit, Json
 
 
 def walked(root: Json, keys: Sequence[str]) -> tuple[bool, Json]:
-    """What stands at the end of these keys, without following references, and whether there is any."""
+    """Return whether there is a value under these nested keys, and the value. References are not followed."""
     there, value = True, root
     for key in keys:
         there, value = step(value, key)
@@ -21,11 +22,11 @@ def walked(root: Json, keys: Sequence[str]) -> tuple[bool, Json]:
 
 
 def applied(root: Mapping[str, Json], edits: Iterable[Edit]) -> dict[str, Json]:
-    """The document with these values set; what is on no edit's way is shared with the old one, which stays as it is.
+    """Return the document with the edits made; unchanged parts are shared with the original.
 
     Args:
-        root: Plain data.
-        edits: Whose parents are mappings of the document.
+        root: The document as plain data; not modified.
+        edits: Edits whose parents are mappings in the document.
     """
     whole: dict[str, Json] = {"": dict(root)}
     for edit in edits:
@@ -34,7 +35,7 @@ def applied(root: Mapping[str, Json], edits: Iterable[Edit]) -> dict[str, Json]:
 
 
 def differences(one: Json, other: Json) -> Iterator[str]:
-    """Pointers of the smallest parts in which two documents differ."""
+    """Yield the pointers of the smallest parts in which two documents differ."""
     stack: list[tuple[Json, Json, str]] = [(one, other, "")]
     while stack:
         here, there, pointer = stack.pop()
@@ -55,7 +56,7 @@ def differences(one: Json, other: Json) -> Iterator[str]:
 
 
 def _opened(whole: dict[str, Json], pointer: str) -> Json:
-    """What stands at a pointer, it and all that holds it copied once for this document."""
+    """Return the container at a pointer, copied once along with everything that contains it."""
     if pointer not in whole:
         holder = _opened(whole, parent(pointer))
         last = split(pointer)[-1]
@@ -67,3 +68,44 @@ def _opened(whole: dict[str, Json], pointer: str) -> Json:
 
 def _kind(value: Json) -> type:
     return value.__class__
+
+
+_SPECIAL: Final = re.compile(r"['\\\x00-\x1f]")
+_SHORT: Final = {"'": "\\'", "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+
+
+def overlay_of(edits: Iterable[Edit], root: Mapping[str, Json], title: str) -> dict[str, Json]:
+    """Return the OpenAPI Overlay that makes these edits.
+
+    An overlay merges, so a list or mapping is removed before it is replaced.
+
+    Args:
+        edits: Edits whose parents are mappings in the document.
+        root: The document to edit.
+        title: Title of the overlay.
+    """
+    updates: dict[str, dict[str, Json]] = {}
+    removed: list[str] = []
+    for edit in edits:
+        there, old = walked(root, split(edit.pointer))
+        if there and isinstance(old, dict | list):
+            removed.append(edit.pointer)
+        updates.setdefault(parent(edit.pointer), {})[split(edit.pointer)[-1]] = edit.value
+    actions: list[dict[str, Json]] = [{"target": json_path(root, pointer), "remove": True} for pointer in removed]
+    actions += [{"target": json_path(root, pointer), "update": update} for pointer, update in updates.items()]
+    return {"overlay": "1.0.0", "info": {"title": title, "version": "1.0.0"}, "actions": actions}
+
+
+def json_path(root: Mapping[str, Json], pointer: str) -> str:
+    """Return a pointer as a normalized JSONPath (RFC 9535, 2.7)."""
+    path, at = "$", ""
+    for key in split(pointer):
+        _, holder = walked(root, split(at))
+        path += f"[{key}]" if isinstance(holder, list) else f"['{_SPECIAL.sub(_escaped, key)}']"
+        at = join(at, key)
+    return path
+
+
+def _escaped(found: re.Match[str]) -> str:
+    sign = found[0]
+    return _SHORT.get(sign) or f"\\u{ord(sign):04x}"

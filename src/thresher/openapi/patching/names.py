@@ -1,19 +1,128 @@
-"""What names and paths say, in words.
+"""Words for what names, paths and schemas say.
 
-Invariant: nothing is said that the name does not say.
+Invariant: a text says no more than they do.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Final
+
+from thresher.core import first_sentence
+from thresher.openapi.reader.description import Description
+from thresher.openapi.records import Json, MediaType, Operation, Response
+from thresher.openapi.schemas import shape_of
+
+_NAMED: Final = 5
+_CLIP: Final = 70
+_DEEPEST: Final = 3
+"""Deepest nesting of lists that is put into words; a list may contain itself."""
+_PLACES: Final = {"path": "in the path", "query": "in the query", "header": "as header", "cookie": "as cookie"}
+
+
+def sentences_about(operation: Operation, description: Description) -> Iterator[str]:
+    """Yield sentences about an operation, most important first."""
+    yield from _needs(operation)
+    yield from _body(operation, description)
+    yield from _answer(operation, description)
+    yield from _failures(operation)
+    yield from _scopes(operation)
+
+
+def schema_words(schema: Json, description: Description, level: int = 0) -> str:
+    """Return a schema in a few words, such as ``a list of `Pet` ``; empty if it says nothing."""
+    shape = shape_of(description, schema)
+    if shape.type == "array":
+        items = schema_words(shape.keywords.get("items"), description, level + 1) if level < _DEEPEST else ""
+        return f"a list of {items}" if items else "a list"
+    if shape.name:
+        return f"`{shape.name}`"
+    if shape.properties:
+        return f"an object with {listing(shape.properties)}"
+    return {"string": "text", "boolean": "true or false", "integer": "a number", "number": "a number"}.get(
+        shape.type, ""
+    )
+
+
+def listing(names: Iterable[str], most: int = _NAMED) -> str:
+    """Return names in code marks, and a count of those not shown."""
+    marked = [f"`{each}`" for each in names if "`" not in each and "\n" not in each]
+    more = len(marked) - most
+    shown = marked[:most] if more > 0 else marked
+    if more > 0:
+        return f"{', '.join(shown)} and {more} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+
+
+def success_of(operation: Operation) -> Response | None:
+    """Return the first success response."""
+    return next((each for each in operation.responses if each.status.startswith("2")), None)
+
+
+def _needs(operation: Operation) -> Iterator[str]:
+    needed = [each for each in operation.parameters if each.required]
+    places = {each.place: "" for each in needed}
+    parts = [
+        f"{listing(each.name for each in needed if each.place == place)} {_PLACES.get(place, 'in the request')}"
+        for place in places
+    ]
+    if parts:
+        yield f"Needs {' and '.join(parts)}."
+    taken = [each for each in operation.parameters if not each.required and each.place == "query"]
+    if taken:
+        yield f"{'Also takes' if parts else 'Takes'} {listing(each.name for each in taken)}."
+
+
+def _body(operation: Operation, description: Description) -> Iterator[str]:
+    if operation.body is None or not operation.body.contents:
+        return
+    content = operation.body.contents[0]
+    words = _content_words(content, description)
+    required = shape_of(description, content.schema).required
+    needing = f" with {listing(required)} required" if required and words.startswith("`") else ""
+    yield f"The body is {words}{needing}."
+
+
+def _answer(operation: Operation, description: Description) -> Iterator[str]:
+    success = success_of(operation)
+    if success is None:
+        return
+    if success.contents:
+        yield f"Returns {success.status} with {_content_words(success.contents[0], description)}."
+    elif success.status == "204":
+        yield "Returns 204 without a body."
+
+
+def _content_words(content: MediaType, description: Description) -> str:
+    return (schema_words(content.schema, description) if content.schema else "") or f"`{content.media}`"
+
+
+def _failures(operation: Operation) -> Iterator[str]:
+    failures = [each for each in operation.responses if each.status[:1] in {"4", "5"}]
+    if failures:
+        said = [_failure(each) for each in failures[:_NAMED]]
+        yield f"Fails with {', '.join(said)}."
+
+
+def _failure(response: Response) -> str:
+    words = first_sentence(response.description).strip().rstrip(".")
+    fits = words and len(words) <= _CLIP and "\n" not in words and "`" not in words and "<" not in words
+    return f"{response.status} ({words})" if fits else response.status
+
+
+def _scopes(operation: Operation) -> Iterator[str]:
+    scopes = [scope for way in operation.security or () for _, scopes in way.schemes for scope in scopes]
+    if scopes and len(operation.security or ()) == 1:
+        yield f"Needs the scope {listing(dict.fromkeys(scopes))}."
+
 
 _PART: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
 _ABBREVIATION: Final = re.compile(r"[b-df-hj-np-tv-xz]{2,3}", re.IGNORECASE)
 """Words without a vowel, such as `tv` and `jql`."""
 _PARAMETER: Final = re.compile(r"\{([^{}]+)\}")
 _FRAME: Final = re.compile(r"api|apis|rest|latest|v\d\w*|\d+|[\w-]+\.[\w.-]+", re.IGNORECASE)
-"""Segments of a path that name no thing: versions, groups, the word API."""
+"""Path segments that name nothing: versions, groups, the word API."""
 _LONG_PLURALS: Final = ("statuses", "aliases", "buses", "sses", "shes", "ches", "xes", "zes")
 _KEEPS: Final = frozenset({"news", "series", "kubernetes", "sms", "dns", "aws"})
 _VERBS: Final = frozenset(
@@ -41,7 +150,7 @@ _IDENTIFIERS: Final = frozenset({"id", "ids", "key", "keys", "uuid", "guid", "sl
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name in camel, snake or any other case; abbreviations stand in capitals."""
+    """Split a name in any case style into words; abbreviations are in capitals."""
     return [_cased(part) for part in _PART.findall(name)]
 
 
@@ -52,7 +161,7 @@ def _cased(part: str) -> str:
 
 
 def singular(word: str) -> str:
-    """One of what a plural names; the word itself where it may be none."""
+    """Return the singular of a word; unchanged if it does not look like a plural."""
     if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")) or word.lower() in _KEEPS:
         return word
     if word.endswith("ies"):
@@ -61,30 +170,30 @@ def singular(word: str) -> str:
 
 
 def is_plural(word: str) -> bool:
-    """Whether a word looks like the name of several things."""
+    """Return whether a word looks like a plural."""
     return singular(word) != word
 
 
 def with_article(words: str) -> str:
-    """`a pod`, `an issue`."""
+    """Prefix the indefinite article: `a pod`, `an issue`."""
     return f"{'an' if words[:1].lower() in 'aeio' else 'a'} {words}"
 
 
 def sentence(words: str) -> str:
-    """Words as a sentence: a capital first, a full stop last."""
+    """Make words a sentence: a capital first, a full stop last."""
     text = words.strip()
     text = text[:1].upper() + text[1:]
     return text if not text or text[-1] in ".!?:" else text + "."
 
 
 def call_words(operation_id: str) -> str:
-    """An operation's name in words, where it begins with what is done: `get all watchers`; empty else."""
+    """Return an operation's name in words if it starts with a verb, such as `get all watchers`; else empty."""
     words = words_of(operation_id)
     return " ".join(words) if len(words) > 1 and words[0].lower() in _VERBS else ""
 
 
 def thing_of(path: str) -> tuple[str, str]:
-    """What a path leads to, and the parameter that picks one: `keywords of a movie` and empty, `movie` and `id`."""
+    """Return what a path leads to and the parameter that selects it: `keywords of a movie`, ``; or `movie`, `id`."""
     steps = [step for step in path.split("/") if step and not _FRAME.fullmatch(step)]
     picked = ""
     if steps and (found := _PARAMETER.fullmatch(steps[-1])):
@@ -99,7 +208,7 @@ def thing_of(path: str) -> tuple[str, str]:
 
 
 def _groups(steps: list[str]) -> list[list[str]]:
-    """The names between the parameters of a path."""
+    """Return the names between the parameters of a path."""
     groups: list[list[str]] = [[]]
     for step in steps:
         if _PARAMETER.search(step):
@@ -110,19 +219,19 @@ def _groups(steps: list[str]) -> list[list[str]]:
 
 
 def _compound(steps: list[str]) -> str:
-    """Names that stand behind each other as one: `workflow rule config`."""
+    """Join consecutive names: `workflow rule config`."""
     return " ".join(word for step in steps[-_PARTS:] for word in words_of(step))
 
 
 def owner_of(parameter: str, path: str) -> str:
-    """The thing in front of a parameter of a path: `movie` for `id` of `/movie/{id}/credits`; empty without."""
+    """Return the noun before a path parameter: `movie` for `id` of `/movie/{id}/credits`; may be empty."""
     head, sign, _ = path.partition(f"{{{parameter}}}")
     step = head.rstrip("/").rpartition("/")[2]
     return _one(" ".join(words_of(step))) if sign and step and not _PARAMETER.search(step) else ""
 
 
 def identified(parameter: str) -> tuple[str, str]:
-    """What a parameter's name identifies, and by what: `movie`, `ID` for `movieId`; the second empty without."""
+    """Return what a parameter identifies, and by what: `movie`, `ID` for `movieId`; the second may be empty."""
     words = words_of(parameter)
     named: list[str] = []
     while words and words[-1].lower() in _IDENTIFIERS:
@@ -136,12 +245,12 @@ def identified(parameter: str) -> tuple[str, str]:
 
 
 def is_verb(word: str) -> bool:
-    """Whether a word is known to say what is done."""
+    """Return whether a word is a known verb."""
     return word.lower() in _VERBS
 
 
 def whether(words: str) -> str:
-    """What a flag of this name decides: `whether to include adult`; empty where the name does not tell."""
+    """Return what a flag of this name decides: `whether to include adult`; empty if the name does not tell."""
     first, _, rest = words.partition(" ")
     if first in {"is", "has", "can", "should"} and rest:
         return f"whether it {words}"

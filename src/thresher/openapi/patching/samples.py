@@ -1,6 +1,6 @@
-"""Examples that are missing, and examples that do not fit.
+"""Adds missing examples and repairs invalid ones.
 
-Invariant: pure; what is given was checked against its schema. Of an example that does not fit all is kept that can be.
+Invariant: pure; every result is validated. A repaired example keeps as much of the original as possible.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final, TypeAlias, cast
 
-from thresher.openapi.description import Description
 from thresher.openapi.examples import checked_example
-from thresher.openapi.plain_schemas import Check, Direction
 from thresher.openapi.pointers import step
+from thresher.openapi.reader.description import Description
 from thresher.openapi.records import Json
-from thresher.openapi.shapes import shape_of
+from thresher.openapi.schema_checks import Direction, SchemaCheck
+from thresher.openapi.schemas import shape_of
 
 Path: TypeAlias = tuple[str | int, ...]
 
 LARGEST: Final = 4_000
-"""Characters of an example that is added."""
+"""Longest example that is added, in characters."""
 _TRIES: Final = 40
 _LONGEST: Final = 200_000
-"""Characters of an example that is mended."""
+"""Longest example that is repaired, in characters."""
 _ABSENT: Final = object()
 _MESSAGE: Final = re.compile(r"messages?$|^(?:detail|errors?|reason|title)$", re.IGNORECASE)
 
 
 def new_example(description: Description, schema: Json, direction: Direction) -> Json:
-    """An example of a schema, smaller where it would be long; None where none holds or there is nothing to show."""
+    """Return an example of a schema, smaller if it would be long; None if none is valid or it would be empty."""
     for depth in (3, 2, 1, 0):
         made, holds = checked_example(description, schema, direction=direction, depth=depth)
         if not holds or made in (None, "", [], {}):
@@ -41,14 +41,14 @@ def new_example(description: Description, schema: Json, direction: Direction) ->
 
 
 def mended_example(description: Description, schema: Json, value: Json, direction: Direction) -> Json:
-    """An example changed where it does not fit, and nowhere else; None where that cannot be done.
+    """Return an example repaired only where it is invalid; None if that is not possible.
 
-    Text that holds JSON is taken for the JSON, values of a wrong type for the type where they say the same; what is
-    missing is added, what cannot be kept is made anew.
+    Text that holds JSON is parsed, values of a wrong type are converted if the meaning stays, missing parts are added,
+    and unusable parts are generated.
     """
     if len(repr(value)) > _LONGEST:
         return None
-    check = Check(description, schema, direction)
+    check = SchemaCheck(description, schema, direction)
     known = shape_of(description, schema).properties.keys()
     made: Json = None
     for tried in range(_TRIES):
@@ -63,20 +63,20 @@ def mended_example(description: Description, schema: Json, value: Json, directio
     return None
 
 
-def _better(check: Check, value: Json, at: Path) -> bool:
-    """Whether a value fits, or fails somewhere else only."""
+def _better(check: SchemaCheck, value: Json, at: Path) -> bool:
+    """Return whether a value is valid, or fails only at another place."""
     fails = check.fails_at(value)
     return fails is None or (fails != at and len(fails) <= len(at)) or fails[: len(at)] == at != fails
 
 
 def _candidates(value: Json, at: Path, made: Json, known: Collection[str]) -> Iterator[Json]:
-    """Values that differ at one place, those first that keep the most.
+    """Yield values changed at one place, those that keep the most first.
 
     Args:
-        value: That does not fit.
-        at: Where it does not.
-        made: An example that fits.
-        known: Names of properties of the whole.
+        value: The invalid value.
+        at: Where it is invalid.
+        made: A valid example.
+        known: Property names of the whole.
     """
     there, wished = _at(value, at), _at(made, at)
     for changed in _readings(there):
@@ -97,7 +97,7 @@ def _candidates(value: Json, at: Path, made: Json, known: Collection[str]) -> It
 
 
 def _readings(there: Json) -> Iterator[Json]:
-    """What a value may have been meant as."""
+    """Yield what a value may have been meant to be."""
     if isinstance(there, str):
         with contextlib.suppress(ValueError, RecursionError):
             yield json.loads(there)
@@ -112,7 +112,7 @@ def _readings(there: Json) -> Iterator[Json]:
 
 
 def _told(text: str, built: Mapping[str, Json]) -> Iterator[Json]:
-    """A text as the message of an object that has one."""
+    """Yield a text as the message of an object that has one."""
     with contextlib.suppress(ValueError, RecursionError):
         text = read if isinstance(read := json.loads(text), str) else text
     for key, each in built.items():
@@ -121,7 +121,7 @@ def _told(text: str, built: Mapping[str, Json]) -> Iterator[Json]:
 
 
 def _at(value: Json, path: Path) -> Json:
-    """What stands at the end of a path; `_ABSENT` where there is nothing."""
+    """Return the value under a path; `_ABSENT` if there is none."""
     there = True
     for key in path:
         there, value = step(value, str(key))
@@ -129,7 +129,7 @@ def _at(value: Json, path: Path) -> Json:
 
 
 def _with(value: Json, path: Path, new: Json) -> Json:
-    """The value with another one at the end of a path."""
+    """Return the value with the one under a path replaced."""
     if not path:
         return new
     copied: Json = value.copy()

@@ -1,42 +1,45 @@
-"""Descriptions and summaries out of what the description says elsewhere: paths, names, types, answers, scopes.
+"""Descriptions and summaries made from paths, names, types, responses and scopes.
 
-Invariant: a text says nothing that the description does not; where nothing is known but a name, there is no text.
+Invariant: a text says no more than the description does; if only a name is known, there is no text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final, cast
 
 from thresher.core import first_sentence, shortened
-from thresher.openapi.description import Description
-from thresher.openapi.patching.facts import facts_of, listing, schema_words
 from thresher.openapi.patching.names import (
     call_words,
     identified,
     is_plural,
     is_verb,
+    listing,
     owner_of,
+    schema_words,
     sentence,
+    sentences_about,
     singular,
     thing_of,
     whether,
     with_article,
     words_of,
 )
-from thresher.openapi.records import Content, Json, Operation, Parameter, Tag
-from thresher.openapi.shapes import shape_of
+from thresher.openapi.reader.description import Description
+from thresher.openapi.records import Json, MediaType, Operation, Parameter, Tag
+from thresher.openapi.schemas import mapped, shape_of
 
 LONGEST: Final = 700
-"""Characters of a description."""
+"""Longest description, in characters."""
 SUMMARY: Final = 100
-"""Characters of a summary."""
+"""Longest summary, in characters."""
 _SHOWN: Final = 6
 _PARAGRAPH: Final = 300
 _STRUCTURE: Final = re.compile(r"^\s*(?:[-*#|>+]|\d+[.)])|[<`]$|:$", re.MULTILINE)
-"""Lines of a list, a table or a heading, and what leads on to more."""
+"""Lines of a list, table or heading, and lines that introduce what follows."""
 _METHODS: Final[Mapping[str, str]] = {
     "PUT": "Update",
     "PATCH": "Change",
@@ -46,23 +49,23 @@ _METHODS: Final[Mapping[str, str]] = {
 }
 _PURPOSES: Final = {"GET": "to get", "DELETE": "to delete", "PATCH": "to change", "PUT": "to update"}
 _PAGING: Final[Mapping[str, str]] = {
-    "page": "Which page of the results.",
-    "cursor": "Where the page begins, as the page before says.",
-    "offset": "How many results to skip.",
-    "limit": "How many results at most.",
-    "perpage": "How many results a page holds at most.",
-    "pagesize": "How many results a page holds at most.",
-    "maxresults": "How many results a page holds at most.",
-    "sort": "By what the results are sorted.",
-    "orderby": "By what the results are sorted.",
-    "fields": "Which fields the answer holds.",
-    "expand": "Which parts of the answer are written out.",
+    "page": "The page of results to return.",
+    "cursor": "The cursor of the page, as given by the previous page.",
+    "offset": "The number of results to skip.",
+    "limit": "The maximum number of results.",
+    "perpage": "The maximum number of results per page.",
+    "pagesize": "The maximum number of results per page.",
+    "maxresults": "The maximum number of results per page.",
+    "sort": "The sort order of the results.",
+    "orderby": "The sort order of the results.",
+    "fields": "The fields to include in the response.",
+    "expand": "The parts of the response to expand.",
 }
-"""What a parameter of such a name does everywhere, told by the name alone."""
+"""Meaning of parameters that the name alone determines."""
 
 
 def summary_of(operation: Operation) -> str:
-    """A summary in a few words: of the description's first sentence, the operation's name, or its path."""
+    """Return a short summary from the description's first sentence, the operation's name or its path."""
     said = first_sentence(operation.description)
     if said and len(said) <= SUMMARY and not said.endswith("…") and len(said.split()) > 1:
         return sentence(said).rstrip(".")
@@ -71,13 +74,13 @@ def summary_of(operation: Operation) -> str:
 
 
 def operation_text(operation: Operation, description: Description) -> str:
-    """A description: what it does, then what it needs and gives; a text that is there already goes first."""
+    """Return a description: the existing text, or what the operation does, then what it needs and returns."""
     said = operation.description.strip()
-    return _joined([said or _lead(operation), *facts_of(operation, description)])
+    return _joined([said or _lead(operation), *sentences_about(operation, description)])
 
 
 def apart_text(operation: Operation, twin: Operation | None) -> str:
-    """A description with what tells the operation from its twin, behind its first paragraph; empty without."""
+    """Return a description with what distinguishes an operation from its near-duplicate; empty if nothing does."""
     said = operation.description.strip() or _lead(operation)
     first, gap, rest = said.partition("\n\n")
     if twin is None or twin.path == operation.path or len(first) > _PARAGRAPH or _STRUCTURE.search(first):
@@ -90,12 +93,12 @@ def apart_text(operation: Operation, twin: Operation | None) -> str:
 
 
 def parameter_text(parameter: Parameter, operation: Operation | None, elsewhere: Sequence[str], schema: Json) -> str:
-    """A parameter's description; empty where nothing is known of it but its name.
+    """Return a parameter's description; empty if only its name is known.
 
     Args:
-        parameter: Whose.
-        operation: That takes it; None where it is shared.
-        elsewhere: What is said of parameters with this name and place in the same description.
+        parameter: The parameter.
+        operation: The operation that takes it; None if it is shared.
+        elsewhere: Descriptions of parameters with the same name and location in this document.
         schema: Its schema, without references.
     """
     if len(set(elsewhere)) == 1 and (parameter.place != "path" or operation is None):
@@ -105,8 +108,8 @@ def parameter_text(parameter: Parameter, operation: Operation | None, elsewhere:
     return f"{lead} {facts}".strip()
 
 
-def body_text(content: Content | None, description: Description) -> str:
-    """What a request carries; empty where its schema has no name and no words."""
+def body_text(content: MediaType | None, description: Description) -> str:
+    """Describe a request body; empty if its schema has neither a name nor a meaning in words."""
     if content is None or content.schema is None:
         return ""
     words = schema_words(content.schema, description)
@@ -119,15 +122,15 @@ def body_text(content: Content | None, description: Description) -> str:
 
 
 def response_text(status: str, operation: Operation | None, content: str) -> str:
-    """What an answer of this status is; empty where the status is none that HTTP knows.
+    """Describe the response for a status; empty if HTTP does not define the status.
 
     Args:
         status: `200`, `4XX`, `default`.
-        operation: That answers so.
-        content: What its body is, in words; empty without one.
+        operation: The operation that returns it.
+        content: Its body in words; may be empty.
     """
     if status == "default":
-        return "Any other answer." if not content else f"Any other answer: {content}."
+        return "Any other response." if not content else f"Any other response: {content}."
     try:
         phrase = HTTPStatus(int(status)).phrase
     except ValueError:
@@ -138,7 +141,7 @@ def response_text(status: str, operation: Operation | None, content: str) -> str
 
 
 def tag_text(tag: Tag, operations: Sequence[Operation]) -> str:
-    """What the operations of a group do; empty where it has none."""
+    """Describe what the operations of a tag do; empty if it has none."""
     mine = [operation for operation in operations if tag.name in operation.tags]
     deeds = list(dict.fromkeys(_lead(operation).rstrip(".") for operation in mine))
     if not deeds:
@@ -149,7 +152,7 @@ def tag_text(tag: Tag, operations: Sequence[Operation]) -> str:
 
 
 def api_text(description: Description) -> str:
-    """What an API is for, as far as its groups tell."""
+    """Describe the purpose of an API, as far as its tags tell."""
     count = len(description.operations)
     counts: dict[str, int] = {}
     for operation in description.operations:
@@ -162,7 +165,7 @@ def api_text(description: Description) -> str:
 
 
 def _lead(operation: Operation) -> str:
-    """What an operation does, in a sentence: its summary, completed by the thing it is about."""
+    """Return what an operation does as a sentence: its summary, completed by its object."""
     summary = _plain(operation.summary)
     words = words_of(summary)
     thing, picked = thing_of(operation.path)
@@ -175,7 +178,7 @@ def _lead(operation: Operation) -> str:
 
 
 def deed_of(operation: Operation) -> str:
-    """What an operation does, as far as its method and path tell."""
+    """Return what an operation does, as far as method and path tell."""
     thing, picked = thing_of(operation.path)
     last = thing.split(" of ")[0].rpartition(" ")[2]
     thing = thing or "the root"
@@ -196,7 +199,7 @@ def _parameter_lead(parameter: Parameter, operation: Operation | None, schema: J
     if parameter.place == "path":
         return _identifying(parameter.name, operation) if operation else ""
     plain = "".join(words_of(parameter.name)).lower()
-    fields = cast("dict[str, Json]", schema) if isinstance(schema, dict) else {}
+    fields = mapped(schema)
     if plain in _PAGING and "enum" not in fields:
         return _PAGING[plain]
     if fields.get("type") == "boolean":
@@ -206,7 +209,7 @@ def _parameter_lead(parameter: Parameter, operation: Operation | None, schema: J
 
 
 def _identifying(name: str, operation: Operation) -> str:
-    """What a parameter of a path picks, and what for: without that its name would only be repeated."""
+    """Return what a path parameter selects, and what for; without a purpose only its name would be repeated."""
     words, by = identified(name)
     owner = owner_of(name, operation.path)
     if not by and (words == "name" or words.endswith(" name")):
@@ -219,14 +222,12 @@ def _identifying(name: str, operation: Operation) -> str:
 
 
 def _purpose(name: str, operation: Operation) -> str:
-    """What becomes of the thing that a parameter picks."""
+    """Return what happens to the thing that a parameter selects."""
     rest = [step for step in operation.path.partition(f"{{{name}}}")[2].split("/") if step]
     following = next((step for step in rest if "{" not in step), "")
     words = words_of(following)
     if not rest:
-        return {"GET": "to get", "DELETE": "to delete", "PATCH": "to change", "PUT": "to update"}.get(
-            operation.method, ""
-        )
+        return _PURPOSES.get(operation.method, "")
     if not words:
         return ""
     if len(rest) == 1 and operation.method != "GET" and is_verb(words[0]):
@@ -235,8 +236,8 @@ def _purpose(name: str, operation: Operation) -> str:
 
 
 def _constraints(schema: Json) -> Iterator[str]:
-    """What a schema says of a value, in sentences."""
-    fields = cast("dict[str, Json]", schema) if isinstance(schema, dict) else {}
+    """Yield the constraints of a schema as sentences."""
+    fields = mapped(schema)
     choices = fields.get("enum")
     if isinstance(choices, list) and choices:
         yield f"One of {listing(str(each) for each in cast('list[Json]', choices))}."
@@ -251,7 +252,7 @@ def _constraints(schema: Json) -> Iterator[str]:
     elif _number(low) or _number(high):
         yield f"At least {low}." if _number(low) else f"At most {high}."
     if isinstance(default := fields.get("default"), str | int | float) and str(default) and "`" not in str(default):
-        yield f"`{str(default).lower() if isinstance(default, bool) else default}` where it is not given."
+        yield f"`{str(default).lower() if isinstance(default, bool) else default}` by default."
 
 
 def _number(value: Json) -> bool:
@@ -263,10 +264,59 @@ def _plain(text: str) -> str:
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """Sentences as one text; those beyond its length are left out whole."""
+    """Join sentences; those that exceed the longest description are left out whole."""
     text = parts[0].rstrip() if "\n" in parts[0] else sentence(parts[0])
     gap = "\n\n" if "\n" in text else " "
     for part in parts[1:]:
         if part not in text and len(text) + len(part) < LONGEST:
             text, gap = f"{text}{gap}{part}", " "
     return text
+
+
+def telling_summaries(operations: Sequence[Operation], wanted: Collection[str]) -> Mapping[str, str]:
+    """Return a unique summary for each wanted operation, as short as possible.
+
+    Args:
+        operations: All operations of the description.
+        wanted: Keys of the operations that need one.
+    """
+    taken = Counter(_folded(each.summary) for each in operations if each.key not in wanted)
+    waiting = {each.key: list(_candidates(each)) for each in operations if each.key in wanted}
+    while True:
+        chosen = {key: candidates[0] for key, candidates in waiting.items()}
+        counts = Counter(map(_folded, chosen.values())) + taken
+        doubled = [key for key, text in chosen.items() if counts[_folded(text)] > 1 and len(waiting[key]) > 1]
+        if not doubled:
+            return {key: text for key, text in chosen.items() if counts[_folded(text)] == 1}
+        for key in doubled:
+            waiting[key].pop(0)
+
+
+def _candidates(operation: Operation) -> Iterator[str]:
+    """Yield summaries, shorter ones first and the path in the last; none repeats the description."""
+    said = _folded(operation.description)
+    for text in _wordings(operation):
+        if _folded(text) != said:
+            yield shortened(text, SUMMARY)
+    yield f"{shortened(next(_wordings(operation)), SUMMARY)} ({operation.path})"
+
+
+def _wordings(operation: Operation) -> Iterator[str]:
+    names = {operation.operation_id.casefold(), operation.path.casefold(), operation.key.casefold()}
+    base = "" if operation.summary.strip().casefold() in names else " ".join(operation.summary.split()).rstrip(".")
+    deed = sentence(deed_of(operation)).rstrip(".")
+    yield base or summary_of(operation)
+    base = base or deed
+    thing, picked = thing_of(operation.path)
+    owner = with_article(thing) if picked else thing.partition(" of ")[2]
+    if owner and owner.partition(" ")[2].casefold() not in base.casefold():
+        yield f"{base} of {owner}"
+    known = _folded(base).split()
+    more = " ".join(word for word in thing.split() if word.casefold() not in known and word not in {"a", "an", "of"})
+    if more:
+        yield f"{base} ({more})"
+    yield deed
+
+
+def _folded(text: str) -> str:
+    return " ".join(words_of(text)).casefold()

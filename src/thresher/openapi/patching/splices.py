@@ -1,7 +1,7 @@
-"""Changes of a text by offsets, and the unified diff that they make.
+"""Changes of a text by offsets, and their unified diff.
 
-Invariant: the diff is made from the changes themselves, so it costs what they do, not what the text does; applied to
-the text it gives exactly the text with the changes.
+Invariant: the diff is made from the changes, so its cost depends on them and not on the text; applied to the text it
+gives exactly the changed text.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Final
 
 CONTEXT: Final = 3
-"""Unchanged lines shown around a change, as `diff -u` shows them."""
+"""Unchanged lines shown around a change, as by `diff -u`."""
 _UNFIT: Final = re.compile(r"[^\w./@+,=~ -]")
 
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """Characters `start` to `end` of a text become `text`."""
+    """Replaces the characters `start` to `end` of a text."""
 
     start: int
     end: int
@@ -27,8 +27,8 @@ class Splice:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """Whole lines `first` to `last` (exclusive, from 0) of a text become `lines`, each with its line break."""
+class LineChange:
+    """Replaces the lines `first` to `last` (exclusive, from 0) of a text; each new line includes its line break."""
 
     first: int
     last: int
@@ -36,11 +36,11 @@ class Change:
 
 
 def spliced(text: str, splices: Sequence[Splice]) -> str:
-    """The text with the changes made.
+    """Return the text with the changes made.
 
     Args:
-        text: Before.
-        splices: In order, none reaching into the next.
+        text: The original.
+        splices: In order, without overlaps.
     """
     parts: list[str] = []
     at = 0
@@ -51,13 +51,13 @@ def spliced(text: str, splices: Sequence[Splice]) -> str:
 
 
 def unified_diff(text: str, splices: Sequence[Splice], name: str, *, mark: str = "") -> str:
-    """The changes as a unified diff that `git apply` and `patch -p1` take; empty where nothing changes.
+    """Return a unified diff for `git apply` and `patch -p1`; empty if nothing changes.
 
     Args:
-        text: Before.
-        splices: In order, none reaching into the next.
-        name: Of the file, for the header.
-        mark: The byte order mark that stands before the text in the file.
+        text: The original.
+        splices: In order, without overlaps.
+        name: File name for the header.
+        mark: Byte order mark before the text in the file.
     """
     if mark:
         splices = [Splice(each.start + len(mark), each.end + len(mark), each.text) for each in splices]
@@ -78,13 +78,13 @@ def unified_diff(text: str, splices: Sequence[Splice], name: str, *, mark: str =
 
 
 def file_name(name: str) -> str:
-    """A name that a diff's header can carry without quotes."""
+    """Return a name that needs no quotes in a diff's header."""
     parts = (_UNFIT.sub("_", part) for part in name.replace("\\", "/").split("/"))
     return "/".join(part for part in parts if part.strip(" .")) or "openapi"
 
 
 def _plain_breaks(text: str) -> bool:
-    """Whether `str.splitlines` cuts this text at line feeds only."""
+    """Return whether `str.splitlines` splits this text at line feeds only."""
     return text.isascii() and not re.search("[\r\x0b\x0c\x1c-\x1e]", text)
 
 
@@ -94,12 +94,12 @@ def _lines(text: str) -> list[str]:
     return [*lines, parts[-1]] if parts[-1] else lines
 
 
-def _changes(text: str, lines: Sequence[str], splices: Iterable[Splice]) -> list[Change]:
-    """The splices as changes of whole lines; those that share a line become one."""
+def _changes(text: str, lines: Sequence[str], splices: Iterable[Splice]) -> list[LineChange]:
+    """Turn splices into changes of whole lines; splices that share a line are joined."""
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line))
-    changes: list[Change] = []
+    changes: list[LineChange] = []
     group: list[Splice] = []
     last = -1
     for splice in splices:
@@ -116,8 +116,8 @@ def _line_at(starts: Sequence[int], at: int) -> int:
     return min(bisect_right(starts, at) - 1, len(starts) - 2) if len(starts) > 1 else 0
 
 
-def _change(text: str, lines: Sequence[str], starts: Sequence[int], group: Sequence[Splice]) -> Change:
-    """One change of whole lines, without lines that stay as they are at its edges."""
+def _change(text: str, lines: Sequence[str], starts: Sequence[int], group: Sequence[Splice]) -> LineChange:
+    """Return a change of whole lines without unchanged lines at its edges."""
     first, last = _line_at(starts, group[0].start), _line_at(starts, group[-1].end) + 1
     low, high = starts[first], starts[min(last, len(starts) - 1)]
     moved = [Splice(splice.start - low, splice.end - low, splice.text) for splice in group]
@@ -128,11 +128,11 @@ def _change(text: str, lines: Sequence[str], starts: Sequence[int], group: Seque
     tail = 0
     while tail < min(len(new), len(old)) - same and new[-1 - tail] == old[-1 - tail]:
         tail += 1
-    return Change(first + same, min(last, len(lines)) - tail, tuple(new[same : len(new) - tail]))
+    return LineChange(first + same, min(last, len(lines)) - tail, tuple(new[same : len(new) - tail]))
 
 
-def _groups(changes: Sequence[Change]) -> list[list[Change]]:
-    """Changes whose contexts touch, together."""
+def _groups(changes: Sequence[LineChange]) -> list[list[LineChange]]:
+    """Group changes whose contexts touch."""
     groups = [[changes[0]]]
     for change in changes[1:]:
         if change.first - groups[-1][-1].last <= 2 * CONTEXT:
@@ -142,8 +142,8 @@ def _groups(changes: Sequence[Change]) -> list[list[Change]]:
     return groups
 
 
-def _hunk(lines: Sequence[str], group: Sequence[Change], shift: int) -> tuple[str, int]:
-    """A hunk, and by how many lines it makes the text longer."""
+def _hunk(lines: Sequence[str], group: Sequence[LineChange], shift: int) -> tuple[str, int]:
+    """Return a hunk, and how many lines it adds."""
     low, high = max(group[0].first - CONTEXT, 0), min(group[-1].last + CONTEXT, len(lines))
     body: list[str] = []
     at = low

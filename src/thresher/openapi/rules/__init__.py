@@ -1,8 +1,6 @@
-"""Rules about descriptions: what is wrong in one, what it costs, and how good the description is."""
+"""Rules for descriptions: what is wrong, what it costs, and how good a description is."""
 
-from thresher.openapi.rules.catalog import RULES, Kind, Rule
-from thresher.openapi.rules.finding import find_problems, finding_of
-from thresher.openapi.rules.hits import Hit
-from thresher.openapi.rules.scores import Scores, score
+from thresher.openapi.rules.catalog import RULES, Kind, LintRule, RuleHit
+from thresher.openapi.rules.findings import DescriptionScores, find_problems, finding_of, score
 
-__all__ = ["RULES", "Hit", "Kind", "Rule", "Scores", "find_problems", "finding_of", "score"]
+__all__ = ["RULES", "DescriptionScores", "Kind", "LintRule", "RuleHit", "find_problems", "finding_of", "score"]

@@ -1,4 +1,4 @@
-"""Shared rules about examples and defaults: each fits its schema."""
+"""Shared rules: examples and defaults are valid against their schemas."""
 
 from __future__ import annotations
 
@@ -10,33 +10,32 @@ import jsonschema_rs
 
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Json
-from thresher.openapi.rules.error_order import told
-from thresher.openapi.rules.example_schemas import Direction, ExampleSchemas, Unusable, trivial
-from thresher.openapi.rules.hits import Hit, clipped
-from thresher.openapi.rules.subject import Subject
-from thresher.openapi.rules.values import counted, stands
+from thresher.openapi.rules.catalog import RuleHit, clipped
+from thresher.openapi.rules.error_order import reported_errors
+from thresher.openapi.rules.example_schemas import Direction, ExampleSchemas, UnusableSchema, trivial
+from thresher.openapi.rules.subject import RuleSubject, counted, stands
 
 VALUES: Final = 20_000
-"""Values that an example has at most to be checked; real ones have up to 2,300."""
+"""Most values of an example that is checked; real ones have up to 2,300."""
 _UNTRIED: Final = (
     jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded,
     jsonschema_rs.ValidationErrorKind.RegexEngineFailure,
 )
-"""A pattern that would take too long; nothing is said of what it was tried on."""
+"""Errors of a pattern that takes too long; the value counts as unchecked."""
 _SCHEMA_LIKE: Final = ("enum", "type", "format", "$ref", "properties", "items")
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """An example: where it stands and what it is; `None` as pointer's value is an example without one."""
+class _Example:
+    """An example and its pointer; `absent` marks an entry without a value."""
 
     pointer: str
     value: Json
     absent: bool = False
 
 
-def check_examples(subject: Subject) -> Iterator[Hit]:
-    """Examples of bodies, parameters and headers, and of schemas."""
+def check_examples(subject: RuleSubject) -> Iterator[RuleHit]:
+    """Check the examples of bodies, parameters, headers and schemas."""
     schemas = ExampleSchemas(subject)
     version = "oas2" if subject.swagger else "oas3"
     for node in sorted(_media(subject)):
@@ -50,8 +49,8 @@ def check_examples(subject: Subject) -> Iterator[Hit]:
         yield from _checked(f"{version}-valid-schema-example", schemas, node, givens, "")
 
 
-def _media(subject: Subject) -> set[int]:
-    """What has a schema and examples for it."""
+def _media(subject: RuleSubject) -> set[int]:
+    """Return the nodes that have a schema and examples for it."""
     tree = subject.tree
     within = tree.named({"responses"} if subject.swagger else {"content", "headers", "parameters"})
     return {node for node in within if _is_media(tree.mapping(node), swagger=subject.swagger)}
@@ -62,8 +61,8 @@ def _is_media(fields: Mapping[str, Json], *, swagger: bool) -> bool:
     return given and isinstance(fields.get("schema"), dict)
 
 
-def _schemas(subject: Subject) -> set[int]:
-    """Schemas that have an example or a default."""
+def _schemas(subject: RuleSubject) -> set[int]:
+    """Return the schemas that have an example or a default."""
     tree = subject.tree
     if subject.swagger:
         within = tree.named({"definitions", "parameters", "responses"})
@@ -78,21 +77,21 @@ def _schemas(subject: Subject) -> set[int]:
     }
 
 
-def _names(subject: Subject) -> tuple[str, ...]:
+def _names(subject: RuleSubject) -> tuple[str, ...]:
     return ("example", "x-example", "default") if subject.swagger else ("example", "default")
 
 
-def _of_schema(subject: Subject, node: int) -> Iterator[_Given]:
+def _of_schema(subject: RuleSubject, node: int) -> Iterator[_Example]:
     fields = subject.tree.mapping(node)
     for name in _names(subject):
         if name in fields:
-            yield _Given(subject.tree.pointer(node, name), fields[name])
+            yield _Example(subject.tree.pointer(node, name), fields[name])
 
 
-def _of_media(subject: Subject, node: int, fields: Mapping[str, Json]) -> Iterator[_Given]:
+def _of_media(subject: RuleSubject, node: int, fields: Mapping[str, Json]) -> Iterator[_Example]:
     tree = subject.tree
     if not subject.swagger and "example" in fields:
-        yield _Given(tree.pointer(node, "example"), fields["example"])
+        yield _Example(tree.pointer(node, "example"), fields["example"])
         return
     examples = tree.child(node, "examples")
     if examples < 0:
@@ -101,18 +100,18 @@ def _of_media(subject: Subject, node: int, fields: Mapping[str, Json]) -> Iterat
     items = cast("dict[str | int, Json]", entries).items() if isinstance(entries, dict) else enumerate(entries)
     for name, each in items:
         if subject.swagger:
-            yield _Given(tree.pointer(examples, name), each)
+            yield _Example(tree.pointer(examples, name), each)
             continue
         example = tree.child(examples, name)
         said = tree.mapping(example) if example >= 0 else {}
         if example >= 0 and "externalValue" not in said and not said.keys() & {"dataValue", "serializedValue"}:
             absent = "value" not in said
             pointer = tree.pointer(example) if absent else tree.pointer(example, "value")
-            yield _Given(pointer, said.get("value"), absent)
+            yield _Example(pointer, said.get("value"), absent)
 
 
-def _direction(subject: Subject, node: int) -> Direction:
-    """Whether a body is sent or answered."""
+def _direction(subject: RuleSubject, node: int) -> Direction:
+    """Return whether a body belongs to a request or a response."""
     if subject.swagger:
         return "response" if _on_way(subject, node, ("responses",)) else ""
     if _on_way(subject, node, ("requestBody", "requestBodies")):
@@ -120,8 +119,8 @@ def _direction(subject: Subject, node: int) -> Direction:
     return "response" if _on_way(subject, node, ("responses",)) else ""
 
 
-def _on_way(subject: Subject, node: int, names: tuple[str, ...]) -> bool:
-    """Whether something stands in a body of an operation or of the components, not deeper."""
+def _on_way(subject: RuleSubject, node: int, names: tuple[str, ...]) -> bool:
+    """Return whether a node stands in a body of an operation or of the components, and not deeper."""
     keys: list[str | int] = []
     while node > 0:
         keys.append(subject.tree.keys[node])
@@ -132,11 +131,11 @@ def _on_way(subject: Subject, node: int, names: tuple[str, ...]) -> bool:
 
 
 def _checked(
-    rule: str, schemas: ExampleSchemas, node: int, givens: list[_Given], direction: Direction
-) -> Iterator[Hit]:
+    rule: str, schemas: ExampleSchemas, node: int, givens: list[_Example], direction: Direction
+) -> Iterator[RuleHit]:
     for given in givens:
         if given.absent:
-            yield Hit(rule, given.pointer, "The example has no value.")
+            yield RuleHit(rule, given.pointer, "The example has no value.")
     present = [given for given in givens if not given.absent and counted(given.value, VALUES) <= VALUES]
     if not present:
         return
@@ -145,20 +144,20 @@ def _checked(
         if all(trivial(schema, given.value) for given in present):
             return
         validator = schemas.validator(schema)
-    except Unusable as unusable:
+    except UnusableSchema as unusable:
         if unusable.why:
             for given in present:
-                yield Hit(rule, given.pointer, f"No example can be checked: {clipped(unusable.why)}.")
+                yield RuleHit(rule, given.pointer, f"The example cannot be checked: {clipped(unusable.why)}.")
         return
     for given in present:
         if not validator.is_valid(given.value):
             yield from _errors(rule, schema, given, validator)
 
 
-def _errors(rule: str, schema: Mapping[str, Any], given: _Given, validator: Any) -> Iterator[Hit]:
+def _errors(rule: str, schema: Mapping[str, Any], given: _Example, validator: Any) -> Iterator[RuleHit]:
     errors = [error for error in validator.iter_errors(given.value) if not isinstance(error.kind, _UNTRIED)]
-    for error in told(schema, given.value, errors) if errors else ():
+    for error in reported_errors(schema, given.value, errors) if errors else ():
         pointer = join(given.pointer, *error.instance_path)
-        yield Hit(
-            rule, pointer, f"The example does not fit: {clipped(error.message).rstrip('.')}.", clipped(error.instance)
+        yield RuleHit(
+            rule, pointer, f"The example is not valid: {clipped(error.message).rstrip('.')}.", clipped(error.instance)
         )

@@ -1,6 +1,6 @@
-"""Forms of text that a schema may name, as strict as the checkers of the shared rules are.
+"""Formats of text, checked as strictly as Spectral does.
 
-Invariant: every expression here reads a text in one pass; none backtracks over what a stranger wrote.
+Invariant: every expression reads a text in one pass; none backtracks on untrusted input.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _DAYS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def is_time(text: str) -> bool:
-    """`23:59:60Z`; the zone may be left out."""
+    """`23:59:60Z`; the zone is optional."""
     found = _TIME.match(text)
     if not found:
         return False
@@ -56,7 +56,7 @@ def is_time(text: str) -> bool:
 
 
 def is_date_time(text: str) -> bool:
-    """A date and a time with `T` or one blank between them."""
+    """A date and a time, separated by `T` or one blank."""
     parts = re.split(r"[tT\s]", text)
     return len(parts) == 2 and is_date(parts[0]) and is_time(parts[1])
 
@@ -69,29 +69,29 @@ def is_email(text: str) -> bool:
 
 
 def is_hostname(text: str) -> bool:
-    """Labels with dots between them, 253 characters at most."""
+    """Labels separated by dots, at most 253 characters."""
     return 0 < len(text.rstrip(".")) <= 253 and _HOST.match(text) is not None
 
 
 def is_uri_reference(text: str) -> bool:
-    """An address, or a part of one."""
+    """An absolute or relative address."""
     before, _, fragment = text.partition("#")
     return "#" not in fragment and _URI_CHARACTERS.match(text) is not None and not re.search(r"[\[\]]", _path(before))
 
 
 def _path(text: str) -> str:
-    """An address without its authority, where brackets may stand."""
+    """Return an address without its authority, which may contain brackets."""
     rest = _SCHEME.sub("", text, count=1)
     return re.sub(r"^//[^/?#]*", "", rest)
 
 
 def is_uri(text: str) -> bool:
-    """A whole address."""
+    """An absolute address."""
     return _SCHEME.match(text) is not None and is_uri_reference(text)
 
 
 def is_url(text: str) -> bool:
-    """A whole address of the web, with a host that has a domain or is an address of the open net."""
+    """An absolute web address whose host has a domain or is a public IP address."""
     found = re.match(r"(?:https?|ftp)://(?:[^\s/@]*@)?([^\s/:?#]+)(?::\d{2,5})?(?:/\S*)?\Z", text, re.I)
     if not found:
         return False
@@ -103,13 +103,13 @@ def is_url(text: str) -> bool:
 
 
 def is_uri_template(text: str) -> bool:
-    """An address with parts in braces."""
+    """An address with expressions in braces."""
     fixed = _TEMPLATE_PART.sub("", text)
     return all(_TEMPLATE.match(part) for part in _TEMPLATE_PART.findall(text)) and not _NOT_IN_TEMPLATE.search(fixed)
 
 
 def is_regex(text: str) -> bool:
-    """An expression; what Python reads of it, for there is no reader of the other kind here."""
+    """A regular expression in Python's syntax, since no parser of ECMAScript's is available."""
     try:
         re.compile(text)
     except (re.error, OverflowError, RecursionError):
@@ -160,4 +160,4 @@ FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "iri": _any,
     "iri-reference": _any,
 }
-"""Checks by name; the last four are not checked by the others either."""
+"""Checks by name; Spectral does not check the last four either."""

@@ -1,20 +1,63 @@
-"""Shared rules about schemas, wherever they stand."""
+"""Shared rules for schemas and references, wherever they are."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Final, cast
 
+from thresher.openapi.pointers import pointer_of
 from thresher.openapi.records import Json
-from thresher.openapi.rules.hits import Hit, clipped
-from thresher.openapi.rules.subject import Subject
-from thresher.openapi.rules.values import look, mapping_of, stands, text_of
+from thresher.openapi.rules.catalog import RuleHit, clipped
+from thresher.openapi.rules.subject import RuleSubject, look, stands, text_of
+from thresher.openapi.rules.tree import Tree
+from thresher.openapi.schemas import mapped
+
+_KINDS: Final = ("schemas", "responses", "parameters", "examples", "requestBodies", "headers", "links", "callbacks")
+
+
+def check_siblings(subject: RuleSubject) -> Iterator[RuleHit]:
+    """Check that nothing stands beside a reference in versions that ignore it."""
+    tree = subject.tree
+    for node, value in enumerate(tree.values):
+        fields = mapped(value)
+        if "$ref" in fields and len(fields) > 1:
+            for key in fields:
+                if key != "$ref":
+                    message = f"{key!r} stands beside a reference, where it is ignored."
+                    yield RuleHit("no-$ref-siblings", tree.pointer(node, key), message, clipped(fields["$ref"]))
+
+
+def _named(tree: Tree) -> Iterator[str]:
+    """Yield the pointers that references name, except references to a container of their own."""
+    for node, ref in tree.references.items():
+        pointer = pointer_of(ref)
+        if pointer is not None:
+            here = tree.pointer(node)
+            if here != pointer and not here.startswith(f"{pointer}/"):
+                yield pointer
+
+
+def check_use(subject: RuleSubject) -> Iterator[RuleHit]:
+    """Check that every component is referenced."""
+    tree = subject.tree
+    named = set(_named(tree))
+    if subject.swagger:
+        homes = [("oas2-unused-definition", ("definitions",))]
+    else:
+        homes = [("oas3-unused-component", ("components", kind)) for kind in _KINDS]
+    for rule, keys in homes:
+        node = tree.at("".join(f"/{key}" for key in keys))
+        for name in tree.mapping(node) if node >= 0 else ():
+            pointer = tree.pointer(node, name)
+            if pointer not in named:
+                yield RuleHit(rule, pointer, "It is never referenced.", name)
+
 
 _TYPES: Final[Mapping[type, str]] = {str: "string", bool: "boolean", list: "array", dict: "object", type(None): "null"}
 
 
-def check_enums(subject: Subject) -> Iterator[Hit]:
-    """Allowed values are of their type, and none is listed twice."""
+def check_enums(subject: RuleSubject) -> Iterator[RuleHit]:
+    """Check that enum values have the declared type and are unique."""
     tree = subject.tree
     for node in tree.alive:
         value = tree.values[node]
@@ -24,16 +67,16 @@ def check_enums(subject: Subject) -> Iterator[Hit]:
         allowed = cast("list[Json]", fields["enum"])
         if tree.keys[node] != "properties" and (doubled := _doubled(allowed)) is not None:
             message = "A value is listed twice."
-            yield Hit("duplicated-entry-in-enum", tree.pointer(node, "enum"), message, clipped(allowed[doubled]))
+            yield RuleHit("duplicated-entry-in-enum", tree.pointer(node, "enum"), message, clipped(allowed[doubled]))
         types = _types(subject, fields)
         for place, each in enumerate(allowed) if types else ():
             if _type(each, integer="integer" in types) not in types:
                 message = f"The value is not of the type {' or '.join(types)}."
-                yield Hit("typed-enum", tree.pointer(node, "enum", place), message, clipped(each))
+                yield RuleHit("typed-enum", tree.pointer(node, "enum", place), message, clipped(each))
 
 
 def _doubled(values: list[Json]) -> int | None:
-    """The place of the first value that stands before it too."""
+    """Return the index of the first value that repeats an earlier one."""
     seen: set[Hashable] = set()
     for place, value in enumerate(values):
         shape = comparable(value)
@@ -44,7 +87,7 @@ def _doubled(values: list[Json]) -> int | None:
 
 
 def comparable(value: Json) -> Hashable:
-    """What two values share exactly where JSON calls them equal."""
+    """Return a key that is equal for values that JSON considers equal."""
     if isinstance(value, dict):
         entries = cast("dict[str, Json]", value).items()
         return ("mapping", frozenset((key, comparable(each)) for key, each in entries))
@@ -53,7 +96,7 @@ def comparable(value: Json) -> Hashable:
     return (isinstance(value, bool), value)
 
 
-def _types(subject: Subject, fields: Mapping[str, Json]) -> list[str]:
+def _types(subject: RuleSubject, fields: Mapping[str, Json]) -> list[str]:
     said = fields.get("type")
     if isinstance(said, str):
         types = [said] if said else []
@@ -72,8 +115,8 @@ def _type(value: Json, *, integer: bool) -> str:
     return "integer" if integer and float(value).is_integer() else "number"
 
 
-def check_lists(subject: Subject) -> Iterator[Hit]:
-    """A list says what it holds."""
+def check_lists(subject: RuleSubject) -> Iterator[RuleHit]:
+    """Check that arrays declare their items."""
     tree = subject.tree
     new = subject.dialect in {"3.1", "3.2"}
     for node, value in enumerate(tree.values):
@@ -84,37 +127,37 @@ def check_lists(subject: Subject) -> Iterator[Hit]:
         several = isinstance(said, list) and (said == ["array"] or (new and "array" in cast("list[Json]", said)))
         if (said == "array" or several) and not stands(fields.get("items")):
             pointer = tree.pointer(node, "items") if "items" in fields else tree.pointer(node)
-            yield Hit("array-items", pointer, "The list does not say what it holds.")
+            yield RuleHit("array-items", pointer, "The array does not declare its items.")
 
 
-def check_swagger_schemas(subject: Subject) -> Iterator[Hit]:
-    """What Swagger 2.0 does not know, and its discriminators."""
+def check_swagger_schemas(subject: RuleSubject) -> Iterator[RuleHit]:
+    """Check keywords that Swagger 2.0 lacks, and its discriminators."""
     tree = subject.tree
     for node in tree.alive:
         value = tree.values[node]
         if isinstance(value, dict):
             for key in ("anyOf", "oneOf"):
                 if key in value:
-                    yield Hit(f"oas2-{key}", tree.pointer(node, key), f"Swagger 2.0 has no `{key}`.")
+                    yield RuleHit(f"oas2-{key}", tree.pointer(node, key), f"Swagger 2.0 has no `{key}`.")
     for _, node in tree.children(tree.child(0, "definitions")):
         fields = tree.mapping(node)
         name = text_of(fields.get("discriminator"))
         if not name:
             continue
-        if name not in mapping_of(fields.get("properties")):
+        if name not in mapped(fields.get("properties")):
             pointer = tree.pointer(node, "properties") if "properties" in fields else tree.pointer(node)
-            yield Hit("oas2-discriminator", pointer, f"The discriminator {name!r} is no property.", name)
+            yield RuleHit("oas2-discriminator", pointer, f"The discriminator {name!r} is not a property.", name)
         required = fields.get("required")
         if not isinstance(required, list) or name not in cast("list[Json]", required):
             pointer = tree.pointer(node, "required") if "required" in fields else tree.pointer(node)
-            yield Hit("oas2-discriminator", pointer, f"The discriminator {name!r} is not required.", name)
+            yield RuleHit("oas2-discriminator", pointer, f"The discriminator {name!r} is not required.", name)
 
 
-def check_attributes(subject: Subject) -> Iterator[Hit]:
-    """`xml.attribute`, which OpenAPI 3.2 gave another name."""
+def check_attributes(subject: RuleSubject) -> Iterator[RuleHit]:
+    """Check `xml.attribute`, which OpenAPI 3.2 renamed."""
     tree = subject.tree
     for node in tree.alive:
         xml = look(tree.values[node], "xml")
         if look(xml, "attribute") is True:
             message = "OpenAPI 3.2 says `nodeType: attribute` for this."
-            yield Hit("oas3_2-no-deprecated-xml-attribute", tree.pointer(node, "xml"), message)
+            yield RuleHit("oas3_2-no-deprecated-xml-attribute", tree.pointer(node, "xml"), message)

@@ -1,4 +1,4 @@
-"""The shape of the whole document, by the JSON Schema of its version."""
+"""The structure of the whole document, checked against the JSON Schema of its specification version."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import jsonschema_rs
 
 from thresher.openapi.pointers import join
 from thresher.openapi.records import Dialect, Json
-from thresher.openapi.rules.hits import Hit, clipped
-from thresher.openapi.rules.subject import Subject
-from thresher.openapi.rules.values import counted, look, mapping_of
+from thresher.openapi.rules.catalog import RuleHit, clipped
+from thresher.openapi.rules.subject import RuleSubject, counted, look
+from thresher.openapi.schemas import mapped
 
 MOST: Final = 500
-"""Findings of this rule in one description."""
+"""Most findings of this rule in one description."""
 PART: Final = 20_000
-"""Values of one part; real operations with all that belongs to their path have up to 2,400."""
+"""Most values in one part; real operations with everything of their path have up to 2,400."""
 _BACKTRACKS: Final = 100_000
 _META: Final = "https://json-schema.org/draft/2020-12/schema"
-"""What a schema of OpenAPI 3.1 and later must be; the schema of the version leaves that open."""
+"""Meta-schema for schemas of OpenAPI 3.1 and later, which the schema of the specification leaves open."""
 _TELLING: Final = frozenset({"in", "type", "scheme"})
-"""Fields whose values tell which of several forms is meant."""
+"""Fields whose values decide which of several forms applies."""
 
 
-def check_structure(subject: Subject) -> Iterator[Hit]:
-    """What the schema of the version does not allow."""
+def check_structure(subject: RuleSubject) -> Iterator[RuleHit]:
+    """Report what the schema of the specification version does not allow."""
     rule = "oas2-schema" if subject.swagger else "oas3-schema"
     seen: set[str] = set()
     for part in _parts(subject):
@@ -37,21 +37,21 @@ def check_structure(subject: Subject) -> Iterator[Hit]:
                 for pointer in _pointers(each, subject.dialect):
                     if pointer not in seen:
                         seen.add(pointer)
-                        yield Hit(rule, pointer, clipped(each.message, 200))
+                        yield RuleHit(rule, pointer, clipped(each.message, 200))
         if len(seen) >= MOST:
             return
 
 
-def _parts(subject: Subject) -> Iterator[dict[str, Json]]:
-    """The document in parts, so that what is wrong in one is known before the next is looked at.
+def _parts(subject: RuleSubject) -> Iterator[dict[str, Json]]:
+    """Yield the document in parts, so that the errors of one are handled before the next is checked.
 
-    First what stands around operations and components, then a few of these at a time: all errors of a part are held at
-    once, and a document that is wrong everywhere has more of them than memory.
+    First everything except operations and components, then a few of these at a time: all errors of a part are in memory
+    at once, and a document that is wrong everywhere would exceed it.
     """
     root = subject.root
     homes = [("paths",), ("webhooks",), ("definitions",), ("parameters",), ("responses",)]
-    homes += [("components", str(kind)) for kind in mapping_of(root.get("components"))]
-    full = {keys: entries for keys in homes if (entries := mapping_of(look(root, *keys)))}
+    homes += [("components", str(kind)) for kind in mapped(root.get("components"))]
+    full = {keys: entries for keys in homes if (entries := mapped(look(root, *keys)))}
     frame = {
         key: value for key, value in root.items() if counted(value, PART) <= PART or key in {"paths", "components"}
     }
@@ -65,14 +65,14 @@ def _parts(subject: Subject) -> Iterator[dict[str, Json]]:
 
 
 def _with(root: Mapping[str, Json], keys: Sequence[str], entries: dict[str, Json]) -> dict[str, Json]:
-    """A document in which these entries stand under these keys."""
+    """Return a document that has these entries under these keys."""
     if len(keys) == 1:
         return {**root, keys[0]: entries}
-    return {**root, keys[0]: {**mapping_of(root.get(keys[0])), keys[1]: entries}}
+    return {**root, keys[0]: {**mapped(root.get(keys[0])), keys[1]: entries}}
 
 
 def _batches(entries: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
-    """Entries in parts of about the same size; one that is too large by itself is left out."""
+    """Yield entries in groups of similar size; an entry that is too large by itself is left out."""
     batch: dict[str, Json] = {}
     size = 0
     for key, value in entries.items():
@@ -98,7 +98,7 @@ def _validator(dialect: Dialect) -> jsonschema_rs.Validator:
 
 
 def _meant(error: jsonschema_rs.ValidationError) -> Iterator[jsonschema_rs.ValidationError]:
-    """The errors of the branch that the author meant, where the schema has several: that of references for one."""
+    """Return the errors of the branch that the author meant, for instance that of references."""
     kind = error.kind
     if isinstance(kind, jsonschema_rs.ValidationErrorKind.AnyOf | jsonschema_rs.ValidationErrorKind.OneOfNotValid):
         branch = _branch(error, kind.context)
@@ -115,7 +115,7 @@ _VALUE: Final = (jsonschema_rs.ValidationErrorKind.Enum, jsonschema_rs.Validatio
 def _branch(
     error: jsonschema_rs.ValidationError, branches: Sequence[Sequence[jsonschema_rs.ValidationError]]
 ) -> Sequence[jsonschema_rs.ValidationError]:
-    """Of several branches the one that comes nearest: the fewest errors at the value itself, then the fewest in all."""
+    """Return the closest of several branches: the fewest errors at the value itself, then the fewest overall."""
     reference = look(error.instance, "$ref") is not None
     depth = len(error.instance_path)
 
@@ -134,13 +134,13 @@ def _branch(
 
 
 def look_required(error: jsonschema_rs.ValidationError) -> str:
-    """The field that an error misses; empty text for any other."""
+    """Return the field that an error reports as missing; else empty."""
     kind = error.kind
     return kind.property if isinstance(kind, jsonschema_rs.ValidationErrorKind.Required) else ""
 
 
 def _pointers(error: jsonschema_rs.ValidationError, dialect: Dialect) -> list[str]:
-    """Where an error stands: at the field that is too much, or at the value; fields that have a rule are left to it."""
+    """Return where to report an error: unknown fields or the value itself. Fields with their own rule are skipped."""
     here = join("", *error.instance_path)
     kind = error.kind
     if isinstance(kind, jsonschema_rs.ValidationErrorKind.AdditionalProperties):

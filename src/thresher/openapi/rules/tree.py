@@ -1,6 +1,6 @@
-"""The containers of a description, numbered, so that rules can ask what stands under what, references followed.
+"""The containers of a description as numbered nodes, so that rules can look up children with references followed.
 
-Invariant: nothing here recurses; a description that refers to itself without end is gone through once.
+Invariant: nothing recurses; a description that contains itself is walked once.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Final, cast
 
 from thresher.core import InvalidInput
 from thresher.openapi.pointers import escape, pointer_of, split
+from thresher.openapi.reader.references import HOPS, reference_of
 from thresher.openapi.records import Json
-from thresher.openapi.references import HOPS, reference_of
 
 NODES: Final = 1_500_000
-"""Containers of one description that rules look at; real ones of 4 MB have 30,000."""
+"""Most containers that rules handle; real descriptions of 4 MB have 30,000."""
 
 
 def _entries(value: Json) -> Iterable[tuple[str | int, Json]]:
-    """Keys and values of a mapping, or places and values of a list."""
+    """Return the items of a mapping, or index and value for a list."""
     return cast("dict[str | int, Json]", value).items() if type(value) is dict else enumerate(cast("list[Json]", value))
 
 
@@ -27,13 +27,13 @@ class Tree:
     """Every mapping and list of a document.
 
     Attributes:
-        values: The containers, parents before what they hold; the document itself is the first.
-        parents: Number of what holds each; -1 for the document.
-        keys: Under which key or place it stands there.
-        kids: The containers that each holds, by key or place.
+        values: The containers, parents first; the document itself is node 0.
+        parents: Node of each parent; -1 for the document.
+        keys: Key or index of each node in its parent.
+        kids: For each node, the child nodes by key or index.
 
     Args:
-        root: Plain data.
+        root: The document as plain data.
     """
 
     def __init__(self, root: Mapping[str, Json]) -> None:
@@ -58,12 +58,12 @@ class Tree:
             number += 1
             if len(values) > NODES:
                 raise InvalidInput(
-                    f"The description has more than {NODES:,} lists and mappings, too many to look for problems.",
-                    hint="Split it by product or version, and look at each part.",
+                    f"The description has more than {NODES:,} lists and mappings, too many to check.",
+                    hint="Split it by product or version, and check each part.",
                 )
 
     def pointer(self, node: int, *keys: str | int) -> str:
-        """Where a container stands, or what it holds under these keys."""
+        """Return the pointer of a node, or of a value below it."""
         parts: list[str] = [escape(key) if isinstance(key, str) else str(key) for key in reversed(keys)]
         while node > 0:
             key = self.keys[node]
@@ -72,33 +72,33 @@ class Tree:
         return "".join(f"/{part}" for part in reversed(parts))
 
     def mapping(self, node: int) -> dict[str, Json]:
-        """The container where it is a mapping; an empty one else."""
+        """Return the container if it is a mapping, else an empty one."""
         value = self.values[node]
         return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
 
     def at(self, pointer: str) -> int:
-        """The container that a pointer names, references on its way and at its end followed; -1 where there is none."""
+        """Return the node that a pointer leads to, all references followed; -1 if there is none."""
         node = self._walk(pointer, HOPS)
         return node if node < 0 else self.target(node)
 
     def target(self, node: int) -> int:
-        """The container at the end of a chain of references, itself for any other; -1 where the chain has no end."""
+        """Return the node at the end of a chain of references, or the node itself; -1 if the chain has no end."""
         return self._end(node, HOPS)
 
     def child(self, node: int, key: str | int) -> int:
-        """The container under a key, its references followed; -1 where there is none."""
+        """Return the child under a key, references followed; -1 if there is none."""
         found = self.kids[node].get(key, -1) if node >= 0 else -1
         return found if found < 0 else self.target(found)
 
     def children(self, node: int) -> Iterator[tuple[str | int, int]]:
-        """Keys and containers that one holds, references followed, broken ones left out."""
+        """Yield keys and child nodes, references followed and broken ones skipped."""
         for key, kid in self.kids[node].items() if node >= 0 else ():
             found = self.target(kid)
             if found >= 0:
                 yield key, found
 
     def _end(self, node: int, hops: int) -> int:
-        """The end of a chain; each reference is looked up once, so that chains of chains cost what they are long."""
+        """Return the end of a chain; each reference is resolved once, so chains of chains stay linear."""
         ref = reference_of(self.values[node])
         if ref is None:
             return node
@@ -110,7 +110,7 @@ class Tree:
         return self._ends[node]
 
     def _walk(self, pointer: str, hops: int) -> int:
-        """Go down a pointer, through references that stand on its way."""
+        """Walk down a pointer, following references on the way."""
         node = 0
         for part in split(pointer):
             node = self._end(node, hops)
@@ -124,7 +124,7 @@ class Tree:
 
     @cached_property
     def references(self) -> Mapping[int, str]:
-        """The containers that are references, with what they name."""
+        """The nodes that are references, each with its `$ref`."""
         found: dict[int, str] = {}
         for node, value in enumerate(self.values):
             if type(value) is dict and "$ref" in value and isinstance(value["$ref"], str):
@@ -133,7 +133,7 @@ class Tree:
 
     @cached_property
     def alive(self) -> list[int]:
-        """Containers that are left once each reference is replaced by what it names."""
+        """The nodes that remain once each reference is replaced by its target."""
         dead: set[int] = set()
         references = self.references
         alive: list[int] = []
@@ -145,7 +145,7 @@ class Tree:
         return alive
 
     def under(self, starts: Iterable[int]) -> set[int]:
-        """The containers that these hold at any depth, references followed."""
+        """Return the nodes below these at any depth, references followed."""
         seen: set[int] = set()
         left = [start for start in starts if start >= 0]
         while left:
@@ -158,7 +158,7 @@ class Tree:
         return seen
 
     def named(self, names: Collection[str]) -> set[int]:
-        """The containers that stand at any depth under any of these keys."""
+        """Return the nodes at any depth below any of these keys."""
         return self.under(
             self.target(node)
             for node, key in enumerate(self.keys)

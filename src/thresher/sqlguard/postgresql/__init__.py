@@ -1,6 +1,6 @@
-"""PostgreSQL: a statement is read by its own grammar, and every node of its tree is on a list of what only reads.
+"""PostgreSQL: a statement is read by PostgreSQL's own grammar, and every node of its tree is checked against a list.
 
-Invariant: to know the statement that asks for a catalog does not load the grammar; `statements` does.
+Invariant: importing this package does not load the grammar; `statements` does.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How large a number can be that a statement computes from constants.
+"""Upper bounds for numbers that a statement computes from constants.
 
-Invariant: from above: what is not understood, or not a number at any step, counts as without bound.
+Invariant: whatever is not understood, or is not a number at some step, counts as unbounded.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 from thresher.sqlguard.postgresql.grammar import Body, nodes_of, split
 
 GROWING: Final = frozenset({"*", "/", "^", "<<"})
-"""Operators that make large numbers of small ones."""
+"""Operators that make large numbers from small ones."""
 
 _NUMERIC: Final = frozenset({"int2", "int4", "int8", "float4", "float8", "numeric"})
 _KEEPING: Final = frozenset({"abs", "ceil", "ceiling", "floor", "round", "trunc", "sign"})
@@ -23,15 +23,15 @@ _BASED: Final = re.compile(r"[+-]?0[xob][0-9a-f_]+", re.IGNORECASE)
 
 
 def is_growing_call(name: str) -> bool:
-    """Whether a function makes large numbers of small ones: powers, products by name, hashes."""
+    """Return whether a function makes large numbers from small ones: powers, products by name, hashes."""
     return name.startswith("hash") or name.endswith(("pow", "power", "exp", "mul", "shl", "factorial"))
 
 
 def bound(node: Body) -> float | None:
-    """The largest number, without its sign, that a node could be.
+    """Return the largest absolute value that a node could have.
 
     Returns:
-        Infinity: there is no telling; None: it depends on rows.
+        The bound; infinity if it is unknown, None if it depends on rows.
     """
     if has_rows(node):
         kind, body = split(node)
@@ -46,7 +46,7 @@ def bound(node: Body) -> float | None:
 
 
 def value(node: Body) -> float | None:
-    """The number that constants and plain arithmetic make, about; None: anything else, or no number."""
+    """Return the approximate number that constants and plain arithmetic make; None for anything else."""
     kind, body = split(node)
     if kind == "A_Const":
         return _constant(body)
@@ -66,7 +66,7 @@ def value(node: Body) -> float | None:
 
 
 def has_rows(node: Body) -> bool:
-    """Whether a node depends on rows: a column or a query is anywhere inside."""
+    """Return whether a node depends on rows, with a column or query anywhere inside."""
     waiting = [node]
     while waiting:
         part = waiting.pop()
@@ -88,7 +88,7 @@ def _constant(constant: Body) -> float | None:
 
 
 def _written(text: str) -> float | None:
-    """The number that a text says, in one of PostgreSQL's forms."""
+    """Return the number in a text, in any of PostgreSQL's forms."""
     if _BASED.fullmatch(text):
         return float(int(text, 0))
     if _NUMBER.fullmatch(text):
@@ -101,7 +101,7 @@ def _operator(body: Body) -> str:
 
 
 def _is_numeric(cast: Body) -> bool:
-    """Whether a cast keeps a number what it is, but for its fraction: `numeric(1, -9)` does not."""
+    """Return whether a cast keeps a number apart from its fraction; `numeric(1, -9)` does not."""
     return _type(cast) in _NUMERIC and "typmods" not in cast["typeName"]
 
 
@@ -128,11 +128,11 @@ _BY_A_LITERAL: Final[dict[str, Callable[[float, float], float]]] = {
     "^": lambda left, right: max(left, 1.0) ** right if right >= 0 else math.inf,
     "<<": lambda left, right: left * 2.0**right if right >= 0 else math.inf,
 }
-"""What grows where the right side shrinks, or is below zero: its right side is a number written out."""
+"""Operators whose result grows as the right side shrinks or is negative; their right side must be a literal."""
 
 
 def _operation(body: Body) -> float:
-    """Differences count as sums: what two large numbers leave of each other is a question of their rounding."""
+    """Bound an operation. Differences count as sums, since the difference of large numbers depends on rounding."""
     name = _operator(body)
     left = (bound(body["lexpr"]) if "lexpr" in body else 0.0) or 0.0
     if name in _FROM_ABOVE:
@@ -142,7 +142,7 @@ def _operation(body: Body) -> float:
 
 
 def _literal(node: Body) -> float | None:
-    """A number that is written out, whatever its sign or type."""
+    """Return the number of a literal, whatever its sign or type."""
     kind, body = split(node)
     if kind == "A_Expr" and _operator(body) == "-" and "lexpr" not in body:
         found = _literal(body["rexpr"])
@@ -166,7 +166,7 @@ def _cast(body: Body) -> float:
 
 
 def _least(body: Body) -> float | None:
-    """LEAST is bounded by any of its arguments that is."""
+    """Bound LEAST by any bounded argument."""
     known = [found for found in map(bound, body.get("args", ())) if found is not None]
     return min(known, default=None) if body.get("op") == "IS_LEAST" else None
 

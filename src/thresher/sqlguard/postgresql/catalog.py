@@ -1,7 +1,7 @@
-"""What a live PostgreSQL database adds to the list that ships: extensions, users' functions, operators and types.
+"""What a live PostgreSQL database adds to the shipped list: extensions, and users' functions, operators and types.
 
-Invariant: pure over the rows of one statement. What users made is refused unless it is known to hold values only; what
-bears the name of an own function without being it makes the plain name ambiguous, and is refused.
+Invariant: pure over the rows of one statement. User-defined objects are refused unless they only hold values; one that
+shares a built-in function's name makes the unqualified name ambiguous, which is then refused.
 """
 
 from __future__ import annotations
@@ -70,8 +70,9 @@ from pg_catalog.pg_type t
     left join extension e on e.objid = t.oid and e.classid = 'pg_catalog.pg_type'::pg_catalog.regclass
 where t.oid >= 16384 and t.typtype in ('b', 'd', 'e', 'r') and t.typcategory <> 'A'
 """
-"""One statement, of rows (kind, schema, name, extension, in_path, is_plain, is_field, is_row_field), to be run in a
-session that is set as those of the statements to be judged: names are seen or not by its `search_path`."""
+"""A statement that returns (kind, schema, name, extension, in_path, is_plain, is_field, is_row_field). It must run in a
+session set up like those of the statements to judge, since `search_path` decides which names are visible.
+"""
 
 REVIEWED: Final = frozenset(
     name
@@ -81,7 +82,7 @@ REVIEWED: Final = frozenset(
     )
     for name in line.split()
 )
-"""Extensions whose functions were looked at: those that are not volatile, and written in C or SQL, only compute."""
+"""Reviewed extensions: their functions that are not volatile and written in C or SQL only compute."""
 
 HARMLESS: Final = frozenset(
     {
@@ -89,7 +90,7 @@ HARMLESS: Final = frozenset(
         *("gen_random_uuid", "gen_random_bytes", "gen_salt"),
     }
 )
-"""Volatile functions of those extensions that only give another value at each call."""
+"""Volatile functions of these extensions that merely return another value at each call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +114,14 @@ class _Row:
 
 
 def functions_of(rows: Iterable[Sequence[Any]], own: Collection[str] = ()) -> Functions:
-    """What may be called in a database.
+    """Return what may be called in a database.
 
     Args:
-        rows: Of `CATALOG_SQL`.
-        own: Functions of users that may be called, as `schema.name`; a name alone stands for it in every schema.
+        rows: Result of `CATALOG_SQL`.
+        own: User functions that may be called, as `schema.name`; a bare name applies to every schema.
 
     Returns:
-        PostgreSQL's own functions as far as this server has them, those of reviewed extensions, and those of `own`.
+        PostgreSQL's own functions that this server has, those of reviewed extensions, and those of `own`.
     """
     found = [_Row(*row) for row in rows]
     functions = [row for row in found if row.kind == "function"]
@@ -141,13 +142,13 @@ def functions_of(rows: Iterable[Sequence[Any]], own: Collection[str] = ()) -> Fu
 
 
 def _allowed(found: Sequence[_Row], replaced: Collection[str]) -> frozenset[str]:
-    """The list that ships, as far as the server has it and nobody put another function into its schema."""
+    """Return the shipped functions that the server has and whose names no added function in their schema shares."""
     live = {row.name for row in found if row.kind == "own"} - set(replaced)
     return frozenset(name for name in shipped().functions.allowed if name in live or "." in name)
 
 
 def _holds(operator: _Row) -> bool:
-    """Whether an operator only compares or computes: a type in C needs its own `=`."""
+    """Return whether an operator only compares or computes: a type written in C needs its own `=`."""
     return operator.is_reviewed or (operator.is_plain and operator.name in shipped().operators)
 
 

@@ -1,7 +1,7 @@
-"""Sizes that a statement asks for by numbers: `repeat('x', 1000000000)` costs memory while it is still being planned.
+"""Sizes that a statement demands by numbers: `repeat('x', 1000000000)` costs memory during planning already.
 
-Invariant: what is computed from constants is bounded from above; what depends on rows is let through where the rest of
-the statement has, and makes, no number above the limit.
+Invariant: what is computed from constants has an upper bound; what depends on rows is accepted if the rest of the
+statement neither contains nor makes a number above the limit.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from typing import Final
 
 from thresher.sqlguard.postgresql.bounds import bound, value
 from thresher.sqlguard.postgresql.grammar import Body, nodes_of, split, text_of
-from thresher.sqlguard.refusals import Refused
 from thresher.sqlguard.sizes import GATHERED, gathered, growth, plain_pattern, replaced
+from thresher.sqlguard.verdicts import Refusal
 
 TEXTS: Final = frozenset({"repeat", "lpad", "rpad", "array_fill", "format"})
 """Functions whose result is as long as a number says."""
 ROWS: Final = frozenset({"generate_series"})
-"""Functions that give as many rows as numbers say."""
+"""Functions that return as many rows as numbers say."""
 A_ROW: Final = 100
-"""The part of the limit that a value may take where there may be one in each row."""
+"""Share of the limit that a value may take if there may be one in each row."""
 MULTIPLYING: Final = frozenset({"replace", "regexp_replace", "array_to_string"})
 """Functions whose result may be as long as the product of their arguments."""
 _NO_TEXT: Final = frozenset({"ColumnRef", "TypeName", "String"})
 _WIDTH: Final = re.compile(r"%(?:\d+\$)?-?(\*|\d+)")
 _DIMENSIONS: Final = re.compile(r"\{[\s\d,]*\}")
-_HINT: Final = "Ask for less: an answer is cut long before that size."
+_HINT: Final = "Ask for less: answers are cut long before that size."
 
 
 @dataclass(slots=True)
-class Sizes:
-    """What of a statement says how much it makes.
+class StatementSizes:
+    """The parts of a statement that determine how much it generates.
 
     Attributes:
-        calls: Name, body and place (bytes) of the calls that make as much as a number says.
-        products: The same of calls whose result may be as long as the product of their arguments.
+        calls: Name, body and place (in bytes) of calls that generate as much as a number says.
+        products: The same for calls whose result may be as long as the product of their arguments.
         numbers: Nodes that are or make numbers, with their places.
-        has_rows: Whether it reads from anything: what it makes it then makes for each row.
-        gathers: Whether an aggregate, or `ARRAY(SELECT ...)`, keeps the values of all rows in one.
+        has_rows: Whether it reads from anything, so that values are generated for each row.
+        gathers: Whether an aggregate, or `ARRAY(SELECT ...)`, collects the values of all rows into one.
     """
 
     calls: list[tuple[str, Body, int]] = field(default_factory=list[tuple[str, Body, int]])
@@ -50,14 +50,14 @@ class Sizes:
     gathers: bool = False
 
     def check(self, most: int, characters: Callable[[int], int]) -> None:
-        """Refuses a statement that makes more than the limit.
+        """Refuse a statement that generates more than the limit.
 
         Args:
             most: Characters, elements or rows.
-            characters: Places in bytes to places in characters.
+            characters: Converts places in bytes to places in characters.
 
         Raises:
-            Refused: It could make more.
+            Refusal: It could generate more.
         """
         total = {True: 0.0, False: 0.0}
         is_open = False
@@ -68,21 +68,24 @@ class Sizes:
             total[is_series] += made or 0
             limit = most if is_series or not self.has_rows else most // A_ROW
             if not total[is_series] <= limit:
-                reason = f"{name} would make more than {limit:,} {'rows' if is_series else 'characters or elements'}."
-                raise Refused("cost", reason, hint=_HINT, offset=characters(at))
+                reason = (
+                    f"{name} would generate more than {limit:,} {'rows' if is_series else 'characters or elements'}."
+                )
+                raise Refusal("cost", reason, hint=_HINT, offset=characters(at))
         for name, body, at in self.products:
             if not _length({"FuncCall": body}) <= most:
-                reason = f"{name} would make more than {most:,} characters."
-                raise Refused("cost", reason, hint=_HINT, offset=characters(at))
+                reason = f"{name} would generate more than {most:,} characters."
+                raise Refusal("cost", reason, hint=_HINT, offset=characters(at))
         if is_open:
             self._check_numbers(most, characters)
         if self.gathers and self.has_rows:
             self._check_gathered(most, characters)
 
     def _check_gathered(self, most: int, characters: Callable[[int], int]) -> None:
-        """Refuses values that are small alone, and too large for an aggregate that keeps those of many rows.
+        """Refuse values that are small alone but too large for an aggregate over many rows.
 
-        How many rows a table has is unknown; a series says it by its ends, else by the largest number in the statement.
+        The number of rows of a table is unknown; a series gives it by its bounds, otherwise it is the largest number in
+        the statement.
         """
         largest = max((bound({kind: body}) or 0.0 for kind, body, _ in self.numbers), default=0.0)
         literal = max((_length({kind: body}) for kind, body, _ in self.numbers), default=0.0)
@@ -95,25 +98,25 @@ class Sizes:
             made += size or 0.0
             value = max(value, made, largest if size is None else 0.0)
             if made > GATHERED or value > most // A_ROW:
-                raise Refused("cost", gathered(name), hint=_HINT, offset=characters(at))
+                raise Refusal("cost", gathered(name), hint=_HINT, offset=characters(at))
         series = [_rows(body) for name, body, _ in self.calls if name in ROWS]
         rows = math.prod(max(1.0, count) for count in series)
         if value and not all(series):
             rows *= max(1.0, largest)
         if rows * max(1.0, value) > most:
             at = next((at for name, _, at in self.calls if name in ROWS), 0)
-            reason = f"Rows that are made of nothing hold more than {most:,} characters, gathered into one value."
-            raise Refused("cost", reason, hint=_HINT, offset=characters(at))
+            reason = f"Generated rows hold more than {most:,} characters when collected into one value."
+            raise Refusal("cost", reason, hint=_HINT, offset=characters(at))
 
     def _check_numbers(self, most: int, characters: Callable[[int], int]) -> None:
         for kind, body, at in self.numbers:
             if not (bound({kind: body}) or 0) <= most:
                 reason = f"A number above {most:,} could become the size of a value."
-                raise Refused("cost", reason, hint=_HINT, offset=characters(body.get("location", at)))
+                raise Refusal("cost", reason, hint=_HINT, offset=characters(body.get("location", at)))
 
 
 def _made(name: str, body: Body) -> float | None:
-    """Characters or elements that a call makes; None: it depends on rows."""
+    """Return the characters or elements that a call generates; None if they depend on rows."""
     arguments = _arguments(body)
     if name == "format":
         return _format_width(arguments)
@@ -129,7 +132,7 @@ def _made(name: str, body: Body) -> float | None:
 
 
 def _rows(body: Body) -> float:
-    """Rows that a series of numbers has; 0 where its ends are no constants."""
+    """Return the number of rows of a numeric series; 0 if its bounds are not constants."""
     start, stop, step = ([value(part) for part in _arguments(body)] + [1.0, 1.0, 1.0])[:3]
     if start is None or stop is None or not step:
         return 0.0
@@ -144,7 +147,7 @@ def _format_width(arguments: Sequence[Body]) -> float:
 
 
 def _length(node: Body) -> float:
-    """Characters of a text, as far as constants and calls say; 1 of anything else."""
+    """Return the length of a text as far as constants and calls determine it; 1 for anything else."""
     kind, body = split(node)
     if kind == "A_Const":
         return float(len(body.get("sval", {}).get("sval", "1")))
@@ -158,7 +161,7 @@ def _length(node: Body) -> float:
 
 
 def _called(body: Body) -> float:
-    """Characters that a call gives."""
+    """Return the length of a call's result."""
     name = body["funcname"][-1]["String"].get("sval", "")
     if name in TEXTS:
         return _made(name, body) or 1.0
@@ -174,7 +177,7 @@ def _called(body: Body) -> float:
 
 
 def _replaced(body: Body) -> float:
-    """Characters that calls of `replace` in each other give; texts that are written out are seen together."""
+    """Return the length that nested calls of `replace` produce; literal texts are considered together."""
     steps: list[tuple[str, str]] = []
     factor = 1.0
     node: Body = {"FuncCall": body}
@@ -192,12 +195,12 @@ def _replaced(body: Body) -> float:
 
 
 def _arguments(body: Body) -> list[Body]:
-    """The arguments of a call, without their names."""
+    """Return the arguments of a call without their names."""
     return [part.get("NamedArgExpr", {}).get("arg", part) for part in body.get("args", ())]
 
 
 def _elements(arguments: Sequence[Body]) -> list[Body]:
-    """The elements of an array that is written out, as `ARRAY[...]` or as text; else nodes without a bound."""
+    """Return the elements of an array literal, `ARRAY[...]` or text; else nodes without a bound."""
     for argument in arguments:
         inner = argument.get("TypeCast", {}).get("arg", argument)
         if "A_ArrayExpr" in inner:

@@ -1,9 +1,9 @@
-"""How far the planner expands a statement: it puts the expression of a subquery's column where the column is named.
+"""How far the planner expands a statement: it inserts a subquery column's expression wherever the column is named.
 
-Twenty-five subqueries in each other that name a column twice make 2**25 copies, which no time-out and no limit of the
-server stops. Likewise a query of WITH that is NOT MATERIALIZED is planned for each place that names it.
+Twenty-five nested subqueries that name a column twice make 2**25 copies, which no time-out and no limit of the server
+stops. Likewise a query in WITH that is NOT MATERIALIZED is planned for each place that names it.
 
-Invariant: bounded from above for what is written in the statement; each query is looked at once.
+Invariant: an upper bound for what the statement contains; each query is visited once.
 """
 
 from __future__ import annotations
@@ -14,25 +14,27 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias, cast
 
 from thresher.sqlguard.postgresql.grammar import Body, nodes_of, split
-from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.verdicts import Refusal
 
 COPIES: Final = 10_000
-"""Nodes of one expression, with what it names put in; planning them takes a few milliseconds."""
+"""Most nodes of one expression after expansion; planning them takes a few milliseconds."""
 PLANS: Final = 1_000
-"""Queries in a statement."""
+"""Most queries planned for a statement."""
 _FENCES: Final = frozenset({"groupClause", "havingClause", "limitCount", "limitOffset", "withClause"})
-"""A query with one of these is planned by itself: from outside its columns are names. Through ORDER BY, DISTINCT and
-UNION conditions are moved inwards, with copies."""
+"""Clauses that make the planner plan a query separately, so that outside it its columns stay names. ORDER BY, DISTINCT
+and
+UNION do not: conditions are moved inside them, with copies.
+"""
 _OUTPUT: Final = frozenset({"targetList", "fromClause", "withClause", "valuesLists", "larg", "rarg"})
-_HINT: Final = "Name it less often, or write AS MATERIALIZED or OFFSET 0 into the query that makes it."
+_HINT: Final = "Name it less often, or add AS MATERIALIZED or OFFSET 0 to the query that makes it."
 
 Columns: TypeAlias = list[tuple[str, float]]
-"""Names and nodes of a query's columns in order; the name is empty where the server chooses it."""
+"""Name and nodes of a query's columns in order; the name is empty if the server chooses it."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
-    """What a query comes to: its columns as they are seen from outside, and the queries that are planned for it."""
+class _QueryResult:
+    """Result of a query: its columns as seen from outside, and the queries planned for it."""
 
     columns: Columns
     plans: float
@@ -40,20 +42,20 @@ class _Made:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """What names mean in a query: its sources by alias, queries of WITH, and the query around it."""
+    """Meaning of names in a query: sources by alias, queries of WITH, and the enclosing query."""
 
-    queries: Mapping[str, _Made]
+    queries: Mapping[str, _QueryResult]
     around: _Scope | None = None
     sources: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
 
     def add(self, alias: str, columns: Columns) -> None:
-        """Add a source; of columns of one name the largest counts."""
+        """Add a source; of columns with the same name the largest counts."""
         known = self.sources.setdefault(alias, {})
         for name, size in columns:
             known[name] = max(size, known.get(name, 1.0))
 
     def size(self, names: Sequence[str]) -> float:
-        """Nodes that a reference stands for; without a name it is `*`."""
+        """Return the nodes that a reference stands for; without a name it is `*`."""
         scope: _Scope | None = self
         while scope is not None:
             if found := scope._own(names):
@@ -76,7 +78,7 @@ class Expansion:
 
     Args:
         body: Fields of its SelectStmt.
-        characters: Places in bytes to places in characters.
+        characters: Converts places in bytes to places in characters.
     """
 
     def __init__(self, body: Body, characters: Callable[[int], int]) -> None:
@@ -88,14 +90,14 @@ class Expansion:
         self._body = body
 
     def check(self) -> None:
-        """Look at the whole statement.
+        """Check the whole statement.
 
         Raises:
-            Refused: The planner would make more of it than it may.
+            Refusal: The planner would expand it too far.
         """
         self._query(self._body, _Scope({}))
 
-    def _query(self, body: Body, around: _Scope) -> _Made:
+    def _query(self, body: Body, around: _Scope) -> _QueryResult:
         scope = _Scope({**around.queries}, around)
         plans = 1.0
         for cte in body.get("withClause", {}).get("ctes", ()):
@@ -106,32 +108,32 @@ class Expansion:
             for source in body.get("fromClause", ()):
                 plans += self._source(source, scope)
             columns, below = self._columns(body, scope)
-            made = _Made(columns, below)
+            made = _QueryResult(columns, below)
         plans += made.plans
         others = [value for name, value in body.items() if name not in _OUTPUT]
         plans += sum(self._measured(value, scope)[1] for value in others)
         if plans > PLANS:
             raise self._refused(f"More than {PLANS:,} queries would be planned for it.")
-        return _Made([(name, 1.0) for name, _ in made.columns] if _FENCES & body.keys() else made.columns, plans)
+        return _QueryResult([(name, 1.0) for name, _ in made.columns] if _FENCES & body.keys() else made.columns, plans)
 
     def _with(self, cte: Body, scope: _Scope) -> float:
-        """Add a query of WITH to the scope; returns the queries that are planned for it here."""
+        """Add a query of WITH to the scope and return how many queries are planned for it here."""
         name, inner = cte["ctename"], split(cte["ctequery"])[1]
-        queries = cast("dict[str, _Made]", scope.queries)
-        queries.pop(name, None)  # inside, the name is a table, or itself where that is recursive
+        queries = cast("dict[str, _QueryResult]", scope.queries)
+        queries.pop(name, None)  # inside it the name is a table, or the query itself if it is recursive
         made = self._query(inner, scope)
         how = cte.get("ctematerialized", "CTEMaterializeDefault")
         is_once = how == "CTEMaterializeDefault" and (self._named[name] < 2 or name in self._twice)
         is_copied = how == "CTEMaterializeNever"
         columns = made.columns if is_once or is_copied else [(column, 1.0) for column, _ in made.columns]
-        queries[name] = _Made(_renamed(columns, cte.get("aliascolnames", ())), made.plans if is_copied else 0.0)
+        queries[name] = _QueryResult(_renamed(columns, cte.get("aliascolnames", ())), made.plans if is_copied else 0.0)
         return 0.0 if is_copied else made.plans
 
-    def _combined(self, body: Body, scope: _Scope) -> _Made:
+    def _combined(self, body: Body, scope: _Scope) -> _QueryResult:
         left, right = self._query(body["larg"], scope), self._query(body["rarg"], scope)
         pairs = zip(left.columns, right.columns, strict=False)
         columns = [(name, max(size, other)) for (name, size), (_, other) in pairs]
-        return _Made(columns, left.plans + right.plans)
+        return _QueryResult(columns, left.plans + right.plans)
 
     def _source(self, source: Body, scope: _Scope) -> float:
         kind, body = split(source)
@@ -180,10 +182,10 @@ class Expansion:
         return columns, plans
 
     def _measured(self, value: object, scope: _Scope) -> tuple[float, float]:
-        """Nodes of an expression and the queries that are planned for it.
+        """Return the nodes of an expression and the queries planned for it.
 
         Raises:
-            Refused: There are too many.
+            Refusal: There are too many.
         """
         size = plans = 0.0
         waiting = [value]
@@ -203,15 +205,15 @@ class Expansion:
                     size += kind[:1].isupper()
                     waiting.append(cast("object", below))
         if size > COPIES:
-            raise self._refused(f"The planner would make more than {COPIES:,} parts of this expression.")
+            raise self._refused(f"The planner would expand this expression to more than {COPIES:,} parts.")
         return max(1.0, size), plans
 
-    def _refused(self, reason: str) -> Refused:
-        return Refused("cost", reason, hint=_HINT, offset=self._characters(self._at))
+    def _refused(self, reason: str) -> Refusal:
+        return Refusal("cost", reason, hint=_HINT, offset=self._characters(self._at))
 
 
 def _within(body: Body) -> Iterator[tuple[str, Body]]:
-    """Every node below a body, with its kind."""
+    """Yield every node below a body with its kind."""
     waiting = [body]
     while waiting:
         for kind, below in waiting.pop().items():
@@ -222,12 +224,12 @@ def _within(body: Body) -> Iterator[tuple[str, Body]]:
 
 
 def _names(node: Body) -> list[str]:
-    """The parts of a reference to a column, the last one empty for `*`; none of anything else."""
+    """Return the parts of a column reference, the last one empty for `*`; none for anything else."""
     fields = node.get("ColumnRef", {}).get("fields", ())
     return [part["String"].get("sval", "") if "String" in part else "" for part in fields]
 
 
 def _renamed(columns: Columns, names: Sequence[Body]) -> Columns:
-    """Columns under the names that an alias gives them."""
+    """Return columns under the names that an alias gives them."""
     given = [name["String"].get("sval", "") for name in names]
     return [(given[at] if at < len(given) else name, size) for at, (name, size) in enumerate(columns)]

@@ -1,8 +1,8 @@
-"""PostgreSQL's own grammar (libpg_query): text to a tree of plain values.
+"""PostgreSQL's own grammar (libpg_query): from text to a tree of plain values.
 
-Invariant: what is read is what the server reads: the tree is built by the server's lexer and parser, compiled as a
-library. The tree comes as JSON, not as protobuf: the readers of protobuf stop at a hundred levels, which fifty `||`
-reach, and a walk over plain values takes a fifth of the time.
+Invariant: the tree is what the server reads, built by its lexer and parser, compiled as a library. It comes as JSON
+rather than protobuf: protobuf parsers stop at a hundred levels, which fifty `||` reach, and a walk over plain values
+takes a fifth of the time.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ from typing import Any, Final, TypeAlias, cast
 from postgast import scan
 from postgast.native import lib
 
-from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.verdicts import Refusal
 
 Body: TypeAlias = dict[str, Any]
-"""The fields of a node by their names in C; what is zero, false or absent is left out."""
+"""Fields of a node by their C names; zero, false and absent values are omitted."""
 
-DEEP: Final = "Write it flatter: fewer queries inside queries, shorter chains of operators."
+DEEP: Final = "Use less nesting: fewer subqueries and shorter chains of operators."
 
 SHORT: Final = 2_000
-"""Bytes of a text whose tree fits any thread's stack, however it nests."""
+"""Length in bytes of a text whose tree fits any thread's stack, however it nests."""
 _ROOM_PER_BYTE: Final = 512
-"""Bytes of stack for each byte of text: three times what chains of additions, two bytes for each level, were seen to
-need."""
+"""Bytes of stack per byte of text: three times what chains of additions, with two bytes per level, were measured to
+need.
+"""
 _LEAST_ROOM: Final = 1 << 20
 _starting: Final = threading.Lock()
 
 
 class Offsets:
-    """Places of the grammar, in bytes of UTF-8, as places of the text, in characters.
+    """Converts the grammar's places, in bytes of UTF-8, to places in characters.
 
     Args:
         sql: The text.
@@ -42,32 +43,32 @@ class Offsets:
         self._encoded = None if sql.isascii() else sql.encode()
 
     def characters(self, offset: int) -> int:
-        """Characters before the byte."""
+        """Return the number of characters before a byte."""
         return offset if self._encoded is None else len(self._encoded[:offset].decode(errors="ignore"))
 
 
 def parse(sql: str) -> list[Body]:
-    """The statements of a text.
+    """Parse the statements of a text.
 
     Args:
-        sql: Text without NUL and without lone surrogates.
+        sql: Text without NUL and lone surrogates.
 
     Returns:
         `RawStmt` bodies: `stmt`, `stmt_location` and `stmt_len` in bytes.
 
     Raises:
-        Refused: It is not PostgreSQL's syntax, or nested more deeply than can be read.
+        Refusal: It is not PostgreSQL's syntax, or nested too deeply.
     """
     encoded = sql.encode()
     written = _parse(encoded) if len(encoded) <= SHORT else _with_room(encoded)
     try:
         return json.loads(written).get("stmts", [])
     except RecursionError:
-        raise Refused("too_deep", "The statement is nested too deeply.", hint=DEEP) from None
+        raise Refusal("too_deep", "The statement is nested too deeply.", hint=DEEP) from None
 
 
 def hint_of(sql: str) -> int | None:
-    """Characters before the first comment that extensions read as orders to the planner; None: there is none."""
+    """Return the offset of the first comment that extensions read as planner hints, in characters, or None."""
     if "/*+" not in sql:
         return None
     encoded = sql.encode()
@@ -77,25 +78,25 @@ def hint_of(sql: str) -> int | None:
 
 
 def split(node: Body) -> tuple[str, Body]:
-    """Kind and fields of a node; an empty kind where there is none."""
+    """Return kind and fields of a node; an empty kind if there is none."""
     for kind, body in node.items():
         return kind, body
     return "", {}
 
 
 def nodes_of(value: object) -> list[Body]:
-    """The objects of a field: of a list, or the one that it is; none of a name, a number or a flag."""
+    """Return the objects in a field: of a list, or a single one; none for a name, number or flag."""
     below = cast("list[object]", value) if isinstance(value, list) else [value]
     return [cast("Body", node) for node in below if isinstance(node, dict)]
 
 
 def text_of(constant: Body) -> str:
-    """The text that a node is as a constant; empty: it is none."""
+    """Return the text of a constant node; else empty."""
     return constant.get("A_Const", {}).get("sval", {}).get("sval", "")
 
 
 def _parse(encoded: bytes) -> bytes:
-    """The tree as JSON."""
+    """Return the tree as JSON."""
     result = lib.pg_query_parse(encoded)
     try:
         if result.error:
@@ -106,10 +107,10 @@ def _parse(encoded: bytes) -> bytes:
 
 
 def _with_room(encoded: bytes) -> bytes:
-    """The tree of a long text, from a thread whose stack is large enough for the deepest tree of so many characters.
+    """Parse a long text in a thread with a stack for the deepest possible tree of its length.
 
-    The library descends the tree without asking how much of the stack is left: 50,000 additions need more than the
-    4 MiB that some threads have, and the process would die.
+    The library recurses without checking the stack: 50,000 additions need more than the 4 MiB that some threads have,
+    and the process would crash.
     """
     with ThreadPoolExecutor(1, "sql-grammar") as room:
         with _starting:
@@ -121,10 +122,10 @@ def _with_room(encoded: bytes) -> bytes:
         return waiting.result()
 
 
-def _syntax(error: Any) -> Refused:
+def _syntax(error: Any) -> Refusal:
     message = error.message.decode(errors="replace")
     offset = error.cursorpos - 1 if error.cursorpos > 0 else None
     if message.startswith("memory exhausted"):
-        return Refused("too_deep", "The statement is nested too deeply.", hint=DEEP, offset=offset)
+        return Refusal("too_deep", "The statement is nested too deeply.", hint=DEEP, offset=offset)
     hint = "Write it in PostgreSQL's dialect, without placeholders or templates."
-    return Refused("syntax", f"It is not PostgreSQL's syntax: {message[:200]}.", hint=hint, offset=offset)
+    return Refusal("syntax", f"It is not PostgreSQL's syntax: {message[:200]}.", hint=hint, offset=offset)

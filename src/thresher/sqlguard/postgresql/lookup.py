@@ -1,4 +1,4 @@
-"""Names of one statement, looked up in what ships and in what is known of the database.
+"""Looks up the names of one statement in the shipped list and in what is known about the database.
 
 Invariant: a name that runs code and is on no list is refused.
 """
@@ -11,19 +11,19 @@ from typing import Final
 from thresher.sqlguard.postgresql.grammar import Body, Offsets, text_of
 from thresher.sqlguard.postgresql.names import CATALOG, INTERNAL, JSON_WORDS, SETTINGS, WORDS, shipped
 from thresher.sqlguard.records import Functions, Rule
-from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.verdicts import Refusal
 
 ASKED: Final = frozenset({"current_setting"})
-"""Functions that may be called with some arguments only."""
+"""Functions that may be called with certain arguments only."""
 
 
 class Lookup:
     """The lists, for one statement.
 
-    Every method raises `Refused` where the name may not be; `at` is its place in bytes.
+    Every method raises `Refusal` if the name is not allowed; `at` is its place in bytes.
 
     Args:
-        functions: What the database has; None: nothing is known of it.
+        functions: Functions of the database; None if nothing is known about it.
         offsets: Places of the text.
     """
 
@@ -34,12 +34,12 @@ class Lookup:
         self._offsets = offsets
 
     def require_function(self, parts: Sequence[str], at: int) -> None:
-        """A function that is called by name."""
+        """Require that a function may be called by name."""
         known, name, written = self._functions, parts[-1], ".".join(parts)
         if len(parts) == 1:
             if name in known.shadowed:
                 hint = f"Write pg_catalog.{name}." if name in known.allowed else ""
-                reason = f"{name} is also a function of this database's users."
+                reason = f"{name} is also a user-defined function."
                 raise self._refused("shadowed_function", reason, at, hint=hint)
             if name in known.allowed or any(own.endswith(f".{name}") for own in known.own):
                 return
@@ -57,57 +57,57 @@ class Lookup:
     def _function_hint(self, parts: Sequence[str]) -> str:
         if parts[-1] in self._list.refused or parts[0] == CATALOG:
             return "Ask without it."
-        return "Ask without it; who set up the connection may allow a function that only reads, by name."
+        return "Omit it, or ask the owner of the connection to allow a function that only reads, by name."
 
     def require_setting(self, body: Body, at: int) -> None:
-        """A call of `current_setting`: the name is written out, and harmless."""
+        """Require that `current_setting` names a harmless setting as a literal."""
         arguments: list[Body] = body.get("args") or [{}]
         if text_of(arguments[0]).lower() not in SETTINGS:
-            raise self._refused("function", "current_setting may only be asked for settings without secrets.", at)
+            raise self._refused("function", "current_setting is only allowed for settings without secrets.", at)
 
     def require_field(self, name: str, at: int) -> None:
-        """A field of any value: no function that may not be called."""
+        """Require that a field of any value is not a forbidden function."""
         if name in self._functions.fields:
             raise self._called_as_field(name, at)
         self.require_row_field(name, at)
 
     def require_row_field(self, name: str, at: int) -> None:
-        """A field of a row of a table, or of what may be one."""
+        """Require that a field of a table's row, or what may be one, is not a function."""
         reason = self._list.refused.get(name, "")
         if name in self._functions.row_fields or name in ASKED or (reason and reason != INTERNAL):
             raise self._called_as_field(name, at)
 
-    def _called_as_field(self, name: str, at: int) -> Refused:
-        hint = "A column of that name: write it without the name of its table."
-        return self._refused("function", f"{name} is a function, and may be called as a field.", at, hint=hint)
+    def _called_as_field(self, name: str, at: int) -> Refusal:
+        hint = "If it is a column, write it without the name of its table."
+        return self._refused("function", f"{name} is a function and could be called as a field.", at, hint=hint)
 
     def require_operator(self, parts: Sequence[str], at: int) -> None:
-        """An operator: PostgreSQL's own, or of an extension that was reviewed."""
+        """Require that an operator is PostgreSQL's own or of a reviewed extension."""
         if not parts:
             return
         name, schema = parts[-1], ".".join(parts[:-1])
         is_own = name in self._list.operators
         if schema not in ("", CATALOG) or (schema and not is_own):
-            raise self._refused("operator", f"The operator {schema}.{name} is not PostgreSQL's own.", at)
+            raise self._refused("operator", f"The operator {schema}.{name} is not built in.", at)
         if not schema and (name in self._functions.operators or not (is_own or self._is_known)):
-            reason = f"The operator {name} calls a function of this database's users."
+            reason = f"The operator {name} calls a user-defined function."
             hint = f"Write OPERATOR(pg_catalog.{name}) for PostgreSQL's own." if is_own else ""
             raise self._refused("operator", reason, at, hint=hint)
 
     def require_word(self, kind: str, body: Body, at: int) -> None:
-        """A part of the syntax that older servers read as a call."""
+        """Require a part of the syntax that older servers read as a call."""
         name = WORDS[kind] or JSON_WORDS.get(body.get("op", ""), "")
         if name in self._functions.shadowed:
-            reason = f"{name} is also a function of this database's users."
+            reason = f"{name} is also a user-defined function."
             raise self._refused("shadowed_function", reason, at)
 
     def require_own(self, at: int, *names: str) -> None:
-        """Operators that a part of the syntax calls by their plain names."""
+        """Require operators that a part of the syntax calls by their unqualified names."""
         for name in names:
             self.require_operator([name], at)
 
     def require_type(self, parts: Sequence[str], at: int) -> None:
-        """A type that is cast to."""
+        """Require that a type may be cast to."""
         own = self._list.types
         name = parts[-1] if parts[:-1] in ([], [CATALOG]) else ".".join(parts)
         if not parts or name in own or name in self._functions.types:
@@ -117,5 +117,5 @@ class Lookup:
         hint = "Compare with the plain text instead; PostgreSQL converts it."
         raise self._refused("type", f"{name} is not a type that only holds values.", at, hint=hint)
 
-    def _refused(self, rule: Rule, reason: str, at: int, *, hint: str = "") -> Refused:
-        return Refused(rule, reason, hint=hint, offset=self._offsets.characters(at))
+    def _refused(self, rule: Rule, reason: str, at: int, *, hint: str = "") -> Refusal:
+        return Refusal(rule, reason, hint=hint, offset=self._offsets.characters(at))

@@ -1,7 +1,8 @@
-"""What a name may be: functions, operators, types, relations and settings of PostgreSQL.
+"""Which functions, operators, types, relations and settings of PostgreSQL a statement may name.
 
-Invariant: an allow-list for all that runs code (functions, operators, casts) and for settings; a reasoned list of
-refusals for the system's relations, since to read the catalog is to learn what the database holds.
+Invariant: an allow-list for everything that runs code (functions, operators, casts) and for settings; a list of
+refusals
+with reasons for system relations, since reading the catalog is how one learns what the database holds.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from typing import Final
 from thresher.sqlguard.records import Functions
 
 CATALOG: Final = "pg_catalog"
-"""The schema of PostgreSQL's own functions, operators and types."""
+"""Schema of PostgreSQL's own functions, operators and types."""
 INTERNAL: Final = "is called by the server itself"
-"""Why a function with an argument that SQL cannot give is refused: it cannot be called as a field either."""
+"""Reason to refuse a function with an argument that SQL cannot supply: it cannot be called as a field either."""
 
 JSON_WORDS: Final[Mapping[str, str]] = {
     "JSON_EXISTS_OP": "json_exists",
@@ -36,16 +37,16 @@ WORDS: Final[Mapping[str, str]] = {
     "JsonSerializeExpr": "json_serialize",
     "JsonTable": "json_table",
 }
-"""Kinds of nodes that older servers read as calls of functions of that name, which users may have made."""
+"""Kinds of nodes that older servers read as calls of functions with these names, which users may have defined."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shipped:
-    """The list that ships, from the catalogs of real servers.
+class ShippedNames:
+    """The list that ships, made from the catalogs of real servers.
 
     Attributes:
-        functions: What its functions are, as for a database of which nothing else is known.
-        refused: Functions that may not be called, and why.
+        functions: Its functions, as for a database about which nothing else is known.
+        refused: Functions that must not be called, with reasons.
         operators: PostgreSQL's own operators.
         types: PostgreSQL's own types; those of `information_schema` with their schema.
     """
@@ -57,8 +58,8 @@ class Shipped:
 
 
 @cache
-def shipped() -> Shipped:
-    """The list that ships."""
+def shipped() -> ShippedNames:
+    """Return the list that ships."""
     text = files("thresher.sqlguard").joinpath("functions/postgresql.txt").read_text(encoding="utf-8")
     names: dict[str, dict[str, str]] = {"function": {}, "refused": {}, "operator": {}, "type": {}}
     for line in text.splitlines():
@@ -66,14 +67,14 @@ def shipped() -> Shipped:
             kind, name, *reason = line.split("\t")
             names[kind][name] = reason[0] if reason else ""
     functions = Functions(frozenset(names["function"]))
-    return Shipped(functions, names["refused"], frozenset(names["operator"]), frozenset(names["type"]))
+    return ShippedNames(functions, names["refused"], frozenset(names["operator"]), frozenset(names["type"]))
 
 
 SECRETS: Final = "It shows passwords or their hashes."
-OTHERS: Final = "It shows what others run."
-ADDRESSES: Final = "It shows addresses of the server's network."
+OTHERS: Final = "It shows the statements of others."
+ADDRESSES: Final = "It shows network addresses of the server."
 FILES: Final = "It shows files of the server."
-RAW: Final = "It shows values of columns that this role may not read."
+RAW: Final = "It shows values of columns that this role must not read."
 SETTINGS_OF_OTHERS: Final = "It shows settings, which may hold keys."
 
 RELATIONS: Final[Mapping[str, str]] = {
@@ -105,13 +106,13 @@ RELATIONS: Final[Mapping[str, str]] = {
     "pg_roles": SETTINGS_OF_OTHERS,
     "pg_user": SETTINGS_OF_OTHERS,
 }
-"""Relations of the system that may not be read, and why. Most of them the server itself shows to few."""
+"""System relations that must not be read, with reasons. The server itself shows most of them only to few roles."""
 
 OF_EXTENSIONS: Final = frozenset({"pg_stat_statements"})
-"""Those among them that are in whatever schema their extension was put."""
+"""Those that are in the schema of their extension."""
 SYSTEM_SCHEMAS: Final = frozenset({"pg_catalog", "information_schema"})
 HIDDEN_SCHEMAS: Final = ("pg_toast", "pg_temp_", "pg_toast_temp_")
-"""Schemas of stored pieces of values, and of other sessions."""
+"""Schemas of out-of-line values and of other sessions."""
 
 SETTINGS: Final = frozenset(
     name
@@ -128,13 +129,13 @@ SETTINGS: Final = frozenset(
     )
     for name in line.split()
 )
-"""Settings that may be shown: none of them holds a secret, a path or an address."""
+"""Settings that may be shown: none holds a secret, a path or an address."""
 
 
 def refused_relation(schema: str, name: str) -> str:
-    """Why a relation may not be read; empty: it may."""
+    """Return why a relation must not be read; empty if it may."""
     if schema.startswith(HIDDEN_SCHEMAS) and schema != "pg_temp":
-        return "It is stored where values of others lie in pieces."
+        return "It stores out-of-line pieces of values."
     if name in OF_EXTENSIONS or schema in SYSTEM_SCHEMAS or not schema:
         return RELATIONS.get(name, "")
     return ""

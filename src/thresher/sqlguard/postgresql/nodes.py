@@ -1,7 +1,7 @@
-"""The kinds of nodes that a reading statement may consist of, and the fields that each may have.
+"""The kinds of nodes that a read-only statement may consist of, and their allowed fields.
 
-Invariant: an allow-list. A kind that is not here, and a field that is not named here and yet set, refuse the statement;
-so a new grammar adds nothing unseen. A test holds the table against the grammar's own description.
+Invariant: an allow-list. An unlisted kind, or a field that is set but not listed, refuses the statement, so a new
+grammar adds nothing unseen. A test compares the table with the grammar's own description.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 PLAIN: Final = ""
-"""A field that holds a name, a number, a flag or one of a few words: nothing below it."""
+"""A field with a name, number, flag or keyword and nothing below it."""
 NODES: Final = "*"
-"""A field that holds a node, or a list of nodes, each naming its kind."""
+"""A field with a node or list of nodes, each naming its kind."""
 
 
 def _kind(plain: str = "", nodes: str = "", /, **typed: str) -> dict[str, str]:
-    """Fields of a kind: those without anything below, those with nodes, those whose kind the grammar fixes."""
+    """Return the fields of a kind: plain ones, those with nodes, and those whose kind the grammar fixes."""
     fields = dict.fromkeys(f"location {plain}".split(), PLAIN) | dict.fromkeys(nodes.split(), NODES)
     return fields | {field: kind for kind, names in typed.items() for field in names.split()}
 
@@ -44,7 +44,7 @@ KINDS: Final[dict[str, dict[str, str]]] = {
     "SortBy": _kind("sortby_dir sortby_nulls", "node useOp"),
     "GroupingSet": _kind("kind", "content"),
     "WindowDef": _kind("name refname frameOptions", "partitionClause orderClause startOffset endOffset"),
-    # what is read from
+    # sources of rows
     "RangeVar": _kind("catalogname schemaname relname inh relpersistence", Alias="alias"),
     "RangeSubselect": _kind("lateral", "subquery", Alias="alias"),
     "RangeFunction": _kind("lateral ordinality is_rowsfrom", "functions coldeflist", Alias="alias"),
@@ -146,10 +146,10 @@ WRITES: Final = {
     )
     for name in line.split()
 }
-"""Statements that change data, schema or rights, beside those whose names begin so."""
+"""Statements that change data, schema or privileges, besides those recognized by the beginning of their names."""
 _CHANGING: Final = ("Create", "Alter", "Drop")
 
 
 def is_writing(kind: str) -> bool:
-    """Whether a kind of statement changes data, schema or rights."""
+    """Return whether a kind of statement changes data, schema or privileges."""
     return kind in WRITES or kind.startswith(_CHANGING)

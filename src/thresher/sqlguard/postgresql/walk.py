@@ -1,6 +1,6 @@
-"""The walk through a tree: every node and every field of it is met, or the statement is refused.
+"""The walk through a tree: every node and every field of it is visited, or the statement is refused.
 
-Invariant: nothing is skipped. What is met is looked up in the list of kinds; names are looked up in the lists of names.
+Invariant: nothing is skipped. Kinds are looked up in the list of nodes, names in the lists of names.
 """
 
 from __future__ import annotations
@@ -10,54 +10,54 @@ from itertools import repeat
 from typing import Any, Final
 
 from thresher.sqlguard.postgresql.bounds import GROWING, is_growing_call
-from thresher.sqlguard.postgresql.costs import MULTIPLYING, ROWS, TEXTS, Sizes
+from thresher.sqlguard.postgresql.costs import MULTIPLYING, ROWS, TEXTS, StatementSizes
 from thresher.sqlguard.postgresql.expansion import Expansion
 from thresher.sqlguard.postgresql.grammar import DEEP, Body, Offsets, nodes_of
 from thresher.sqlguard.postgresql.lookup import ASKED, Lookup
 from thresher.sqlguard.postgresql.names import CATALOG, WORDS, refused_relation
 from thresher.sqlguard.postgresql.nodes import KINDS, LEAVES, NODES, PLAIN, is_writing
-from thresher.sqlguard.records import Functions, Limits, Rule
-from thresher.sqlguard.refusals import Refused
+from thresher.sqlguard.records import Functions, Rule, StatementLimits
 from thresher.sqlguard.sizes import is_gathering
+from thresher.sqlguard.verdicts import Refusal
 
 _SAMPLES: Final = frozenset({"bernoulli", "system"})
 _BETWEEN: Final = frozenset({"AEXPR_BETWEEN", "AEXPR_NOT_BETWEEN", "AEXPR_BETWEEN_SYM", "AEXPR_NOT_BETWEEN_SYM"})
 
 Scope = frozenset[str]
-"""Names of the queries of WITH that are seen from a place."""
+"""Names of the WITH queries that are visible at a place."""
 _Waiting = tuple[str, Body, int, int, Scope]
 """Kind, fields, depth, place in bytes, scope."""
 
 
-class Walk:
-    """One walk; it collects what the statement reads and calls.
+class SyntaxWalk:
+    """A walk that collects what the statement reads and calls.
 
     Args:
-        functions: What the database has; None: nothing is known of it.
-        limits: How deep and how large it may be.
+        functions: Functions of the database; None if nothing is known about it.
+        limits: Bounds on depth and sizes.
         offsets: Places of the text.
     """
 
-    def __init__(self, functions: Functions | None, limits: Limits, offsets: Offsets) -> None:
+    def __init__(self, functions: Functions | None, limits: StatementLimits, offsets: Offsets) -> None:
         self._names = Lookup(functions, offsets)
         self._limits = limits
         self._offsets = offsets
-        self._sizes = Sizes()
+        self._sizes = StatementSizes()
         self._fields: list[tuple[str, str, int]] = []
         self._values: set[str] = set()
         self.tables: dict[str, int] = {}
         self.functions: dict[str, int] = {}
 
     def read(self, kind: str, body: Body, at: int) -> None:
-        """Meets everything from a node down.
+        """Visit everything from a node down.
 
         Args:
-            kind: Of the node.
+            kind: Kind of the node.
             body: Its fields.
             at: Its place in bytes.
 
         Raises:
-            Refused: Something in it may not be.
+            Refusal: Something in it is not allowed.
         """
         whole = body
         waiting: list[_Waiting] = [(kind, body, 1, at, frozenset())]
@@ -87,7 +87,7 @@ class Walk:
         Expansion(whole, self._offsets.characters).check()
 
     def _children(self, kind: str, body: Body, fields: dict[str, str], at: int) -> list[tuple[str, Body]]:
-        """The nodes right below one, last first; leaves are looked at on the way."""
+        """Return the nodes directly below one, last first; leaves are checked on the way."""
         children: list[tuple[str, Body]] = []
         for name, value in body.items():
             holds = fields.get(name)
@@ -108,11 +108,11 @@ class Walk:
         return children
 
     def look_at_query(self, body: Body, _at: int, _scope: Scope) -> None:
-        """Whether values are made once, or for each row."""
+        """Note whether values are generated once or for each row."""
         self._sizes.has_rows = self._sizes.has_rows or "fromClause" in body
 
     def look_at_call(self, body: Body, at: int, _scope: Scope) -> None:
-        """A function that is called by name."""
+        """Check a function called by name."""
         parts = _strings(body["funcname"])
         name = parts[-1]
         self._names.require_function(parts, at)
@@ -128,11 +128,11 @@ class Walk:
             self._names.require_setting(body, at)
 
     def look_at_json(self, _body: Body, _at: int, _scope: Scope) -> None:
-        """JSON_ARRAYAGG and JSON_OBJECTAGG are words of the grammar, and keep the values of all rows in one."""
+        """Note JSON_ARRAYAGG and JSON_OBJECTAGG, which are keywords and collect the values of all rows."""
         self._sizes.gathers = True
 
     def look_at_columns(self, body: Body, at: int, _scope: Scope) -> None:
-        """`a.b` may be the function `b` of `a`: of a row of a table, or of the value that a function in FROM gives."""
+        """Check `a.b`, which may be the function `b` of a row of table `a`, or of a value from a function in FROM."""
         source, *names = _strings(body["fields"]) or [""]
         for name in names:
             self._names.require_row_field(name, at)
@@ -140,7 +140,7 @@ class Walk:
             self._fields.append((source, names[0], at))
 
     def look_at_source(self, body: Body, _at: int, _scope: Scope) -> None:
-        """A function in FROM gives values, not rows, under its own name or another."""
+        """Note a function in FROM, which returns values rather than rows, under its own name or an alias."""
         alias = body.get("alias", {}).get("aliasname")
         if alias:
             self._values.add(alias)
@@ -150,22 +150,22 @@ class Walk:
             self._values.add(names[-1] if names else "")
 
     def look_at_selection(self, body: Body, at: int, _scope: Scope) -> None:
-        """`(a).b` may be the function `b` of `a`."""
+        """Check `(a).b`, which may be the function `b` of `a`."""
         for name in _strings(body.get("indirection", ())):
             self._names.require_field(name, at)
 
     def look_at_relation(self, body: Body, at: int, scope: Scope) -> None:
-        """A table, a view, or a query of WITH."""
+        """Check a table, a view or a query of WITH."""
         schema, name = body.get("schemaname", ""), body["relname"]
         reason = refused_relation(schema, name)
         if reason:
             hint = "pg_get_userbyid(oid) names a role." if name in ("pg_roles", "pg_user") else ""
-            raise self._refused("relation", f"{name} may not be read: {reason[0].lower()}{reason[1:]}", at, hint=hint)
+            raise self._refused("relation", f"{name} must not be read: {reason[0].lower()}{reason[1:]}", at, hint=hint)
         if schema or name not in scope:
             self._note(self.tables, f"{schema}.{name}" if schema else name, at)
 
     def look_at_operation(self, body: Body, at: int, _scope: Scope) -> None:
-        """An operator calls a function."""
+        """Check an operator, which calls a function."""
         if body.get("kind") in _BETWEEN:
             self._names.require_own(at, ">=", "<=")
             return
@@ -175,28 +175,28 @@ class Walk:
             self._sizes.numbers.append(("A_Expr", body, at))
 
     def look_at_case(self, body: Body, at: int, _scope: Scope) -> None:
-        """`CASE x WHEN y` calls `=`."""
+        """Check `CASE x WHEN y`, which calls `=`."""
         if "arg" in body:
             self._names.require_own(at, "=")
 
     def look_at_join(self, body: Body, at: int, _scope: Scope) -> None:
-        """`JOIN ... USING` and `NATURAL JOIN` call `=`."""
+        """Check `JOIN ... USING` and `NATURAL JOIN`, which call `=`."""
         if "usingClause" in body or "isNatural" in body:
             self._names.require_own(at, "=")
 
     def look_at_order(self, body: Body, at: int, _scope: Scope) -> None:
-        """`ORDER BY ... USING` names an operator."""
+        """Check `ORDER BY ... USING`, which names an operator."""
         self._names.require_operator(_strings(body.get("useOp", ())), at)
 
     def look_at_subquery(self, body: Body, at: int, _scope: Scope) -> None:
-        """`x operator ANY (SELECT ...)`; `x IN (SELECT ...)` calls `=`; `ARRAY(SELECT ...)` keeps all rows."""
+        """Check `x operator ANY (SELECT ...)`, `x IN (SELECT ...)`, which calls `=`, and `ARRAY(SELECT ...)`."""
         self._sizes.gathers = self._sizes.gathers or body.get("subLinkType") == "ARRAY_SUBLINK"
         if body.get("subLinkType") == "ANY_SUBLINK" and "operName" not in body:
             self._names.require_own(at, "=")
         self._names.require_operator(_strings(body.get("operName", ())), at)
 
     def look_at_type(self, body: Body, at: int, _scope: Scope) -> None:
-        """A cast calls functions of the type."""
+        """Check a cast, which calls functions of the type."""
         parts = _strings(body.get("names", ()))
         self._names.require_type(parts, at)
         for size in body.get("typmods", ()):
@@ -205,65 +205,65 @@ class Walk:
                 raise self._refused("cost", f"A {parts[-1]} of {value:,} is longer than any answer.", at)
 
     def look_at_sample(self, body: Body, at: int, _scope: Scope) -> None:
-        """A method of TABLESAMPLE is a function."""
+        """Check the method of TABLESAMPLE, which is a function."""
         parts = _strings(body.get("method", ()))
         if parts[-1:] and (parts[-1] not in _SAMPLES or parts[:-1] not in ([], [CATALOG])):
-            raise self._refused("function", f"The sampling method {'.'.join(parts)} is not PostgreSQL's own.", at)
+            raise self._refused("function", f"The sampling method {'.'.join(parts)} is not built in.", at)
 
     def _note(self, names: dict[str, int], name: str, at: int) -> None:
         names[name] = min(at, names.get(name, at))
 
-    def _unknown_kind(self, kind: str, at: int) -> Refused:
+    def _unknown_kind(self, kind: str, at: int) -> Refusal:
         if kind == "ParamRef":
             hint = "Write the value itself."
             return self._refused("parameter", "A parameter has no value here.", at, hint=hint)
         if is_writing(kind):
             return self._refused("writes", f"{_spoken(kind)} changes the database.", at)
-        return self._refused("clause", f"{_spoken(kind)} is no part of a statement that only reads.", at)
+        return self._refused("clause", f"{_spoken(kind)} is not part of a statement that only reads.", at)
 
-    def _unknown_field(self, kind: str, name: str, at: int) -> Refused:
+    def _unknown_field(self, kind: str, name: str, at: int) -> Refusal:
         if name == "lockingClause":
             return self._refused("locks", "FOR UPDATE and FOR SHARE lock rows.", at, hint="Leave the clause out.")
         if name == "intoClause":
             return self._refused("writes", "SELECT INTO makes a table.", at, hint="Leave INTO out.")
-        return self._refused("clause", f"{name} of {_spoken(kind)} is no part of a statement that only reads.", at)
+        return self._refused("clause", f"{name} of {_spoken(kind)} is not part of a statement that only reads.", at)
 
-    def _refused(self, rule: Rule, reason: str, at: int, *, hint: str = "") -> Refused:
-        return Refused(rule, reason, hint=hint, offset=self._offsets.characters(at))
+    def _refused(self, rule: Rule, reason: str, at: int, *, hint: str = "") -> Refusal:
+        return Refusal(rule, reason, hint=hint, offset=self._offsets.characters(at))
 
 
-_LOOKS: Final[dict[str, Callable[[Walk, Body, int, Scope], None]]] = {
-    "A_Expr": Walk.look_at_operation,
-    "A_Indirection": Walk.look_at_selection,
-    "CaseExpr": Walk.look_at_case,
-    "ColumnRef": Walk.look_at_columns,
-    "FuncCall": Walk.look_at_call,
-    "JoinExpr": Walk.look_at_join,
-    "JsonArrayAgg": Walk.look_at_json,
-    "JsonObjectAgg": Walk.look_at_json,
-    "RangeFunction": Walk.look_at_source,
-    "RangeTableSample": Walk.look_at_sample,
-    "RangeVar": Walk.look_at_relation,
-    "SelectStmt": Walk.look_at_query,
-    "SortBy": Walk.look_at_order,
-    "SubLink": Walk.look_at_subquery,
-    "TypeName": Walk.look_at_type,
+_LOOKS: Final[dict[str, Callable[[SyntaxWalk, Body, int, Scope], None]]] = {
+    "A_Expr": SyntaxWalk.look_at_operation,
+    "A_Indirection": SyntaxWalk.look_at_selection,
+    "CaseExpr": SyntaxWalk.look_at_case,
+    "ColumnRef": SyntaxWalk.look_at_columns,
+    "FuncCall": SyntaxWalk.look_at_call,
+    "JoinExpr": SyntaxWalk.look_at_join,
+    "JsonArrayAgg": SyntaxWalk.look_at_json,
+    "JsonObjectAgg": SyntaxWalk.look_at_json,
+    "RangeFunction": SyntaxWalk.look_at_source,
+    "RangeTableSample": SyntaxWalk.look_at_sample,
+    "RangeVar": SyntaxWalk.look_at_relation,
+    "SelectStmt": SyntaxWalk.look_at_query,
+    "SortBy": SyntaxWalk.look_at_order,
+    "SubLink": SyntaxWalk.look_at_subquery,
+    "TypeName": SyntaxWalk.look_at_type,
 }
 
 
 def _place(body: Body, at: int) -> int:
-    """The place of a node: its own where it has one."""
+    """Return the place of a node: its own if it has one."""
     own = body.get("location", -1)
     return own if own >= 0 else at
 
 
 def _strings(nodes: Sequence[Any]) -> list[str]:
-    """The names of a dotted name."""
+    """Return the names of a dotted name."""
     return [node["String"].get("sval", "") for node in nodes if "String" in node]
 
 
 def _scopes(kind: str, body: Body, children: Sequence[tuple[str, Body]], scope: Scope) -> Iterable[Scope]:
-    """What of WITH each child sees: a query of WITH sees those before it, or all where it is recursive."""
+    """Return the WITH queries that each child sees: those before it, or all if WITH is recursive."""
     if kind not in ("SelectStmt", "WithClause") or (kind == "SelectStmt" and "withClause" not in body):
         return repeat(scope, len(children))
     if kind == "SelectStmt":
@@ -275,6 +275,6 @@ def _scopes(kind: str, body: Body, children: Sequence[tuple[str, Body]], scope: 
 
 
 def _spoken(kind: str) -> str:
-    """A kind of node as its keywords: `AlterTableStmt` is ALTER TABLE."""
+    """Return a kind of node as keywords: `AlterTableStmt` is ALTER TABLE."""
     words = "".join(f" {letter}" if letter.isupper() else letter for letter in kind.removesuffix("Stmt"))
     return words.replace("_", "").strip().upper()

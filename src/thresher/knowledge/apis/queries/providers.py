@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from thresher.core import Caller, Tenant
 from thresher.knowledge.apis.heads import ProviderHead, VersionHead
 from thresher.knowledge.apis.models import Provider, SyncCounts, Version
-from thresher.openapi import Place, Problem
+from thresher.openapi import Problem, SourceLocation
 from thresher.store import Database
 from thresher.store.tables import api_provider, api_version
 
@@ -245,7 +245,7 @@ def _version(row: Any) -> Version:
         operations=row.operations,
         digest=row.digest,
         synced_at=row.synced_at,
-        problems=tuple(Problem(code, message, Place(*place)) for code, message, *place in row.problems),
+        problems=tuple(Problem(code, message, SourceLocation(*place)) for code, message, *place in row.problems),
         problem_count=row.problem_count,
         state=row.state,
         failure=row.failure,
