@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents import compression, rendering
+from thresher.knowledge.documents.answers import compression, rendering
+from thresher.knowledge.documents.answers.rendering import RenderedAnswer
 from thresher.knowledge.documents.chunking import chunk
 from thresher.knowledge.documents.layout import Layout, layout_of
 from thresher.knowledge.documents.models import Chunk, Chunked, Document
-from thresher.knowledge.documents.page import Content
 from thresher.knowledge.documents.reading import parse
 from thresher.search import Bools, Floats
 
@@ -39,9 +39,9 @@ class Text:
         """The chunk that holds some words."""
         return next(place for place in range(len(self.layout)) if words in self.chunk_text(place))
 
-    def answer(self, scores: Sequence[float] | Floats, budget: int, given: Bools | None = None) -> Content:
+    def answer(self, scores: Sequence[float] | Floats, budget: int, delivered: Bools | None = None) -> RenderedAnswer:
         """The product's answer with these scores."""
-        plan = compression.plan(self.layout, np.array(scores, np.float32), budget, given, self.document.path)
+        plan = compression.plan(self.layout, np.array(scores, np.float32), budget, delivered, self.document.path)
         texts = {ordinal: self.chunk_text(ordinal) for ordinal in plan.reads(self.layout)}
         return rendering.render(self.document, self.layout, plan, texts, budget, QUESTION)
 

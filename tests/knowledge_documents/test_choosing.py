@@ -12,7 +12,7 @@ from tests.knowledge_documents.conftest import machines
 from tests.support import without_tenant_conditions
 from thresher.core import Caller, InvalidInput, NotFound, Tenant
 from thresher.knowledge.documents import KIND, PASSAGES, DocumentService, Passages, origin_of
-from thresher.knowledge.documents.choosing import DESCRIBED, MARGIN, naming_of
+from thresher.knowledge.documents.answers.repository_choice import DESCRIBED, MARGIN, name_mention
 from thresher.knowledge.documents.models import CHUNK_BITS
 from thresher.services import Services
 from thresher.store import Database
@@ -302,7 +302,7 @@ async def test_tenants_and_users_are_not_told_of_each_others_repositories(
 )
 def test_a_name_counts_where_it_stands_as_a_word(query: str, name: str, expected: str) -> None:
     """Any separator will do between its words; as a part of another word it is none."""
-    assert naming_of(query, name) == expected
+    assert name_mention(query, name) == expected
 
 
 async def test_repositories_are_listed_with_description_and_model(

@@ -7,9 +7,8 @@ import pytest
 
 from tests.knowledge_documents.passages import Text, sections
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents import outline
-from thresher.knowledge.documents.layout import Layout
-from thresher.knowledge.documents.twins import twins_of
+from thresher.knowledge.documents.answers import outline
+from thresher.knowledge.documents.layout import Layout, twins_of
 
 
 def test_a_layout_survives_its_bytes() -> None:
@@ -53,7 +52,7 @@ def test_a_table_of_contents_goes_as_deep_as_its_room() -> None:
     layout = Text(sections(30)).layout
     missing = np.ones(len(layout), np.bool_)
 
-    wide, narrow = (outline.written(layout, missing, tokens) for tokens in (600, 60))
+    wide, narrow = (outline.table(layout, missing, tokens) for tokens in (600, 60))
 
     assert wide.count("\n") > 28
     assert 2 <= narrow.count("\n") <= 6
@@ -78,5 +77,5 @@ def test_a_text_without_headings_has_no_table() -> None:
     layout = Text("Plain words without any heading. " * 100).layout
     missing = np.ones(len(layout), np.bool_)
 
-    assert outline.written(layout, missing, 500) == ""
+    assert outline.table(layout, missing, 500) == ""
     assert len(outline.left_out(layout, missing)) == 1

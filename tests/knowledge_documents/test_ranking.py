@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thresher.knowledge.documents import ranking
+from thresher.knowledge.documents.answers import ranking
 from thresher.knowledge.documents.models import chunk_id
 from thresher.search import Floats
 
@@ -44,10 +44,10 @@ def test_a_chunk_without_vector_is_as_near_as_others_of_as_many_words() -> None:
 
 def test_nearness_alone_must_be_greater_where_nobody_has_named_the_repository() -> None:
     """Of many repositories something is near to any question."""
-    near, held = floats(ranking.BGE_SMALL.near + ranking.UNASKED / 2), floats(0.0)
+    near, held = floats(ranking.BGE_SMALL.near + ranking.UNNAMED / 2), floats(0.0)
 
     assert not ranking.nothing_fits(near, held)
-    assert ranking.nothing_fits(near, held, unasked=True)
+    assert ranking.nothing_fits(near, held, unnamed=True)
 
 
 def test_neighbours_of_what_fits_come_sooner() -> None:

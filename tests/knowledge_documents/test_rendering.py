@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.knowledge_documents.passages import QUESTION, Text, cut_every, sections
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents import cursors, rendering
+from thresher.knowledge.documents.answers import cursors, rendering
 from thresher.knowledge.documents.models import Chunk, Chunked
 
 TABLE = "| Name | Use |\n| --- | --- |\n"
@@ -64,7 +64,7 @@ def test_what_was_left_out_is_said_with_headings_and_a_cursor() -> None:
     assert "Section 12" in ending
     assert sum(one.tokens for one in answer.left_out) + sum(
         int(document.layout.tokens[place])
-        for place in np.flatnonzero(cursors.given_before(answer.cursor, QUESTION).mask(len(document.layout)))
+        for place in np.flatnonzero(cursors.decode(answer.cursor, QUESTION).mask(len(document.layout)))
     ) == int(document.layout.tokens.sum())
 
 
@@ -77,7 +77,7 @@ def test_cursors_lead_through_the_whole_document() -> None:
     seen = answer.text
 
     while answer.cursor:
-        held = cursors.given_before(answer.cursor, QUESTION).mask(len(document.layout))
+        held = cursors.decode(answer.cursor, QUESTION).mask(len(document.layout))
         answer = document.answer(scores, 600, held)
         assert answer.parts
         seen += answer.text

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.fakes.chat_server import ChatServer
 from thresher.core import ModelError, ModelTimeout
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents.abstracting import (
+from thresher.knowledge.documents.answers.abstracts import (
     EXCERPT_TOKENS,
     Excerpt,
     abstract,

@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.chat_server import ChatServer
 from thresher.core import ModelError, ModelTimeout
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents.describing import GUIDE_TOKENS, described, trusted
+from thresher.knowledge.documents.guides.writer import GUIDE_TOKENS, rewritten_guide, trusted
 from thresher.llm import OpenAIChat
 
 PATHS = ("README.md", "docs/setup/install.md", "docs/usage.md")
@@ -39,7 +39,7 @@ async def test_a_model_writes_the_guide_from_the_one_of_the_structure(chat: Open
     """Which it is given as data, inside a border."""
     service.model = lambda _: GOOD
 
-    guide = await described(chat, "pest", GUIDE, PATHS, 10)
+    guide = await rewritten_guide(chat, "pest", GUIDE, PATHS, 10)
 
     assert guide == GOOD
     instructions, material = (message["content"] for message in service.requests[0]["messages"])
@@ -74,7 +74,7 @@ async def test_a_guide_is_cut_on_a_line(chat: OpenAIChat, service: ChatServer) -
     """At the size that every list of repositories can bear."""
     service.model = lambda _: "\n".join(f"- line {number} of the guide" for number in range(200))
 
-    guide = await described(chat, "pest", GUIDE, PATHS, 10)
+    guide = await rewritten_guide(chat, "pest", GUIDE, PATHS, 10)
 
     assert count_tokens(guide) <= GUIDE_TOKENS
     assert all(line.endswith("of the guide") for line in guide.split("\n"))
@@ -85,8 +85,8 @@ async def test_a_guide_of_which_nothing_is_left_is_an_error(chat: OpenAIChat, se
     """The one from the structure stays."""
     service.model = lambda _: said
 
-    with pytest.raises(ModelError, match="does not hold"):
-        await described(chat, "pest", GUIDE, PATHS, 10)
+    with pytest.raises(ModelError, match="does not contain"):
+        await rewritten_guide(chat, "pest", GUIDE, PATHS, 10)
 
 
 async def test_a_slow_model_does_not_hold_up_indexing(chat: OpenAIChat, service: ChatServer) -> None:
@@ -94,4 +94,4 @@ async def test_a_slow_model_does_not_hold_up_indexing(chat: OpenAIChat, service:
     service.mode = "slow"
 
     with pytest.raises(ModelTimeout):
-        await described(chat, "pest", GUIDE, PATHS, 0.02)
+        await rewritten_guide(chat, "pest", GUIDE, PATHS, 0.02)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.knowledge.documents.fidelity import Sources, Unit
+from thresher.knowledge.documents.answers.fidelity import ModelSentence, SourceTexts
 
 PROSE = (
     "The option `eager` is off by default.  Switch it\non before the first run, e.g. with Dr. Smith.\n\n"
@@ -15,9 +15,9 @@ PROSE = (
 CODE = "Run these:\n\n```sh\nmake all\nmake test\n```\n\nNobody says that it is safe."
 
 
-def judged(text: str) -> list[Unit]:
+def judged(text: str) -> list[ModelSentence]:
     """The units of a text against both sources."""
-    return [unit for unit in Sources([PROSE, CODE]).units(text) if unit.says]
+    return [unit for unit in SourceTexts([PROSE, CODE]).units(text) if unit.meaningful]
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def test_what_a_model_cites_is_taken_where_it_exists() -> None:
 
 def test_rules_and_empty_code_say_nothing() -> None:
     """They need no source."""
-    units = Sources([PROSE]).units("---\n\n|---|:--|\n\n```\n\n```")
+    units = SourceTexts([PROSE]).units("---\n\n|---|:--|\n\n```\n\n```")
 
-    assert [unit.says for unit in units] == [False, False, False]
+    assert [unit.meaningful for unit in units] == [False, False, False]
 
 
 def test_code_without_an_end_gets_one() -> None:
@@ -70,7 +70,7 @@ def test_code_without_an_end_gets_one() -> None:
 @given(st.lists(st.sampled_from([*"ab \n\t|.[]1,~`#-*>", "```", "\n\n", ". [1] ", "Word"]), max_size=60).map("".join))
 def test_nothing_of_a_text_is_lost_but_its_citations(text: str) -> None:
     """Whatever a model writes, its words come back in order."""
-    units = Sources([text]).units(text)
+    units = SourceTexts([text]).units(text)
 
     def letters(written: str) -> str:
         return "".join(letter for letter in written if letter.isalpha())
@@ -81,7 +81,7 @@ def test_nothing_of_a_text_is_lost_but_its_citations(text: str) -> None:
 @given(st.text(max_size=200))
 def test_every_sentence_of_a_text_stands_in_it(text: str) -> None:
     """Nothing that is copied is called an invention."""
-    assert [unit for unit in Sources([text]).units(text) if unit.unsupported] == []
+    assert [unit for unit in SourceTexts([text]).units(text) if unit.unsupported] == []
 
 
 def test_a_number_alone_is_not_taken_for_the_mark_of_a_list() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.knowledge.documents.glossary import acronyms_of, joined, terms_of
+from thresher.knowledge.documents.guides.glossary import acronyms_of, joined, terms_of
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.chunking import chunk
-from thresher.knowledge.documents.guide import guide_of, outline_of
+from thresher.knowledge.documents.guides.structure import guide_of, outline_of
 from thresher.knowledge.documents.reading import parse
 
 README = """# Handbook

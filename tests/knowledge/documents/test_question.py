@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from thresher.core import InvalidInput
-from thresher.knowledge.documents.question import ask
+from thresher.knowledge.documents.question import checked_question
 
 
 def test_a_long_question_is_taken_as_it_is() -> None:
     """Nothing of it is cut away unsaid."""
     text = "word " * 4_000
 
-    question = ask(text, search_type="hybrid", context=text)
+    question = checked_question(text, search_type="hybrid", context=text)
 
     assert (question.query, question.context) == (text, text)
 
@@ -21,6 +21,6 @@ def test_a_long_question_is_taken_as_it_is() -> None:
 def test_what_is_longer_than_a_question_is_refused(query: str, context: str, what: str) -> None:
     """With its length and the limit."""
     with pytest.raises(InvalidInput, match=f"The {what} has 20,001 characters") as refused:
-        ask(query, search_type="hybrid", context=context)
+        checked_question(query, search_type="hybrid", context=context)
 
     assert "20,000" in refused.value.hint

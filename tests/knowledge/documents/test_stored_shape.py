@@ -9,19 +9,26 @@ from hypothesis import strategies as st
 
 from thresher.core import NotFound
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents.differences import BATCH_BYTES, BATCH_FILES, batches, difference
-from thresher.knowledge.documents.guides import fitted
+from thresher.knowledge.documents.answers.pages import within
+from thresher.knowledge.documents.cache import WeightedCache, chunks_of_documents
+from thresher.knowledge.documents.indexing.preparation import (
+    BATCH_BYTES,
+    BATCH_FILES,
+    FORMAT,
+    batches,
+    difference,
+    lines_in,
+    prepare,
+)
 from thresher.knowledge.documents.models import Block, SourceFile, chunk_id, key_of
-from thresher.knowledge.documents.paging import within
-from thresher.knowledge.documents.preparing import FORMAT, lines_in, prepare
-from thresher.knowledge.documents.queries import Refused, Standing
-from thresher.knowledge.documents.sections import Stretch, section_of, sections_of
-from thresher.knowledge.documents.shelf import Bounded, places_of
+from thresher.knowledge.documents.queries import RefusedFile, StoredVersion
+from thresher.knowledge.documents.sections import CharacterRange, section_of, sections_of
+from thresher.knowledge.documents.summary import cut_to_budget
 
 
-def stored(number: int, path: str, blob: str, *, current: bool = True, form: int = FORMAT) -> Standing:
+def stored(number: int, path: str, blob: str, *, current: bool = True, form: int = FORMAT) -> StoredVersion:
     """A version that the database holds."""
-    return Standing(number, path, blob, form, 1, current)
+    return StoredVersion(number, path, blob, form, 1, current)
 
 
 def test_what_has_the_same_path_and_blob_is_kept() -> None:
@@ -37,7 +44,7 @@ def test_what_has_the_same_path_and_blob_is_kept() -> None:
         stored(7, "e", "before"),
     ]
 
-    found = difference(files, versions, {"e": Refused("e", "empty", "", "5", FORMAT)})
+    found = difference(files, versions, {"e": RefusedFile("e", "empty", "", "5", FORMAT)})
 
     assert [file.path for file in found.read] == ["b", "d"]
     assert [one.id for one in found.finish] == [3]
@@ -51,9 +58,9 @@ def test_a_refused_file_is_tried_again_when_it_or_its_reader_has_changed() -> No
     """By its blob, and by the edition of the reading."""
     file = SourceFile("a", "2", 1)
 
-    assert difference([file], [], {"a": Refused("a", "empty", "", "1", FORMAT)}).read == (file,)
-    assert difference([file], [], {"a": Refused("a", "empty", "", "2", FORMAT - 1)}).read == (file,)
-    assert difference([file], [], {"a": Refused("a", "empty", "", "2", FORMAT)}).read == ()
+    assert difference([file], [], {"a": RefusedFile("a", "empty", "", "1", FORMAT)}).read == (file,)
+    assert difference([file], [], {"a": RefusedFile("a", "empty", "", "2", FORMAT - 1)}).read == (file,)
+    assert difference([file], [], {"a": RefusedFile("a", "empty", "", "2", FORMAT)}).read == ()
 
 
 @given(st.lists(st.integers(0, 3 * BATCH_BYTES), max_size=200))
@@ -79,7 +86,7 @@ def test_the_chunks_of_some_documents_are_found_among_all(keys: set[tuple[int, i
     """As a walk over them would find them; None stands for all."""
     chunks = np.array(sorted(chunk_id(*key) for key in keys), np.int64)
 
-    places = places_of(chunks, np.array(sorted(documents), np.int64))
+    places = chunks_of_documents(chunks, np.array(sorted(documents), np.int64))
 
     found = chunks if places is None else chunks[places]
     assert [key_of(number)[0] in documents for number in found.tolist()] == [True] * len(found)
@@ -101,7 +108,7 @@ def test_a_section_ends_where_the_next_of_its_level_begins(wanted: str, start: i
     """The first that is called so, with the headings above it where they are told."""
     titles = [(1, "Guide", 0), (2, "Setup", 10), (3, "Linux", 20), (3, "Mac", 30), (2, "Use", 40), (3, "Linux", 50)]
 
-    assert section_of(wanted, titles, 90) == Stretch(start, end)
+    assert section_of(wanted, titles, 90) == CharacterRange(start, end)
 
 
 def test_a_section_that_is_not_there_brings_the_nearest() -> None:
@@ -138,7 +145,7 @@ def test_a_page_is_the_beginning_in_whole_lines(text: str, budget: int) -> None:
 @given(st.text(alphabet="ab \n", max_size=300), st.integers(1, 60))
 def test_a_guide_is_cut_on_a_line(text: str, budget: int) -> None:
     """And costs no more than allowed."""
-    cut = fitted(text, budget)
+    cut = cut_to_budget(text, budget)
 
     assert text.startswith(cut)
     assert count_tokens(cut) <= budget
@@ -165,7 +172,7 @@ def test_a_file_is_prepared_whole() -> None:
 
 def test_what_was_not_used_for_longest_is_forgotten_first() -> None:
     """And what alone is too heavy is not kept."""
-    memory: Bounded[str, str] = Bounded(6, len)
+    memory: WeightedCache[str, str] = WeightedCache(6, len)
     memory.put("a", "xx")
     memory.put("b", "xx")
     memory.put("c", "xx")

@@ -1,26 +1,30 @@
-"""All SQL of the documents kind.
+"""The SQL of the documents kind.
 
-Invariant: every statement runs inside `Database.transaction(tenant)` or `Database.once`; the tenant in each WHERE is
-for the planner, the row-level policy keeps tenants apart even without it.
+Invariant: every statement runs inside `Database.transaction(tenant)` or `Database.once`; the tenant in each WHERE helps
+the planner, while the row-level policy isolates tenants even without it.
 """
 
 from thresher.knowledge.documents.queries.documents import (
-    Described,
+    DocumentOwner,
     DocumentWrite,
-    Standing,
+    Key,
+    StoredVersion,
     current,
     delete_documents,
-    described,
+    document_owners,
     insert_documents,
+    insert_texts,
     layouts,
     make_current,
+    read_range,
+    read_texts,
     retire,
     sections,
-    standing,
+    stored_versions,
 )
 from thresher.knowledge.documents.queries.repositories import (
-    Head,
-    Refused,
+    RefusedFile,
+    RepositoryHead,
     acronyms,
     add_repository,
     begin_removal,
@@ -37,22 +41,21 @@ from thresher.knowledge.documents.queries.repositories import (
     set_refused,
     set_repository,
 )
-from thresher.knowledge.documents.queries.texts import Key, insert_texts, read_range, read_texts
 
 __all__ = [
-    "Described",
+    "DocumentOwner",
     "DocumentWrite",
-    "Head",
     "Key",
-    "Refused",
-    "Standing",
+    "RefusedFile",
+    "RepositoryHead",
+    "StoredVersion",
     "acronyms",
     "add_repository",
     "begin_removal",
     "current",
     "delete_documents",
     "delete_repository",
-    "described",
+    "document_owners",
     "heads",
     "insert_documents",
     "insert_texts",
@@ -72,5 +75,5 @@ __all__ = [
     "set_origin",
     "set_refused",
     "set_repository",
-    "standing",
+    "stored_versions",
 ]

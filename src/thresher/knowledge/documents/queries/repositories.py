@@ -1,7 +1,7 @@
-"""Repositories: what there is, and how far it is indexed.
+"""Repositories and how far they are indexed.
 
-Invariant: a repository is written under its owner, so that no user's repository takes the place of the tenant's, or of
-another user's; one that is being removed is shown to nobody.
+Invariant: a repository is written under its owner, so that a user's repository never replaces the tenant's or another
+user's; a repository that is being removed is visible to no caller.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import Caller, Tenant
-from thresher.knowledge.documents.guides import description_of
 from thresher.knowledge.documents.models import Origin, Repository
+from thresher.knowledge.documents.summary import description_of
 from thresher.store import Database
 from thresher.store.tables import document, repository
 
@@ -36,8 +36,8 @@ _RECOUNT: Final = b"""
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """What an answer must know of a repository before it looks into it."""
+class RepositoryHead:
+    """What an answer needs of a repository before it looks into it."""
 
     id: int
     owner: str | None
@@ -48,19 +48,19 @@ class Head:
     chunks: int
     embedded: int
     lead: str
-    """Where its guide begins."""
+    """Beginning of its guide."""
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedFile:
     """A file that was not read.
 
     Attributes:
-        path: Inside the repository.
-        reason: As `Skipped` has it.
+        path: Path inside the repository.
+        reason: One of the reasons of `Skipped`.
         detail: A sentence for people.
-        blob: Its blob id, where its bytes were the reason; else empty.
-        format: Of the reading that refused it.
+        blob: Its blob id, if its bytes were the reason; else empty.
+        format: The format edition of the run that refused it.
     """
 
     path: str
@@ -70,15 +70,15 @@ class Refused:
     format: int = 0
 
 
-async def heads(database: Database, caller: Caller) -> list[Head]:
+async def heads(database: Database, caller: Caller) -> list[RepositoryHead]:
     """The repositories that the caller may see, the tenant's before the user's own; one round trip."""
     values = {"tenant": caller.tenant.id, "user": caller.user}
     rows = await database.once(caller.tenant, lambda driver: driver.execute(_HEADS, values, prepare=True))
-    return [Head(*row) for row in rows]
+    return [RepositoryHead(*row) for row in rows]
 
 
 async def repositories(connection: AsyncConnection, caller: Caller) -> list[Repository]:
-    """The same, with everything that is known of them."""
+    """The repositories that the caller may see, with all their fields."""
     mine = repository.c.owner.is_(None)
     if caller.user is not None:
         mine |= repository.c.owner == caller.user
@@ -91,20 +91,20 @@ async def repositories(connection: AsyncConnection, caller: Caller) -> list[Repo
 
 
 async def repository_by_id(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> Repository | None:
-    """One repository, whoever owns it; None where it is gone or going."""
+    """One repository of any owner; None if it is gone or being removed."""
     query = select(repository).where(_of(tenant, repository_id), repository.c.state != REMOVING)
     row = (await connection.execute(query)).first()
     return None if row is None else _repository(row)
 
 
 async def removing(connection: AsyncConnection, tenant: Tenant) -> list[int]:
-    """Ids of the repositories whose removal was begun."""
+    """Ids of the repositories whose removal has begun."""
     query = select(repository.c.id).where(repository.c.tenant_id == tenant.id, repository.c.state == REMOVING)
     return list((await connection.execute(query)).scalars())
 
 
 async def add_repository(connection: AsyncConnection, caller: Caller, name: str, origin: Origin) -> int | None:
-    """Insert a repository of the caller's user (shared where it has none); None where the name is taken."""
+    """Insert a repository of the caller's user (shared if there is none); None if the name is taken."""
     row = insert(repository).values(
         tenant_id=caller.tenant.id,
         owner=caller.user,
@@ -116,13 +116,13 @@ async def add_repository(connection: AsyncConnection, caller: Caller, name: str,
 
 
 async def set_repository(connection: AsyncConnection, tenant: Tenant, repository_id: int, **values: Any) -> bool:
-    """Change columns of one repository that is not being removed; False where there is none."""
+    """Change columns of a repository that is not being removed; False if there is none."""
     query = update(repository).where(_of(tenant, repository_id), repository.c.state != REMOVING).values(**values)
     return (await connection.execute(query.returning(repository.c.id))).first() is not None
 
 
 async def set_origin(connection: AsyncConnection, tenant: Tenant, repository_id: int, origin: Origin) -> None:
-    """Have the next run read this."""
+    """Set the origin that the next run reads."""
     await set_repository(connection, tenant, repository_id, **_origin(origin))
 
 
@@ -140,28 +140,28 @@ async def set_refused(
     connection: AsyncConnection,
     tenant: Tenant,
     repository_id: int,
-    refused: Iterable[Refused],
+    refused: Iterable[RefusedFile],
     counts: Mapping[str, int],
 ) -> None:
-    """Keep which files were not read, and how many for each reason."""
+    """Store which files were not read, and the number for each reason."""
     rows = [[one.path, one.reason, one.detail, one.blob, one.format] for one in refused]
     await set_repository(connection, tenant, repository_id, skipped=rows, skipped_counts=dict(counts))
 
 
-async def refused_files(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> list[Refused]:
-    """Files that were not read, the first of them where there are many."""
+async def refused_files(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> list[RefusedFile]:
+    """Files that were not read; if there are many, the first of them."""
     rows = (await connection.execute(select(repository.c.skipped).where(_of(tenant, repository_id)))).scalar()
-    return [Refused(*row) for row in rows or ()]
+    return [RefusedFile(*row) for row in rows or ()]
 
 
 async def acronyms(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> dict[str, str]:
-    """Short forms that the repository explains, with their long forms."""
+    """Acronyms that the repository explains, with their long forms."""
     found = await connection.execute(select(repository.c.acronyms).where(_of(tenant, repository_id)))
     return dict(found.scalar() or {})
 
 
 async def lock_repository(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> bool:
-    """Keep other writers of this repository waiting until the transaction ends; False when it is gone or going."""
+    """Lock a repository until the transaction ends; False if it is gone or being removed."""
     query = select(repository.c.id).where(_of(tenant, repository_id), repository.c.state != REMOVING)
     return (await connection.execute(query.with_for_update())).first() is not None
 
@@ -172,7 +172,7 @@ async def recount(connection: AsyncConnection, tenant: Tenant, repository_id: in
 
 
 async def begin_removal(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> None:
-    """Show the repository to nobody from now on; its name is free for another one."""
+    """Hide the repository from now on; its name becomes free."""
     gone = func.concat(repository.c.name, "\n", repository.c.id)
     await connection.execute(
         update(repository).where(_of(tenant, repository_id)).values(state=REMOVING, name=gone, guide="")
@@ -180,7 +180,7 @@ async def begin_removal(connection: AsyncConnection, tenant: Tenant, repository_
 
 
 async def delete_repository(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> None:
-    """Remove a repository with all its documents."""
+    """Delete a repository with all its documents."""
     await connection.execute(delete(repository).where(_of(tenant, repository_id)))
 
 

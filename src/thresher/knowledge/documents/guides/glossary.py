@@ -1,7 +1,7 @@
-"""Learns from a text what its acronyms stand for, and which terms it uses most.
+"""Finds what the acronyms of a text stand for, and which terms it uses most.
 
-Invariant: pure, and linear in the size of the text; an expansion is taken only where the letters of the acronym begin
-its words (Schwartz and Hearst 2003, "A simple algorithm for identifying abbreviation definitions in biomedical text").
+Invariant: pure, and linear in the size of the text; an expansion is taken only if the letters of the acronym begin its
+words (Schwartz and Hearst 2003, "A simple algorithm for identifying abbreviation definitions in biomedical text").
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 _SHORT: Final = r"[A-Z](?:[A-Za-z0-9&/]|-(?=[A-Za-z0-9])){1,9}"
 _BEHIND: Final = re.compile(rf"\(\s*(?:i\.e\.,?\s*|or\s+)?[*_`\"']{{0,3}}(?P<short>{_SHORT})[*_`\"']{{0,3}}\s*[);,]")
 _BACK: Final = 120
-"""Characters before a bracket that may hold what stands in it."""
+"""Characters before a bracket in which the long form is looked for."""
 _AHEAD: Final = re.compile(
     rf"(?<![\w-])(?P<short>{_SHORT})[*_`\"']{{0,3}}\s*"
     r"(?:\((?:i\.e\.,?\s*)?(?P<inside>[A-Za-z][^()\n]{4,80})\)"
@@ -28,7 +28,7 @@ _SMALL: Final = frozenset(
 _FEWEST_LETTERS: Final = 2
 _TERM: Final = re.compile(r"(?<![\w-])(?:[A-Z][A-Z0-9]+(?:[-_+][A-Z0-9]+)*|[A-Za-z]+[_]\w+)(?![\w-])")
 _PLAIN: Final = re.compile(r"\b[a-z]{3,}\b")
-"""Words that also stand in small letters: in capitals they are only louder."""
+"""A term in capitals that also occurs in small letters is emphasis, not an acronym."""
 _NAMED: Final = re.compile(r"`([A-Za-z_][\w.+-]{2,40})`")
 _COMMON: Final = frozenset(
     re.findall(
@@ -59,11 +59,11 @@ _SHORTEST_WORD: Final = 3
 _FEW: Final = 4
 _KEPT: Final = 20
 _SCANNED: Final = 2_000_000
-"""Characters of one document that are looked at for terms; acronyms are introduced early, terms recur."""
+"""Most characters of a document that are searched for terms; acronyms are introduced early, and terms recur."""
 
 
 def acronyms_of(text: str) -> dict[str, str]:
-    """The acronyms that a text introduces, each with what it stands for, in small letters."""
+    """The acronyms that a text introduces, each with its long form in small letters."""
     votes: dict[str, Counter[str]] = {}
     for short, long in _introduced(text[:_SCANNED]):
         votes.setdefault(short, Counter())[long] += 1
@@ -71,7 +71,7 @@ def acronyms_of(text: str) -> dict[str, str]:
 
 
 def joined(glossaries: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """One glossary of many: what most say of an acronym, by the acronym."""
+    """Merge glossaries: for each acronym, the long form that most of them have."""
     votes: dict[str, Counter[str]] = {}
     for glossary in glossaries:
         for short, long in glossary.items():
@@ -80,7 +80,7 @@ def joined(glossaries: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 
 def terms_of(text: str) -> dict[str, int]:
-    """The terms that recur most in a text, with how often: acronyms, identifiers, pairs and triples of words."""
+    """The most frequent terms of a text with their counts: acronyms, identifiers, pairs and triples of words."""
     text = text[:_SCANNED]
     counts: Counter[str] = Counter(term for term in _TERM.findall(text) if term not in _COMMON)
     counts.update(name for name in _NAMED.findall(text) if name not in _COMMON)
@@ -103,7 +103,7 @@ def _introduced(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _ending_in(short: str, words: list[str]) -> str:
-    """The last words that an acronym stands for; empty where they do not fit."""
+    """The last words that match an acronym; empty if none do."""
     letters = _letters(short)
     for count in range(2, min(len(words), len(letters) + 4) + 1):
         if _fits(letters, words[-count:]):
@@ -120,7 +120,7 @@ def _beginning_in(short: str, words: list[str]) -> str:
 
 
 def _letters(short: str) -> str:
-    """The letters that words must begin with; a plural's s and what is no letter fall away."""
+    """The letters that words must begin with, without a plural's s and anything that is not a letter."""
     bare = _bare(short)
     return "".join(letter for letter in bare if letter.isalpha()).lower()
 
@@ -130,7 +130,7 @@ def _bare(short: str) -> str:
 
 
 def _fits(letters: str, words: list[str]) -> bool:
-    """Whether each letter begins a word or a part of one after a hyphen, in order; small words may be passed over."""
+    """Whether each letter begins a word or a hyphenated part of one, in order; small words may be skipped."""
     if len(letters) < _FEWEST_LETTERS or words[0].lower() in _SMALL:
         return False
     parts = [part.lower() for word in words for part in re.split(r"[-\u2019']", word) if part]
@@ -150,7 +150,7 @@ def _shown(words: list[str]) -> str:
 
 
 def _phrases(text: str) -> dict[str, int]:
-    """Pairs and triples of words that recur, the longer one where both do."""
+    """Pairs and triples of words that recur; if both do, the longer one."""
     pairs: Counter[str] = Counter()
     triples: Counter[str] = Counter()
     before, last = "", ""

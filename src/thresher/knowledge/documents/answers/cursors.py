@@ -1,8 +1,8 @@
-"""Cursors: where an answer goes on.
+"""Cursors: where an answer continues.
 
-A cursor says which chunks of which document were given already, and for which question that was said. It holds no
-secret and is not signed: whoever writes one himself gets what he could have asked for anyway. Nothing is kept on this
-side. It is written in decimal digits, since a model pays one token for three of them: the cheapest letters there are.
+A cursor encodes which chunks of which document were delivered, and for which question. It holds no secret and is not
+signed: a forged cursor grants no extra access. Nothing is stored on the server. A cursor is encode in decimal digits,
+because a model pays one token for three digits: no other characters are cheaper.
 
 Invariant: pure; a cursor of another question, or with a wrong digit, is refused.
 """
@@ -25,18 +25,18 @@ _ORDER_BITS: Final = 5
 _DOCUMENT_ORDER: Final = 8
 _BLOCK_BITS: Final = 93
 _BLOCK_DIGITS: Final = 28
-"""2**93 < 10**28: blocks of so many bits are written as so many digits, however long the cursor."""
+"""2**93 < 10**28: a block of this many bits is encode as this many digits, however long the cursor."""
 LONGEST: Final = 60_000
-"""Digits of a cursor that is read."""
+"""Most digits of a cursor that is decoded."""
 _DIGITS: Final = re.compile(r"[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What earlier answers held.
+class DeliveredChunks:
+    """What earlier answers contained.
 
     Attributes:
-        document: Whose chunks.
+        document: Key of the document.
         runs: First ordinal and the one after the last, of each run of adjacent chunks, in order.
     """
 
@@ -44,74 +44,74 @@ class Given:
     runs: tuple[tuple[int, int], ...]
 
     def mask(self, chunks: int) -> Bools:
-        """The chunks that were given, bool (chunks,).
+        """The delivered chunks, bool (chunks,).
 
         Raises:
             InvalidInput: The document has fewer chunks.
         """
         if self.runs and self.runs[-1][1] > chunks:
             raise _wrong("The cursor belongs to another document.")
-        given = np.zeros(chunks, np.bool_)
+        delivered = np.zeros(chunks, np.bool_)
         for first, end in self.runs:
-            given[first:end] = True
-        return given
+            delivered[first:end] = True
+        return delivered
 
 
-def written(document: int, given: Bools, question: Sequence[str]) -> str:
-    """The cursor that goes on after these chunks; empty where all were given.
+def encode(document: int, delivered: Bools, question: Sequence[str]) -> str:
+    """The cursor that continues after these chunks; empty if all were delivered.
 
     Args:
-        document: Whose chunks.
-        given: bool (n,), chunks that this answer or one before it holds.
-        question: The words that make the question, in order.
+        document: Key of the document.
+        delivered: bool (n,), chunks of this answer and of those before it.
+        question: The words that identify the question, in order.
     """
-    if given.all():
+    if delivered.all():
         return ""
-    edges = np.flatnonzero(np.diff(np.r_[False, given, False].astype(np.int8))).tolist()
+    edges = np.flatnonzero(np.diff(np.r_[False, delivered, False].astype(np.int8))).tolist()
     gaps = [edge - before for edge, before in zip(edges, [0, *edges], strict=False)]
     order = max((sum(gaps[::2]) // max(len(gaps[::2]), 1)).bit_length() - 1, 0)
     payload = _number(document, _DOCUMENT_ORDER) + f"{order:0{_ORDER_BITS}b}"
-    # Gaps between runs are long, runs are short: the length of a run is written from 0.
+    # Gaps between runs are long, runs are short: the length of a run is encode from 0.
     payload += "".join(_number(gap - place % 2, 0 if place % 2 else order) for place, gap in enumerate(gaps))
     return _digits("1" + _check(question, payload) + payload)
 
 
-def given_before(cursor: str, question: Sequence[str]) -> Given:
-    """What a cursor says was given.
+def decode(cursor: str, question: Sequence[str]) -> DeliveredChunks:
+    """Decode a cursor.
 
     Raises:
-        InvalidInput: It is no cursor, or belongs to another question.
+        InvalidInput: The cursor is not valid, or belongs to another question.
     """
     bits = _bits(cursor.strip())
     check, payload = bits[:_CHECK_BITS], bits[_CHECK_BITS:]
     if len(check) < _CHECK_BITS or check != _check(question, payload):
-        raise _wrong("The cursor belongs to another question, or a digit of it is wrong.")
+        raise _wrong("The cursor belongs to another question, or one of its digits is wrong.")
     try:
         return _read(payload)
     except (StopIteration, ValueError) as error:
-        raise _wrong("That is no cursor of a document.") from error
+        raise _wrong("This is not a valid document cursor.") from error
 
 
-def _read(payload: str) -> Given:
+def _read(payload: str) -> DeliveredChunks:
     bits = iter(payload)
     document = _next(bits, _DOCUMENT_ORDER)
     order = int("".join(next(bits) for _ in range(_ORDER_BITS)), 2)
     runs: list[tuple[int, int]] = []
     end = 0
     for first in bits:
-        start = end + _next(_again(first, bits), order)
+        start = end + _next(_chained(first, bits), order)
         end = start + 1 + _next(bits, 0)
         runs.append((start, end))
-    return Given(document, tuple(runs))
+    return DeliveredChunks(document, tuple(runs))
 
 
-def _again(first: str, rest: Iterator[str]) -> Iterator[str]:
+def _chained(first: str, rest: Iterator[str]) -> Iterator[str]:
     yield first
     yield from rest
 
 
 def _number(value: int, order: int) -> str:
-    """Exponential Golomb code of a number from 0 on: short for numbers about 2 to the power of `order`."""
+    """Exponential Golomb code of a non-negative number: short for numbers near 2 to the power of `order`."""
     upper = f"{(value >> order) + 1:b}"
     lower = f"{value & (1 << order) - 1:0{order}b}" if order else ""
     return "0" * (len(upper) - 1) + upper + lower
@@ -134,7 +134,7 @@ def _digits(bits: str) -> str:
 
 def _bits(cursor: str) -> str:
     if not _DIGITS.fullmatch(cursor) or len(cursor) > LONGEST:
-        raise _wrong("That is no cursor of a document.")
+        raise _wrong("This is not a valid document cursor.")
     head = len(cursor) % _BLOCK_DIGITS
     numbers = [int(cursor[at : at + _BLOCK_DIGITS]) for at in range(head, len(cursor), _BLOCK_DIGITS)]
     bits = "".join(f"{number:0{_BLOCK_BITS}b}" for number in numbers)

@@ -1,7 +1,7 @@
-"""Has a model write the guide of a repository, from the one that its structure gave.
+"""Has a model rewrite the guide of a repository that was built from its structure.
 
-Invariant: a line that names a path, a term in backticks or an address which the material does not hold is not taken
-over; without a model, or where it fails, the guide from the structure stays.
+Invariant: a line that names a path, a term in backticks or an address that is not in the material is dropped; without a
+model, or if the model fails, the guide built from structure stays.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from thresher.core import ModelError, Tenant, border_of, event
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents import queries
-from thresher.knowledge.documents.guides import fitted
-from thresher.knowledge.documents.instructions import filled
+from thresher.knowledge.documents.instructions import fill_template
 from thresher.knowledge.documents.models import Repository
+from thresher.knowledge.documents.summary import cut_to_budget
 from thresher.llm import Chat, ChatRequest, Message
 from thresher.store import Database, clean, run_retrying
 
@@ -26,23 +26,23 @@ logger = logging.getLogger("thresher.knowledge.documents")
 
 TEMPERATURE: Final = 0.1
 GUIDE_TOKENS: Final = 700
-"""Of a model's guide: it is read with every list of repositories."""
+"""Size of a model's guide: it is read with every list of repositories."""
 MATERIAL_TOKENS: Final = 6_000
 BACKGROUND_TIMES: Final = 6
-"""Nobody waits for a guide: the model has so many times the seconds of an answer."""
+"""A guide is written in the background, so the model may take this multiple of the time for an answer."""
 _WORDS_A_TOKEN: Final = 0.6
 _FEWEST_LINES: Final = 2
 _NAMED: Final = re.compile(r"`([^`\n]+)`")
 _ADDRESS: Final = re.compile(r"\w+://[^\s)>\]`]+|\]\(([^)\s]+)")
 
 
-class Describer:
+class GuideWriter:
     """Replaces guides that were built from structure by a model's.
 
     Args:
-        database: Where repositories are.
-        chat: The model; without one nothing is done.
-        seconds: How long an answer that somebody waits for may take.
+        database: The database of the repositories.
+        chat: The model; None to do nothing.
+        seconds: Time limit for an interactive answer.
     """
 
     def __init__(self, database: Database, chat: Chat | None, seconds: float) -> None:
@@ -50,10 +50,10 @@ class Describer:
         self._chat = chat
         self._seconds = seconds
 
-    async def describe(self, tenant: Tenant, repository_id: int) -> None:
-        """Have the model write a guide, unless it or a person has since the documents changed.
+    async def rewrite(self, tenant: Tenant, repository_id: int) -> None:
+        """Have the model write a guide, unless it or a person has done so since the documents changed.
 
-        A model that fails is named in the log; the next run asks it again.
+        A failure of the model is logged; the next run tries again.
 
         Raises:
             StoreUnavailable: The database cannot be reached.
@@ -66,9 +66,9 @@ class Describer:
             return
         paths = {document.path for document in await queries.current(self._database, tenant, repository_id)}
         try:
-            text = await described(self._chat, found.name, found.guide, paths, self._seconds)
+            text = await rewritten_guide(self._chat, found.name, found.guide, paths, self._seconds)
         except ModelError as error:
-            event(logger, "guide not described", level=logging.WARNING, model=self._chat.name, reason=error.code)
+            event(logger, "guide not rewritten_guide", level=logging.WARNING, model=self._chat.name, reason=error.code)
             return
         await run_retrying(
             self._database, tenant, lambda connection: _store(connection, tenant, found, {"guide": clean(text)})
@@ -76,55 +76,55 @@ class Describer:
 
 
 async def _store(connection: AsyncConnection, tenant: Tenant, before: Repository, values: dict[str, str]) -> None:
-    """Keep a model's guide, unless the one that it was made from was replaced meanwhile."""
+    """Store a model's guide, unless the guide it was made from has been replaced meanwhile."""
     await queries.lock_repository(connection, tenant, before.id)
     now = await queries.repository_by_id(connection, tenant, before.id)
     if now is not None and (now.guide_by, now.guide) == (before.guide_by, before.guide):
         await queries.set_repository(connection, tenant, before.id, **values, guide_by="model")
 
 
-async def described(chat: Chat, name: str, guide: str, paths: Collection[str], seconds: float) -> str:
+async def rewritten_guide(chat: Chat, name: str, guide: str, paths: Collection[str], seconds: float) -> str:
     """A guide in a model's words.
 
     Args:
         chat: The model.
-        name: Of the repository.
-        guide: The guide from its structure.
-        paths: Of its documents.
-        seconds: How long an answer that somebody waits for may take; this one may take `BACKGROUND_TIMES` as long.
+        name: Name of the repository.
+        guide: The guide built from its structure.
+        paths: Paths of its documents.
+        seconds: Time limit for an interactive answer; this one may take `BACKGROUND_TIMES` as long.
 
     Raises:
-        ModelError: The model fails, takes too long, or writes nothing that can be used.
+        ModelError: The model fails, takes too long, or writes nothing usable.
     """
     answer = await chat.complete(request(name, guide), seconds=seconds * BACKGROUND_TIMES)
     lines = answer.text.split("\n")
     if answer.finish == "length":
-        lines = lines[:-1]  # it ends in the middle
+        lines = lines[:-1]  # the last line is incomplete
     text = trusted("\n".join(lines), guide, paths)
     event(logger, "guide_by_model", repository=name, model=chat.name, tokens=count_tokens(text))
     return text
 
 
 def request(name: str, guide: str) -> ChatRequest:
-    """What the model is asked."""
-    material = fitted(guide, MATERIAL_TOKENS)
+    """The request to the model."""
+    material = cut_to_budget(guide, MATERIAL_TOKENS)
     border = border_of([name, material])
-    told = filled("guide", border=border, words=int(GUIDE_TOKENS * _WORDS_A_TOKEN))
-    asked = f"{border} what is known of the repository {name}\n{material}\n{border} end"
-    return ChatRequest((Message("system", told), Message("user", asked)), TEMPERATURE, GUIDE_TOKENS)
+    instruction = fill_template("guide", border=border, words=int(GUIDE_TOKENS * _WORDS_A_TOKEN))
+    material = f"{border} what is known of the repository {name}\n{material}\n{border} end"
+    return ChatRequest((Message("system", instruction), Message("user", material)), TEMPERATURE, GUIDE_TOKENS)
 
 
 def trusted(text: str, material: str, paths: Collection[str]) -> str:
-    """What of a model's guide can be used, cut to `GUIDE_TOKENS` on a line.
+    """The usable lines of a model's guide, cut to `GUIDE_TOKENS` at the end of a line.
 
     Raises:
-        ModelError: Hardly anything can.
+        ModelError: Hardly any line is usable.
     """
     known = {*paths, *(f"{folder}/" for path in paths for folder in _folders(path))}
     lines = [line for line in text.strip().split("\n") if _holds(line, material, known)]
-    kept = fitted("\n".join(lines).strip(), GUIDE_TOKENS).rstrip()
+    kept = cut_to_budget("\n".join(lines).strip(), GUIDE_TOKENS).rstrip()
     if sum(bool(line.strip()) for line in kept.split("\n")) < _FEWEST_LINES:
-        raise ModelError("The model's guide names what the repository does not hold.")
+        raise ModelError("The model's guide names things that the repository does not contain.")
     return kept
 
 

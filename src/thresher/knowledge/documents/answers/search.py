@@ -1,7 +1,7 @@
-"""Answers `search_documents`: ranked passages of the repository that is asked, or of those that the question means.
+"""Answers `search_documents`: ranked passages of one repository, or of those that the question is about.
 
-Invariant: a passage is a chunk, verbatim; scores of one answer and of those that its cursor fetches are comparable,
-whichever repositories they are from, since all are scored at once.
+Invariant: a passage is a chunk, verbatim; scores of one answer and of those that its cursor fetches are comparable
+across repositories, because all are scored at once.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from typing import Final
 import numpy as np
 
 from thresher.core import Caller, InvalidInput, Said, check_limit, event, traced
-from thresher.knowledge.documents import choosing, ranking
-from thresher.knowledge.documents.choosing import Choice
+from thresher.knowledge.documents.answers import ranking
+from thresher.knowledge.documents.answers import repository_choice as choosing
+from thresher.knowledge.documents.answers.repository_choice import RepositoryChoice
+from thresher.knowledge.documents.answers.scoring import Scored, Scorer
+from thresher.knowledge.documents.cache import DocumentCache
 from thresher.knowledge.documents.layout import Layout
 from thresher.knowledge.documents.models import Document, Part, Passage, Passages, key_of
 from thresher.knowledge.documents.question import Question
-from thresher.knowledge.documents.scoring import Scored, Scorer
-from thresher.knowledge.documents.shelf import Shelf
 
 _logger = logging.getLogger("thresher.knowledge")
 PASSAGES: Final = 8
-"""Of all repositories together, unless the caller wants more."""
+"""Default number of passages, of all repositories together."""
 MOST_PASSAGES: Final = 50
 _DEEPEST: Final = 10_000
 _CURSOR: Final = re.compile(r"([0-9a-f]{8})\.([0-9]{1,6})")
@@ -38,12 +39,12 @@ class Searcher:
 
     Args:
         scorer: Scores chunks.
-        shelf: Where they are read.
+        cache: Reads chunks.
     """
 
-    def __init__(self, scorer: Scorer, shelf: Shelf) -> None:
+    def __init__(self, scorer: Scorer, cache: DocumentCache) -> None:
         self._scorer = scorer
-        self._shelf = shelf
+        self._cache = cache
 
     async def search(self, caller: Caller, repository: str | None, question: Question, limit: int) -> Passages:
         """The best passages.
@@ -59,11 +60,11 @@ class Searcher:
             words = question.words(repository or "")
             first = _offset(question.cursor, words)
             whole = await self._scorer.score(caller, repository, question)
-            choice = choosing.asked_for(whole) if repository else choosing.choose(question.query, whole)
+            choice = choosing.requested(whole) if repository else choosing.choose(question.query, whole)
             scored = whole.among(choice.keys)
             places = scored.best(first + limit + 1) if choice.fits else np.empty(0, np.int64)
             if scored.scoring.search_type == "text":
-                places = places[scored.scores[places] > 0]  # the others share no word with the question
+                places = places[scored.scores[places] > 0]  # the others share no words with the question
             taken = places[first : first + limit]
             passages = await self._passages(caller, scored, taken.tolist())
             more = len(places) > first + limit and first + limit < _DEEPEST
@@ -91,8 +92,8 @@ class Searcher:
 
     async def _passages(self, caller: Caller, scored: Scored, places: list[int]) -> tuple[Passage, ...]:
         keys = [key_of(number) for number in scored.ids[places].tolist()]
-        layouts = await self._shelf.layouts(caller.tenant, [document for document, _ in keys])
-        texts = await self._shelf.texts_of(caller.tenant, keys)
+        layouts = await self._cache.layouts(caller.tenant, [document for document, _ in keys])
+        texts = await self._cache.texts_of(caller.tenant, keys)
         found: list[Passage] = []
         for place, (key, ordinal) in zip(places, keys, strict=True):
             if key in layouts and (key, ordinal) in texts:
@@ -113,7 +114,7 @@ class Searcher:
 
 
 def part_of(document: Document, layout: Layout, ordinal: int) -> Part:
-    """Where a chunk lies."""
+    """Where a chunk is."""
     return Part(
         document.path,
         layout.paths[int(layout.headings[ordinal])],
@@ -140,16 +141,16 @@ def _digest(words: tuple[str, ...]) -> str:
     return hashlib.sha256("\x1f".join(words).encode("utf-8", "replace")).hexdigest()[:8]
 
 
-def _advice(repository: str | None, scored: Scored, choice: Choice) -> str:
+def _advice(repository: str | None, scored: Scored, choice: RepositoryChoice) -> str:
     if not scored.heads:
         return "No repository is indexed yet."
     named = choice.named or tuple(scored.heads.values())
     if not any(head.documents for head in named):
         whose = f" of {_listed([head.name for head in choice.named])}" if choice.named else ""
-        return f"Nothing{whose} is indexed yet; list_repositories says how far it is."
+        return f"Nothing{whose} is indexed yet; list_repositories shows the progress."
     names = [repository] if repository else [head.name for head in choice.named]
     where = _listed(names) if names else "any repository"
-    return f"Nothing in {where} fits. Try other words; list_repositories says what is in which repository."
+    return f"Nothing in {where} fits. Try other words; list_repositories shows what each repository contains."
 
 
 def _listed(names: Sequence[str]) -> str:

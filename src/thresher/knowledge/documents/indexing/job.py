@@ -1,24 +1,28 @@
-"""Brings what is stored of a repository up to its source: the body of the job `documents.index`.
+"""The job `documents.index`: brings what is stored of a repository up to date with its source.
 
-Words first: as soon as a file's chunks are written it can be found by them; vectors follow when all files are through.
+Words come first: a file can be found by its words as soon as its chunks are written; vectors follow when all files are
+read.
 
-Invariant: however a run ends, the repository says how it stands; one that is gone leaves nothing.
+Invariant: however a run ends, the repository's state describes it; a removed repository leaves nothing behind. The task
+holds no state between two jobs: everything it continues from is in the database.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import EncoderError, Settings, StoreUnavailable, Tenant, ThresherError, event
+from thresher.jobs import Work
 from thresher.knowledge.documents import queries
-from thresher.knowledge.documents.describing import Describer
 from thresher.knowledge.documents.entries import KIND
-from thresher.knowledge.documents.guide import guide_of
+from thresher.knowledge.documents.guides.structure import guide_of
+from thresher.knowledge.documents.guides.writer import GuideWriter
+from thresher.knowledge.documents.indexing.run import Report, RepositoryRemoved, Run
 from thresher.knowledge.documents.models import chunk_id
-from thresher.knowledge.documents.run import Removed, Report, Run
 from thresher.llm import Chat
 from thresher.search import SearchIndex
 from thresher.store import Database, run_retrying
@@ -27,28 +31,28 @@ _logger = logging.getLogger("thresher.knowledge")
 
 
 class Indexing:
-    """Runs the job; one for any number of repositories.
+    """Indexes repositories; one instance serves any number of them.
 
     Args:
-        database: Where documents are stored.
-        index: Where they are found.
-        settings: The limits of sources, and the data folder.
-        chat: The configured model, if there is one: it writes guides.
+        database: The database of the documents.
+        index: The search index of their chunks.
+        settings: Limits of sources, and the data folder.
+        chat: The configured model, which writes guides; None for none.
     """
 
     def __init__(self, database: Database, index: SearchIndex, settings: Settings, chat: Chat | None = None) -> None:
         self._database = database
         self._index = index
         self._settings = settings
-        self._describer = Describer(database, chat, settings.llm_seconds)
+        self._guide_writer = GuideWriter(database, chat, settings.llm_seconds)
 
     async def run(self, tenant: Tenant, repository_id: int, report: Report) -> None:
-        """Index a repository; one that is gone is fine.
+        """Index a repository; nothing happens if it is gone.
 
         Raises:
             InvalidInput: Its source cannot be read, or is too large.
-            NotFound: There is nothing at its place, or no such branch.
-            EncoderError: Not everything is embedded; all of it can be found by its words.
+            NotFound: The source has nothing at its location, or no such branch.
+            EncoderError: Not everything is embedded; all of it can be found by words.
             StoreError: The database cannot write.
         """
         async with self._database.transaction(tenant) as connection:
@@ -61,7 +65,7 @@ class Indexing:
         run = Run(self._database, self._index, self._settings, tenant, found, report)
         try:
             await run.run(self.guide)
-        except Removed:
+        except RepositoryRemoved:
             await remove(self._database, self._index, tenant, repository_id)
         except asyncio.CancelledError:
             await asyncio.shield(
@@ -73,10 +77,10 @@ class Indexing:
         except ThresherError as error:
             await self._fail(tenant, repository_id, str(error))
             raise
-        await self._describer.describe(tenant, repository_id)  # everything is found and answered from by now
+        await self._guide_writer.rewrite(tenant, repository_id)  # everything can be found by now
 
     async def guide(self, connection: AsyncConnection, tenant: Tenant, repository_id: int) -> None:
-        """Build the guide of a repository and its glossary anew; a guide that a person wrote stays."""
+        """Rebuild the guide of a repository and its glossary; a guide that a person wrote stays."""
         found = await queries.repository_by_id(connection, tenant, repository_id)
         if found is None:
             return
@@ -87,7 +91,7 @@ class Indexing:
         await queries.recount(connection, tenant, repository_id)
 
     async def _fail(self, tenant: Tenant, repository_id: int, problem: str) -> None:
-        """Say what is wrong, where that can be said."""
+        """Store why a run failed, if the database can be reached."""
         values = {"state": "failed", "problem": problem}
         try:
             async with self._database.transaction(tenant) as connection:
@@ -97,10 +101,36 @@ class Indexing:
 
 
 async def remove(database: Database, index: SearchIndex, tenant: Tenant, repository_id: int) -> None:
-    """Take a repository whose removal was begun out of the index, and remove its rows; may be called again."""
+    """Take a repository whose removal has begun out of the index, and delete its rows; idempotent."""
     async with database.transaction(tenant) as connection:
-        stored = await queries.standing(connection, tenant, repository_id)
+        stored = await queries.stored_versions(connection, tenant, repository_id)
     await index.remove(tenant, KIND, [chunk_id(one.id, place) for one in stored for place in range(one.chunks)])
     await run_retrying(
         database, tenant, lambda connection: queries.delete_repository(connection, tenant, repository_id)
     )
+
+
+TASK: Final = "documents.index"
+
+
+class IndexTask:
+    """Brings repositories up to date with their sources.
+
+    Args:
+        database: The database of the documents.
+        index: The search index of their chunks.
+        settings: Limits of sources, and the data folder.
+        chat: The configured model; None for none.
+    """
+
+    def __init__(self, database: Database, index: SearchIndex, settings: Settings, chat: Chat | None = None) -> None:
+        self._indexing = Indexing(database, index, settings, chat)
+
+    @property
+    def name(self) -> str:
+        """See `Task.name`."""
+        return TASK
+
+    async def run(self, work: Work) -> None:
+        """See `Task.run`."""
+        await self._indexing.run(work.tenant, work.subject, work.report)

@@ -1,7 +1,7 @@
-"""Answers `retrieve_document`: score, choose a document, choose its passages, write.
+"""Answers `retrieve_document`: score chunks, choose a document, choose its passages, write the answer.
 
-Invariant: an answer rests on one version of a document; besides the embedding of the question it costs a few round
-trips, and nothing in it walks over a repository in Python.
+Invariant: an answer rests on one version of a document; besides embedding the question it takes a few round trips, and
+nothing in it iterates over a repository in Python.
 """
 
 from __future__ import annotations
@@ -16,28 +16,27 @@ import numpy as np
 
 from thresher.core import Caller, EncoderError, InvalidInput, NotFound, Said, event, traced
 from thresher.embedding import CrossEncoder, count_tokens
-from thresher.knowledge.documents import compression, cursors, ranking, rendering
-from thresher.knowledge.documents.abstracting import Excerpt, chunks_of, excerpts_of
-from thresher.knowledge.documents.condensing import Condenser
-from thresher.knowledge.documents.cursors import Given
-from thresher.knowledge.documents.guides import fitted
+from thresher.knowledge.documents.answers import compression, cursors, ranking, rendering
+from thresher.knowledge.documents.answers.abstracts import Condenser, Excerpt, chunks_of, excerpts_of
+from thresher.knowledge.documents.answers.cursors import DeliveredChunks
+from thresher.knowledge.documents.answers.rendering import RenderedAnswer
+from thresher.knowledge.documents.answers.scoring import Scored, Scorer
+from thresher.knowledge.documents.cache import DocumentCache, Holdings, document_changed
 from thresher.knowledge.documents.layout import Layout
 from thresher.knowledge.documents.models import Document, Part, Retrieval, key_of
 from thresher.knowledge.documents.question import Question
-from thresher.knowledge.documents.rendering import Content
-from thresher.knowledge.documents.scoring import Scored, Scorer
-from thresher.knowledge.documents.shelf import Holdings, Shelf, gone
+from thresher.knowledge.documents.summary import cut_to_budget
 
 _logger = logging.getLogger("thresher.knowledge")
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
-    """A document, and what an answer may hold of it."""
+class _AnswerSource:
+    """The document to answer from, and what earlier answers contained."""
 
     document: Document
     layout: Layout
-    given: Given | None
+    delivered: DeliveredChunks | None
 
 
 class Retriever:
@@ -45,14 +44,14 @@ class Retriever:
 
     Args:
         scorer: Scores its chunks.
-        shelf: Where documents are read.
-        crossing: Reads question and passage together, where a caller asks for it.
-        model: Condenses passages, where a caller asks for it.
+        cache: Reads documents.
+        crossing: Reads question and passage together, if a caller requests it.
+        model: Condenses passages, if a caller requests it.
     """
 
-    def __init__(self, scorer: Scorer, shelf: Shelf, crossing: CrossEncoder, model: Condenser) -> None:
+    def __init__(self, scorer: Scorer, cache: DocumentCache, crossing: CrossEncoder, model: Condenser) -> None:
         self._scorer = scorer
-        self._shelf = shelf
+        self._cache = cache
         self._crossing = crossing
         self._model = model
 
@@ -61,24 +60,26 @@ class Retriever:
 
         Raises:
             InvalidInput: The cursor belongs to another question.
-            NotFound: There is no such repository or document, or it has changed since the cursor was given.
+            NotFound: There is no such repository or document, or it has changed since the cursor was issued.
             StoreUnavailable: The database cannot be reached.
         """
         started = time.perf_counter()
         with traced() as trace:
-            given = cursors.given_before(question.cursor, question.words(repository)) if question.cursor else None
+            delivered = cursors.decode(question.cursor, question.words(repository)) if question.cursor else None
             try:
-                answer = await self._answered(caller, repository, question, given)
+                answer = await self._answered(caller, repository, question, delivered)
             except NotFound as error:
-                if error.message != gone().message or given is not None:
+                if error.message != document_changed().message or delivered is not None:
                     raise
-                answer = await self._answered(caller, repository, question, given)  # it was replaced in between
+                answer = await self._answered(caller, repository, question, delivered)  # it was replaced meanwhile
             total = (time.perf_counter() - started) * 1000
             answer = replace(answer, timings={**answer.timings, "total": round(total, 2)}, trace_id=trace)
             _report(caller, question, answer)
         return answer
 
-    async def _answered(self, caller: Caller, repository: str, question: Question, given: Given | None) -> Retrieval:
+    async def _answered(
+        self, caller: Caller, repository: str, question: Question, delivered: DeliveredChunks | None
+    ) -> Retrieval:
         scored = await self._scorer.score(caller, repository, question)
         ready = time.perf_counter()
         holdings = next(iter(scored.holdings.values()))
@@ -88,17 +89,17 @@ class Retriever:
             scored, note = await self._reranked(caller, question, scored)
             notes.append(note)
         crossed = time.perf_counter()
-        key = _key(scored, holdings, named, given)
+        key = _key(scored, holdings, named, delivered)
         if key is None:
             answer = await self._nothing(caller, repository, question, scored)
         else:
             document = scored.document(key)
-            layout = await self._shelf.layout(caller.tenant, key)
-            choice = _Choice(document, layout, given)
-            content = await self._content(caller, repository, question, scored, choice)
-            answer = _retrieval(document, content, compressed=given is not None or bool(content.left_out))
+            layout = await self._cache.layout(caller.tenant, key)
+            source = _AnswerSource(document, layout, delivered)
+            content = await self._content(caller, repository, question, scored, source)
+            answer = _retrieval(document, content, compressed=delivered is not None or bool(content.left_out))
             if question.mode == "abstractive" and answer.was_compressed:
-                answer, note = await self._condensed(caller, repository, question, scored, choice, answer)
+                answer, note = await self._condensed(caller, repository, question, scored, source, answer)
                 notes.append(note)
         timings = {
             "embedding": round(scored.scoring.embedding_ms, 2),
@@ -115,37 +116,43 @@ class Retriever:
         )
 
     async def _content(
-        self, caller: Caller, repository: str, question: Question, scored: Scored, choice: _Choice
-    ) -> Content:
+        self, caller: Caller, repository: str, question: Question, scored: Scored, source: _AnswerSource
+    ) -> RenderedAnswer:
         """The whole document, or what fits of it."""
-        document, layout = choice.document, choice.layout
-        if choice.given is None and document.tokens <= question.budget:
-            texts = await self._shelf.texts(caller.tenant, document.id, range(len(layout)))
+        document, layout = source.document, source.layout
+        if source.delivered is None and document.tokens <= question.budget:
+            texts = await self._cache.texts(caller.tenant, document.id, range(len(layout)))
             return rendering.whole(document, layout, "".join(texts[place] for place in range(len(layout))))
-        given = None if choice.given is None else choice.given.mask(len(layout))
+        delivered = None if source.delivered is None else source.delivered.mask(len(layout))
         scores = scored.of(document.id, len(layout))
-        plan = compression.plan(layout, scores, question.budget, given, document.path)
-        texts = await self._shelf.texts(caller.tenant, document.id, plan.reads(layout))
+        plan = compression.plan(layout, scores, question.budget, delivered, document.path)
+        texts = await self._cache.texts(caller.tenant, document.id, plan.reads(layout))
         return rendering.render(document, layout, plan, texts, question.budget, question.words(repository))
 
     async def _condensed(
-        self, caller: Caller, repository: str, question: Question, scored: Scored, choice: _Choice, answer: Retrieval
+        self,
+        caller: Caller,
+        repository: str,
+        question: Question,
+        scored: Scored,
+        source: _AnswerSource,
+        answer: Retrieval,
     ) -> tuple[Retrieval, str]:
-        """A model's answer; this one, with a note, where there is none."""
-        document, layout = choice.document, choice.layout
+        """A model's answer, or this one with a note if there is none."""
+        document, layout = source.document, source.layout
 
         async def extract(budget: int) -> tuple[Retrieval, Sequence[Excerpt]]:
-            wide = await self._content(caller, repository, replace(question, budget=budget), scored, choice)
-            texts = await self._shelf.texts(caller.tenant, document.id, chunks_of(wide.parts, layout))
+            wide = await self._content(caller, repository, replace(question, budget=budget), scored, source)
+            texts = await self._cache.texts(caller.tenant, document.id, chunks_of(wide.parts, layout))
             return _retrieval(document, wide, compressed=True), excerpts_of(wide.parts, layout, texts)
 
         return await self._model.condensed(question, answer, extract)
 
     async def _reranked(self, caller: Caller, question: Question, scored: Scored) -> tuple[Scored, str]:
-        """The scores with the judgement of the cross-encoder on the best; the same, with a note, where it is away."""
+        """The scores with the cross-encoder's judgement of the best chunks, and a note if it is unavailable."""
         best = scored.best(ranking.PAIRS)
         keys = [key_of(number) for number in scored.ids[best].tolist()]
-        texts = await self._shelf.texts_of(caller.tenant, keys)
+        texts = await self._cache.texts_of(caller.tenant, keys)
         read = np.array([key in texts for key in keys], np.bool_)
         try:
             logits = await self._crossing.rerank(question.query, [texts[key] for key in keys if key in texts])
@@ -154,9 +161,9 @@ class Retriever:
         return replace(scored, scores=ranking.reranked(scored.scores, best[read], logits)), ""
 
     async def _nothing(self, caller: Caller, repository: str, question: Question, scored: Scored) -> Retrieval:
-        """Where nothing fits: the way around the repository."""
+        """The answer if nothing fits: the guide of the repository."""
         head = next(iter(scored.heads.values()))
-        text = fitted(await self._shelf.guide(caller.tenant, head.id), question.budget)
+        text = cut_to_budget(await self._cache.guide(caller.tenant, head.id), question.budget)
         tokens = count_tokens(text)
         part = Part(GUIDE, (), 1, text.count("\n") + 1, 0, len(text), tokens)
         return Retrieval(
@@ -170,32 +177,32 @@ class Retriever:
         )
 
 
-_TOO_LITTLE: Final = "None of what is left fits into this budget: give more tokens, or read_document with its lines."
+_TOO_LITTLE: Final = "Nothing of what is left fits into this budget: raise it, or read the lines with read_document."
 GUIDE: Final = "(guide)"
-"""Stands for a path where the guide of a repository is the answer."""
+"""Stands for a path if the answer is the guide of a repository."""
 
 
-def _key(scored: Scored, holdings: Holdings, named: Document | None, given: Given | None) -> int | None:
-    """The document to answer from; None where nothing fits.
+def _key(scored: Scored, holdings: Holdings, named: Document | None, delivered: DeliveredChunks | None) -> int | None:
+    """The document to answer from; None if nothing fits.
 
     Raises:
-        InvalidInput: The cursor is of another document than the one that is named.
-        NotFound: That of the cursor is not current any more.
+        InvalidInput: The cursor belongs to another document than the requested one.
+        NotFound: The cursor's document is no longer current.
     """
-    if given is not None:
-        if given.document not in holdings.by_id:
+    if delivered is not None:
+        if delivered.document not in holdings.by_id:
             raise NotFound("The document has changed since that answer.", hint="Ask again without the cursor.")
-        if named is not None and named.id != given.document:
+        if named is not None and named.id != delivered.document:
             raise InvalidInput(
                 f"The cursor belongs to another document than '{named.path}'.", hint="Ask again without the cursor."
             )
-        return given.document
+        return delivered.document
     if named is not None:
         return named.id
     return next(iter(scored.best_documents(1)), None) if scored.fits else None
 
 
-def _retrieval(document: Document, content: Content, *, compressed: bool) -> Retrieval:
+def _retrieval(document: Document, content: RenderedAnswer, *, compressed: bool) -> Retrieval:
     return Retrieval(
         content=content.text,
         sources=content.parts,
@@ -210,14 +217,14 @@ def _retrieval(document: Document, content: Content, *, compressed: bool) -> Ret
 
 
 def _advice(repository: str, question: Question, scored: Scored) -> str:
-    """What to try where nothing fits."""
+    """What to try if nothing fits."""
     head = next(iter(scored.heads.values()))
     if not head.documents:
         coming = head.state in ("waiting", "indexing")
-        empty = f"holds no documents; why, says: thresher docs show {repository}"
+        empty = f"contains no documents; for the reason run: thresher docs show {repository}"
         return f"'{repository}' {'is being indexed; ask again in a moment.' if coming else empty}"
     other = "other words" if question.search_type == "hybrid" else "other words, or search_type=hybrid"
-    return f"Nothing in '{repository}' fits. Try {other}; its guide stands in content; read_document reads a path."
+    return f"Nothing in '{repository}' fits. Try {other}; content holds its guide; read_document reads a path."
 
 
 def _report(caller: Caller, question: Question, answer: Retrieval) -> None:

@@ -1,7 +1,7 @@
-"""What this process holds of repositories: which documents are current, their layouts, and texts that were read.
+"""What this process caches of repositories: which documents are current, their layouts, and texts that were read.
 
-Invariant: layouts and texts are kept by the key of an immutable document and can never be out of date; what is current
-is kept by a repository's edition. All of it together is bounded.
+Invariant: layouts and texts are cached by the key of an immutable document and never go stale; the current documents
+are cached by a repository's edition. All caches are bounded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from thresher.core import Caller, NotFound, Tenant, did_you_mean, nearest
 from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.layout import Column, Layout
 from thresher.knowledge.documents.models import CHUNK_BITS, Document
-from thresher.knowledge.documents.queries import Head, Key
+from thresher.knowledge.documents.queries import Key, RepositoryHead
 from thresher.knowledge.documents.sections import Section
 from thresher.store import Database
 
@@ -27,16 +27,16 @@ _LAYOUT_BYTES: Final = 32 << 20
 _TEXT_CHARACTERS: Final = 8 << 20
 _CALLERS: Final = 256
 _COLUMN_BYTES: Final = 100
-"""Of a layout in memory, a chunk."""
+"""Memory of a layout per chunk."""
 _NEIGHBOURS: Final = 0.5
-"""From this share of a stretch on, the whole of it is read at once and not chunk by chunk."""
+"""If at least this share of a range of chunks is requested, the whole range is read at once."""
 
 V = TypeVar("V")
 K = TypeVar("K")
 
 
-class Bounded(Generic[K, V]):
-    """A memory of values, the least recently used of which go when it weighs too much."""
+class WeightedCache(Generic[K, V]):
+    """A cache that drops the least recently used values when they exceed a total weight."""
 
     def __init__(self, most: int, weight: Callable[[V], int]) -> None:
         self._most = most
@@ -45,13 +45,13 @@ class Bounded(Generic[K, V]):
         self._total = 0
 
     def get(self, key: K) -> V | None:
-        """What is kept under a key."""
+        """The value of a key, or None."""
         if (found := self._kept.get(key)) is not None:
             self._kept.move_to_end(key)
         return found
 
     def put(self, key: K, value: V) -> None:
-        """Keep a value; one that alone is too heavy is not kept."""
+        """Store a value; a value that exceeds the limit by itself is not stored."""
         if (old := self._kept.pop(key, None)) is not None:
             self._total -= self._weight(old)
         if (weight := self._weight(value)) > self._most:
@@ -68,12 +68,12 @@ class Holdings:
 
     Attributes:
         repository: Key of the repository.
-        edition: The repository's.
+        edition: Edition of the repository.
         ids: int64 (n,), keys of the documents, sorted.
         by_id: The documents by key.
-        by_path: The same by path.
-        chunks: How many all of them have.
-        acronyms: Short forms that the repository explains, each with its long forms.
+        by_path: The documents by path.
+        chunks: Number of chunks of all documents.
+        acronyms: Acronyms that the repository explains, each with its long forms.
     """
 
     repository: int
@@ -85,27 +85,27 @@ class Holdings:
     acronyms: Mapping[str, Sequence[str]]
 
     def document(self, path: str) -> Document:
-        """A document by path; a leading slash or `./` makes no difference.
+        """A document by path; a leading slash or `./` is ignored.
 
         Raises:
-            NotFound: There is none; the hint offers near ones.
+            NotFound: There is no such document; the hint offers near ones.
         """
         plain = path.strip().removeprefix("./").lstrip("/")
         if (found := self.by_path.get(path) or self.by_path.get(plain)) is not None:
             return found
         raise NotFound(
             f"There is no document '{path}' in this repository.",
-            hint=did_you_mean(self.near(plain)) or "Its guide names what is in it: list_repositories.",
+            hint=did_you_mean(self.near(plain)) or "list_repositories shows what it contains.",
         )
 
     def near(self, path: str) -> tuple[str, ...]:
-        """Paths that end alike, or look alike."""
+        """Paths with the same file name, or similar ones."""
         name = path.rpartition("/")[2].lower()
         same = [known for known in self.by_path if known.lower().rpartition("/")[2] == name][:3]
         return tuple(same) or nearest(path, self.by_path)
 
 
-def places_of(chunks: Column, documents: Column) -> Column | None:
+def chunks_of_documents(chunks: Column, documents: Column) -> Column | None:
     """Which chunks belong to some documents.
 
     Args:
@@ -113,7 +113,7 @@ def places_of(chunks: Column, documents: Column) -> Column | None:
         documents: int64 (m,), keys, sorted.
 
     Returns:
-        int64, places in `chunks`; None for all of them.
+        int64, indexes in `chunks`; None for all of them.
     """
     starts = np.searchsorted(chunks, documents << CHUNK_BITS)
     ends = np.searchsorted(chunks, documents + 1 << CHUNK_BITS)
@@ -125,39 +125,43 @@ def places_of(chunks: Column, documents: Column) -> Column | None:
     return np.flatnonzero(np.cumsum(edges[:-1]))
 
 
-class Shelf:
-    """Reads what answers need, and keeps it.
+class DocumentCache:
+    """Reads what answers need, and caches it.
 
     Args:
-        database: Where it is.
+        database: The database of the documents.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._directories: Bounded[tuple[int, str | None], dict[str, Head]] = Bounded(_CALLERS, lambda _: 1)
-        self._holdings: Bounded[tuple[int, int], Holdings] = Bounded(_HELD_DOCUMENTS, lambda one: len(one.ids) + 1)
-        self._layouts: Bounded[int, Layout] = Bounded(_LAYOUT_BYTES, _layout_bytes)
-        self._texts: Bounded[Key, str] = Bounded(_TEXT_CHARACTERS, lambda text: len(text) + 100)
+        self._directories: WeightedCache[tuple[int, str | None], dict[str, RepositoryHead]] = WeightedCache(
+            _CALLERS, lambda _: 1
+        )
+        self._holdings: WeightedCache[tuple[int, int], Holdings] = WeightedCache(
+            _HELD_DOCUMENTS, lambda one: len(one.ids) + 1
+        )
+        self._layouts: WeightedCache[int, Layout] = WeightedCache(_LAYOUT_BYTES, _layout_bytes)
+        self._texts: WeightedCache[Key, str] = WeightedCache(_TEXT_CHARACTERS, lambda text: len(text) + 100)
 
-    async def directory(self, caller: Caller) -> dict[str, Head]:
-        """The repositories that the caller sees, by name; a user's own stands before the tenant's of the same name."""
+    async def directory(self, caller: Caller) -> dict[str, RepositoryHead]:
+        """The repositories that the caller sees, by name; a user's own takes precedence over the tenant's."""
         found = {head.name: head for head in await queries.heads(self._database, caller)}
         self._directories.put((caller.tenant.id, caller.user), found)
         return found
 
-    def known(self, caller: Caller) -> dict[str, Head] | None:
-        """The same as it was last read, or None."""
+    def known(self, caller: Caller) -> dict[str, RepositoryHead] | None:
+        """The directory as it was last read, or None."""
         return self._directories.get((caller.tenant.id, caller.user))
 
-    def acronyms(self, tenant: Tenant, heads: Iterable[Head]) -> dict[str, Sequence[str]]:
-        """Short forms that repositories explain, as far as they were read."""
+    def acronyms(self, tenant: Tenant, heads: Iterable[RepositoryHead]) -> dict[str, Sequence[str]]:
+        """Acronyms that repositories explain, of those that were read."""
         found: dict[str, Sequence[str]] = {}
         for head in heads:
             if (kept := self._holdings.get((tenant.id, head.id))) is not None:
                 found |= kept.acronyms
         return found
 
-    async def holdings(self, tenant: Tenant, head: Head) -> Holdings:
+    async def holdings(self, tenant: Tenant, head: RepositoryHead) -> Holdings:
         """The current documents of a repository, at the edition of `head` or a newer one."""
         key = tenant.id, head.id
         kept = self._holdings.get(key)
@@ -179,7 +183,7 @@ class Shelf:
         return found
 
     async def guide(self, tenant: Tenant, repository: int) -> str:
-        """The guide of a repository; empty where there is none."""
+        """The guide of a repository; empty if there is none."""
         async with self._database.transaction(tenant) as connection:
             found = await queries.repository_by_id(connection, tenant, repository)
         return found.guide if found is not None else ""
@@ -192,7 +196,7 @@ class Shelf:
         """
         found = await self.layouts(tenant, [document])
         if document not in found:
-            raise gone()
+            raise document_changed()
         return found[document]
 
     async def sections(self, tenant: Tenant, document: int) -> list[Section]:
@@ -200,7 +204,7 @@ class Shelf:
         return await queries.sections(self._database, tenant, document)
 
     async def layouts(self, tenant: Tenant, documents: Iterable[int]) -> dict[int, Layout]:
-        """Layouts of documents by key; those that are gone are left out."""
+        """Layouts of documents by key; documents that are gone are left out."""
         wanted = list(dict.fromkeys(documents))
         found = {one: kept for one in wanted if (kept := self._layouts.get(one)) is not None}
         if missing := [one for one in wanted if one not in found]:
@@ -210,18 +214,18 @@ class Shelf:
         return found
 
     async def texts(self, tenant: Tenant, document: int, ordinals: Sequence[int]) -> dict[int, str]:
-        """Texts of chunks of one document, by their places.
+        """Texts of chunks of one document, by ordinal.
 
         Raises:
             NotFound: The document is gone.
         """
         found = await self.texts_of(tenant, [(document, ordinal) for ordinal in ordinals])
         if len(found) < len(set(ordinals)):
-            raise gone()
+            raise document_changed()
         return {ordinal: text for (_, ordinal), text in found.items()}
 
     async def texts_of(self, tenant: Tenant, keys: Sequence[Key]) -> dict[Key, str]:
-        """Texts of chunks of any documents; those that are gone are left out."""
+        """Texts of chunks of any documents; texts that are gone are left out."""
         found = {key: kept for key in keys if (kept := self._texts.get(key)) is not None}
         if missing := [key for key in keys if key not in found]:
             read = await self._read(tenant, missing)
@@ -239,8 +243,8 @@ class Shelf:
         return await queries.read_texts(self._database, tenant, keys)
 
 
-def gone() -> NotFound:
-    """The error of a document that was replaced or removed while it was read."""
+def document_changed() -> NotFound:
+    """The error for a document that was replaced or removed while it was read."""
     return NotFound("The document has changed meanwhile.", hint="Ask again.")
 
 

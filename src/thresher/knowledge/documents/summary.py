@@ -1,6 +1,6 @@
-"""The navigation guide as it is given: cut to a size on a line, or to the one that says what it is about.
+"""The guide of a repository as it is shown: cut to a budget, or reduced to a description.
 
-Invariant: pure; what is given never costs more than allowed.
+Invariant: pure; the result never exceeds its limit.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _DESCRIPTION: Final = 300
 
 
 def description_of(guide: str) -> str:
-    """The first line of a guide that is no heading and no mark; how much there is counts for want of others."""
+    """The first informative line of a guide: not a heading or a mark, and its size only if there is no other."""
     lines = (line.strip().lstrip(">*-|").strip() for line in guide.splitlines() if not line.lstrip().startswith("#"))
-    said = [line for line in lines if any(sign.isalpha() for sign in line)]
-    found = next((line for line in said if not _SIZE.fullmatch(line)), next(iter(said), ""))
+    candidates = [line for line in lines if any(sign.isalpha() for sign in line)]
+    found = next((line for line in candidates if not _SIZE.fullmatch(line)), next(iter(candidates), ""))
     return shortened(" ".join(found.split()), _DESCRIPTION)
 
 
-def fitted(guide: str, budget: int) -> str:
-    """The first lines of a guide that cost at most so many tokens."""
+def cut_to_budget(guide: str, budget: int) -> str:
+    """The first lines of a guide within a token budget."""
     if count_tokens(guide) <= budget:
         return guide
     lines = guide.splitlines(keepends=True)

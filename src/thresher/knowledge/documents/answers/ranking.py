@@ -1,8 +1,8 @@
-"""From the figures of both arms to one order: of chunks, and of documents by their best chunks.
+"""Combines the scores of both search arms into one order, of chunks and of documents by their best chunks.
 
-The score is a weighted sum of inner product and BM25, both raw, as for every kind (`search/fusion.py`): scores of one
-question are comparable over all documents. Inside a document each chunk is then seen in the light of its neighbours,
-since an answer seldom ends where a chunk does.
+The score is a weighted sum of inner product and BM25, both raw, as for every kind (`search/fusion.py`), so that scores
+of one question are comparable over all documents. Inside a document each chunk's score then includes those of its
+neighbours, because an answer seldom ends where a chunk does.
 
 Invariant: pure; arithmetic on whole columns.
 """
@@ -20,14 +20,14 @@ from thresher.search import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Constants:
-    """What was fitted for one encoder.
+class RankingConstants:
+    """RankingConstants fitted for one encoder.
 
     Attributes:
         dense: Weight of the inner product.
         lexical: Weight of BM25.
-        near: Inner product at which a chunk fits that has no word in common with the question.
-        words: Lowers that by so much for a chunk that holds all of its words.
+        near: Inner product from which a chunk without any of the question's words fits.
+        words: Lowers `near` by this for a chunk that contains all of the question's words.
     """
 
     dense: float
@@ -36,54 +36,54 @@ class Constants:
     words: float
 
 
-BGE_SMALL: Final = Constants(dense=28.0, lexical=0.7, near=0.63, words=0.25)
+BGE_SMALL: Final = RankingConstants(dense=28.0, lexical=0.7, near=0.63, words=0.25)
 """bge-small-en-v1.5, int8, questions with its prefix; fitted on three corpora of chunking_evaluation: see
 docs/decisions/0014-choosing-passages.md."""
-UNKNOWN: Final = Constants(dense=20.0, lexical=0.7, near=-1.0, words=0.0)
-"""An encoder never measured: nothing is refused for its meaning."""
+UNKNOWN: Final = RankingConstants(dense=20.0, lexical=0.7, near=-1.0, words=0.0)
+"""For an encoder that was never measured: nothing is refused because of its meaning."""
 _KNOWN: Final = {"bge-small-en-v1.5": BGE_SMALL}
 
 CONTEXT: Final = 0.3
-"""Share of the score with the words on what the conversation is about."""
+"""Share of the conversation's context in the score."""
 BEST_CHUNKS: Final = 3
-"""Chunks whose scores speak for their document, each half as loud as the one before it."""
+"""Best chunks that count for their document, each with half the weight of the one before."""
 NEIGHBOUR: Final = 0.25
-"""Weight of the chunks before and after; of those behind them half as much, and so on."""
+"""Weight of the chunks before and after; each further chunk has half the weight."""
 REACH: Final = 3
-"""Neighbours on either side that are looked at."""
+"""Neighbours considered on either side."""
 SECTION: Final = 0.5
-"""Part of that weight which is left to a neighbour under another heading."""
+"""Share of that weight for a neighbour under another heading."""
 BETWEEN: Final = 0.75
-"""Part of the way by which a chunk is lifted to the lower of the two around it, where it lies below both."""
+"""A chunk that scores below both its neighbours is raised by this part of the way to the lower of the two."""
 LEAST_WORDS: Final = 0.18
-"""Share of the question's words in the best chunk below which nothing fits, where no vector has a say."""
-UNASKED: Final = 0.02
-"""By so much nearer must a chunk be in a repository that nobody has named; see
+"""If no vectors count, nothing fits unless the best chunk contains this share of the question's words."""
+UNNAMED: Final = 0.02
+"""Additional nearness needed in a repository that the question does not name; see
 docs/decisions/0033-choosing-repositories.md."""
 EVEN: Final = 0.12
-"""Nearness at which it is as likely as not that a question is about the chunks."""
+"""Nearness at which a question is as likely as not to be about the chunks."""
 STEEPNESS: Final = 20.0
 PAIRS: Final = 40
 """Chunks that the cross-encoder reads."""
 CROSSING: Final = 0.1
-"""What each point of its logit adds to a score; more hurt, since it knows nothing of labels and of neighbours."""
+"""Weight of a point of the cross-encoder's logit; more does harm, since it ignores labels and neighbours."""
 LOGITS: Final = (-12.0, 6.0)
 """Range of its logits; a chunk that it did not read counts as the lowest."""
 
 
-def constants_for(model: str) -> Constants:
-    """The constants of a model, by the name in front of its fingerprint; no name means the packaged one."""
+def constants_for(model: str) -> RankingConstants:
+    """The constants of a model, by the name before its fingerprint; the packaged model's if the name is empty."""
     return _KNOWN.get(model.partition("@")[0], UNKNOWN) if model else BGE_SMALL
 
 
 def fuse(dense: Floats | None, lexical: Floats, model: str = "") -> Floats:
-    """One score a chunk, higher is better.
+    """One score for each chunk, higher is better.
 
     Args:
-        dense: float32 (n,), inner product with the question; NaN where a chunk has no vector yet, None where the
-            question has none.
+        dense: float32 (n,), inner product with the question; NaN for a chunk without a vector, None if the question has
+            none.
         lexical: float32 (n,), BM25.
-        model: Whose vectors they are.
+        model: The model of the vectors.
 
     Returns:
         float32 (n,).
@@ -95,10 +95,10 @@ def fuse(dense: Floats | None, lexical: Floats, model: str = "") -> Floats:
 
 
 def _filled(dense: Floats, lexical: Floats) -> Floats:
-    """Nearness of all chunks: one that has no vector yet stands among the others' where its words stand among theirs.
+    """Nearness of all chunks; a chunk without a vector gets the nearness that corresponds to the rank of its words.
 
-    So a repository that is not embedded yet competes with those that are. Where the others' words have no say, it is
-    taken for as near as the median of them.
+    This lets a repository that is not embedded yet compete with those that are. If the other chunks share no words with
+    the question, it gets the median of their nearness.
     """
     missing = np.isnan(dense)
     if not missing.any():
@@ -108,25 +108,25 @@ def _filled(dense: Floats, lexical: Floats) -> Floats:
     if words[-1] <= 0:
         filled[missing] = np.median(near)
         return filled
-    # Of many that share as much, the middle one.
+    # The middle one of those with equal words.
     below, upto = (np.searchsorted(words, lexical[missing], side) for side in ("left", "right"))
     filled[missing] = near[np.minimum((below + upto) // 2, len(near) - 1)]
     return filled
 
 
 def with_context(scores: Floats, context: Floats) -> Floats:
-    """Scores of a question, lent some of those that the context of the conversation has; both float32 (n,)."""
+    """Scores of a question plus a share of the scores of the conversation's context; both float32 (n,)."""
     return (scores + CONTEXT * context).astype(np.float32)
 
 
 def among_neighbours(scores: Floats, headings: Column) -> Floats:
-    """Scores of a document's chunks, each seen together with its neighbours.
+    """Scores of a document's chunks, smoothed over their neighbours.
 
-    Each is lent some of its neighbours' scores; then a chunk below both that surround it is lifted towards them, since
-    a passage with a hole in it costs a mark and reads badly.
+    Each chunk receives a share of its neighbours' scores; then a chunk below both of its neighbours is raised towards
+    them, because a gap inside a passage costs a mark and is hard to read.
 
     Args:
-        scores: float32 (n,), in the document's order; -inf for what must not be chosen, which lends nothing.
+        scores: float32 (n,), in the document's order; -inf for a chunk that must not be chosen, which lends nothing.
         headings: int64 (n,), the heading path of each; a neighbour under another heading lends less.
 
     Returns:
@@ -141,7 +141,7 @@ def among_neighbours(scores: Floats, headings: Column) -> Floats:
         same = np.where(headings[distance:] == headings[:-distance], 1.0, SECTION)
         weight = NEIGHBOUR * 0.5 ** (distance - 1)
         share = weight * same
-        # What a missing or a strange neighbour does not lend is the chunk's own: none is punished for its place.
+        # A missing or foreign neighbour's share stays with the chunk, so that its position is no disadvantage.
         total += 2 * weight * own
         total[distance:] += share * (own[:-distance] - own[distance:])
         total[:-distance] += share * (own[distance:] - own[:-distance])
@@ -154,11 +154,11 @@ def among_neighbours(scores: Floats, headings: Column) -> Floats:
 
 
 def reranked(scores: Floats, best: Column, logits: Floats) -> Floats:
-    """The scores with the cross-encoder's judgement of some of the best.
+    """The scores with the cross-encoder's judgement of some of the best chunks.
 
     Args:
         scores: float32 (n,).
-        best: int64 (k,), places of the chunks that it read.
+        best: int64 (k,), indexes of the chunks that it read.
         logits: float32 (k,), its judgement of each, higher is better.
     """
     judged = scores.copy()
@@ -167,12 +167,12 @@ def reranked(scores: Floats, best: Column, logits: Floats) -> Floats:
 
 
 def best_documents(ids: Column, scores: Floats, limit: int = 5) -> list[int]:
-    """The documents that hold the best chunks, best first.
+    """The documents with the best chunks, best first.
 
     Args:
         ids: int64 (n,), ids of chunks, sorted.
-        scores: float32 (n,), theirs.
-        limit: Documents at most.
+        scores: float32 (n,), their scores.
+        limit: Most documents.
     """
     if not len(ids):
         return []
@@ -185,25 +185,25 @@ def best_documents(ids: Column, scores: Floats, limit: int = 5) -> list[int]:
     return names[np.argsort(-values, kind="stable")[:limit]].tolist()
 
 
-def nothing_fits(dense: Floats | None, coverage: Floats, model: str = "", *, unasked: bool = False) -> bool:
-    """Whether no chunk has anything to do with the question.
+def nothing_fits(dense: Floats | None, coverage: Floats, model: str = "", *, unnamed: bool = False) -> bool:
+    """Whether no chunk is relevant to the question.
 
     Args:
         dense: float32 (n,), as for `fuse`.
-        coverage: float32 (n,), 0 to 1, the share of the question's words that a chunk holds, by how rare each is.
-        model: Whose vectors they are.
-        unasked: Whether nobody has named the repository: of one among many, something is near to any question.
+        coverage: float32 (n,), 0 to 1, the share of the question's words in a chunk, weighted by how rare each is.
+        model: The model of the vectors.
+        unnamed: Whether the question does not name the repository: among many, one is always near by chance.
     """
-    return _nearness(dense, coverage, model) < UNASKED * unasked
+    return _nearness(dense, coverage, model) < UNNAMED * unnamed
 
 
 def relevance(dense: Floats | None, coverage: Floats, model: str = "") -> float:
-    """The probability, 0 to 1, that the chunks hold what the question asks for; arguments as for `nothing_fits`."""
+    """The probability, 0 to 1, that the chunks answer the question; arguments as for `nothing_fits`."""
     return float(1 / (1 + np.exp(-STEEPNESS * (_nearness(dense, coverage, model) - EVEN))))
 
 
 def _nearness(dense: Floats | None, coverage: Floats, model: str) -> float:
-    """How far the best chunk lies above the point from which on something fits."""
+    """How far the best chunk is above the threshold of relevance."""
     constants = constants_for(model)
     best_words = float(coverage.max(initial=0.0))
     if dense is None or np.isnan(dense).all():

@@ -1,6 +1,6 @@
-"""Builds the navigation guide of a repository from its structure: no model is asked.
+"""Builds the guide of a repository from its structure, without a model.
 
-Invariant: pure; the same documents give the same guide; it never costs more than its budget, and is cut on a line.
+Invariant: pure; the same documents give the same guide; it never exceeds its budget, and is cut at the end of a line.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from urllib.parse import unquote
 
 from thresher.core import one_line, shortened
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents.glossary import acronyms_of, joined, terms_of
+from thresher.knowledge.documents.guides.glossary import acronyms_of, joined, terms_of
 from thresher.knowledge.documents.models import Chunked, Parsed
 
 Outline: TypeAlias = Mapping[str, Any]
-"""What the guide must know of a document, as JSON: `media` (its format), `lead` (its first words), `headings` (of its
-upper levels), `links` (paths that it leads to), `terms` (with counts), `acronyms` (with what they mean), `tokens`."""
+"""What the guide needs of a document, as JSON: `media` (its format), `lead` (its first words), `headings` (of its upper
+levels), `links` (paths that it links to), `terms` (with counts), `acronyms` (with long forms), `tokens`."""
 
 BUDGET: Final = 700
-"""Tokens of a guide: it is read with every list of repositories, and where nothing was found."""
+"""Tokens of a guide: it is read with every list of repositories, and when nothing is found."""
 _SHARES: Final = {"lead": 0.2, "map": 0.45, "linked": 0.1, "terms": 0.25}
-"""Of the budget; what a section does not use goes on to the next one."""
+"""Shares of the budget; what one section leaves goes to the next."""
 _HEADINGS: Final = 40
 _LINKS: Final = 60
 _ACRONYMS: Final = 60
 _LEAD: Final = 600
 _TITLE: Final = 80
 _FEW_DOCUMENTS: Final = 12
-"""So many documents are mapped one by one, with their headings; more by folder."""
+"""Up to this many documents are listed one by one, with their headings; more are listed by folder."""
 _SHOWN: Final = 6
 _LOOKED_AT: Final = 300
 _SAYS_SOMETHING: Final = 8
-"""Blocks that are looked at for the first words, and words that these must be."""
+"""Blocks that are searched for the first words, and the fewest words that count."""
 _MOST_LINKED: Final = 6
 _MOST_TERMS: Final = 24
 _PROSE: Final = frozenset({"markdown", "rst", "html", "text", "pdf", "docx"})
 _ASIDE: Final = re.compile(
     r"acknowledg|licen[cs]e|copyright|contents|disclaimer|version|authors?\b|change\s?log|index|foreword|notice", re.I
 )
-"""Headings under which no document says what it is about."""
+"""Headings under which a document does not say what it is about."""
 _ABOUT: Final = re.compile(r"introduction|overview|abstract|summary|preface|about|what is|purpose", re.I)
 _README: Final = re.compile(r"(?:readme|index|overview|introduction|home|about)(?:\.\w+)?", re.I)
 _LINK: Final = re.compile(
@@ -55,12 +55,12 @@ _SCANNED: Final = 2_000_000
 
 
 def outline_of(path: str, parsed: Parsed, chunked: Chunked) -> dict[str, Any]:
-    """What the guide must know of a document; small, and read again without the document's text.
+    """What the guide needs of a document; small, and read without the document's text.
 
     Args:
-        path: Inside the repository.
+        path: Path inside the repository.
         parsed: The document.
-        chunked: The same cut up.
+        chunked: Its chunks.
     """
     prose, text = parsed.media in _PROSE, parsed.text
     return {
@@ -77,26 +77,26 @@ def outline_of(path: str, parsed: Parsed, chunked: Chunked) -> dict[str, Any]:
 def guide_of(
     name: str, outlines: Iterable[tuple[str, str, Outline]], *, budget: int = BUDGET
 ) -> tuple[str, dict[str, str]]:
-    """The guide of a repository, Markdown, and its acronyms with what they stand for.
+    """The guide of a repository, Markdown, and its acronyms with their long forms.
 
     Args:
-        name: Of the repository.
-        outlines: Path, title and outline of each document; gone through once.
-        budget: Tokens that the guide never exceeds.
+        name: Name of the repository.
+        outlines: Path, title and outline of each document; iterated once.
+        budget: Most tokens of the guide.
     """
-    gathered = _gathered(outlines)
-    acronyms = joined(gathered.acronyms)
+    combined = _combined(outlines)
+    acronyms = joined(combined.acronyms)
     sections = {
-        "lead": [f"# {_plain(name)}", "", *_lead(gathered), _size(gathered)],
-        "map": ["", "## Map", *(_documents(gathered) if len(gathered.pages) <= _FEW_DOCUMENTS else _folders(gathered))],
-        "linked": _linked(gathered),
-        "terms": _terms(gathered, acronyms),
+        "lead": [f"# {_plain(name)}", "", *_lead(combined), _size(combined)],
+        "map": ["", "## Map", *(_documents(combined) if len(combined.pages) <= _FEW_DOCUMENTS else _folders(combined))],
+        "linked": _linked(combined),
+        "terms": _terms(combined, acronyms),
     }
     return _fitted(sections, budget), acronyms
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _Listed:
     path: str
     title: str
     media: str
@@ -105,24 +105,24 @@ class _Page:
 
 
 @dataclass(slots=True)
-class _Gathered:
-    """What all documents together say."""
+class _Combined:
+    """The outlines of all documents, combined."""
 
-    pages: list[_Page] = field(default_factory=list[_Page])
+    pages: list[_Listed] = field(default_factory=list[_Listed])
     links: Counter[str] = field(default_factory=Counter[str])
     terms: Counter[str] = field(default_factory=Counter[str])
     spread: Counter[str] = field(default_factory=Counter[str])
     acronyms: list[Mapping[str, str]] = field(default_factory=list[Mapping[str, str]])
     lead: tuple[int, str, str] = (99, "", "")
-    """How far the best README is from the top, its path and its first words."""
+    """Rank of the best README, its path and its first words."""
 
 
-def _gathered(outlines: Iterable[tuple[str, str, Outline]]) -> _Gathered:
-    found = _Gathered()
+def _combined(outlines: Iterable[tuple[str, str, Outline]]) -> _Combined:
+    found = _Combined()
     for path, title, outline in outlines:
         headings = cast("Sequence[tuple[int, str]]", outline.get("headings", ()))
         media = str(outline.get("media", ""))
-        found.pages.append(_Page(path, _plain(title), media, int(outline.get("tokens", 0)), headings))
+        found.pages.append(_Listed(path, _plain(title), media, int(outline.get("tokens", 0)), headings))
         found.links.update(set(cast("Sequence[str]", outline.get("links", ()))) - {path})
         terms = cast("Mapping[str, int]", outline.get("terms", {}))
         found.terms.update(terms)
@@ -136,38 +136,38 @@ def _gathered(outlines: Iterable[tuple[str, str, Outline]]) -> _Gathered:
 
 
 def _rank(path: str) -> int:
-    """How well a document speaks for the repository: a README at the top best, any other document last."""
+    """How well a document introduces the repository: a README at the top ranks best, any other document last."""
     name = posixpath.basename(path)
     if not _README.fullmatch(name):
         return 50 + path.count("/")
     return 2 * path.count("/") + (0 if name.lower().startswith("readme") else 1)
 
 
-def _lead(gathered: _Gathered) -> list[str]:
-    return [gathered.lead[2], ""] if gathered.lead[2] else []
+def _lead(combined: _Combined) -> list[str]:
+    return [combined.lead[2], ""] if combined.lead[2] else []
 
 
-def _size(gathered: _Gathered) -> str:
-    count, tokens = len(gathered.pages), sum(page.tokens for page in gathered.pages)
+def _size(combined: _Combined) -> str:
+    count, tokens = len(combined.pages), sum(page.tokens for page in combined.pages)
     return f"{count:,} document{'' if count == 1 else 's'}, {tokens:,} tokens."
 
 
-def _documents(gathered: _Gathered) -> Iterator[str]:
-    """Each document with its headings: those of the upper level of all first, as far as there is room."""
-    for page in gathered.pages:
+def _documents(combined: _Combined) -> Iterator[str]:
+    """Each document with its headings: those of the upper level first, as far as there is room."""
+    for page in combined.pages:
         yield f"- {page.path}: {page.title} ({page.tokens:,} tokens)"
         upper = min((level for level, _ in page.headings), default=0)
         top = [title for level, title in page.headings if level == upper]
-        if len(top) == 1:  # a title of its own: what is below it tells more
+        if len(top) == 1:  # the document's title: the headings below it say more
             top = [title for level, title in page.headings if level == upper + 1] or top
         for start in range(0, len(top), _SHOWN):
             yield f"  - {'; '.join(top[start : start + _SHOWN])}"
 
 
-def _folders(gathered: _Gathered) -> Iterator[str]:
-    """Each folder of the two upper levels with its largest documents; those with most in them first."""
-    folders: defaultdict[str, list[_Page]] = defaultdict(list)
-    for page in gathered.pages:
+def _folders(combined: _Combined) -> Iterator[str]:
+    """Each folder of the two upper levels with its largest documents; the largest folders first."""
+    folders: defaultdict[str, list[_Listed]] = defaultdict(list)
+    for page in combined.pages:
         folders["/".join(page.path.split("/")[:-1][:2])].append(page)
     order = sorted(folders, key=lambda folder: (folder != "", -sum(page.tokens for page in folders[folder]), folder))
     for folder in order:
@@ -177,23 +177,23 @@ def _folders(gathered: _Gathered) -> Iterator[str]:
         yield f"- {folder + '/' if folder else '(top)'} ({len(pages):,}): {shown}{more}"
 
 
-def _label(page: _Page, folder: str) -> str:
-    """A document's title; of source code its path below the folder, as many files have one name."""
+def _label(page: _Listed, folder: str) -> str:
+    """A document's title; for source code its path below the folder, as many files share a name."""
     return page.title if page.media in _PROSE else page.path.removeprefix(f"{folder}/")
 
 
-def _linked(gathered: _Gathered) -> list[str]:
-    """The documents that most others lead to."""
-    titles = {page.path: page.title for page in gathered.pages}
-    known = Counter({path: count for path, count in gathered.links.items() if path in titles and count > 1})
+def _linked(combined: _Combined) -> list[str]:
+    """The documents that most others link to."""
+    titles = {page.path: page.title for page in combined.pages}
+    known = Counter({path: count for path, count in combined.links.items() if path in titles and count > 1})
     most = sorted(known.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_LINKED]
     lines = [f"- {path}: {titles[path]} ({count:,} documents lead to it)" for path, count in most]
     return ["", "## Most linked", *lines] if lines else []
 
 
-def _terms(gathered: _Gathered, acronyms: Mapping[str, str]) -> list[str]:
-    """The frequent terms, acronyms with what they stand for; those that many documents use first."""
-    order = sorted(gathered.terms, key=lambda term: (-gathered.spread[term], -gathered.terms[term], term))
+def _terms(combined: _Combined, acronyms: Mapping[str, str]) -> list[str]:
+    """The frequent terms, and acronyms with their long forms; those that many documents use first."""
+    order = sorted(combined.terms, key=lambda term: (-combined.spread[term], -combined.terms[term], term))
     frequent = [term for term in order if term not in acronyms][:_MOST_TERMS]
     rank = {term: place for place, term in enumerate(order)}
     short = sorted(acronyms, key=lambda term: (rank.get(term, len(rank)), term))
@@ -207,7 +207,7 @@ def _terms(gathered: _Gathered, acronyms: Mapping[str, str]) -> list[str]:
 
 
 def _fitted(sections: Mapping[str, Sequence[str]], budget: int) -> str:
-    """The first lines of each section, inside its share and what others left of theirs."""
+    """The first lines of each section within its share and what earlier sections left."""
     kept: list[str] = []
     left = 0.0
     for name, lines in sections.items():
@@ -227,7 +227,7 @@ def _fitted(sections: Mapping[str, Sequence[str]], budget: int) -> str:
 
 
 def _lead_of(parsed: Parsed) -> str:
-    """The first paragraph that says what the document is about, in plain words."""
+    """The first paragraph that says what the document is about, without markup."""
     heading, first = "", ""
     for block in parsed.blocks[:_LOOKED_AT]:
         heading = block.title if block.kind == "heading" else heading
@@ -243,7 +243,7 @@ def _lead_of(parsed: Parsed) -> str:
 
 
 def _headings_of(parsed: Parsed) -> list[list[Any]]:
-    """Level and words of the headings of the upper level, and of the next one as far as there is room, in order."""
+    """Level and text of the headings of the upper level, and of the next levels as far as there is room, in order."""
     found = [(block.level, block.title) for block in parsed.blocks if block.title and block.kind in ("heading", "code")]
     levels = sorted({level for level, _ in found})
     order = [place for depth in levels[:3] for place, (level, _) in enumerate(found) if level == depth][:_HEADINGS]
@@ -251,7 +251,7 @@ def _headings_of(parsed: Parsed) -> list[list[Any]]:
 
 
 def _links_of(path: str, text: str) -> list[str]:
-    """The documents of the repository that a document leads to, as paths."""
+    """The documents of the repository that a document links to, as paths."""
     folder = posixpath.dirname(path)
     found: dict[str, None] = {}
     for match in _LINK.finditer(text[:_SCANNED]):
@@ -267,5 +267,5 @@ def _links_of(path: str, text: str) -> list[str]:
 
 
 def _plain(text: str, limit: int = _TITLE) -> str:
-    """On one line, without markup."""
+    """The text on one line, without markup."""
     return shortened(one_line(_MARKUP.sub(r"\1", text[: 8 * limit]), 8 * limit), limit)

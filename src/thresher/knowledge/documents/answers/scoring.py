@@ -1,7 +1,7 @@
 """Scores the chunks of one repository, or of all that a caller sees.
 
-Invariant: what is scored belongs to documents that are current; which repositories there are is read beside the
-embedding of the question, and not before it.
+Invariant: only chunks of current documents are scored; the list of repositories is read while the question is embedded,
+not before.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import Final
 import numpy as np
 
 from thresher.core import Caller, NotFound, Tenant, did_you_mean, nearest
-from thresher.knowledge.documents import ranking
+from thresher.knowledge.documents.answers import ranking
+from thresher.knowledge.documents.cache import DocumentCache, Holdings, chunks_of_documents
 from thresher.knowledge.documents.entries import KIND, facets_of
 from thresher.knowledge.documents.layout import Column
 from thresher.knowledge.documents.models import CHUNK_BITS, Document, chunk_id, key_of
-from thresher.knowledge.documents.queries import Head
+from thresher.knowledge.documents.queries import RepositoryHead
 from thresher.knowledge.documents.question import Question
-from thresher.knowledge.documents.shelf import Holdings, Shelf, places_of
 from thresher.search import Filter, Floats, Scoring, SearchIndex
 
 _PATIENCE_SECONDS: Final = 10.0
 """How long an answer waits for the first document of a repository that is being indexed."""
 _LOOK_SECONDS: Final = 0.05
 _ATTEMPTS: Final = 3
-"""How often the index is asked while other repositories come to be seen."""
+"""How often the index is queried again while the set of repositories changes."""
 _NAMED: Final = 10
 """Repositories that an error names."""
 _MANY: Final = 4_096
-"""Chunks above which documents are chosen by the best of all chunks."""
+"""Above this number of chunks, documents are chosen by the best of all chunks only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,16 @@ class Scored:
 
     Attributes:
         heads: The repositories by key.
-        holdings: Their documents, by the key of the repository.
+        holdings: Their documents, by key of the repository.
         ids: int64 (n,), sorted.
         scores: float32 (n,), fused.
-        fits: Whether anything has to do with the question.
-        scoring: As the index gave it.
-        dense: float32 (n,), inner product of each with the question; None where that has no say.
-        coverage: float32 (n,), the share of the question's words that each holds.
+        fits: Whether any chunk is relevant to the question.
+        scoring: The index's own result.
+        dense: float32 (n,), inner product of each with the question; None if the dense arm did not run.
+        coverage: float32 (n,), the share of the question's words in each chunk.
     """
 
-    heads: Mapping[int, Head]
+    heads: Mapping[int, RepositoryHead]
     holdings: Mapping[int, Holdings]
     ids: Column
     scores: Floats
@@ -69,7 +69,7 @@ class Scored:
         return owners[order][np.searchsorted(documents[order], self.ids >> CHUNK_BITS)]
 
     def among(self, repositories: Collection[int]) -> Scored:
-        """The same of some repositories alone; whether anything fits is what it was for all."""
+        """The chunks of some repositories; `fits` stays that of all."""
         places = np.flatnonzero(np.isin(self.owners, list(repositories)))
         return replace(
             self,
@@ -86,7 +86,7 @@ class Scored:
         return next(found for one in self.holdings.values() if (found := one.by_id.get(key)) is not None)
 
     def of(self, document: int, chunks: int) -> Floats:
-        """The scores of one document's chunks in their order; what is not in the index comes last."""
+        """The scores of one document's chunks in their order; -inf for a chunk that is not in the index."""
         first, end = np.searchsorted(self.ids, [document << CHUNK_BITS, document + 1 << CHUNK_BITS])
         scores = np.full(chunks, -np.inf, np.float32)
         places = self.ids[first:end] & (1 << CHUNK_BITS) - 1
@@ -94,7 +94,7 @@ class Scored:
         return scores
 
     def best(self, limit: int) -> Column:
-        """Places of the best chunks, best first: int64; the first of them are the same whatever the limit."""
+        """Indexes of the best chunks, best first, int64; a larger limit only appends to them."""
         if limit >= len(self.scores):
             return np.argsort(-self.scores, kind="stable")
         least = np.partition(self.scores, -limit)[-limit]
@@ -102,7 +102,7 @@ class Scored:
         return top[np.argsort(-self.scores[top], kind="stable")][:limit]
 
     def best_documents(self, limit: int = 5) -> list[int]:
-        """Keys of the documents that hold the best chunks, best first."""
+        """Keys of the documents with the best chunks, best first."""
         if len(self.ids) <= _MANY:
             return ranking.best_documents(self.ids, self.scores, limit)
         top = np.sort(self.best(_MANY))
@@ -110,80 +110,80 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class _Arms:
-    """What the two arms say of some chunks."""
+class _ArmScores:
+    """The scores of both arms for some chunks."""
 
     dense: Floats | None
     lexical: Floats
 
-    def at(self, places: Column | None) -> _Arms:
-        """The same of some of them."""
+    def at(self, places: Column | None) -> _ArmScores:
+        """The scores of a subset."""
         if places is None:
             return self
-        return _Arms(None if self.dense is None else self.dense[places], self.lexical[places])
+        return _ArmScores(None if self.dense is None else self.dense[places], self.lexical[places])
 
 
 class Scorer:
     """Scores chunks for questions.
 
     Args:
-        index: Where they are found.
-        shelf: Says which documents are current.
+        index: The search index.
+        cache: Knows which documents are current.
     """
 
-    def __init__(self, index: SearchIndex, shelf: Shelf) -> None:
+    def __init__(self, index: SearchIndex, cache: DocumentCache) -> None:
         self._index = index
-        self._shelf = shelf
+        self._cache = cache
 
     async def score(self, caller: Caller, name: str | None, question: Question) -> Scored:
-        """Score the chunks of a repository by its name, or of all.
+        """Score the chunks of one repository, or of all.
 
         Raises:
             NotFound: The caller sees no repository of this name.
             StoreUnavailable: The database cannot be reached.
         """
-        heads = chosen(self._shelf.known(caller), name) or await self._ready(caller, name)
+        heads = chosen(self._cache.known(caller), name) or await self._ready(caller, name)
         found = NOTHING
         for _ in range(_ATTEMPTS):
             directory, scoring = await asyncio.gather(
-                self._shelf.directory(caller), self._scoring(caller, heads, question)
+                self._cache.directory(caller), self._scoring(caller, heads, question)
             )
-            asked = {head.id for head in heads}
+            scored_keys = {head.id for head in heads}
             heads = chosen(directory, name)
             if not any(head.documents for head in heads):
                 heads = await self._ready(caller, name)
             found = await self._scored(caller, heads, scoring)
-            # Documents that came into use meanwhile are in the index and not yet among what was scored.
-            if asked == set(found.heads) and len(found.ids) >= sum(one.chunks for one in found.holdings.values()):
+            # Documents that became current meanwhile are in the index but were not scored.
+            if scored_keys == set(found.heads) and len(found.ids) >= sum(one.chunks for one in found.holdings.values()):
                 break
         return found
 
-    async def head(self, caller: Caller, name: str) -> Head:
-        """A repository by name.
+    async def head(self, caller: Caller, name: str) -> RepositoryHead:
+        """A repository by its name.
 
         Raises:
-            NotFound: The caller sees none of this name.
+            NotFound: The caller sees no repository of this name.
         """
-        directory = await self._shelf.directory(caller)
+        directory = await self._cache.directory(caller)
         if (found := directory.get(name)) is None:
-            raise unknown(name, directory)
+            raise unknown_repository(name, directory)
         return found
 
-    async def _ready(self, caller: Caller, name: str | None) -> list[Head]:
-        """The repositories; one that is asked by name once it holds something, or for long enough does not."""
+    async def _ready(self, caller: Caller, name: str | None) -> list[RepositoryHead]:
+        """The repositories; waits, up to a limit, until a named one has its first document."""
         loop = asyncio.get_running_loop()
         until = loop.time() + _PATIENCE_SECONDS
         while True:
-            directory = await self._shelf.directory(caller)
+            directory = await self._cache.directory(caller)
             if name is not None and name not in directory:
-                raise unknown(name, directory)
+                raise unknown_repository(name, directory)
             heads = chosen(directory, name)
             coming = name is not None and any(head.state in ("waiting", "indexing") for head in heads)
             if any(head.documents for head in heads) or not coming or loop.time() >= until:
                 return heads
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _scoring(self, caller: Caller, heads: Sequence[Head], question: Question) -> Scoring:
+    async def _scoring(self, caller: Caller, heads: Sequence[RepositoryHead], question: Question) -> Scoring:
         if not heads:
             return NOTHING.scoring
         return await self._index.score(
@@ -193,24 +193,24 @@ class Scorer:
             filter=Filter(facets_of(head.id for head in heads)),
             search_type=question.search_type,
             context=question.context,
-            synonyms=self._shelf.acronyms(caller.tenant, heads),
+            synonyms=self._cache.acronyms(caller.tenant, heads),
             texts_of=partial(self._texts, caller.tenant),
         )
 
     async def _texts(self, tenant: Tenant, ids: Sequence[int]) -> dict[int, str]:
-        texts = await self._shelf.texts_of(tenant, [key_of(number) for number in ids])
+        texts = await self._cache.texts_of(tenant, [key_of(number) for number in ids])
         return {chunk_id(*key): text for key, text in texts.items()}
 
-    async def _scored(self, caller: Caller, heads: Sequence[Head], scoring: Scoring) -> Scored:
-        holdings = {head.id: await self._shelf.holdings(caller.tenant, head) for head in heads}
+    async def _scored(self, caller: Caller, heads: Sequence[RepositoryHead], scoring: Scoring) -> Scored:
+        holdings = {head.id: await self._cache.holdings(caller.tenant, head) for head in heads}
         documents = np.sort(np.concatenate([np.empty(0, np.int64), *(one.ids for one in holdings.values())]))
-        places = places_of(scoring.ids, documents)
-        own = _Arms(scoring.dense, scoring.lexical).at(places)
-        ranked = _Arms(scoring.dense, scoring.by_words).at(places) if scoring.search_type == "text" else own
+        places = chunks_of_documents(scoring.ids, documents)
+        own = _ArmScores(scoring.dense, scoring.lexical).at(places)
+        ranked = _ArmScores(scoring.dense, scoring.by_words).at(places) if scoring.search_type == "text" else own
         ids = scoring.ids if places is None else scoring.ids[places]
         scores = ranking.fuse(ranked.dense, ranked.lexical, scoring.model) if len(ids) else np.empty(0, np.float32)
         if scoring.context_lexical is not None and len(ids):
-            context = _Arms(scoring.context_dense, scoring.context_lexical).at(places)
+            context = _ArmScores(scoring.context_dense, scoring.context_lexical).at(places)
             scores = ranking.with_context(scores, ranking.fuse(context.dense, context.lexical, scoring.model))
         coverage = scoring.coverage if places is None else scoring.coverage[places]
         fits = bool(len(ids)) and not ranking.nothing_fits(own.dense, coverage, scoring.model)
@@ -229,11 +229,11 @@ NOTHING: Final = Scored(
     dense=None,
     coverage=np.empty(0, np.float32),
 )
-"""What there is to say where there is no repository."""
+"""The result if there is no repository."""
 
 
-def chosen(directory: Mapping[str, Head] | None, name: str | None) -> list[Head]:
-    """The repositories that are asked."""
+def chosen(directory: Mapping[str, RepositoryHead] | None, name: str | None) -> list[RepositoryHead]:
+    """The repositories that are searched."""
     if directory is None:
         return []
     if name is None:
@@ -241,8 +241,8 @@ def chosen(directory: Mapping[str, Head] | None, name: str | None) -> list[Head]
     return [directory[name]] if name in directory else []
 
 
-def unknown(name: str, directory: Collection[str]) -> NotFound:
-    """The error of a repository that the caller does not see."""
+def unknown_repository(name: str, directory: Collection[str]) -> NotFound:
+    """The error for a repository that the caller does not see."""
     near = did_you_mean(nearest(name, directory))
     if not directory:
         return NotFound(
