@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from tests.knowledge.documents.files import pdf, word
-from thresher.knowledge.documents.reading import Unreadable, parse
+from thresher.knowledge.documents.reading import UnreadableDocument, parse
 from thresher.knowledge.documents.reading.conversion import convert
 
 
@@ -70,7 +70,7 @@ def test_a_word_file_becomes_markdown() -> None:
 )
 def test_broken_and_locked_files_are_refused(path: str, octets: bytes) -> None:
     """They say what is wrong with them, and nothing else happens."""
-    with pytest.raises(Unreadable) as failure:
+    with pytest.raises(UnreadableDocument) as failure:
         parse(path, octets)
 
     assert failure.value.reason == "unreadable"
@@ -79,7 +79,7 @@ def test_broken_and_locked_files_are_refused(path: str, octets: bytes) -> None:
 
 def test_a_zip_bomb_is_never_unpacked() -> None:
     """Its size is read from its directory."""
-    with pytest.raises(Unreadable, match="256 MB"):
+    with pytest.raises(UnreadableDocument, match="256 MB"):
         parse("bomb.docx", bomb())
 
 
@@ -87,5 +87,5 @@ def test_a_file_that_takes_too_long_is_given_up() -> None:
     """The process that takes it apart ends; this one goes on."""
     page = ("<p>a<b>" * 30_000).encode()
 
-    with pytest.raises(Unreadable, match="seconds"):
+    with pytest.raises(UnreadableDocument, match="seconds"):
         convert("html", page, seconds=1)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thresher.knowledge.documents.models import Parsed
-from thresher.knowledge.documents.reading import Unreadable, parse
+from thresher.knowledge.documents.reading import UnreadableDocument, parse
 
 
 def blocks(parsed: Parsed) -> list[tuple[str, str]]:
@@ -227,7 +227,7 @@ def test_a_page_says_which_encoding_it_has() -> None:
 )
 def test_what_is_no_text_is_refused_with_a_reason(path: str, octets: bytes, reason: str) -> None:
     """The reason is one that the list of skipped files knows."""
-    with pytest.raises(Unreadable) as failure:
+    with pytest.raises(UnreadableDocument) as failure:
         parse(path, octets)
 
     assert failure.value.reason == reason
@@ -236,10 +236,10 @@ def test_what_is_no_text_is_refused_with_a_reason(path: str, octets: bytes, reas
 @given(st.sampled_from(["md", "rst", "txt", "html", "py", "ipynb", "cpp"]), st.binary(max_size=300))
 @settings(max_examples=200, deadline=None)
 def test_any_octets_are_read_or_refused(ending: str, octets: bytes) -> None:
-    """Nothing but `Unreadable` leaves a reader, and blocks are in order and cover all that is not blank."""
+    """Nothing but `UnreadableDocument` leaves a reader, and blocks are in order and cover all that is not blank."""
     try:
         parsed = parse(f"file.{ending}", octets)
-    except Unreadable:
+    except UnreadableDocument:
         return
 
     place = 0

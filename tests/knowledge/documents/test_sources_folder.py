@@ -13,7 +13,7 @@ from dulwich.objects import Blob
 from thresher import scanner
 from thresher.core import Conflict, InvalidInput, NotFound
 from thresher.knowledge.documents.models import Origin
-from thresher.knowledge.documents.sources import Limits, Source, open_source, origin_of
+from thresher.knowledge.documents.sources import DocumentSource, SourceLimits, open_source, origin_of
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="about links, pipes and names of POSIX")
 
@@ -34,7 +34,7 @@ def write(root: Path, files: dict[str, str | bytes]) -> None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def source_of(root: Path, limits: Limits | None = None, **patterns: list[str]) -> Source:
+def source_of(root: Path, limits: SourceLimits | None = None, **patterns: list[str]) -> DocumentSource:
     """The folder as a source."""
     return open_source(origin_of(str(root), **patterns), root.parent / "cache", limits=limits)
 
@@ -45,7 +45,7 @@ def paths(root: Path, **patterns: list[str]) -> list[str]:
         return [file.path for file in source.files()]
 
 
-def reasons(root: Path, limits: Limits | None = None, **patterns: list[str]) -> dict[str, str]:
+def reasons(root: Path, limits: SourceLimits | None = None, **patterns: list[str]) -> dict[str, str]:
     """What is skipped, and why."""
     with source_of(root, limits, **patterns) as source:
         return {one.path: one.reason for one in source.skipped()}
@@ -219,7 +219,7 @@ def test_a_large_file_is_skipped(root: Path) -> None:
     """The detail names the setting."""
     write(root, {"large.txt": "word " * 1_000})
 
-    with source_of(root, Limits(document_bytes=4_000)) as source:
+    with source_of(root, SourceLimits(document_bytes=4_000)) as source:
         skipped = source.skipped()
 
     assert [(one.path, one.reason) for one in skipped] == [("large.txt", "too large")]
@@ -228,9 +228,12 @@ def test_a_large_file_is_skipped(root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("limits", "setting"),
-    [(Limits(files=1), "THRESHER_REPOSITORY_FILES"), (Limits(repository_bytes=20), "THRESHER_REPOSITORY_MB")],
+    [
+        (SourceLimits(files=1), "THRESHER_REPOSITORY_FILES"),
+        (SourceLimits(repository_bytes=20), "THRESHER_REPOSITORY_MB"),
+    ],
 )
-def test_a_repository_that_is_too_large_is_refused(root: Path, limits: Limits, setting: str) -> None:
+def test_a_repository_that_is_too_large_is_refused(root: Path, limits: SourceLimits, setting: str) -> None:
     """The error names the setting and where most of it lies."""
     with pytest.raises(InvalidInput, match=setting) as caught:
         source_of(root, limits)
@@ -243,10 +246,10 @@ def test_some_folders_are_kept_apart(root: Path, tmp_path: Path) -> None:
     write(root, {"data/key.md": "# Key\n"})
     cache = tmp_path / "cache"
 
-    with open_source(origin_of(str(root)), cache, apart=(root / "data",)) as source:
+    with open_source(origin_of(str(root)), cache, forbidden=(root / "data",)) as source:
         assert [file.path for file in source.files()] == ["README.md", "docs/travel.md"]
     with pytest.raises(InvalidInput, match="own data"):
-        open_source(origin_of(str(root / "data")), cache, apart=(root / "data",))
+        open_source(origin_of(str(root / "data")), cache, forbidden=(root / "data",))
 
 
 def test_a_single_file_is_a_source(root: Path) -> None:

@@ -24,7 +24,7 @@ from tests.knowledge.documents.gits import (
 )
 from thresher.core import InvalidInput, NotAllowed, NotFound, SourceUnavailable
 from thresher.knowledge.documents.models import Origin
-from thresher.knowledge.documents.sources import Limits, open_source, origin_of
+from thresher.knowledge.documents.sources import SourceLimits, open_source, origin_of
 
 HANDBOOK = {"README.md": b"# Handbook\n\nHow we work.\n", "docs/travel.md": b"# Travel\n\nBook early.\n"}
 
@@ -45,7 +45,9 @@ def remote(tmp_path: Path) -> Iterator[tuple[str, Path]]:
         yield f"{address}/handbook.git", path
 
 
-def listed(origin: Origin, cache: Path, limits: Limits | None = None) -> tuple[str, dict[str, bytes], dict[str, str]]:
+def listed(
+    origin: Origin, cache: Path, limits: SourceLimits | None = None
+) -> tuple[str, dict[str, bytes], dict[str, str]]:
     """Version, bytes of each file, and reason of each that is skipped."""
     with open_source(origin, cache, limits=limits) as source:
         files = {file.path: source.read(file.path) for file in source.files()}
@@ -216,7 +218,7 @@ def test_a_server_that_sends_too_much_is_cut_off(tmp_path: Path, cache: Path) ->
     with bare(tmp_path / "big.git") as repo:
         commit(repo, {"a.txt": noise})
         with served(git_application(big=repo)) as address, pytest.raises(InvalidInput, match="sends more"):
-            open_source(origin_of(f"{address}/big.git"), cache, limits=Limits(repository_bytes=10_000))
+            open_source(origin_of(f"{address}/big.git"), cache, limits=SourceLimits(repository_bytes=10_000))
 
 
 def answering(status: str, *headers: tuple[str, str]) -> Application:
@@ -259,7 +261,7 @@ def test_a_dead_server_is_given_up(cache: Path) -> None:
         origin = origin_of(f"http://127.0.0.1:{server.getsockname()[1]}/a.git")
 
         with pytest.raises(SourceUnavailable, match="too long"):
-            open_source(origin, cache, limits=Limits(seconds=0.3))
+            open_source(origin, cache, limits=SourceLimits(seconds=0.3))
 
 
 def test_a_server_that_is_not_there_is_no_slow_one(cache: Path) -> None:
@@ -319,4 +321,4 @@ class TestSsh:
         ssh.write_text("#!/bin/sh\nsleep 60 & wait\n")
 
         with pytest.raises(SourceUnavailable, match="too long"):
-            open_source(origin_of("git@example.com:a.git"), cache, limits=Limits(seconds=0.3))
+            open_source(origin_of("git@example.com:a.git"), cache, limits=SourceLimits(seconds=0.3))

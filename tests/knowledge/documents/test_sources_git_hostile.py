@@ -13,7 +13,7 @@ from dulwich.repo import Repo
 from tests.knowledge.documents.gits import bare, commit
 from thresher.core import InvalidInput, NotFound, SourceUnavailable, ThresherError
 from thresher.knowledge.documents.models import Origin
-from thresher.knowledge.documents.sources import Limits, open_source, origin_of
+from thresher.knowledge.documents.sources import SourceLimits, open_source, origin_of
 from thresher.knowledge.documents.sources.objects import ObjectReader
 
 OWN = {"README.md": b"# Own\n"}
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 def contents(path: Path, cache: Path, ref: str = "") -> dict[str, bytes]:
     """What is read of a repository."""
-    with open_source(Origin("git", str(path), ref), cache, limits=Limits(seconds=20)) as source:
+    with open_source(Origin("git", str(path), ref), cache, limits=SourceLimits(seconds=20)) as source:
         return {file.path: source.read(file.path) for file in source.files()}
 
 

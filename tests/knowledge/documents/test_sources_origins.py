@@ -81,7 +81,7 @@ def test_what_is_no_source_is_refused(text: str) -> None:
 @pytest.mark.parametrize("ref", ["--upload-pack=x", "a b", "a..b", "a:b", "x" * 300])
 def test_what_is_no_name_of_a_commit_is_refused(ref: str) -> None:
     """Names follow git's own rules."""
-    with pytest.raises(InvalidInput, match="no branch"):
+    with pytest.raises(InvalidInput, match="not a valid branch"):
         origin_of("https://github.com/acme/a.git", ref=ref)
 
 

@@ -16,7 +16,7 @@ def template(name: str) -> str:
 
 
 def fill_template(name: str, **values: object) -> str:
-    """An instruction with its placeholders fill_template."""
+    """An instruction with its placeholders filled."""
     text = template(name)
     for place, value in values.items():
         text = text.replace(f"{{{{{place}}}}}", str(value))

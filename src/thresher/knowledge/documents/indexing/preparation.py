@@ -17,7 +17,7 @@ from thresher.knowledge.documents.guides.structure import outline_of
 from thresher.knowledge.documents.layout import Layout, layout_of
 from thresher.knowledge.documents.models import CHUNK_BITS, SourceFile
 from thresher.knowledge.documents.queries import DocumentWrite, RefusedFile, StoredVersion
-from thresher.knowledge.documents.reading import Unreadable, parse
+from thresher.knowledge.documents.reading import UnreadableDocument, parse
 from thresher.knowledge.documents.sections import sections_of
 
 FORMAT: Final = 1
@@ -49,14 +49,14 @@ def prepare(file: SourceFile, data: bytes) -> PreparedFile:
         data: Its bytes.
 
     Raises:
-        Unreadable: It has no text, or too much.
+        UnreadableDocument: It has no text, or too much.
     """
     parsed = parse(file.path, data)
     chunked = chunk(parsed)
     if not chunked.chunks:
-        raise Unreadable("empty", "There is no text in it.")
+        raise UnreadableDocument("empty", "There is no text in it.")
     if len(chunked.chunks) > _MOST_CHUNKS:
-        raise Unreadable("too large", f"It would be cut into more than {_MOST_CHUNKS:,} pieces.")
+        raise UnreadableDocument("too large", f"It would be cut into more than {_MOST_CHUNKS:,} pieces.")
     layout = layout_of(chunked, parsed.text)
     write = DocumentWrite(
         path=file.path,

@@ -33,8 +33,8 @@ from thresher.knowledge.documents.entries import KIND, IndexedDocument, StoredEn
 from thresher.knowledge.documents.indexing.preparation import FORMAT, PreparedFile, batches, difference, prepare
 from thresher.knowledge.documents.models import Repository, Skipped, SourceFile, chunk_id
 from thresher.knowledge.documents.queries import RefusedFile, StoredVersion
-from thresher.knowledge.documents.reading import Unreadable
-from thresher.knowledge.documents.sources import Limits, Source, open_source
+from thresher.knowledge.documents.reading import UnreadableDocument
+from thresher.knowledge.documents.sources import DocumentSource, SourceLimits, open_source
 from thresher.search import Entry, Filter, PutCounts, SearchIndex
 from thresher.store import Database, run_retrying
 
@@ -114,16 +114,16 @@ class Run:
             await asyncio.to_thread(source.close)
         return changed
 
-    def _open(self) -> Source:
+    def _open(self) -> DocumentSource:
         data = self._settings.data_dir
         return open_source(
             self._repository.origin,
             cache_of(data, self._tenant, self._repository.id),
-            limits=Limits.of(self._settings),
-            apart=(data,),
+            limits=SourceLimits.of(self._settings),
+            forbidden=(data,),
         )
 
-    async def _bring_up(self, source: Source, files: Sequence[SourceFile]) -> bool:
+    async def _bring_up(self, source: DocumentSource, files: Sequence[SourceFile]) -> bool:
         """Store what is new or changed, and remove what is gone; return whether anything was done."""
         async with self._database.transaction(self._tenant) as connection:
             stored = await queries.stored_versions(connection, self._tenant, self._repository.id)
@@ -145,14 +145,14 @@ class Run:
         self._report("reading", total, total)
         return bool(changes.read or changes.finish or changes.gone)
 
-    def _prepare(self, source: Source, batch: Sequence[SourceFile]) -> list[PreparedFile | None]:
+    def _prepare(self, source: DocumentSource, batch: Sequence[SourceFile]) -> list[PreparedFile | None]:
         return [self._prepared(source, file) for file in batch]
 
-    def _prepared(self, source: Source, file: SourceFile) -> PreparedFile | None:
+    def _prepared(self, source: DocumentSource, file: SourceFile) -> PreparedFile | None:
         """The prepared file, or None with the reason recorded."""
         try:
             return prepare(file, source.read(file.path))
-        except Unreadable as error:
+        except UnreadableDocument as error:
             self._refused.append(RefusedFile(file.path, error.reason, error.detail, file.blob, FORMAT))
         except ThresherError as error:  # gone or changed since it was listed: the next run reads it
             self._unread.append(Skipped(file.path, "unreadable", error.message))

@@ -1,6 +1,6 @@
-"""What a source is, and how much of one is read.
+"""The protocol of a source, and its limits.
 
-Invariant: the bytes that a source gives out under a path have the blob id that it listed.
+Invariant: the bytes that a source returns for a path have the blob id that it listed.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from thresher.knowledge.documents.models import Skipped, SourceFile
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SourceLimits:
     """How much is read.
 
     Attributes:
-        document_bytes: Of one file; a larger one is skipped.
-        repository_bytes: Of all files that are not skipped; a repository with more is refused.
-        files: How many that are not skipped; a repository with more is refused.
-        seconds: For listing, fetching included.
+        document_bytes: Most bytes of one file; a larger one is skipped.
+        repository_bytes: Most bytes of all files that are not skipped; a larger repository is refused.
+        files: Most files that are not skipped; a repository with more is refused.
+        seconds: Time limit for listing and fetching.
     """
 
     document_bytes: int = 20 << 20
@@ -31,19 +31,19 @@ class Limits:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """The limits that a person has set."""
+        """The limits in the settings."""
         return cls(
             settings.document_mb << 20, settings.repository_mb << 20, settings.repository_files, settings.source_seconds
         )
 
     @property
     def scope(self) -> str:
-        """What changes with what is found out about single files."""
+        """The part of the limits on which findings about single files depend."""
         return str(self.document_bytes)
 
 
-class Source(Protocol):
-    """Files as they stood when the source was opened. Every method blocks: call it in a thread, one at a time."""
+class DocumentSource(Protocol):
+    """Files as they were when the source was opened. Every method blocks: call it in a thread, one at a time."""
 
     @property
     def version(self) -> str:
@@ -62,13 +62,13 @@ class Source(Protocol):
         """The bytes of a listed file.
 
         Raises:
-            Conflict: It is gone or has changed since it was listed; the next run takes it.
+            Conflict: It is gone or has changed since it was listed; the next run reads it.
             NotFound: No such file was listed.
         """
         ...
 
     def close(self) -> None:
-        """Let go of the files; may be called again."""
+        """Release the files; idempotent."""
         ...
 
     def __enter__(self) -> Self: ...

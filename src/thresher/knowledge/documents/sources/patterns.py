@@ -1,7 +1,7 @@
-"""Which paths a repository takes: patterns as in `.gitignore`.
+"""Path patterns as in `.gitignore`, which select the files of a repository.
 
-Invariant: a pattern without a slash fits a name in any folder, one with a slash is meant from the root, and the last
-pattern that fits decides, so that `!` takes back. Patterns that could take long to match are not used.
+Invariant: a pattern without a slash matches a name in any folder, one with a slash is relative to the root, and the
+last match decides, so that `!` re-includes. Patterns that could take long to match are not used.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ _MOST_STARS: Final = 3
 _MOST_WILD: Final = 8
 
 
-class Rules:
+class PathPatterns:
     """Patterns of one file, or of one list.
 
-    Most end in letters that most paths do not end in; one comparison with all of these endings spares trying them.
+    Most patterns end in letters that most paths do not end in; one comparison with all these endings saves matching
+    them.
 
     Args:
-        patterns: In order.
+        patterns: Patterns in order.
     """
 
     def __init__(self, patterns: Iterable[Pattern] = ()) -> None:
@@ -41,7 +42,7 @@ class Rules:
         self._open = tuple(pattern for pattern, ending in zip(self.patterns, endings, strict=True) if not ending)
 
     def decide(self, path: str, *, folder: bool) -> bool | None:
-        """True where the last pattern that fits takes the path, False where it takes it back, None where none fits."""
+        """True if the last matching pattern takes the path, False if it re-includes it, None if none matches."""
         name = path.encode("utf-8", "surrogateescape")
         for pattern in reversed(self.patterns if name.endswith(self._endings) else self._open):
             if pattern.matches(name, folder):
@@ -49,7 +50,7 @@ class Rules:
         return None
 
     def reach(self, path: str) -> bool:
-        """Whether a file is taken, by itself or by a folder above it."""
+        """Whether a file is matched, by itself or by a folder above it."""
         steps = path.split("/")
         ways = [("/".join(steps[: count + 1]), count + 1 < len(steps)) for count in range(len(steps))]
         names = [(way.encode("utf-8", "surrogateescape"), folder) for way, folder in ways]
@@ -60,55 +61,55 @@ class Rules:
         return False
 
 
-class Selection:
-    """The files that a person wants of a repository.
+class PathSelection:
+    """The files of a repository that a person selects.
 
     Args:
         include: Patterns of the files to take; empty for all.
-        exclude: Patterns of files to leave out, which win.
+        exclude: Patterns of files to leave out, which take precedence.
 
     Raises:
-        InvalidInput: A pattern is broken, or too wild.
+        InvalidInput: A pattern is not valid, or too complex.
     """
 
     def __init__(self, include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
         self._include = _strict(include)
         self._exclude = _strict(exclude)
 
-    def judge(self, path: str) -> Skipped | None:
-        """Why a file is left out; None where it is wanted."""
+    def exclusion(self, path: str) -> Skipped | None:
+        """Why a file is left out; None if it is selected."""
         if self._include.patterns and not self._include.reach(path):
             return Skipped(path, "excluded", "No pattern includes it.")
         if self._exclude.patterns and self._exclude.reach(path):
             return Skipped(path, "excluded", "A pattern excludes it.")
         return None
 
-    def passes_over(self, folder: str) -> bool:
-        """Whether nothing below a folder can be wanted."""
+    def excludes_folder(self, folder: str) -> bool:
+        """Whether everything below a folder is excluded."""
         return self._exclude.reach(f"{folder}/") if self._exclude.patterns else False
 
 
-def rules_of(content: bytes) -> Rules:
-    """The patterns of an ignore file; those that are broken, too wild, or too many are passed over."""
+def patterns_of(content: bytes) -> PathPatterns:
+    """The patterns of an ignore file; patterns that are not valid, too complex, or too many are ignored."""
     lines = read_ignore_patterns(io.BytesIO(content.removeprefix(b"\xef\xbb\xbf")))
-    return Rules(islice(_compiled(lines), _MOST))
+    return PathPatterns(islice(_compiled(lines), _MOST))
 
 
 def _ending(pattern: bytes) -> bytes:
-    """What every path ends in that a pattern fits: what stands behind its last wildcard; empty where nothing does."""
+    """The text after the last wildcard, which every matching path ends in; may be empty."""
     return _WILD.split(pattern.removeprefix(b"!").rstrip(b"/"))[-1].lstrip(b"/")
 
 
 def _compiled(lines: Iterable[bytes]) -> Iterator[Pattern]:
     for line in lines:
-        if _is_tame(line):
+        if _is_fast(line):
             try:
                 yield Pattern(line)
             except (MalformedPattern, re.error):
                 continue
 
 
-def _strict(globs: Iterable[str]) -> Rules:
+def _strict(globs: Iterable[str]) -> PathPatterns:
     patterns: list[Pattern] = []
     for glob in globs:
         line = glob.strip().removeprefix("./").encode()
@@ -119,11 +120,11 @@ def _strict(globs: Iterable[str]) -> Rules:
                 hint="Patterns are those of .gitignore: `*.md`, `docs/`, `src/**/*.py`, `!docs/old/`.",
             )
         patterns += made
-    return Rules(patterns)
+    return PathPatterns(patterns)
 
 
-def _is_tame(line: bytes) -> bool:
-    """Whether no path makes it slow: each star in a step multiplies the time."""
+def _is_fast(line: bytes) -> bool:
+    """Whether the pattern is fast for every path: each star in a step multiplies the time."""
     steps = [re.sub(rb"\*+", b"*", step) for step in line.split(b"/")]
     stars = [step.count(b"*") for step in steps]
     return len(line) <= _LONGEST and max(stars) <= _MOST_STARS and sum(stars) <= _MOST_WILD

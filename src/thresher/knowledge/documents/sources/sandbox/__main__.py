@@ -1,13 +1,13 @@
-"""Answers requests for names and objects of one git repository.
+"""Answers requests for refs and objects of one git repository.
 
-    python -I .../sources/apart FOLDER SECONDS
+    python -I .../sources/sandbox FOLDER SECONDS
 
-The first line at standard output holds the names, or why the repository is refused. Each line at standard input then
-asks for an object (`{"object": ID, "most": BYTES}`) or for ids (`{"prefix": DIGITS}`). Each answer is a line of JSON;
-the bytes of an object follow it.
+The first line on standard output has the refs, or why the repository is refused. Each line on standard input then
+requests an object (`{"object": ID, "most": BYTES}`) or ids (`{"prefix": DIGITS}`). Each answer is a line of JSON,
+followed by the bytes of an object.
 
-Invariant: an answer holds names, ids, numbers and bytes of objects; no error text of a library, which could quote a
-file. Ends when standard input does.
+Invariant: an answer has names, ids, numbers and bytes of objects; never a library's error text, which could quote a
+file. The program ends when standard input does.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from typing import Any, Final
 from thresher.confinement import limit
 
 _MEMORY: Final = 2 << 30
-"""Bytes of memory of its own; packs are mapped and do not count. The largest object and its base need a quarter."""
+"""Bytes of private memory; packs are mapped and do not count. The largest object and its base need a quarter of it."""
 
 _FILES: Final = 20_000
-"""Open files: two for each pack, where the system allows as many."""
+"""Open files: two for each pack, if the system allows that many."""
 
 
 def main(folder: str, seconds: int) -> None:
@@ -34,14 +34,14 @@ def main(folder: str, seconds: int) -> None:
     logging.disable(logging.CRITICAL)  # a library's warning may quote a file
     repository: Any = importlib.import_module("repository")
     try:
-        place = importlib.import_module("places").Place(Path(folder))
-        opened = repository.Repository(place, importlib.import_module("packs").size_at)
+        root = importlib.import_module("safe_folder").SafeFolder(Path(folder))
+        opened = repository.GitRepository(root, importlib.import_module("packs").size_at)
         _answer({"refs": opened.refs})
-    except repository.Refused as error:
+    except repository.RepositoryRefused as error:
         return _answer({"refused": error.reason})
     except FileNotFoundError:
         return _answer({"refused": "missing"})
-    except Exception:  # noqa: BLE001 - a damaged file makes the library raise anything
+    except Exception:  # noqa: BLE001 - a damaged file can make the library raise anything
         return _answer({"refused": "damaged"})
     for line in sys.stdin.buffer:
         _serve(opened, json.loads(line), repository.Oversized)
@@ -59,7 +59,7 @@ def _serve(opened: Any, request: dict[str, Any], oversized: type[Exception]) -> 
         return _answer({"failed": "large", "size": 0})
     except oversized as error:
         return _answer({"failed": "large", "size": error.args[0]})
-    except Exception:  # noqa: BLE001 - a damaged file makes the library raise anything
+    except Exception:  # noqa: BLE001 - a damaged file can make the library raise anything
         return _answer({"failed": "damaged"})
     return _answer({"kind": kind, "size": len(data)}, data)
 

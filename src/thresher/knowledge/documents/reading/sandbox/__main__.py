@@ -1,8 +1,8 @@
-"""Converts one file: octets in at standard input, JSON out at standard output.
+"""Converts one file: bytes on standard input, JSON on standard output.
 
-    python -I …/reading/apart FORMAT SECONDS
+    python -I …/reading/sandbox FORMAT SECONDS
 
-Invariant: ends by itself, at the latest when it has used up its seconds of processor time or its memory.
+Invariant: the program ends by itself, at the latest when it has used up its processor time or its memory.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import Any, Final
 from thresher.confinement import limit
 
 _MEMORY: Final = 2 << 30
-"""Octets of address space: ten times what the largest file we take needs."""
+"""Bytes of address space: ten times what the largest accepted file needs."""
 _LONGEST: Final = 64 << 20
-"""Characters of text that are given back at most."""
+"""Most characters of text in an answer."""
 
 
 def main(form: str, seconds: int) -> None:
-    """Convert what stands at standard input."""
+    """Convert what is on standard input."""
     limit(seconds=seconds, addresses=_MEMORY)
-    logging.disable(logging.CRITICAL)  # libraries tell of every flaw of a file
+    logging.disable(logging.CRITICAL)  # libraries report every flaw of a file
     convert: Any = importlib.import_module(form).convert
     try:
         answer = convert(sys.stdin.buffer.read())
         if len(answer["text"]) > _LONGEST:
-            answer = {"reason": "too large", "detail": "It holds more than 64 million characters of text."}
-    except ValueError as error:  # what a conversion says of a file that it cannot read
+            answer = {"reason": "too large", "detail": "It contains more than 64 million characters of text."}
+    except ValueError as error:  # the message of a conversion that cannot read the file
         answer = {"reason": "unreadable", "detail": str(error)}
     except RecursionError:
         answer = {"reason": "unreadable", "detail": "It is nested too deeply."}

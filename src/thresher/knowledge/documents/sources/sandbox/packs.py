@@ -1,6 +1,6 @@
-"""How large the objects of a git repository are, without unpacking them into memory.
+"""The sizes of the objects in a git pack, without unpacking them into memory.
 
-Invariant: memory stays below a megabyte, whatever a pack announces or unfolds to. The format is that of git's
+Invariant: memory stays below a megabyte, whatever a pack announces or expands to. The format is that of git's
 gitformat-pack(5): a header of three bits of type and a size, for a delta its base, then a zlib stream; a delta begins
 with the sizes of its base and of its result.
 """
@@ -12,28 +12,28 @@ import zlib
 from typing import IO, Final
 
 LARGEST: Final = 256 << 20
-"""Bytes of an object that is unpacked at all: it and its base lie in memory for that."""
+"""Most bytes of an object that is unpacked, because it and its base are held in memory."""
 _BY_OFFSET: Final = 6
 _BY_NAME: Final = 7
 _HEAD: Final = 4 << 10
-"""Bytes that hold an entry's header and the beginning of its delta."""
+"""Bytes that contain an entry's header and the beginning of its delta."""
 _START: Final = 32
 _STEP: Final = 64 << 10
 _FIRST: Final = 12
 """Bytes before the first entry: `PACK`, version and count."""
 
 
-class TooLarge(ValueError):
-    """A pack holds an object too large to be unpacked; its bytes are the argument."""
+class ObjectTooLarge(ValueError):
+    """A pack has an object too large to unpack; its size is the argument."""
 
 
 def size_at(file: IO[bytes], offset: int, id_bytes: int) -> int:
-    """Bytes of an object in a pack; 0 where its entry is damaged.
+    """Size of an object in a pack; 0 if its entry is damaged.
 
     Args:
         file: The pack.
-        offset: Of the object's entry.
-        id_bytes: Of an object's name, in which a delta may name its base.
+        offset: Offset of the object's entry.
+        id_bytes: Length of an object id, with which a delta may name its base.
     """
     file.seek(offset)
     head = file.read(_HEAD)
@@ -46,22 +46,22 @@ def size_at(file: IO[bytes], offset: int, id_bytes: int) -> int:
         return 0
 
 
-def check(file: IO[bytes], id_bytes: int = 20) -> None:
-    """Refuse a pack with an object too large to be unpacked, or that is more than it announces.
+def check_pack(file: IO[bytes], id_bytes: int = 20) -> None:
+    """Refuse a pack with an object too large to unpack, or with more data than announced.
 
     Args:
-        file: The pack, as it came; its place is left at the beginning.
-        id_bytes: Of an object's name, in which a delta may name its base.
+        file: The pack as received; its position is reset to the beginning.
+        id_bytes: Length of an object id, with which a delta may name its base.
 
     Raises:
-        TooLarge: It has one.
-        ValueError: It is no pack.
+        ObjectTooLarge: It has such an object.
+        ValueError: It is not a valid pack.
     """
     file.flush()
     file.seek(0)
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         if data[:4] != b"PACK" or len(data) < _FIRST:
-            raise ValueError("no pack")
+            raise ValueError("not a pack")
         place = _FIRST
         for _ in range(int.from_bytes(data[8:_FIRST], "big")):
             kind, size, begin = _header(data, place, id_bytes)
@@ -72,10 +72,10 @@ def check(file: IO[bytes], id_bytes: int = 20) -> None:
 
 
 def _unfolded(data: mmap.mmap, begin: int, size: int) -> tuple[bytes, int]:
-    """The first bytes of a zlib stream, and where it ends.
+    """The first bytes of a zlib stream, and its end.
 
     Raises:
-        ValueError: It holds more than it announces, or is cut off.
+        ValueError: It has more data than announced, or is truncated.
     """
     stream, start, made, place = zlib.decompressobj(), b"", 0, begin
     waiting = b""
@@ -84,7 +84,7 @@ def _unfolded(data: mmap.mmap, begin: int, size: int) -> tuple[bytes, int]:
             waiting = data[place : place + _STEP]
             place += len(waiting)
         if not waiting:
-            raise ValueError("cut off")
+            raise ValueError("truncated")
         part = stream.decompress(waiting, _STEP)
         waiting = stream.unconsumed_tail
         start = start or part[:_START]
@@ -95,7 +95,7 @@ def _unfolded(data: mmap.mmap, begin: int, size: int) -> tuple[bytes, int]:
 
 
 def _header(data: bytes | mmap.mmap, place: int, id_bytes: int) -> tuple[int, int, int]:
-    """Type and size of an entry, and where its zlib stream begins."""
+    """Type and size of an entry, and the start of its zlib stream."""
     byte = data[place]
     kind, size, shift = byte >> 4 & 7, byte & 15, 4
     while byte & 0x80:
@@ -114,7 +114,7 @@ def _header(data: bytes | mmap.mmap, place: int, id_bytes: int) -> tuple[int, in
 
 
 def _result(delta: bytes) -> int:
-    """Bytes of what a delta makes."""
+    """Size of a delta's result."""
     place = 0
     while delta[place] & 0x80:
         place += 1
@@ -129,4 +129,4 @@ def _result(delta: bytes) -> int:
 
 def _allow(size: int) -> None:
     if size > LARGEST:
-        raise TooLarge(size)
+        raise ObjectTooLarge(size)

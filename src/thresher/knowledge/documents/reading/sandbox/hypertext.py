@@ -1,8 +1,8 @@
-"""HTML: what a reader of the page sees, as Markdown.
+"""HTML: the visible text of a page, as Markdown.
 
-lxml reads the page and takes away what is no content; markdownify writes the Markdown.
+lxml parses the page and removes what is not content; markdownify writes the Markdown.
 
-Invariant: whatever the page nests, the converter, which calls itself for each level, comes to its end.
+Invariant: the converter, which recurses for each level, ends however deeply the page is nested.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _Element: TypeAlias = Any
 """An element of lxml, which has no types."""
 _html: Any = untyped_html
 _DEEPEST: Final = 60
-"""Levels of tags; deeper ones are taken away and their text stays, as the converter calls itself for each level."""
+"""Most levels of tags; deeper tags are removed and their text stays, because the converter recurses for each level."""
 _NO_CONTENT: Final = (
     "//script | //style | //noscript | //template | //svg | //iframe | //object | //canvas | //nav | //button | "
     "//input | //select | //dialog | //*[@hidden] | //*[@aria-hidden='true'] | "
@@ -26,7 +26,7 @@ _NO_CONTENT: Final = (
 )
 _MAIN: Final = "//main | //*[@role='main']"
 _MAIN_SHARE: Final = 0.5
-"""Of the page's text that its main part must hold to be taken for the whole."""
+"""Share of the page's text from which its main part stands for the whole page."""
 _LANGUAGE: Final = re.compile(r"(?:language|lang|highlight|brush:)-?\s*([A-Za-z0-9+#]+)")
 _BLANK_LINES: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*){2,}")
 _TRAILING: Final = re.compile(r"(?<=\S)[ \t]+$", re.M)
@@ -55,7 +55,7 @@ def convert(octets: bytes) -> dict[str, Any]:
 
 
 def _content(root: _Element) -> _Element:
-    """The part of the page that holds its text, without what is no content."""
+    """The part of the page with its text, without what is not content."""
     for element in root.xpath(_NO_CONTENT):
         if element.getparent() is not None:
             element.drop_tree()
@@ -74,14 +74,14 @@ def _content(root: _Element) -> _Element:
 
 
 def _words_of(image: _Element) -> None:
-    """An image becomes the words that stand for it."""
+    """Replace an image by its alternative text."""
     words = " ".join((image.get("alt") or "").split())
     image.tail = f"{words} {image.tail or ''}" if words else image.tail
     image.drop_tag()
 
 
 def _escape(words: Any) -> None:
-    """A bar inside a cell is no border of it."""
+    """Escape a bar inside a cell, where it is not a border."""
     escaped = words.replace("|", "\\|")
     if words.is_tail:
         words.getparent().tail = escaped
@@ -90,7 +90,7 @@ def _escape(words: Any) -> None:
 
 
 def _flatten(root: _Element) -> None:
-    """Take away the tags that lie too deep."""
+    """Remove the tags that are too deep."""
     depth = 0
     deep: list[_Element] = []
     for event, element in _html.etree.iterwalk(root, events=("start", "end")):
@@ -102,7 +102,7 @@ def _flatten(root: _Element) -> None:
 
 
 def _language(element: Tag) -> str:
-    """The language of a code block, as its class names it."""
+    """The language of a code block, from its class."""
     nodes = [element, element.find("code"), element.parent, element.parent.parent if element.parent else None]
     for node in nodes:
         classes = node.get("class") if isinstance(node, Tag) else None

@@ -1,4 +1,4 @@
-"""DOCX as Markdown, by python-docx: headings, lists and tables as their styles and numbering say.
+"""DOCX as Markdown, by python-docx: headings, lists and tables from their styles and numbering.
 
 Invariant: nothing is unpacked before its size is known.
 """
@@ -28,7 +28,7 @@ def convert(octets: bytes) -> dict[str, Any]:
     """The document's text, title and notes.
 
     Raises:
-        ValueError: It is broken, or unpacks to more than is taken.
+        ValueError: It is damaged, or unpacks to more than the limit.
     """
     _check(octets)
     try:
@@ -37,7 +37,7 @@ def convert(octets: bytes) -> dict[str, Any]:
         parts = list(_parts(document, below=bool(titles)))
         title = titles[0] if titles else document.core_properties.title or ""
     except (KeyError, zipfile.BadZipFile, SyntaxError, AttributeError, IndexError, TypeError) as error:
-        raise ValueError(f"It is no whole Word document ({type(error).__name__}).") from None
+        raise ValueError(f"It is not a complete Word document ({type(error).__name__}).") from None
     return {"text": "".join(parts), "title": title, "notes": ["Notes, headers and pictures were left out."]}
 
 
@@ -46,13 +46,13 @@ def _check(octets: bytes) -> None:
         with zipfile.ZipFile(io.BytesIO(octets)) as archive:
             entries = archive.infolist()
     except zipfile.BadZipFile:
-        raise ValueError("It is no Word document, or only a part of one.") from None
+        raise ValueError("It is not a Word document, or only a part of one.") from None
     if len(entries) > _MOST_PARTS or sum(entry.file_size for entry in entries) > _MOST_UNPACKED:
         raise ValueError("It unpacks to more than 256 MB.")
 
 
 def _parts(document: Any, *, below: bool) -> Iterator[str]:
-    """Blocks in order, with the blank lines that Markdown needs; headings below the title, where there is one."""
+    """Blocks in order, with the blank lines that Markdown needs; headings below the title, if there is one."""
     before = ""
     for block in document.iter_inner_content():
         kind, words = _table(block) if isinstance(block, Table) else _paragraph(block, below)
@@ -96,7 +96,7 @@ def _is_title(paragraph: Paragraph) -> bool:
 
 
 def _list_level(paragraph: Paragraph, style: str) -> int:
-    """Depth of a list's item, -1 of what is none."""
+    """Depth of a list item; -1 if the paragraph is not one."""
     element: Any = paragraph._element  # pyright: ignore[reportPrivateUsage] - python-docx has no other way to it
     numbering = element.pPr.numPr if element.pPr is not None else None
     if numbering is not None:
@@ -118,7 +118,7 @@ def _table(table: Table) -> tuple[str, str]:
 
 
 def _distinct(cells: Any) -> list[Any]:
-    """A merged cell stands in each of its places; it is wanted once."""
+    """A merged cell occurs at each of its positions; it is kept once."""
     kept: list[Any] = []
     for cell in cells:
         if not kept or kept[-1]._tc is not cell._tc:

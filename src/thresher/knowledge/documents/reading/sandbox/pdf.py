@@ -1,4 +1,4 @@
-"""PDF as text with headings, by pypdf: one heading a page, and those of the document's outline where they are found.
+"""PDF as text with headings, by pypdf: one heading per page, and those of the document's outline that are found.
 
 Invariant: pages that cannot be read are counted, and the others are read.
 """
@@ -21,9 +21,9 @@ _PAGE_LEVEL: Final = 6
 _EDGE: Final = 2
 """Lines at either end of a page that may be its running header or footer."""
 _SHORT: Final = 8
-"""A page of fewer lines loses none: most of them would be edges."""
+"""A page with fewer lines loses none: most of them would be edges."""
 _REPEATED: Final = 0.5
-"""Share of the pages on which such a line stands."""
+"""Share of the pages on which a running header or footer occurs."""
 _FEWEST_PAGES: Final = 4
 _DIVIDED: Final = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 _DIGITS: Final = re.compile(r"\d+")
@@ -31,14 +31,14 @@ _LETTERS: Final = str.maketrans(
     {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\u00ad": None, "\u00a0": " "}
 )
 _FAILURES: Final = (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, AssertionError, OSError)
-"""What pypdf raises on broken files, besides its own errors."""
+"""What pypdf raises for damaged files, besides its own errors."""
 
 
 def convert(octets: bytes) -> dict[str, Any]:
     """The document's text, its headings (offset, end, level, words), title and notes.
 
     Raises:
-        ValueError: It is broken, or locked by a password.
+        ValueError: It is damaged, or locked by a password.
     """
     try:
         reader = PdfReader(io.BytesIO(octets))
@@ -47,9 +47,9 @@ def convert(octets: bytes) -> dict[str, Any]:
         pages, lost = _pages(reader)
         title = str((reader.metadata.title if reader.metadata is not None else "") or "")
     except _FAILURES as error:
-        raise ValueError(str(error) if type(error) is ValueError else "It is no whole PDF.") from None
+        raise ValueError(str(error) if type(error) is ValueError else "It is not a complete PDF.") from None
     if not any(pages):
-        raise ValueError("It holds no text; its pages are pictures." if pages else "It has no pages.")
+        raise ValueError("It contains no text; its pages are pictures." if pages else "It has no pages.")
     text, headings = _joined(_without_edges(pages), _outline(reader))
     notes = [f"{lost} pages could not be read."] if lost else []
     return {"text": text, "headings": headings, "title": " ".join(title.split()), "notes": notes}
@@ -71,7 +71,7 @@ def _pages(reader: PdfReader) -> tuple[list[list[str]], int]:
 
 
 def _without_edges(pages: Sequence[list[str]]) -> list[list[str]]:
-    """The pages without the lines that stand at the top or bottom of most of them."""
+    """The pages without the lines at the top or bottom of most of them."""
     if len(pages) < _FEWEST_PAGES:
         return list(pages)
     seen = Counter(key for lines in pages for key in {_alike(line) for line in _edges(lines)})
@@ -96,7 +96,7 @@ def _alike(line: str) -> str:
 
 
 def _outline(reader: PdfReader) -> dict[int, list[tuple[int, str]]]:
-    """The document's own outline: page to the headings that start on it, each with its level."""
+    """The document's own outline: for each page the headings that start on it, with their levels."""
     found: dict[int, list[tuple[int, str]]] = {}
     try:
         waiting: list[tuple[int, Any]] = [(1, entry) for entry in reversed(reader.outline)]

@@ -1,7 +1,7 @@
-"""Opens what lies below a folder, and nothing else.
+"""Opens files below a folder, and nothing else.
 
-Invariant: no link is followed, neither at the end of a path nor on the way: each step is opened from the one before it,
-so that what is swapped for a link between two steps cannot lead out. A pipe or device is never waited for.
+Invariant: no link is followed, neither at the end of a path nor within it: each step is opened relative to the previous
+one, so that a folder replaced by a link between two steps cannot lead outside. A pipe or device is never waited for.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _FLAGS: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOL
 _FILE: Final = _FLAGS | getattr(os, "O_NONBLOCK", 0)
 _FOLDER: Final = _FLAGS | getattr(os, "O_DIRECTORY", 0)
 _STEP: Final = _FOLDER | getattr(os, "O_PATH", 0)
-"""A folder on the way may be one that this account may enter and not list."""
+"""An intermediate folder may be one that this account may enter but not list."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What a folder holds under a name.
+class FolderEntry:
+    """An entry of a folder.
 
     Attributes:
-        name: As the system gives it.
-        kind: What it is.
-        status: Its size, times and number in the file system.
+        name: Name as the system returns it.
+        kind: Kind of the entry.
+        status: Its size, times and inode.
     """
 
     name: str
@@ -40,14 +40,14 @@ class Entry:
     status: os.stat_result
 
 
-class Place:
+class SafeFolder:
     """A folder whose content is opened step by step.
 
     Args:
-        root: Absolute, without links.
+        root: Absolute path without links.
 
     Raises:
-        OSError: There is no such folder, it is not a folder, a link leads to it, or it may not be read.
+        OSError: There is no such folder, it is not a folder, it is a link, or it may not be read.
     """
 
     def __init__(self, root: Path) -> None:
@@ -57,25 +57,25 @@ class Place:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the folder."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def entries(self, steps: tuple[str, ...]) -> list[Entry]:
-        """What a folder holds, by name.
+    def entries(self, steps: tuple[str, ...]) -> list[FolderEntry]:
+        """The entries of a folder, by name.
 
         Raises:
-            OSError: It cannot be listed, or is not the folder that it was.
+            OSError: It cannot be listed, or has been replaced.
         """
-        found: list[Entry] = []
+        found: list[FolderEntry] = []
         with self._folder(steps, _FOLDER) as folder, os.scandir(folder) as entries:
             for entry in entries:
                 try:
                     status = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue
-                found.append(Entry(entry.name, _kind_of(status.st_mode), status))
+                found.append(FolderEntry(entry.name, _kind_of(status.st_mode), status))
         return sorted(found, key=lambda entry: os.fsencode(entry.name))
 
     @contextmanager
@@ -83,13 +83,13 @@ class Place:
         """Open a regular file.
 
         Raises:
-            OSError: It cannot be opened, is not a regular file, or a link lies on the way.
+            OSError: It cannot be opened, is not a regular file, or its path has a link.
         """
         with self._folder(steps[:-1], _STEP) as folder:
             descriptor = os.open(steps[-1], _FILE, dir_fd=folder) if isinstance(folder, int) else self._plain(steps)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise OSError(errno.EINVAL, "It is no regular file")
+                raise OSError(errno.EINVAL, "It is not a regular file")
             with os.fdopen(descriptor, "rb", closefd=False) as stream:
                 yield stream
         finally:
@@ -97,7 +97,7 @@ class Place:
 
     @contextmanager
     def _folder(self, steps: tuple[str, ...], last: int) -> Generator[int | str]:
-        """A folder below the root, as a descriptor; as a path where the system opens nothing from a descriptor."""
+        """A folder below the root, as a descriptor; as a path if the system cannot open relative to a descriptor."""
         if not _STEPWISE:
             yield str(self._checked(steps))
             return
@@ -117,7 +117,7 @@ class Place:
     def _checked(self, steps: tuple[str, ...]) -> Path:
         path = self.root.joinpath(*steps)
         if path.resolve() != path:
-            raise OSError(f"A link lies on the way to {path.name!r}.")
+            raise OSError(f"The path to {path.name!r} has a link.")
         return path
 
 

@@ -1,7 +1,7 @@
-"""Remembers what was found out about files, so that an unchanged file is not read again.
+"""Results of examining files, kept between runs so that unchanged files are not read again.
 
-Invariant: a wrong or missing memory costs time and nothing else; a file that may have changed within the clock's own
-grain is not remembered.
+Invariant: wrong or missing findings cost only time; a file that may have changed within the clock's resolution is not
+recorded.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from typing import Any, Final, cast
 from thresher.core import dumps
 
 RULES: Final = 1
-"""Raised when files are judged otherwise than before."""
+"""Raised when files are examined in a new way."""
 _GRAIN: Final = 2_000_000_000
 """Nanoseconds within which a file system may give two versions of a file the same time (FAT's 2 s, the coarsest)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What was found out about the bytes of a file.
+class FileFinding:
+    """The result of examining the bytes of a file.
 
     Attributes:
         blob: Their git blob id.
-        size: How many.
-        reason: Why they are not indexed; empty where they are.
-        detail: The same in a sentence.
+        size: Number of bytes.
+        reason: Why the file is not indexed; empty if it is.
+        detail: The reason in a sentence.
     """
 
     blob: str
@@ -39,57 +39,57 @@ class Finding:
     detail: str = ""
 
 
-class Memory:
+class FindingCache:
     """Findings by key, in a file.
 
     Args:
-        path: Of the file; its folder is made when it is written.
-        scope: What all findings hang on; those of another scope are forgotten.
+        path: The file; its folder is made when it is written.
+        scope: What all findings depend on; findings of another scope are dropped.
     """
 
     def __init__(self, path: Path, scope: str) -> None:
         self._path = path
         self._scope = f"{RULES} {scope}"
         self._before = self._load()
-        self._now: dict[str, Finding] = {}
+        self._now: dict[str, FileFinding] = {}
 
-    def recall(self, key: str) -> Finding | None:
-        """What was found out; it is kept for the next run."""
+    def recall(self, key: str) -> FileFinding | None:
+        """The finding of a key, or None; it is kept for the next run."""
         if (finding := self._now.get(key) or self._before.get(key)) is not None:
             self._now[key] = finding
         return finding
 
-    def keep(self, key: str, finding: Finding) -> None:
-        """Remember a finding."""
+    def keep(self, key: str, finding: FileFinding) -> None:
+        """Record a finding."""
         self._now[key] = finding
 
     def save(self) -> None:
-        """Write what was recalled or kept in this run; where that fails, the next run finds it out again."""
+        """Write what was recalled or recorded in this run; if that fails, the next run examines the files again."""
         if self._now == self._before:
             return
         entries = {key: [one.blob, one.size, one.reason, one.detail] for key, one in self._now.items()}
-        passing = self._path.with_suffix(f".{os.getpid()}")
+        partial = self._path.with_suffix(f".{os.getpid()}")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            passing.write_text(dumps({"scope": self._scope, "found": entries}), encoding="utf-8")
-            passing.replace(self._path)
+            partial.write_text(dumps({"scope": self._scope, "found": entries}), encoding="utf-8")
+            partial.replace(self._path)
         except OSError:
-            passing.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
 
-    def _load(self) -> Mapping[str, Finding]:
+    def _load(self) -> Mapping[str, FileFinding]:
         try:
             content: Any = json.loads(self._path.read_text(encoding="utf-8"))
             if content["scope"] != self._scope:
                 return {}
             entries = cast("Mapping[str, tuple[str, int, str, str]]", content["found"])
-            found = {key: Finding(str(a), int(b), str(c), str(d)) for key, (a, b, c, d) in entries.items()}
+            found = {key: FileFinding(str(a), int(b), str(c), str(d)) for key, (a, b, c, d) in entries.items()}
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return {}
         return found
 
 
 def key_of(path: str, status: os.stat_result) -> str:
-    """A key that changes with the file; empty where it may have changed just now without showing it."""
+    """A key that changes with the file; empty if the file may have changed just now without showing it."""
     newest = max(status.st_mtime_ns, status.st_ctime_ns)
     if newest > time.time_ns() - _GRAIN:
         return ""

@@ -1,7 +1,7 @@
-"""Finds credentials that show by their form.
+"""Finds credentials by their form.
 
-Invariant: pure; says what kind of secret there is and never quotes it. Examples in manuals - the words EXAMPLE and
-`xxxx`, a key of dots - are no secrets.
+Invariant: pure; returns the kind of a secret and never quotes it. Examples in manuals - the words EXAMPLE and `xxxx`, a
+key of dots - are not secrets.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _TOKENS: Final[tuple[tuple[bytes, str, re.Pattern[bytes]], ...]] = tuple(
         (b"thr_", "a key of Thresher", rb"([\w-]{40,})"),
     )
 )
-"""Published forms of tokens; the fixed beginning is looked for first, which costs next to nothing."""
+"""Published forms of tokens; the fixed beginning is searched first, which costs almost nothing."""
 _PLACEHOLDER: Final = re.compile(rb"example|x{4}|\*{3}|0{6}|12345|abcdef|your|token|secret|dummy|fake|redacted", re.I)
 _FEW_DIFFERENT: Final = 8
 
 
 def secret_in(data: bytes) -> str:
-    """What kind of credential stands in some bytes, such as `a private key`; empty where none does."""
+    """The kind of credential in some bytes, such as `a private key`; empty if there is none."""
     if b"PRIVATE KEY" in data and any(_is_random(found) for found in _KEY.findall(data)):
         return "a private key"
     for begin, what, form in _TOKENS:

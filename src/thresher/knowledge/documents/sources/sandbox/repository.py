@@ -1,7 +1,7 @@
-"""The names and objects of a git repository that somebody else may have written.
+"""The refs and objects of an untrusted git repository.
 
-Invariant: each file is opened by `Place`, so no link is followed and no pipe or device is waited for; no configuration
-is read, neither the repository's nor the user's; objects and names of other repositories are never borrowed.
+Invariant: each file is opened through `SafeFolder`, so that no link is followed and no pipe or device is waited for; no
+configuration is read, neither the repository's nor the user's; objects and refs of other repositories are never used.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from dulwich.pack import Pack, PackData, PackIndex, load_pack_index_file
 from dulwich.refs import Ref, check_ref_format
 
 if TYPE_CHECKING:
-    from thresher.knowledge.documents.sources.apart.places import Entry, Place
+    from thresher.knowledge.documents.sources.sandbox.safe_folder import FolderEntry, SafeFolder
 
 LARGEST: Final = 256 << 20
-"""Bytes of an object that is unpacked at all."""
+"""Most bytes of an object that is unpacked."""
 _NAME_BYTES: Final = 1 << 10
-"""Bytes of a file under `refs`, or of HEAD: an id, or the name of another."""
+"""Most bytes of a file under `refs`, or of HEAD: an id, or the name of another ref."""
 _PACKED_REFS_BYTES: Final = 64 << 20
 _MOST_REFS: Final = 200_000
 _MOST_PACKS: Final = 5_000
 _DEPTH: Final = 30
 _CHAIN: Final = 5
-"""Names that lead to names."""
+"""Refs that lead to refs."""
 _HEX: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _NEEDED: Final = {"HEAD": "file", "objects": "folder", "refs": "folder"}
 _POSSIBLE: Final = {"config": "file", "packed-refs": "file", "info": "folder", "shallow": "file"}
@@ -40,7 +40,7 @@ _BORROWS: Final = ("alternates", "http-alternates")
 Measure = Callable[[IO[bytes], int, int], int]
 
 
-class Refused(Exception):
+class RepositoryRefused(Exception):
     """The repository is not read.
 
     Args:
@@ -53,36 +53,36 @@ class Refused(Exception):
 
 
 class Oversized(Exception):
-    """An object has more bytes than asked for; they are the argument."""
+    """An object is larger than requested; its size is the argument."""
 
 
-class Repository:
+class GitRepository:
     """A repository whose control files have been checked.
 
     Args:
-        place: Its folder, bare or not.
-        measure: Bytes of the object at an offset of an open pack, given the length of an id.
+        folder: Its folder, bare or not.
+        measure: Size of the object at an offset of an open pack, given the length of an id.
 
     Attributes:
-        refs: Full names to ids, `HEAD` included where it leads to one.
+        refs: Full names to ids, with `HEAD` if it leads to one.
 
     Raises:
-        Refused: A control file is missing, or is not what git writes in a repository that stands alone.
+        RepositoryRefused: A control file is missing, or is not what git writes in a self-contained repository.
         OSError: A folder cannot be listed.
     """
 
-    def __init__(self, place: Place, measure: Measure) -> None:
-        control = _control_of(place)
-        _check(place, control)
-        self.refs = Refs(place, control).read()
+    def __init__(self, folder: SafeFolder, measure: Measure) -> None:
+        control = _control_of(folder)
+        _check(folder, control)
+        self.refs = Refs(folder, control).read()
         format_ = SHA256 if any(len(name) == SHA256.hex_length for name in self.refs.values()) else SHA1
-        self._store = Objects(place, (*control, "objects"), format_, measure)
+        self._store = RepositoryObjects(folder, (*control, "objects"), format_, measure)
 
     def read(self, name: str, most: int) -> tuple[int, bytes]:
         """Type and content of an object.
 
         Raises:
-            KeyError: It is not there.
+            KeyError: There is no such object.
             Oversized: It has more than `most` bytes.
         """
         found = ObjectID(name.encode())
@@ -94,7 +94,7 @@ class Repository:
         return kind, data
 
     def matching(self, prefix: str) -> list[str]:
-        """Ids that begin so; two are enough to show that it is ambiguous."""
+        """Ids with this prefix; two are enough to show that it is ambiguous."""
         found: set[str] = set()
         for name in self._store.iter_prefix(prefix.encode()):
             found.add(name.decode())
@@ -104,48 +104,48 @@ class Repository:
 
 
 class Refs:
-    """Reads branches, tags and other names.
+    """Reads branches, tags and other refs.
 
     Args:
-        place: Where they are.
-        control: Steps to the folder that holds HEAD.
+        folder: The repository's folder.
+        control: Steps to the folder with HEAD.
     """
 
-    def __init__(self, place: Place, control: tuple[str, ...]) -> None:
-        self._place = place
+    def __init__(self, folder: SafeFolder, control: tuple[str, ...]) -> None:
+        self._folder = folder
         self._control = control
         self._found: dict[str, str] = {}
 
     def read(self) -> dict[str, str]:
         """Full names to ids."""
-        for line in _content(self._place, (*self._control, "packed-refs"), _PACKED_REFS_BYTES).splitlines():
+        for line in _content(self._folder, (*self._control, "packed-refs"), _PACKED_REFS_BYTES).splitlines():
             target, _, name = line.partition(b" ")
             self._add(name, target)
         self._walk((*self._control, "refs"), "refs")
-        self._add(b"HEAD", _content(self._place, (*self._control, "HEAD"), _NAME_BYTES))
+        self._add(b"HEAD", _content(self._folder, (*self._control, "HEAD"), _NAME_BYTES))
         resolved = {name: self._resolved(target) for name, target in self._found.items()}
         return {name: target for name, target in resolved.items() if target}
 
     def _walk(self, steps: tuple[str, ...], prefix: str) -> None:
         if len(steps) > _DEPTH:
-            raise Refused("large")
-        for entry in self._place.entries(steps):
+            raise RepositoryRefused("large")
+        for entry in self._folder.entries(steps):
             path = f"{prefix}/{entry.name}"
             if entry.kind == "folder":
                 self._walk((*steps, entry.name), path)
             elif entry.kind == "file":
-                self._add(path.encode(errors="surrogateescape"), _content(self._place, (*steps, entry.name)))
+                self._add(path.encode(errors="surrogateescape"), _content(self._folder, (*steps, entry.name)))
             else:
-                raise Refused("irregular")
+                raise RepositoryRefused("irregular")
 
     def _add(self, name: bytes, target: bytes) -> None:
         if name == b"HEAD" or (name.startswith(b"refs/") and check_ref_format(Ref(name))):
             self._found[name.decode("utf-8", "replace")] = target.decode("ascii", "replace").strip()
             if len(self._found) > _MOST_REFS:
-                raise Refused("large")
+                raise RepositoryRefused("large")
 
     def _resolved(self, target: str) -> str:
-        """The id that a name leads to, among the names that were read; empty where it leads to none."""
+        """The id that a ref leads to; empty if it leads to none."""
         for _ in range(_CHAIN):
             if not target.startswith("ref:"):
                 break
@@ -153,40 +153,42 @@ class Refs:
         return target if _HEX.fullmatch(target) else ""
 
 
-class Objects(PackBasedObjectStore):
+class RepositoryObjects(PackBasedObjectStore):
     """The objects below one folder; packs that appear later are not seen.
 
     Args:
-        place: Where they are.
-        steps: To the folder `objects`.
-        object_format: Of their ids.
-        measure: As of `Repository`.
+        folder: The repository's folder.
+        steps: Steps to the folder `objects`.
+        object_format: Format of the ids.
+        measure: As for `GitRepository`.
     """
 
-    def __init__(self, place: Place, steps: tuple[str, ...], object_format: ObjectFormat, measure: Measure) -> None:
+    def __init__(
+        self, folder: SafeFolder, steps: tuple[str, ...], object_format: ObjectFormat, measure: Measure
+    ) -> None:
         super().__init__(object_format=object_format)
-        self._place, self._steps, self._measure = place, steps, measure
-        names = {entry.name for entry in _entries(place, (*steps, "pack"))}
+        self._folder, self._steps, self._measure = folder, steps, measure
+        names = {entry.name for entry in _entries(folder, (*steps, "pack"))}
         bases = sorted(name.removesuffix(".pack") for name in names if name.endswith(".pack"))
         if len(bases) > _MOST_PACKS:
-            raise Refused("large")
+            raise RepositoryRefused("large")
         self._pack_cache = {base: self._opened(base) for base in bases if f"{base}.idx" in names}
 
     def packed_size(self, name: ObjectID) -> int:
-        """Bytes of an object in a pack, without unpacking it; 0 where it is in none."""
+        """Size of an object in a pack, without unpacking it; 0 if it is in none."""
         for base, pack in self._pack_cache.items():
             try:
                 offset = pack.index.object_offset(hex_to_sha(name))
             except KeyError:
                 continue
-            with self._place.opened((*self._steps, "pack", f"{base}.pack")) as file:
+            with self._folder.opened((*self._steps, "pack", f"{base}.pack")) as file:
                 return self._measure(file, offset, self.object_format.oid_length)
         return 0
 
     def iter_prefix(self, prefix: bytes) -> Iterator[ObjectID]:
-        """Ids that begin with some hexadecimal digits, two or more; one may come twice."""
+        """Ids that begin with some hexadecimal digits, two or more; an id may occur twice."""
         first, rest = prefix[:2].decode(), prefix[2:].decode()
-        for entry in _entries(self._place, (*self._steps, first)):
+        for entry in _entries(self._folder, (*self._steps, first)):
             if entry.name.startswith(rest) and _HEX.fullmatch(first + entry.name):
                 yield ObjectID((first + entry.name).encode())
         for pack in self._pack_cache.values():
@@ -198,11 +200,11 @@ class Objects(PackBasedObjectStore):
         return Pack.from_lazy_objects(lambda: self._data(base), lambda: self._index(base))
 
     def _index(self, base: str) -> PackIndex:
-        with self._place.opened((*self._steps, "pack", f"{base}.idx")) as file:
+        with self._folder.opened((*self._steps, "pack", f"{base}.idx")) as file:
             return load_pack_index_file(f"{base}.idx", file, self.object_format)
 
     def _data(self, base: str) -> PackData:
-        with self._place.opened((*self._steps, "pack", f"{base}.pack")) as file:
+        with self._folder.opened((*self._steps, "pack", f"{base}.pack")) as file:
             return PackData(f"{base}.pack", self.object_format, file=file)
 
     def _update_pack_cache(self) -> list[Pack]:
@@ -213,54 +215,54 @@ class Objects(PackBasedObjectStore):
         if not _HEX.fullmatch(name):
             return None
         try:
-            with self._place.opened((*self._steps, name[:2], name[2:])) as file:
+            with self._folder.opened((*self._steps, name[:2], name[2:])) as file:
                 return ShaFile.from_file(file, sha, object_format=self.object_format, max_size=LARGEST)
         except FileNotFoundError:
             return None
 
 
-def _control_of(place: Place) -> tuple[str, ...]:
-    """Steps to the folder that holds HEAD."""
-    kind = next((entry.kind for entry in place.entries(()) if entry.name == ".git"), None)
+def _control_of(folder: SafeFolder) -> tuple[str, ...]:
+    """Steps to the folder with HEAD."""
+    kind = next((entry.kind for entry in folder.entries(()) if entry.name == ".git"), None)
     if kind == "file":
-        raise Refused("elsewhere")
+        raise RepositoryRefused("elsewhere")
     if kind not in (None, "folder"):
-        raise Refused("irregular")
+        raise RepositoryRefused("irregular")
     return (".git",) if kind else ()
 
 
-def _check(place: Place, control: tuple[str, ...]) -> None:
+def _check(folder: SafeFolder, control: tuple[str, ...]) -> None:
     """Refuse a repository with control files that are links, pipes or the like, or that lead elsewhere."""
-    kinds = {entry.name: entry.kind for entry in place.entries(control)}
+    kinds = {entry.name: entry.kind for entry in folder.entries(control)}
     if any(name in kinds for name in _ELSEWHERE):
-        raise Refused("elsewhere")
+        raise RepositoryRefused("elsewhere")
     if any(name not in kinds for name in _NEEDED):
-        raise Refused("missing")
+        raise RepositoryRefused("missing")
     if any(kinds.get(name, kind) != kind for name, kind in (_NEEDED | _POSSIBLE).items()):
-        raise Refused("irregular")
+        raise RepositoryRefused("irregular")
     if "reftable" in kinds:
-        raise Refused("reftable")
+        raise RepositoryRefused("reftable")
     for steps in (("objects",), ("objects", "info"), ("objects", "pack")):
-        entries = _entries(place, (*control, *steps))
+        entries = _entries(folder, (*control, *steps))
         if any(entry.name in _BORROWS for entry in entries):
-            raise Refused("borrows")
+            raise RepositoryRefused("borrows")
         if any(entry.kind in ("link", "other") for entry in entries):
-            raise Refused("irregular")
+            raise RepositoryRefused("irregular")
 
 
-def _entries(place: Place, steps: tuple[str, ...]) -> list[Entry]:
+def _entries(folder: SafeFolder, steps: tuple[str, ...]) -> list[FolderEntry]:
     try:
-        return place.entries(steps)
+        return folder.entries(steps)
     except FileNotFoundError:
         return []
 
 
-def _content(place: Place, steps: tuple[str, ...], most: int = _NAME_BYTES) -> bytes:
+def _content(folder: SafeFolder, steps: tuple[str, ...], most: int = _NAME_BYTES) -> bytes:
     try:
-        with place.opened(steps) as file:
+        with folder.opened(steps) as file:
             content = file.read(most + 1)
     except FileNotFoundError:
         return b""
     if len(content) > most:
-        raise Refused("large")
+        raise RepositoryRefused("large")
     return content
