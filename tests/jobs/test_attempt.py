@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from thresher.core import Caller, EncoderError, InvalidInput, StoreUnavailable, Tenant
 from thresher.jobs import Job, Jobs, Work
-from thresher.jobs.attempt import Attempts, EndedBy, Later
+from thresher.jobs.attempt import AttemptRunner, EndedBy, RetryLater
 from thresher.store import Database
 
 NAME = "test.work"
@@ -49,7 +49,7 @@ async def attempt(
     by: EndedBy = "nobody",
 ) -> Job:
     """Attempt a job as a worker does; returns what is then told of it."""
-    await Attempts(database, {NAME: Do(work)}).run(tenant.id, job.id, lambda: by)
+    await AttemptRunner(database, {NAME: Do(work)}).run(tenant.id, job.id, lambda: by)
     return await Jobs(database).find(Caller(tenant), job.id)
 
 
@@ -94,7 +94,7 @@ async def test_what_may_pass_is_tried_again_later_and_later_and_then_fails(
     job = await defer(database, tenant)
     pauses: list[float] = []
     for _ in range(4):
-        with pytest.raises(Later) as later:
+        with pytest.raises(RetryLater) as later:
             await attempt(database, tenant, job, lambda _: raising(kind("It is away.", hint="Wait.")))
         pauses.append(later.value.seconds)
     between = await Jobs(database).find(Caller(tenant), job.id)
@@ -108,7 +108,7 @@ async def test_what_may_pass_is_tried_again_later_and_later_and_then_fails(
 async def test_what_failed_before_is_forgotten_when_it_works(database: Database, tenant: Tenant) -> None:
     """A job that is done shows no error."""
     job = await defer(database, tenant)
-    with pytest.raises(Later):
+    with pytest.raises(RetryLater):
         await attempt(database, tenant, job, lambda _: raising(StoreUnavailable("It is away.")))
     ended = await attempt(database, tenant, job, lambda _: asyncio.sleep(0))
 
@@ -128,7 +128,7 @@ async def test_a_cancelled_task_stops_its_threads_and_ends_as_the_one_who_cancel
     by_person = await attempt(database, tenant, await defer(database, tenant), work, "person")
     by_itself = await attempt(database, tenant, await defer(database, tenant), work)
     job = await defer(database, tenant)
-    with pytest.raises(Later) as later:
+    with pytest.raises(RetryLater) as later:
         await attempt(database, tenant, job, work, "worker")
 
     assert by_person.state == "cancelled"
@@ -158,7 +158,9 @@ async def test_a_job_whose_tenant_is_gone_does_nothing(database: Database, tenan
     job = await defer(database, tenant)
     await database.drop_tenant(tenant)
 
-    await Attempts(database, {NAME: Do(lambda _: raising(AssertionError()))}).run(tenant.id, job.id, lambda: "nobody")
+    await AttemptRunner(database, {NAME: Do(lambda _: raising(AssertionError()))}).run(
+        tenant.id, job.id, lambda: "nobody"
+    )
 
 
 async def test_an_attempt_that_was_given_up_reaches_no_later_one(database: Database, tenant: Tenant) -> None:

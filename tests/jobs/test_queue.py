@@ -10,7 +10,7 @@ from sqlalchemy.exc import ProgrammingError
 from tests.support import Databases, assert_sealed_off, eventually, fill, without_tenant_conditions
 from thresher.core import Caller, Tenant
 from thresher.jobs import Job, Jobs, queries
-from thresher.jobs.queries import LOCK_CLASS, NOBODY
+from thresher.jobs.queries import LOCK_CLASS, NO_TENANT
 from thresher.store import Database
 from thresher.store.migrations.versions.r0005_jobs import LAST_SCRIPT, schema_file
 
@@ -25,7 +25,7 @@ async def defer(database: Database, tenant: Tenant, subject: int = 1) -> Job:
 
 async def taken(database: Database, worker: int) -> int:
     """Take the next job as a worker does; returns its place in the queue."""
-    async with database.transaction(NOBODY) as connection:
+    async with database.transaction(NO_TENANT) as connection:
         found = await connection.execute(
             text("select id from jobs.procrastinate_fetch_job_v2(null, :worker)"), {"worker": worker}
         )
@@ -34,7 +34,7 @@ async def taken(database: Database, worker: int) -> int:
 
 async def registered(database: Database) -> int:
     """Be a worker in the list."""
-    async with database.transaction(NOBODY) as connection:
+    async with database.transaction(NO_TENANT) as connection:
         return (await connection.execute(text("select * from jobs.procrastinate_register_worker_v1()"))).scalar_one()
 
 
@@ -110,11 +110,11 @@ async def test_a_job_in_hand_waits_again_as_soon_as_its_worker_holds_no_lock(
     place = await taken(database, worker)
     async with await psycopg.AsyncConnection.connect(database.address, autocommit=True) as life:
         await life.execute("select pg_advisory_lock(%s::int, %s::int)", (LOCK_CLASS, worker))
-        async with database.transaction(NOBODY) as connection:
+        async with database.transaction(NO_TENANT) as connection:
             while_alive = await queries.take_up(connection)
 
     async def taken_up() -> int:
-        async with database.transaction(NOBODY) as connection:
+        async with database.transaction(NO_TENANT) as connection:
             return await queries.take_up(connection)
 
     assert while_alive == 0
