@@ -73,7 +73,7 @@ def test_a_graph_of_another_kind_is_refused(tmp_path: Path, inputs: list[str]) -
         graph = graph.replace(old.encode(), padded.encode())
     (folder / "model.onnx").write_bytes(graph)
 
-    with pytest.raises(EncoderError, match="wants the inputs"):
+    with pytest.raises(EncoderError, match="requires the inputs"):
         load(folder)
 
 

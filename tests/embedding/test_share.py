@@ -4,14 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thresher.embedding.local import FRAME_CHARACTERS, FRAME_TEXTS, frames
-from thresher.embedding.share import deal
+from thresher.embedding.onnx import work_shares
 
 
 @settings(deadline=None)  # a busy machine is no defect
 @given(st.lists(st.integers(0, 1000), max_size=60), st.integers(1, 8))
 def test_each_index_is_dealt_once_and_no_hand_is_empty(lengths: list[int], hands: int) -> None:
     """Whatever there is to deal."""
-    shares = deal(lengths, hands)
+    shares = work_shares(lengths, hands)
 
     assert sorted(index for share in shares for index in share) == list(range(len(lengths)))
     assert all(shares)
