@@ -124,7 +124,7 @@ class TextModel:
         self._spec = files.spec
         self._tokenizer = open_tokenizer(files)
         self._graph = Graph(files.model)
-        dimension = files.spec.dimension or self._graph.width or self._rows(["a"]).shape[1]
+        dimension = files.spec.dimension or self._graph.width or self._pooled(self._tokenized(["a"])).shape[1]
         self.model = describe(files.spec, fingerprint, dimension)
 
     def encode(self, texts: Sequence[str], check: Callable[[], None] = lambda: None) -> Matrix:
@@ -149,9 +149,6 @@ class TextModel:
                 )
             result[batch] = rows
         return normalised(result)
-
-    def _rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self._pooled(self._tokenized(texts))
 
     def _pooled(self, encodings: Sequence[Encoding]) -> NDArray[np.float32]:
         states, mask = self._graph.run(encodings, self._spec.max_tokens)

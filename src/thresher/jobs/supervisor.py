@@ -92,17 +92,14 @@ class Supervisor:
             while True:
                 self._wake.clear()
                 await self._look(most)
+                pause = self._not_before - time.monotonic()
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(self._until_next_look()):
+                    async with asyncio.timeout(min(pause, LOOK_SECONDS) if pause > 0 else LOOK_SECONDS):
                         await self._wake.wait()
         finally:
             self._ending = True
             listening.cancel()
             await asyncio.shield(self._end())
-
-    def _until_next_look(self) -> float:
-        pause = self._not_before - time.monotonic()
-        return min(pause, LOOK_SECONDS) if pause > 0 else LOOK_SECONDS
 
     async def _look(self, most: int) -> None:
         """Start workers for waiting jobs, including the jobs of dead workers."""

@@ -134,14 +134,10 @@ class DocumentCache:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._directories: WeightedCache[tuple[int, str | None], dict[str, RepositoryHead]] = WeightedCache(
-            _CALLERS, lambda _: 1
-        )
-        self._holdings: WeightedCache[tuple[int, int], Holdings] = WeightedCache(
-            _HELD_DOCUMENTS, lambda one: len(one.ids) + 1
-        )
-        self._layouts: WeightedCache[int, Layout] = WeightedCache(_LAYOUT_BYTES, _layout_bytes)
-        self._texts: WeightedCache[Key, str] = WeightedCache(_TEXT_CHARACTERS, lambda text: len(text) + 100)
+        self._directories = WeightedCache[tuple[int, str | None], dict[str, RepositoryHead]](_CALLERS, lambda _: 1)
+        self._holdings = WeightedCache[tuple[int, int], Holdings](_HELD_DOCUMENTS, lambda one: len(one.ids) + 1)
+        self._layouts = WeightedCache[int, Layout](_LAYOUT_BYTES, lambda one: len(one) * _COLUMN_BYTES + 1000)
+        self._texts = WeightedCache[Key, str](_TEXT_CHARACTERS, lambda text: len(text) + 100)
 
     async def directory(self, caller: Caller) -> dict[str, RepositoryHead]:
         """The repositories that the caller sees, by name; a user's own takes precedence over the tenant's."""
@@ -246,7 +242,3 @@ class DocumentCache:
 def document_changed() -> NotFound:
     """The error for a document that was replaced or removed while it was read."""
     return NotFound("The document has changed meanwhile.", hint="Ask again.")
-
-
-def _layout_bytes(layout: Layout) -> int:
-    return len(layout) * _COLUMN_BYTES + 1000

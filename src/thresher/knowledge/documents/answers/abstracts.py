@@ -234,16 +234,10 @@ def _marked(units: Sequence[ModelSentence]) -> list[str]:
         written += [unit.lead, unit.text]
         alike = following is not None and following.lead.count("\n") < 2 and following.source == unit.source > 0
         if unit.meaningful and not alike:
-            written.append(f"{_gap(unit)}[{_mark(unit)}]")
+            mark = str(unit.source) if unit.source else f"~{','.join(map(str, unit.cited))}"
+            gap = "\n" if "\n" in unit.text else " "
+            written.append(f"{gap}[{mark}]")
     return written
-
-
-def _mark(unit: ModelSentence) -> str:
-    return str(unit.source) if unit.source else f"~{','.join(map(str, unit.cited))}"
-
-
-def _gap(unit: ModelSentence) -> str:
-    return "\n" if "\n" in unit.text else " "
 
 
 def _named(units: Sequence[ModelSentence]) -> list[int]:

@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -99,15 +100,10 @@ def _read(payload: str) -> DeliveredChunks:
     runs: list[tuple[int, int]] = []
     end = 0
     for first in bits:
-        start = end + _next(_chained(first, bits), order)
+        start = end + _next(chain(first, bits), order)
         end = start + 1 + _next(bits, 0)
         runs.append((start, end))
     return DeliveredChunks(document, tuple(runs))
-
-
-def _chained(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
 
 
 def _number(value: int, order: int) -> str:

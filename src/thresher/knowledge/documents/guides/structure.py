@@ -87,7 +87,7 @@ def guide_of(
     combined = _combined(outlines)
     acronyms = joined(combined.acronyms)
     sections = {
-        "lead": [f"# {_plain(name)}", "", *_lead(combined), _size(combined)],
+        "lead": [f"# {_plain(name)}", "", *([combined.lead[2], ""] if combined.lead[2] else []), _size(combined)],
         "map": ["", "## Map", *(_documents(combined) if len(combined.pages) <= _FEW_DOCUMENTS else _folders(combined))],
         "linked": _linked(combined),
         "terms": _terms(combined, acronyms),
@@ -143,10 +143,6 @@ def _rank(path: str) -> int:
     return 2 * path.count("/") + (0 if name.lower().startswith("readme") else 1)
 
 
-def _lead(combined: _Combined) -> list[str]:
-    return [combined.lead[2], ""] if combined.lead[2] else []
-
-
 def _size(combined: _Combined) -> str:
     count, tokens = len(combined.pages), sum(page.tokens for page in combined.pages)
     return f"{count:,} document{'' if count == 1 else 's'}, {tokens:,} tokens."
@@ -172,14 +168,10 @@ def _folders(combined: _Combined) -> Iterator[str]:
     order = sorted(folders, key=lambda folder: (folder != "", -sum(page.tokens for page in folders[folder]), folder))
     for folder in order:
         pages = sorted(folders[folder], key=lambda page: (_rank(page.path) >= 50, -page.tokens, page.path))
-        shown = "; ".join(_label(page, folder) for page in pages[:_SHOWN])
+        # Source code is named by its path, as many of its files share a title.
+        names = [one.title if one.media in _PROSE else one.path.removeprefix(f"{folder}/") for one in pages[:_SHOWN]]
         more = f"; {len(pages) - _SHOWN:,} more" if len(pages) > _SHOWN else ""
-        yield f"- {folder + '/' if folder else '(top)'} ({len(pages):,}): {shown}{more}"
-
-
-def _label(page: _Listed, folder: str) -> str:
-    """A document's title; for source code its path below the folder, as many files share a name."""
-    return page.title if page.media in _PROSE else page.path.removeprefix(f"{folder}/")
+        yield f"- {folder + '/' if folder else '(top)'} ({len(pages):,}): {'; '.join(names)}{more}"
 
 
 def _linked(combined: _Combined) -> list[str]:

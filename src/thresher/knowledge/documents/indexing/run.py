@@ -11,6 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -138,25 +139,24 @@ class Run:
             await self._index.prepare()
         for batch in batches(changes.read):
             self._report("reading", done, total)
-            await self._take([made for made in await asyncio.to_thread(self._prepare, source, batch) if made])
+            await self._take(await asyncio.to_thread(self._prepare, source, batch))
             done += len(batch)
         lost = {one.path for one in self._refused}
         await self._retire([*changes.gone, *(one for one in stored if one.current and one.path in lost)])
         self._report("reading", total, total)
         return bool(changes.read or changes.finish or changes.gone)
 
-    def _prepare(self, source: DocumentSource, batch: Sequence[SourceFile]) -> list[PreparedFile | None]:
-        return [self._prepared(source, file) for file in batch]
-
-    def _prepared(self, source: DocumentSource, file: SourceFile) -> PreparedFile | None:
-        """The prepared file, or None with the reason recorded."""
-        try:
-            return prepare(file, source.read(file.path))
-        except UnreadableDocument as error:
-            self._refused.append(RefusedFile(file.path, error.reason, error.detail, file.blob, FORMAT))
-        except ThresherError as error:  # gone or changed since it was listed: the next run reads it
-            self._unread.append(Skipped(file.path, "unreadable", error.message))
-        return None
+    def _prepare(self, source: DocumentSource, batch: Sequence[SourceFile]) -> list[PreparedFile]:
+        """The files of a batch that can be read; the reason is recorded for the others."""
+        made: list[PreparedFile] = []
+        for file in batch:
+            try:
+                made.append(prepare(file, source.read(file.path)))
+            except UnreadableDocument as error:
+                self._refused.append(RefusedFile(file.path, error.reason, error.detail, file.blob, FORMAT))
+            except ThresherError as error:  # gone or changed since it was listed: the next run reads it
+                self._unread.append(Skipped(file.path, "unreadable", error.message))
+        return made
 
     async def _take(self, made: Sequence[PreparedFile]) -> None:
         """Store new versions, index their words, and make them current."""
@@ -248,7 +248,7 @@ class Run:
         try:
             await asyncio.gather(self._prefetch, return_exceptions=True)  # so that no chunk is embedded twice
             return await self._index.embed_pending(
-                self._tenant, KIND, self._entries.of, filter=self._scope, progress=self._embedding
+                self._tenant, KIND, self._entries.of, filter=self._scope, progress=partial(self._report, "embedding")
             )
         except EncoderError as error:
             await self._set(state="ready", problem=f"Found by words only for now: {error}")
@@ -257,9 +257,6 @@ class Run:
             progress.cancel()
             await asyncio.gather(progress, return_exceptions=True)
             await self._count_embedded()
-
-    def _embedding(self, done: int, total: int) -> None:
-        self._report("embedding", done, total)
 
     async def _store_progress(self) -> None:
         while True:

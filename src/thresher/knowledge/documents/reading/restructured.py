@@ -114,12 +114,10 @@ def _literal(scan: _Scan, before: _LineBlock) -> _LineBlock | None:
     while first < end and scan.indents[first] < 0:
         first += 1
     return (
-        _LineBlock("fence", first, end, before.level) if first < end and not _is_explicit(scan, before.first) else None
+        _LineBlock("fence", first, end, before.level)
+        if first < end and not _EXPLICIT.match(scan.lines[before.first])
+        else None
     )
-
-
-def _is_explicit(scan: _Scan, row: int) -> bool:
-    return _EXPLICIT.match(scan.lines[row]) is not None
 
 
 def _heading(scan: _Scan, row: int) -> _LineBlock | None:

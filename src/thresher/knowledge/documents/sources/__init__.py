@@ -13,9 +13,10 @@ from thresher.knowledge.documents.models import Origin
 from thresher.knowledge.documents.sources.credentials import secret_in
 from thresher.knowledge.documents.sources.folder import FolderSource
 from thresher.knowledge.documents.sources.git import GitSource, open_local
+from thresher.knowledge.documents.sources.limits import SourceLimits
+from thresher.knowledge.documents.sources.listing import DocumentSource
 from thresher.knowledge.documents.sources.objects import ObjectReader
 from thresher.knowledge.documents.sources.origins import is_remote, may_index, origin_of
-from thresher.knowledge.documents.sources.records import DocumentSource, SourceLimits
 from thresher.knowledge.documents.sources.remote import fetch_commit
 
 __all__ = ["DocumentSource", "SourceLimits", "may_index", "open_source", "origin_of", "secret_in"]

@@ -148,13 +148,10 @@ def _mechanical(path: str, lowered: str, data: bytes) -> Skipped | None:
     if sum(len(part) for part in _ENCODED.findall(sample)) > len(sample) / 2:
         return Skipped(path, "generated", "Most of it is encoded data.")
     cells = _CELL.findall(sample)
-    if len(cells) >= _FEW_CELLS and sum(map(_is_number, cells)) >= _MOST_NUMBERS * len(cells):
+    numbers = sum(_NUMBER.fullmatch(cell.strip(b"\"'()[]{}:")) is not None for cell in cells)
+    if len(cells) >= _FEW_CELLS and numbers >= _MOST_NUMBERS * len(cells):
         return Skipped(path, "numbers", "Most of it is a grid of numbers.")
     return None
-
-
-def _is_number(cell: bytes) -> bool:
-    return _NUMBER.fullmatch(cell.strip(b"\"'()[]{}:")) is not None
 
 
 def _sample(data: bytes) -> bytes:

@@ -19,13 +19,13 @@ from thresher.core import InvalidInput, NotFound
 from thresher.knowledge.documents.models import Origin, Skipped, SourceFile
 from thresher.knowledge.documents.sources.exclusion import TOOL_FOLDERS, decoded_path, unusable_path
 from thresher.knowledge.documents.sources.findings import FindingCache, key_of
-from thresher.knowledge.documents.sources.listing import FileUnavailable, ListedSource, digest_of
+from thresher.knowledge.documents.sources.limits import SourceLimits
+from thresher.knowledge.documents.sources.listing import DocumentSource, FileUnavailable, digest_of
 from thresher.knowledge.documents.sources.patterns import PathPatterns, PathSelection, patterns_of
-from thresher.knowledge.documents.sources.records import SourceLimits
 from thresher.knowledge.documents.sources.sandbox.safe_folder import FolderEntry, SafeFolder
 
 
-class FolderSource(ListedSource):
+class FolderSource(DocumentSource):
     """The files of a folder that are worth indexing.
 
     Args:

@@ -17,7 +17,7 @@ from thresher.core import Conflict, InvalidInput, NotFound
 from thresher.knowledge.documents.models import Skipped, SourceFile
 from thresher.knowledge.documents.sources.exclusion import content_exclusion, name_exclusion
 from thresher.knowledge.documents.sources.findings import FileFinding, FindingCache
-from thresher.knowledge.documents.sources.records import SourceLimits
+from thresher.knowledge.documents.sources.limits import SourceLimits
 
 
 class FileUnavailable(Exception):
@@ -33,8 +33,8 @@ class FileUnavailable(Exception):
         self.reason = reason
 
 
-class ListedSource(ABC):
-    """A source whose files have been listed.
+class DocumentSource(ABC):
+    """Files as they were when the source was opened. Every method blocks: call it in a thread, one at a time.
 
     Args:
         limits: How much is read.
@@ -55,7 +55,7 @@ class ListedSource(ABC):
         return [self._tally.files[path] for path in sorted(self._tally.files)]
 
     def skipped(self) -> list[Skipped]:
-        """What is not indexed, by path; a folder's path ends with a slash."""
+        """The files and folders that are not indexed, by path; a folder's path ends with a slash."""
         return sorted(self._skipped, key=lambda one: one.path)
 
     def read(self, path: str) -> bytes:

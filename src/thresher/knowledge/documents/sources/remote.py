@@ -34,7 +34,7 @@ from urllib3.exceptions import TimeoutError as UrllibTimeout
 
 from thresher.core import InvalidInput, NotAllowed, NotFound, SourceUnavailable, ThresherError, mask_text, shortened
 from thresher.knowledge.documents.models import Origin
-from thresher.knowledge.documents.sources.records import SourceLimits
+from thresher.knowledge.documents.sources.limits import SourceLimits
 from thresher.knowledge.documents.sources.references import HEADS, TAGS, is_commit, ref_target, unknown_ref
 from thresher.knowledge.documents.sources.sandbox.packs import ObjectTooLarge, check_pack
 from thresher.knowledge.documents.sources.transports import Deadline, client_of
@@ -245,7 +245,8 @@ def failure_of(error: BaseException, location: str, complaint: str = "", *, late
             f"{location} takes too long.",
             hint="Try again, raise THRESHER_SOURCE_SECONDS, or clone it and index the clone.",
         )
-    if isinstance(error, HTTPUnauthorized) or any(part in lowered for part in _DENIED) or _is_forbidden(error):
+    forbidden = isinstance(error, GitProtocolError) and "http resp 403" in str(error)
+    if forbidden or isinstance(error, HTTPUnauthorized) or any(part in lowered for part in _DENIED):
         return NotAllowed(f"{location} requires a sign-in.", hint=_SIGN_IN)
     if any(part in lowered for part in _STRANGER):
         return NotAllowed(f"The host of {location} is not known to ssh.", hint="Connect to it once with ssh.")
@@ -271,10 +272,6 @@ def _is_timeout(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
-
-
-def _is_forbidden(error: BaseException) -> bool:
-    return isinstance(error, GitProtocolError) and "http resp 403" in str(error)
 
 
 def _words(error: BaseException, complaint: str) -> str:

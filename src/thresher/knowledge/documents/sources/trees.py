@@ -17,8 +17,8 @@ from dulwich.objects import S_ISGITLINK, Commit, ObjectID, ShaFile, Tag, Tree
 from thresher.core import InvalidInput, NotFound
 from thresher.knowledge.documents.models import Skipped
 from thresher.knowledge.documents.sources.exclusion import TOOL_FOLDERS, decoded_path, unusable_path
+from thresher.knowledge.documents.sources.limits import SourceLimits
 from thresher.knowledge.documents.sources.patterns import PathSelection
-from thresher.knowledge.documents.sources.records import SourceLimits
 
 _ENTRIES: Final = 1_000_000
 _LONGEST_CHAIN: Final = 10

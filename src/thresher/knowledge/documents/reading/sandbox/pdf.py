@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from pypdf import PdfReader
@@ -74,7 +74,7 @@ def _without_edges(pages: Sequence[list[str]]) -> list[list[str]]:
     """The pages without the lines at the top or bottom of most of them."""
     if len(pages) < _FEWEST_PAGES:
         return list(pages)
-    seen = Counter(key for lines in pages for key in {_alike(line) for line in _edges(lines)})
+    seen = Counter(key for lines in pages for key in {_alike(line) for line in (*lines[:_EDGE], *lines[-_EDGE:])})
     running = {key for key, count in seen.items() if count > _REPEATED * len(pages)}
     return [
         [
@@ -84,11 +84,6 @@ def _without_edges(pages: Sequence[list[str]]) -> list[list[str]]:
         ]
         for lines in pages
     ]
-
-
-def _edges(lines: Sequence[str]) -> Iterator[str]:
-    yield from lines[:_EDGE]
-    yield from lines[-_EDGE:]
 
 
 def _alike(line: str) -> str:

@@ -86,7 +86,11 @@ class SafeFolder:
             OSError: It cannot be opened, is not a regular file, or its path has a link.
         """
         with self._folder(steps[:-1], _STEP) as folder:
-            descriptor = os.open(steps[-1], _FILE, dir_fd=folder) if isinstance(folder, int) else self._plain(steps)
+            descriptor = (
+                os.open(steps[-1], _FILE, dir_fd=folder)
+                if isinstance(folder, int)
+                else os.open(self._checked(steps), _FILE)
+            )
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OSError(errno.EINVAL, "It is not a regular file")
@@ -110,9 +114,6 @@ class SafeFolder:
             yield below
         finally:
             os.close(below)
-
-    def _plain(self, steps: tuple[str, ...]) -> int:
-        return os.open(self._checked(steps), _FILE)
 
     def _checked(self, steps: tuple[str, ...]) -> Path:
         path = self.root.joinpath(*steps)
