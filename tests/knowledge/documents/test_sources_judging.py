@@ -32,8 +32,8 @@ TOKEN = "".join(RANDOM.choices("BCDEFGHJKLMNPQRSTUVWXYZ23456789", k=60))
         ("a.tar.gz", "binary"), ("LOGO.PNG", "binary"), ("slides.pptx", "binary"),
     ],
 )  # fmt: skip
-def test_names_say_what_needs_no_reading(path: str, reason: str) -> None:
-    """Keys, pictures, archives, and what programs write for themselves."""
+def test_names_exclude_files_without_reading(path: str, reason: str) -> None:
+    """Keys, pictures, archives, and files that programs write for themselves."""
     skipped = name_exclusion(path)
 
     assert skipped is not None
@@ -48,7 +48,7 @@ def test_names_say_what_needs_no_reading(path: str, reason: str) -> None:
     ],
 )  # fmt: skip
 def test_other_names_are_read(path: str) -> None:
-    """A name is taken at its word only where that is certain."""
+    """A name excludes a file only if it is certain."""
     assert name_exclusion(path) is None
 
 
@@ -72,7 +72,7 @@ def test_other_names_are_read(path: str) -> None:
         ("a.yml", f"token: ghp_{TOKEN[:36]}\n".encode("utf-16"), "secret"),
     ],
 )
-def test_bytes_say_what_is_not_worth_indexing(path: str, data: bytes, reason: str) -> None:
+def test_bytes_exclude_files_not_worth_indexing(path: str, data: bytes, reason: str) -> None:
     """The reason is named, and nothing of the content."""
     skipped = content_exclusion(path, data)
 
@@ -107,7 +107,7 @@ def test_texts_are_indexed(path: str, data: bytes) -> None:
 
 @given(st.binary(max_size=2_000), st.sampled_from(["a.md", "a.txt", "a.json", "a"]))
 def test_no_bytes_break_it(data: bytes, path: str) -> None:
-    """Whatever a file holds, there is an answer."""
+    """Whatever a file contains, there is a result."""
     skipped = content_exclusion(path, data)
 
     assert skipped is None or skipped.reason
@@ -123,16 +123,16 @@ def test_no_bytes_break_it(data: bytes, path: str) -> None:
         b"1 " * 2_000_000,
     ],
 )
-def test_large_files_are_judged_in_time(data: bytes) -> None:
-    """Nothing in it grows faster than the file; the suite's time limit would tell."""
+def test_large_files_are_examined_in_time(data: bytes) -> None:
+    """Time is linear in the size; the suite's time limit would show otherwise."""
     content_exclusion("a.txt", data)
 
     assert secret_in(data) == ""
 
 
 @given(st.binary(max_size=200))
-def test_a_path_is_shown_on_one_line_or_is_none(name: bytes) -> None:
-    """What is no path can be shown all the same."""
+def test_a_path_can_be_shown_on_one_line_or_is_unusable(name: bytes) -> None:
+    """An unusable path can still be shown."""
     path = decoded_path(name)
 
     assert path is None or (path.isprintable() and path.encode() == name)

@@ -17,7 +17,7 @@ from thresher.knowledge.documents.sources.sandbox.packs import ObjectTooLarge, c
 
 
 def entry(kind: int, size: int, content: bytes, base: bytes = b"") -> bytes:
-    """An entry of a pack, whatever size it announces."""
+    """An entry of a pack that announces any size."""
     head, left = bytearray([kind << 4 | size & 15]), size >> 4
     while left:
         head[-1] |= 0x80
@@ -59,14 +59,14 @@ def test_a_sound_pack_passes() -> None:
         entry(6, len(delta(5, 1 << 40)), delta(5, 1 << 40), b"\x81\x01"),
     ],
 )
-def test_what_unfolds_to_too_much_is_refused(bad: bytes) -> None:
-    """By what it announces, before anything is unpacked."""
+def test_an_entry_that_expands_too_much_is_refused(bad: bytes) -> None:
+    """By the announced size, before anything is unpacked."""
     with pytest.raises(ObjectTooLarge):
         check_pack(pack(entry(3, 1, b"a"), bad))
 
 
-def test_what_is_no_pack_is_damaged() -> None:
-    """More than announced, cut off, or something else."""
+def test_an_invalid_pack_is_refused() -> None:
+    """More than announced, truncated, or something else."""
     bomb = pack(entry(3, 10, bytes(50_000_000)))
     cut = tempfile.TemporaryFile()  # noqa: SIM115 - closed with its last reference
     cut.write(

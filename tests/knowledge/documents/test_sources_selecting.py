@@ -1,4 +1,4 @@
-"""Patterns are tried only where they could fit, which changes nothing of what they say."""
+"""Only patterns that could match are tried, which does not change the result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_last_pattern_that_fits_decides(lines: list[str], path: str, folder:
 
 @given(LINES, PATHS)
 def test_a_folder_stands_for_what_is_in_it(lines: list[str], path: str) -> None:
-    """A pattern that fits a folder above a file fits the file."""
+    """A pattern that matches a folder above a file matches the file."""
     rules = patterns_of("\n".join(lines).encode())
     steps = path.split("/")
     ways = [("/".join(steps[: count + 1]), count + 1 < len(steps)) for count in range(len(steps))]
@@ -40,5 +40,5 @@ def test_a_folder_stands_for_what_is_in_it(lines: list[str], path: str) -> None:
 
 @given(st.binary(max_size=300))
 def test_no_ignore_file_breaks_it(content: bytes) -> None:
-    """Whatever stands in one, paths are decided."""
+    """Whatever it contains, paths are decided."""
     assert patterns_of(content).decide("docs/a.md", folder=False) in (True, False, None)
