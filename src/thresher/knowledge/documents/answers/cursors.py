@@ -1,7 +1,7 @@
 """Cursors: where an answer continues.
 
 A cursor encodes which chunks of which document were delivered, and for which question. It holds no secret and is not
-signed: a forged cursor grants no extra access. Nothing is stored on the server. A cursor is encode in decimal digits,
+signed: a forged cursor grants no extra access. Nothing is stored on the server. A cursor is written in decimal digits,
 because a model pays one token for three digits: no other characters are cheaper.
 
 Invariant: pure; a cursor of another question, or with a wrong digit, is refused.
@@ -26,7 +26,7 @@ _ORDER_BITS: Final = 5
 _DOCUMENT_ORDER: Final = 8
 _BLOCK_BITS: Final = 93
 _BLOCK_DIGITS: Final = 28
-"""2**93 < 10**28: a block of this many bits is encode as this many digits, however long the cursor."""
+"""2**93 < 10**28: a block of this many bits is written as this many digits, however long the cursor."""
 LONGEST: Final = 60_000
 """Most digits of a cursor that is decoded."""
 _DIGITS: Final = re.compile(r"[0-9]+")

@@ -18,7 +18,7 @@ from thresher.knowledge.documents.models import Omitted
 from thresher.search import Bools
 
 SHARE: Final = 16
-"""The table table may take this part (1/n) of a budget."""
+"""The table may take this part (1/n) of a budget."""
 MOST_ENTRIES: Final = 40
 _ENTRY_TOKENS: Final = 9
 _COARSE: Final = 3

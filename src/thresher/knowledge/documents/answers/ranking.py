@@ -21,7 +21,7 @@ from thresher.search import Floats
 
 @dataclass(frozen=True, slots=True)
 class RankingConstants:
-    """RankingConstants fitted for one encoder.
+    """Constants fitted for one encoder.
 
     Attributes:
         dense: Weight of the inner product.

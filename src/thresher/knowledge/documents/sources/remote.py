@@ -81,7 +81,7 @@ def fetch_commit(origin: Origin, cache: Path, limits: SourceLimits) -> tuple[Pat
     Args:
         origin: An origin whose location is an address.
         cache: Folder for the copy.
-        limits: SourceLimits of bytes and time.
+        limits: Limits of bytes and time.
 
     Returns:
         The copy, and an id; the id is empty if the repository is.

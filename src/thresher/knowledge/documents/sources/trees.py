@@ -26,7 +26,7 @@ _LONGEST_CHAIN: Final = 10
 
 
 class ObjectLookup(Protocol):
-    """ObjectLookup by id."""
+    """Objects by id."""
 
     def __getitem__(self, name: ObjectID, /) -> ShaFile:
         """An object.
