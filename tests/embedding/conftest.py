@@ -19,7 +19,7 @@ KEY = "sk-very-secret-key"
 
 @pytest.fixture(autouse=True)
 def _each_encoder_reads_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How a model is read is what is tested here."""
+    """These tests check how a model is read."""
     monkeypatch.setattr(local, "TextModel", TextModel)
 
 
@@ -47,7 +47,7 @@ async def open_local() -> AsyncIterator[Callable[..., LocalEncoder]]:
 
 @pytest.fixture
 def service() -> Iterator[EmbeddingServer]:
-    """A fake embedding service that runs."""
+    """A running fake embedding service."""
     server = EmbeddingServer()
     yield server
     server.stop()

@@ -8,7 +8,7 @@ from thresher.embedding.protocol import Matrix
 
 
 class Clock:
-    """A clock that moves when told."""
+    """A clock that tests set."""
 
     now = 100.0
 
@@ -36,7 +36,7 @@ def test_a_vector_serves_until_its_time_is_up() -> None:
 
 
 def test_the_least_recently_used_goes_first() -> None:
-    """Reading counts as use, and the bound holds."""
+    """Reading counts as use, and the limit is kept."""
     cache = QueryCache(2, 300, Clock())
     cache.put("a", vector(1))
     cache.put("b", vector(2))
@@ -48,8 +48,8 @@ def test_the_least_recently_used_goes_first() -> None:
     assert len(cache) == 2
 
 
-def test_a_caller_cannot_change_what_is_remembered() -> None:
-    """Neither through the vector put in nor through the one given out."""
+def test_a_caller_cannot_change_a_cached_vector() -> None:
+    """Neither through the vector put in nor through the one returned."""
     cache = QueryCache(2, 300, Clock())
     mine = vector(1)
     cache.put("a", mine)

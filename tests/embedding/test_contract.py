@@ -1,4 +1,4 @@
-"""What every encoder keeps, wherever its vectors come from."""
+"""What every encoder guarantees, local or remote."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_any_string_has_a_finite_vector(encoder: Encoder, text: str) -> No
 
 
 async def test_a_text_of_a_megabyte_is_embedded_by_its_beginning(encoder: Encoder) -> None:
-    """The end of it changes nothing."""
+    """Its end changes nothing."""
     long = "some words that repeat " * 45_000
 
     rows = await encoder.embed_queries([long, long + "and an end"])
@@ -67,7 +67,7 @@ async def test_windows_of_a_short_text_are_the_text(encoder: Encoder) -> None:
     assert encoder.windows("") == [""]
 
 
-async def test_windows_of_a_long_text_keep_head_and_tail_and_say_what_went(encoder: Encoder) -> None:
+async def test_windows_of_a_long_text_keep_head_and_tail_and_count_the_rest(encoder: Encoder) -> None:
     """A pasted log of a megabyte."""
     text = "first words " + "middle " * 150_000 + "last words"
 
@@ -96,16 +96,16 @@ async def test_windows_may_be_smaller_than_the_encoder_allows(encoder: Encoder) 
     assert end == len(text)
 
 
-async def test_first_use_by_many_at_once_gives_each_its_answer(encoder: Encoder) -> None:
-    """The model loads once and nobody is forgotten."""
+async def test_concurrent_first_calls_each_get_a_result(encoder: Encoder) -> None:
+    """The model is loaded once, and every caller gets a result."""
     rows = await asyncio.gather(*(encoder.embed_queries([f"text {number}"]) for number in range(20)))
     again = await encoder.embed_queries([f"text {number}" for number in range(20)])
 
     assert np.array_equal(np.vstack(rows), again)
 
 
-async def test_a_closed_encoder_says_so(encoder: Encoder) -> None:
-    """Whatever is asked of it, and closing twice is harmless."""
+async def test_a_closed_encoder_raises_an_error(encoder: Encoder) -> None:
+    """For every method; closing twice is harmless."""
     await encoder.close()
     await encoder.close()
 

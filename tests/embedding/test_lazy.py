@@ -10,7 +10,7 @@ from thresher.embedding.lazy import RETRY_SECONDS, Lazy
 
 
 def test_many_threads_load_once() -> None:
-    """All get the same value, whoever was first."""
+    """All get the same value."""
     loads: list[int] = []
     gate = threading.Barrier(8)
 
@@ -32,7 +32,7 @@ def test_many_threads_load_once() -> None:
 
 
 def test_a_failure_is_remembered_for_a_while_and_then_tried_again() -> None:
-    """A broken model must not cost each search its loading, and a repaired one must come back."""
+    """A broken model does not cost each search its loading, and a repaired one is used again."""
     now = [0.0]
     loads: list[int] = []
 

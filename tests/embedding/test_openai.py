@@ -22,7 +22,7 @@ Open = Callable[..., OpenAIEncoder]
 
 @pytest.fixture
 def pauses() -> list[float]:
-    """How long the encoder wanted to wait between tries."""
+    """How long the encoder waited between tries."""
     return []
 
 
@@ -57,8 +57,8 @@ async def test_vectors_come_in_the_texts_order(connect: Open, service: Embedding
     assert np.allclose(rows, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
 
 
-async def test_the_dimension_is_learnt_once(connect: Open, service: EmbeddingServer) -> None:
-    """By the first answer, or by asking."""
+async def test_the_dimension_is_read_once(connect: Open, service: EmbeddingServer) -> None:
+    """From the first answer, or by a request."""
     encoder = connect()
     assert encoder.model.dimension == 0
     assert encoder.model.id == ""
@@ -72,7 +72,7 @@ async def test_the_dimension_is_learnt_once(connect: Open, service: EmbeddingSer
 
 
 async def test_two_dimensions_never_share_an_id(connect: Open, service: EmbeddingServer) -> None:
-    """Before the service has told its dimension there is no id, so that nothing is filed under it."""
+    """Until the service has shown its dimension there is no id, so that nothing is stored under it."""
     unknown = connect()
     short, long = connect(dimension=DIMENSION), connect(dimension=16)
 
@@ -83,10 +83,10 @@ async def test_two_dimensions_never_share_an_id(connect: Open, service: Embeddin
     assert (await unknown.warm()).id == short.model.id
 
 
-async def test_a_known_model_needs_no_question_and_a_shorter_vector_is_asked_for(
+async def test_a_known_model_needs_no_request_and_a_shorter_vector_is_requested(
     connect: Open, service: EmbeddingServer
 ) -> None:
-    """OpenAI's models can shorten theirs."""
+    """OpenAI's models can return shorter vectors."""
     assert (await connect(model="text-embedding-3-small").warm()).dimension == 1536
     assert service.requests == []
 
@@ -96,7 +96,7 @@ async def test_a_known_model_needs_no_question_and_a_shorter_vector_is_asked_for
     assert service.requests[0]["dimensions"] == 12
 
 
-async def test_queries_are_remembered_and_duplicates_sent_once(connect: Open, service: EmbeddingServer) -> None:
+async def test_queries_are_cached_and_duplicates_sent_once(connect: Open, service: EmbeddingServer) -> None:
     """Each call to the service costs money."""
     encoder = connect()
     await encoder.embed_queries(["a", "b", "a"])
@@ -107,7 +107,7 @@ async def test_queries_are_remembered_and_duplicates_sent_once(connect: Open, se
 
 
 async def test_many_documents_go_in_batches(connect: Open, service: EmbeddingServer) -> None:
-    """And come back in their order."""
+    """And return in their order."""
     texts = [f"document {number} " * (number % 7 + 1) for number in range(2 * BATCH_TEXTS + 5)]
 
     rows = await connect().embed_documents(texts)
@@ -118,7 +118,7 @@ async def test_many_documents_go_in_batches(connect: Open, service: EmbeddingSer
     assert np.allclose(rows, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
 
 
-async def test_texts_that_the_service_would_refuse_are_made_fit(connect: Open, service: EmbeddingServer) -> None:
+async def test_texts_that_the_service_would_refuse_are_corrected(connect: Open, service: EmbeddingServer) -> None:
     """An empty one, a lone surrogate, one that is too long."""
     await connect().embed_documents(["", "\ud800", "word " * 5000])
 
@@ -128,7 +128,7 @@ async def test_texts_that_the_service_would_refuse_are_made_fit(connect: Open, s
 
 
 @pytest.mark.parametrize("failure", ["429", "500", "502", "503", "drop"])
-async def test_a_passing_failure_is_tried_again(
+async def test_a_temporary_failure_is_tried_again(
     connect: Open, service: EmbeddingServer, pauses: list[float], failure: str
 ) -> None:
     """With growing pauses."""
@@ -143,7 +143,7 @@ async def test_a_passing_failure_is_tried_again(
 @pytest.mark.parametrize(
     ("header", "waited"), [("7", 7.0), ("9999", LONGEST_PAUSE), ("Fri, 01 Jan", 0.5), ("nan", 0.5)]
 )
-async def test_the_server_may_say_when_to_come_back(
+async def test_the_server_may_set_the_delay(
     connect: Open, service: EmbeddingServer, pauses: list[float], header: str, waited: float
 ) -> None:
     """Within bounds, and only in seconds."""
@@ -157,7 +157,7 @@ async def test_the_server_may_say_when_to_come_back(
 async def test_a_query_does_not_wait_for_a_far_retry(
     connect: Open, service: EmbeddingServer, pauses: list[float]
 ) -> None:
-    """A person waits for it, and the words can answer alone."""
+    """A person waits for it, and search by words works without vectors."""
     service.script.append("429:9999")
 
     with pytest.raises(EncoderError, match="HTTP 429"):
@@ -176,7 +176,7 @@ async def test_a_lasting_failure_ends_after_the_last_try(connect: Open, service:
 
 @pytest.mark.parametrize("status", ["400", "401", "404", "307"])
 async def test_a_refusal_is_not_tried_again(connect: Open, service: EmbeddingServer, status: str) -> None:
-    """It would be refused again; a redirect would carry the key elsewhere."""
+    """It would be refused again; a redirect would send the key elsewhere."""
     service.mode = status
 
     with pytest.raises(EncoderError, match=f"refused: HTTP {status}"):
@@ -204,7 +204,7 @@ async def test_a_wrong_answer_is_an_error(connect: Open, service: EmbeddingServe
 
 
 async def test_a_dimension_other_than_the_configured_is_an_error(connect: Open) -> None:
-    """The index could not hold the vectors."""
+    """The index could not store the vectors."""
     encoder = connect(model="text-embedding-3-small")
 
     with pytest.raises(EncoderError, match=r"\[8\] dimensions, not 1536"):
@@ -223,10 +223,10 @@ async def test_a_slow_service_times_out(connect: Open, service: EmbeddingServer,
     assert len(pauses) == TRIES - 1
 
 
-async def test_a_query_to_a_service_that_is_away_fails_at_once(
+async def test_a_query_to_an_unavailable_service_fails_at_once(
     connect: Open, service: EmbeddingServer, pauses: list[float]
 ) -> None:
-    """The first finds out with one try; those after it do not even ask."""
+    """The first finds out with one try; the later ones send no request."""
     service.stop()
     encoder = connect()
     with pytest.raises(EncoderError, match="ConnectError"):
@@ -239,9 +239,7 @@ async def test_a_query_to_a_service_that_is_away_fails_at_once(
     assert pauses == []
 
 
-async def test_queries_answered_badly_to_the_last_try_are_not_sent_again(
-    connect: Open, service: EmbeddingServer
-) -> None:
+async def test_queries_are_not_retried_after_repeated_error_answers(connect: Open, service: EmbeddingServer) -> None:
     """A service that is up and answers 503 costs one message its time, not each."""
     service.mode = "503"
     encoder = connect()
@@ -255,10 +253,10 @@ async def test_queries_answered_badly_to_the_last_try_are_not_sent_again(
 
 
 @pytest.mark.parametrize("mode", ["slow", "503", "drop"])
-async def test_a_service_that_comes_back_serves_again_by_itself(
+async def test_a_service_that_becomes_available_is_used_again(
     connect: Open, service: EmbeddingServer, mode: str
 ) -> None:
-    """It is asked in the background, so that no query pays for finding out."""
+    """It is checked in the background, so that no query pays for it."""
     service.mode = mode
     encoder = connect(timeout=0.5, breaker=Breaker(Pauses(1, 0.01, 0.01)))
     with pytest.raises(EncoderError):
@@ -271,9 +269,7 @@ async def test_a_service_that_comes_back_serves_again_by_itself(
     assert (await encoder.embed_queries(["x"])).shape == (1, DIMENSION)
 
 
-async def test_a_service_that_is_started_again_on_its_port_serves_again(
-    connect: Open, service: EmbeddingServer
-) -> None:
+async def test_a_service_restarted_on_its_port_is_used_again(connect: Open, service: EmbeddingServer) -> None:
     """The connection was refused in between."""
     service.stop()
     encoder = connect(breaker=Breaker(Pauses(1, 0.01, 0.01)))
@@ -289,8 +285,10 @@ async def test_a_service_that_is_started_again_on_its_port_serves_again(
     assert restarted.requests
 
 
-async def test_a_service_that_comes_back_refusing_says_why(connect: Open, service: EmbeddingServer) -> None:
-    """A wrong key is not a service that is away."""
+async def test_a_service_that_becomes_available_but_refuses_gives_the_reason(
+    connect: Open, service: EmbeddingServer
+) -> None:
+    """A wrong key does not mean that the service is unavailable."""
     service.mode = "drop"
     encoder = connect(breaker=Breaker(Pauses(1, 0.01, 0.01)))
     with pytest.raises(EncoderError):
@@ -303,10 +301,10 @@ async def test_a_service_that_comes_back_refusing_says_why(connect: Open, servic
         await encoder.embed_queries(["x"])
 
 
-async def test_documents_are_tried_once_while_a_service_is_away_and_find_it_back(
+async def test_documents_are_tried_once_while_a_service_is_unavailable_and_detect_its_return(
     connect: Open, service: EmbeddingServer, pauses: list[float]
 ) -> None:
-    """Nobody waits for them, and what they learn serves the queries."""
+    """No caller waits for them, and their result serves the queries."""
     service.mode = "drop"
     encoder = connect(breaker=Breaker(Pauses(1, 1000.0, 1000.0)))
     with pytest.raises(EncoderError):
@@ -338,7 +336,7 @@ async def _refused(encoder: OpenAIEncoder) -> bool:
     return False
 
 
-async def test_nobody_listening_is_an_error_with_a_hint(connect: Open, service: EmbeddingServer) -> None:
+async def test_a_closed_port_is_an_error_with_a_hint(connect: Open, service: EmbeddingServer) -> None:
     """The service is down."""
     service.stop()
 
@@ -347,7 +345,7 @@ async def test_nobody_listening_is_an_error_with_a_hint(connect: Open, service: 
 
 
 @pytest.mark.parametrize("url", ["not an address", "ftp://example.org"])
-async def test_an_address_that_is_none_is_an_error(connect: Open, url: str) -> None:
+async def test_an_invalid_address_is_an_error(connect: Open, url: str) -> None:
     """Without another try."""
     with pytest.raises(EncoderError, match="address"):
         await connect(url).embed_queries(["x"])
@@ -376,7 +374,7 @@ async def test_without_a_key_no_header_is_sent(connect: Open, service: Embedding
     assert service.authorizations == [None]
 
 
-async def test_closing_ends_a_request_in_flight(connect: Open, service: EmbeddingServer) -> None:
+async def test_closing_ends_a_pending_request(connect: Open, service: EmbeddingServer) -> None:
     """The caller gets an error and does not wait for the service."""
     service.mode = "slow"
     encoder = connect()

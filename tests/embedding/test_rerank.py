@@ -9,8 +9,8 @@ from thresher.core import EncoderError, load_settings
 from thresher.embedding import open_cross_encoder
 
 
-async def test_the_fitting_text_scores_highest_whatever_stands_beside_it() -> None:
-    """And each text's score is its own."""
+async def test_the_fitting_text_scores_highest_whatever_the_other_texts() -> None:
+    """Each text's score is its own."""
     encoder = open_cross_encoder(load_settings())
     texts = ["Delete a file from disk.", "Get the weather forecast for a city.", "Send a mail."]
 
@@ -22,8 +22,8 @@ async def test_the_fitting_text_scores_highest_whatever_stands_beside_it() -> No
     assert np.array_equal(together, np.concatenate(alone))
 
 
-async def test_of_a_long_text_the_beginning_is_read_and_of_a_query_all() -> None:
-    """So that one long passage does not hold up the others."""
+async def test_a_long_text_is_read_partly_and_a_query_completely() -> None:
+    """So that one long passage does not delay the others."""
     encoder = open_cross_encoder(load_settings())
     start = "It will rain in Paris tomorrow. " * 40
     query = "tell me about the weather of the city in the days to come " * 8
@@ -36,8 +36,8 @@ async def test_of_a_long_text_the_beginning_is_read_and_of_a_query_all() -> None
     assert asked[0] != scores[0]
 
 
-async def test_a_closed_cross_encoder_says_so() -> None:
-    """No texts give no scores before that."""
+async def test_a_closed_cross_encoder_raises_an_error() -> None:
+    """Before that, no texts give no scores."""
     encoder = open_cross_encoder(load_settings())
     assert (await encoder.rerank("query", [])).shape == (0,)
     await encoder.close()

@@ -4,24 +4,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thresher.embedding.local import FRAME_CHARACTERS, FRAME_TEXTS, frames
-from thresher.embedding.share import deal
+from thresher.embedding.onnx import work_shares
 
 
 @settings(deadline=None)  # a busy machine is no defect
 @given(st.lists(st.integers(0, 1000), max_size=60), st.integers(1, 8))
-def test_each_index_is_dealt_once_and_no_hand_is_empty(lengths: list[int], hands: int) -> None:
-    """Whatever there is to deal."""
-    shares = deal(lengths, hands)
+def test_each_index_is_in_one_share_and_no_share_is_empty(lengths: list[int], count: int) -> None:
+    """For any lengths."""
+    shares = work_shares(lengths, count)
 
     assert sorted(index for share in shares for index in share) == list(range(len(lengths)))
     assert all(shares)
-    assert len(shares) == min(hands, len(lengths))
+    assert len(shares) == min(count, len(lengths))
 
 
 @settings(deadline=None)  # a busy machine is no defect
 @given(st.lists(st.integers(0, 2 * FRAME_CHARACTERS), max_size=300))
 def test_frames_hold_each_index_once_within_both_bounds(lengths: list[int]) -> None:
-    """A text that is over the bound alone gets a frame of its own."""
+    """A text over the limit gets a frame of its own."""
     groups = frames(lengths)
 
     assert sorted(index for group in groups for index in group) == list(range(len(lengths)))

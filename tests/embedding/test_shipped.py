@@ -1,4 +1,4 @@
-"""Vectors that come with the product."""
+"""Vectors that are shipped with the product."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def test_what_is_written_is_read_for_the_same_model_alone(tmp_path: Path) -> None:
+def test_written_vectors_are_read_only_for_the_same_model(tmp_path: Path) -> None:
     """Another model's vectors, unknown texts and a missing file give nothing."""
     file = tmp_path / "some.vectors"
     vector = np.array([0.6, 0.8], np.float32)
@@ -31,7 +31,7 @@ def test_what_is_written_is_read_for_the_same_model_alone(tmp_path: Path) -> Non
 
 
 async def test_every_built_in_line_ships_with_the_vector_that_the_encoder_gives() -> None:
-    """After a change of these lines, `make vectors` writes them anew."""
+    """After a change of these lines, `make vectors` writes them again."""
     encoder = open_encoder(Settings())
     model = await encoder.warm()
     texts = [model.query_prefix + line for line in shipped_lines()]

@@ -19,7 +19,7 @@ KNOWN = [
     ("<|endoftext|>", 7),
     ("  \n\t  x", 3),
 ]
-"""Counts that tiktoken's o200k_base gives, special tokens read as text."""
+"""Counts equal those of tiktoken's o200k_base, special tokens read as text."""
 
 
 @pytest.mark.parametrize(("text", "count"), KNOWN)
@@ -29,7 +29,7 @@ def test_counts_equal_tiktokens(text: str, count: int) -> None:
 
 
 def test_a_lone_surrogate_counts_as_a_question_mark() -> None:
-    """UTF-8 cannot hold one."""
+    """UTF-8 cannot encode one."""
     assert printable("x\ud800y") == "x?y"
     assert count_tokens("x\ud800y") == count_tokens("x?y")
 

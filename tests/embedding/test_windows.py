@@ -15,7 +15,9 @@ def words(count: int, length: int = 1) -> list[Span]:
 
 @settings(deadline=None)  # a busy machine is no defect
 @given(st.integers(0, 60), st.integers(1, 7), st.integers(1, 40), st.integers(0, 39))
-def test_every_token_lies_in_a_window_and_none_is_too_big(count: int, length: int, size: int, overlap: int) -> None:
+def test_every_token_is_in_a_window_and_no_window_is_too_large(
+    count: int, length: int, size: int, overlap: int
+) -> None:
     """For any text, size and overlap."""
     offsets = words(count, length)
 
@@ -45,11 +47,11 @@ def test_a_word_longer_than_a_window_is_cut_inside() -> None:
 
 
 def test_few_windows_are_all_kept() -> None:
-    """Nothing is left out without need."""
+    """Nothing is left out unnecessarily."""
     assert keep_ends([(0, 3), (2, 5)], 2) == ([(0, 3), (2, 5)], 0)
 
 
-def test_of_many_windows_head_and_tail_are_kept_and_the_gap_is_counted() -> None:
+def test_head_and_tail_of_many_windows_are_kept_and_the_gap_is_counted() -> None:
     """The head gets the odd one."""
     spans = [(10 * n, 10 * n + 12) for n in range(10)]
 

@@ -1,4 +1,4 @@
-"""The worker process: born on demand, replaced when it dies, gone when nobody needs it."""
+"""The worker process: started on demand, replaced if it dies, ended when idle."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def files(tiny_folder: Path) -> ModelFiles:
 
 @pytest.fixture
 def worker(files: ModelFiles) -> Iterator[Worker]:
-    """A worker that stays for a minute."""
+    """A worker with an idle time of a minute."""
     worker = Worker(lambda: files, threads=2)
     yield worker
     worker.stop()
 
 
 async def test_many_documents_go_to_a_niced_process_and_few_do_not(open_local: Open, tiny_folder: Path) -> None:
-    """And both give the same vectors."""
+    """Both give the same vectors."""
     encoder = open_local(tiny_folder)
 
     few = await encoder.embed_documents(TEXTS_MANY[:8])
@@ -78,7 +78,7 @@ async def test_many_documents_go_to_a_niced_process_and_few_do_not(open_local: O
 
 
 def test_a_worker_can_be_started_before_its_first_batch(worker: Worker) -> None:
-    """The batch then finds it running; a second asking starts no second one."""
+    """The batch then finds it running; a second call starts no second process."""
     worker.prepare()
     first = worker.pid
     worker.prepare()
@@ -88,8 +88,8 @@ def test_a_worker_can_be_started_before_its_first_batch(worker: Worker) -> None:
     assert worker.pid == first
 
 
-def test_a_worker_that_cannot_start_says_so_at_the_first_batch_alone() -> None:
-    """Preparing promises nothing."""
+def test_a_worker_that_cannot_start_fails_only_at_the_first_batch() -> None:
+    """Preparing raises no error."""
 
     def missing() -> ModelFiles:
         raise EncoderError("There is no model.")
@@ -102,7 +102,7 @@ def test_a_worker_that_cannot_start_says_so_at_the_first_batch_alone() -> None:
 
 
 def test_a_killed_worker_is_started_again(worker: Worker) -> None:
-    """The batch goes to the new one and the caller notices nothing."""
+    """The batch goes to the new one, and the caller sees no difference."""
     worker.embed(["a"])
     first = worker.pid
     assert first is not None
@@ -112,8 +112,8 @@ def test_a_killed_worker_is_started_again(worker: Worker) -> None:
     assert worker.pid not in (None, first)
 
 
-def test_a_worker_that_hangs_is_replaced_and_after_two_tries_the_error_says_so(files: ModelFiles) -> None:
-    """Here the time for a batch is too short for a process even to start."""
+def test_a_hanging_worker_is_replaced_and_after_two_tries_is_an_error(files: ModelFiles) -> None:
+    """The time limit of a batch is too short here for a process even to start."""
     worker = Worker(lambda: files, threads=1, stall_seconds=0.001)
 
     with pytest.raises(EncoderError, match=r"ended 2 times.*out-of-memory"):
@@ -121,8 +121,8 @@ def test_a_worker_that_hangs_is_replaced_and_after_two_tries_the_error_says_so(f
     assert worker.pid is None
 
 
-def test_what_the_worker_cannot_load_is_told_at_once(tiny_folder: Path) -> None:
-    """A file that changed since it was found: no second try."""
+def test_a_model_that_the_worker_cannot_load_is_an_error_at_once(tiny_folder: Path) -> None:
+    """A file that changed since it was found: there is no second try."""
     files = read_folder(tiny_folder, ModelSpec("tiny"))
     (tiny_folder / "model.onnx").write_bytes(b"\x08\x08nonsense")
     worker = Worker(lambda: files, threads=1)
@@ -132,7 +132,7 @@ def test_what_the_worker_cannot_load_is_told_at_once(tiny_folder: Path) -> None:
     assert worker.pid is None
 
 
-def test_an_error_inside_the_worker_comes_back_and_the_worker_stays(tmp_path: Path) -> None:
+def test_an_error_inside_the_worker_is_returned_and_the_worker_stays(tmp_path: Path) -> None:
     """A dimension that the graph does not have."""
     files = read_folder(write_model(tmp_path / "m", {"dimension": 3}), ModelSpec("m"))
     worker = Worker(lambda: files, threads=1)
@@ -144,8 +144,8 @@ def test_an_error_inside_the_worker_comes_back_and_the_worker_stays(tmp_path: Pa
     worker.stop()
 
 
-async def test_an_idle_worker_leaves(files: ModelFiles) -> None:
-    """And the next batch starts another."""
+async def test_an_idle_worker_ends(files: ModelFiles) -> None:
+    """The next batch starts another."""
     worker = Worker(lambda: files, threads=1, idle_seconds=0.05)
     worker.embed(["a"])
     await eventually(lambda: worker.pid is None)
@@ -155,8 +155,8 @@ async def test_an_idle_worker_leaves(files: ModelFiles) -> None:
     worker.stop()
 
 
-async def test_closing_ends_a_batch_in_flight_and_the_process(open_local: Open) -> None:
-    """With an error for the caller, promptly."""
+async def test_closing_ends_a_pending_batch_and_the_process(open_local: Open) -> None:
+    """The caller gets an error promptly."""
     encoder = open_local()
     work = asyncio.create_task(encoder.embed_documents([f"{text} with words " * 100 for text in TEXTS_MANY * 9]))
     pid = await eventually(lambda: encoder.worker.pid)
@@ -169,7 +169,7 @@ async def test_closing_ends_a_batch_in_flight_and_the_process(open_local: Open) 
 
 
 async def test_a_cancelled_call_stops_after_its_batch(open_local: Open, tiny_folder: Path) -> None:
-    """The encoder goes on serving others."""
+    """The encoder continues to serve others."""
     encoder = open_local(tiny_folder)
     work = asyncio.create_task(encoder.embed_documents([f"text {number}" for number in range(5000)]))
     await eventually(lambda: encoder.worker.pid)
@@ -181,7 +181,7 @@ async def test_a_cancelled_call_stops_after_its_batch(open_local: Open, tiny_fol
 
 
 async def test_two_large_calls_take_turns(open_local: Open, tiny_folder: Path) -> None:
-    """Both end, in one process."""
+    """Both complete, in one process."""
     encoder = open_local(tiny_folder)
     long = [f"text {number}" for number in range(500)]
 
@@ -191,7 +191,7 @@ async def test_two_large_calls_take_turns(open_local: Open, tiny_folder: Path) -
 
 
 async def test_the_worker_dies_with_its_parent(tiny_folder: Path) -> None:
-    """Though the parent is killed in the middle of a batch and closes nothing."""
+    """Even if the parent is killed during a batch and closes nothing."""
     code = f"""
 import threading
 from pathlib import Path
@@ -217,7 +217,7 @@ while True:
 
 @pytest.mark.parametrize("closing", ["await encoder.close()", "pass"])
 async def test_an_interrupt_leaves_nothing_behind(tiny_folder: Path, closing: str) -> None:
-    """Ctrl-C in the middle of a large call, whether or not the program still closes the encoder."""
+    """Ctrl-C during a large call, whether or not the program still closes the encoder."""
     code = f"""
 import asyncio
 from pathlib import Path
@@ -247,7 +247,7 @@ asyncio.run(main())
 
 
 def test_a_worker_started_by_hand_survives_an_interrupt_and_ends_with_its_input(files: ModelFiles) -> None:
-    """Ctrl-C in a terminal reaches the whole group; it is the parent's to act on."""
+    """Ctrl-C in a terminal reaches the whole group; the parent handles it."""
     process = subprocess.Popen(
         [sys.executable, "-m", "thresher.embedding"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -289,14 +289,14 @@ class Serving:
 
 @pytest.fixture
 def serving() -> Iterator[Serving]:
-    """The worker's side without its process."""
+    """The worker's loop without a process."""
     serving = Serving()
     yield serving
     serving.end()
 
 
 def test_the_worker_answers_each_frame(serving: Serving, files: ModelFiles) -> None:
-    """Vectors as the model gives them, in the texts' order."""
+    """The model's vectors, in the texts' order."""
     write_frame(serving.input, START, pack_start(files, 2))
     write_frame(serving.input, TEXTS, pack_texts(TEXTS_MANY))
 
@@ -305,7 +305,7 @@ def test_the_worker_answers_each_frame(serving: Serving, files: ModelFiles) -> N
     assert frame == (VECTORS, TextModel(files).encode(TEXTS_MANY).tobytes())
 
 
-def test_the_worker_tells_what_it_cannot_load(serving: Serving, files: ModelFiles) -> None:
+def test_the_worker_reports_a_load_error(serving: Serving, files: ModelFiles) -> None:
     """And ends."""
     files.tokenizer.unlink()
     write_frame(serving.input, START, pack_start(files, 1))
@@ -315,7 +315,7 @@ def test_the_worker_tells_what_it_cannot_load(serving: Serving, files: ModelFile
     assert frame[0] == FAILED
 
 
-def test_the_worker_tells_what_it_cannot_embed(serving: Serving, tmp_path: Path) -> None:
+def test_the_worker_reports_an_embedding_error(serving: Serving, tmp_path: Path) -> None:
     """And stays."""
     wrong = read_folder(write_model(tmp_path / "m", {"dimension": 3}), ModelSpec("m"))
     write_frame(serving.input, START, pack_start(wrong, 1))
@@ -328,15 +328,15 @@ def test_the_worker_tells_what_it_cannot_embed(serving: Serving, tmp_path: Path)
 
 
 def test_a_worker_without_a_start_ends_quietly(serving: Serving) -> None:
-    """Its parent was killed before the first word."""
+    """Its parent was killed before the start frame."""
     serving.end()
 
     assert not serving.thread.is_alive()
 
 
 @pytest.mark.parametrize("cut", [0, 3, 7])
-def test_half_a_frame_is_no_frame(cut: int) -> None:
-    """The other side died while it wrote."""
+def test_an_incomplete_frame_is_ignored(cut: int) -> None:
+    """The other side died while writing."""
     stream = io.BytesIO()
     write_frame(stream, TEXTS, b"payload")
 

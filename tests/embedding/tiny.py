@@ -44,7 +44,7 @@ def _node(kind: str, inputs: Sequence[str], outputs: Sequence[str]) -> bytes:
 
 
 def write_graph(path: Path, *, dimension: int = 16, inputs: Sequence[str] = (), dynamic: bool = False) -> None:
-    """A graph `last_hidden_state = table[input_ids]`, quantised over the whole batch where `dynamic`."""
+    """A graph `last_hidden_state = table[input_ids]`, quantised over the whole batch if `dynamic`."""
     table = np.random.default_rng(7).normal(size=(len(LETTERS) + 4, dimension)).astype("<f4")
     weights = _field(1, table.shape[0]) + _field(1, dimension) + _field(2, FLOAT)
     weights += _field(8, "table") + _field(9, table.tobytes())
@@ -64,7 +64,7 @@ def write_graph(path: Path, *, dimension: int = 16, inputs: Sequence[str] = (), 
 
 
 def write_tokenizer(path: Path) -> None:
-    """One token a letter, a start and an end token around them."""
+    """One token per letter, between a start and an end token."""
     vocabulary = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3} | {c: i + 4 for i, c in enumerate(LETTERS)}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     letters = pre_tokenizers.Split(Regex("\\S"), behavior="isolated")

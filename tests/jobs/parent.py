@@ -1,6 +1,6 @@
-"""A daemon in miniature that can be killed: the supervisor alone (`python -m tests.jobs.parent FOLDER`).
+"""A minimal daemon that can be killed: the supervisor alone (`python -m tests.jobs.parent FOLDER`).
 
-Reads the database's address from standard input and prints its worker's process number.
+Reads the database's address from standard input and prints its worker's process id.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One attempt at a job: how it ends, and what it leaves in the job's row."""
+"""One attempt at a job: how it ends, and what it writes to the job's row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from thresher.core import Caller, EncoderError, InvalidInput, StoreUnavailable, Tenant
 from thresher.jobs import Job, Jobs, Work
-from thresher.jobs.attempt import Attempts, EndedBy, Later
+from thresher.jobs.attempt import AttemptRunner, EndedBy, RetryLater
 from thresher.store import Database
 
 NAME = "test.work"
@@ -36,7 +36,7 @@ async def raising(error: BaseException) -> None:
 
 
 async def defer(database: Database, tenant: Tenant, owner: str | None = None) -> Job:
-    """Ask for work."""
+    """Defer a job."""
     async with database.transaction(tenant) as connection:
         return await Jobs(database).defer(connection, tenant, NAME, 7, owner=owner)
 
@@ -48,12 +48,12 @@ async def attempt(
     work: Callable[[Work], Awaitable[None]],
     by: EndedBy = "nobody",
 ) -> Job:
-    """Attempt a job as a worker does; returns what is then told of it."""
-    await Attempts(database, {NAME: Do(work)}).run(tenant.id, job.id, lambda: by)
+    """Attempt a job like a worker; return the job afterwards."""
+    await AttemptRunner(database, {NAME: Do(work)}).run(tenant.id, job.id, lambda: by)
     return await Jobs(database).find(Caller(tenant), job.id)
 
 
-async def test_a_task_is_told_whose_work_it_does_and_its_last_word_is_kept(database: Database, tenant: Tenant) -> None:
+async def test_a_task_receives_its_owner_and_its_last_progress_is_kept(database: Database, tenant: Tenant) -> None:
     """Tenant with its name, user, subject, attempt."""
     given: list[Work] = []
 
@@ -70,10 +70,10 @@ async def test_a_task_is_told_whose_work_it_does_and_its_last_word_is_kept(datab
     assert ended.ended_at is not None
 
 
-async def test_bad_input_fails_a_job_with_its_hint_and_what_nobody_foresaw_without_secrets(
+async def test_bad_input_fails_a_job_with_its_hint_and_an_unexpected_error_without_secrets(
     database: Database, tenant: Tenant
 ) -> None:
-    """Neither is tried again; what the database cannot hold is left out."""
+    """Neither is attempted again; text that the database cannot store is left out."""
     bad = InvalidInput("No such\0 folder.", hint="Name another.")
     told = await attempt(database, tenant, await defer(database, tenant), lambda _: raising(bad))
     odd = ValueError("at https://ada:secret@example.org")
@@ -87,14 +87,14 @@ async def test_bad_input_fails_a_job_with_its_hint_and_what_nobody_foresaw_witho
 
 
 @pytest.mark.parametrize("kind", [StoreUnavailable, EncoderError])
-async def test_what_may_pass_is_tried_again_later_and_later_and_then_fails(
+async def test_a_temporary_error_is_retried_at_growing_intervals_and_then_fails(
     database: Database, tenant: Tenant, kind: type[StoreUnavailable]
 ) -> None:
-    """After 2, 8, 32 and 128 seconds; meanwhile the job says what it waits for."""
+    """After 2, 8, 32 and 128 seconds; meanwhile the job shows the reason."""
     job = await defer(database, tenant)
     pauses: list[float] = []
     for _ in range(4):
-        with pytest.raises(Later) as later:
+        with pytest.raises(RetryLater) as later:
             await attempt(database, tenant, job, lambda _: raising(kind("It is away.", hint="Wait.")))
         pauses.append(later.value.seconds)
     between = await Jobs(database).find(Caller(tenant), job.id)
@@ -105,20 +105,20 @@ async def test_what_may_pass_is_tried_again_later_and_later_and_then_fails(
     assert (ended.state, ended.error, ended.hint, ended.attempts) == ("failed", "It is away.", "Wait.", 5)
 
 
-async def test_what_failed_before_is_forgotten_when_it_works(database: Database, tenant: Tenant) -> None:
-    """A job that is done shows no error."""
+async def test_an_earlier_error_is_cleared_by_success(database: Database, tenant: Tenant) -> None:
+    """A completed job shows no error."""
     job = await defer(database, tenant)
-    with pytest.raises(Later):
+    with pytest.raises(RetryLater):
         await attempt(database, tenant, job, lambda _: raising(StoreUnavailable("It is away.")))
     ended = await attempt(database, tenant, job, lambda _: asyncio.sleep(0))
 
     assert (ended.state, ended.error, ended.attempts) == ("done", "", 2)
 
 
-async def test_a_cancelled_task_stops_its_threads_and_ends_as_the_one_who_cancelled_meant(
+async def test_a_cancelled_task_stops_its_threads_and_ends_according_to_who_cancelled(
     database: Database, tenant: Tenant
 ) -> None:
-    """A person ends the job, a worker that ends puts it back, and a task that cancels itself has failed."""
+    """A person ends the job, a worker that ends puts it back, and a task that cancels itself fails."""
     stopped: list[threading.Event] = []
 
     async def work(work: Work) -> None:
@@ -128,7 +128,7 @@ async def test_a_cancelled_task_stops_its_threads_and_ends_as_the_one_who_cancel
     by_person = await attempt(database, tenant, await defer(database, tenant), work, "person")
     by_itself = await attempt(database, tenant, await defer(database, tenant), work)
     job = await defer(database, tenant)
-    with pytest.raises(Later) as later:
+    with pytest.raises(RetryLater) as later:
         await attempt(database, tenant, job, work, "worker")
 
     assert by_person.state == "cancelled"
@@ -138,8 +138,8 @@ async def test_a_cancelled_task_stops_its_threads_and_ends_as_the_one_who_cancel
     assert all(event.is_set() for event in stopped)
 
 
-async def test_a_job_that_was_asked_to_end_before_it_began_does_nothing(database: Database, tenant: Tenant) -> None:
-    """Also where its worker had died under it, so that it seemed to run."""
+async def test_a_job_cancelled_before_it_began_does_nothing(database: Database, tenant: Tenant) -> None:
+    """Even if its worker died under it, so that it seemed to run."""
     waiting, orphan = await defer(database, tenant), None
     await Jobs(database).cancel(Caller(tenant), waiting.id)
     orphan = await defer(database, tenant)
@@ -154,15 +154,17 @@ async def test_a_job_that_was_asked_to_end_before_it_began_does_nothing(database
 
 
 async def test_a_job_whose_tenant_is_gone_does_nothing(database: Database, tenant: Tenant) -> None:
-    """Its place in the queue was all that was left."""
+    """Only its entry in the queue was left."""
     job = await defer(database, tenant)
     await database.drop_tenant(tenant)
 
-    await Attempts(database, {NAME: Do(lambda _: raising(AssertionError()))}).run(tenant.id, job.id, lambda: "nobody")
+    await AttemptRunner(database, {NAME: Do(lambda _: raising(AssertionError()))}).run(
+        tenant.id, job.id, lambda: "nobody"
+    )
 
 
-async def test_an_attempt_that_was_given_up_reaches_no_later_one(database: Database, tenant: Tenant) -> None:
-    """A worker that lost its lock may still be running when the next has begun."""
+async def test_an_abandoned_attempt_does_not_affect_a_later_one(database: Database, tenant: Tenant) -> None:
+    """A worker that lost its lock may still be running when the next attempt has begun."""
     job = await defer(database, tenant)
 
     async def work(_: Work) -> None:

@@ -1,4 +1,4 @@
-"""Worker processes: born when there is work, replaced when they die, gone with those who started them."""
+"""Worker processes: started when there is work, replaced when they die, ended with their parent."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from thresher.store import Database
 
 ROOT = Path(__file__).parents[2]
 eventually = partial(soon, seconds=60.0)
-"""A process begins within a second where the machine is idle, and much later where it is not."""
+"""A process starts within a second on an idle machine, and much later on a busy one."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The data folder of workers, which find the tests' own tasks."""
+    """The data folder of workers that run the tests' own tasks."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     return tmp_path
 
@@ -47,7 +47,7 @@ async def supervised(
     idle_seconds: float = 30,
     niceness: int = 0,
 ) -> AsyncIterator[Supervisor]:
-    """A supervisor at work, as a daemon has one; its workers are not niced, or a busy machine would starve them."""
+    """A running supervisor, as in a daemon; its workers keep their priority, or a busy machine would starve them."""
     settings = Settings(data_dir=folder, workers=workers)
     supervisor = Supervisor(
         database, settings, [COUNT, DIE], module=module, idle_seconds=idle_seconds, niceness=niceness
@@ -62,15 +62,15 @@ async def supervised(
 
 
 async def defer(database: Database, tenant: Tenant, task: str = COUNT, subject: int = 1) -> Job:
-    """Ask for work."""
+    """Defer a job."""
     async with database.transaction(tenant) as connection:
         return await Jobs(database).defer(connection, tenant, task, subject)
 
 
-async def test_a_job_is_done_by_a_niced_process_that_the_asking_starts(
+async def test_deferring_a_job_starts_a_niced_process_that_does_it(
     database: Database, tenant: Tenant, folder: Path
 ) -> None:
-    """Progress is told on the way."""
+    """Progress is reported meanwhile."""
     (folder / "hold").touch()
     told: list[Job] = []
     async with supervised(database, folder, niceness=NICENESS) as supervisor:
@@ -88,10 +88,10 @@ async def test_a_job_is_done_by_a_niced_process_that_the_asking_starts(
     assert [step for step, _, _ in steps(folder, 1)] == list(range(STEPS))
 
 
-async def test_a_job_whose_worker_is_killed_goes_on_where_it_was(
+async def test_a_job_whose_worker_is_killed_continues_where_it_was(
     database: Database, tenant: Tenant, folder: Path
 ) -> None:
-    """In another process, at once; nothing is done twice."""
+    """In another process, at once; no step is done twice."""
     (folder / "hold").touch()
     async with supervised(database, folder) as supervisor:
         job = await defer(database, tenant)
@@ -107,7 +107,7 @@ async def test_a_job_whose_worker_is_killed_goes_on_where_it_was(
 
 
 async def test_a_job_that_kills_its_workers_is_given_up(database: Database, tenant: Tenant, folder: Path) -> None:
-    """After three; the next job finds a worker."""
+    """After three deaths; the next job gets a worker."""
     async with supervised(database, folder):
         job = await defer(database, tenant, DIE)
         ended = await Jobs(database).follow(Caller(tenant), job.id)
@@ -119,8 +119,10 @@ async def test_a_job_that_kills_its_workers_is_given_up(database: Database, tena
     assert other.state == "done"
 
 
-async def test_what_a_stopped_daemon_leaves_another_takes_up(database: Database, tenant: Tenant, folder: Path) -> None:
-    """The worker puts its job back and is gone; nobody is blamed."""
+async def test_another_daemon_takes_up_the_jobs_of_a_stopped_one(
+    database: Database, tenant: Tenant, folder: Path
+) -> None:
+    """The worker puts its job back and ends; no death is counted."""
     (folder / "hold").touch()
     async with supervised(database, folder) as first:
         job = await defer(database, tenant)
@@ -137,10 +139,10 @@ async def test_what_a_stopped_daemon_leaves_another_takes_up(database: Database,
     assert (ended.state, ended.attempts, ended.deaths) == ("done", 2, 0)
 
 
-async def test_two_daemons_share_the_work_and_none_does_another_s(
+async def test_two_daemons_share_the_work_without_repeating_it(
     database: Database, tenant: Tenant, folder: Path
 ) -> None:
-    """Of two jobs on one row the second waits for the first; jobs on other rows run beside it."""
+    """Of two jobs on one row the second waits for the first; jobs on other rows run in parallel."""
     (folder / "hold").touch()
     async with AsyncExitStack() as stack:
         for _ in range(2):
@@ -163,7 +165,7 @@ async def test_two_daemons_share_the_work_and_none_does_another_s(
 
 
 async def test_a_running_job_is_cancelled(database: Database, tenant: Tenant, folder: Path) -> None:
-    """Its worker stays for the next."""
+    """Its worker stays for the next job."""
     (folder / "hold").touch()
     async with supervised(database, folder) as supervisor:
         job = await defer(database, tenant)
@@ -178,8 +180,8 @@ async def test_a_running_job_is_cancelled(database: Database, tenant: Tenant, fo
         assert supervisor.pids == [pid]
 
 
-async def test_a_daemon_told_to_have_no_workers_has_none(database: Database, tenant: Tenant, folder: Path) -> None:
-    """Its supervisor ends at once; the job waits for others."""
+async def test_a_daemon_configured_without_workers_has_none(database: Database, tenant: Tenant, folder: Path) -> None:
+    """Its supervisor ends at once; the job waits for other daemons."""
     async with supervised(database, folder, workers=0) as supervisor:
         job = await defer(database, tenant)
 
@@ -187,8 +189,8 @@ async def test_a_daemon_told_to_have_no_workers_has_none(database: Database, ten
         assert (await Jobs(database).cancel(Caller(tenant), job.id)).state == "cancelled"
 
 
-async def test_no_worker_outlives_a_daemon_that_was_killed(database: Database, tenant: Tenant, folder: Path) -> None:
-    """What it did is put back, and another daemon takes it up at once; no address stands on a command line."""
+async def test_no_worker_outlives_a_killed_daemon(database: Database, tenant: Tenant, folder: Path) -> None:
+    """Its job is put back, and another daemon takes it up at once; no address is on a command line."""
     (folder / "hold").touch()
     job = await defer(database, tenant)
     parent = await asyncio.create_subprocess_exec(
@@ -213,10 +215,10 @@ async def test_no_worker_outlives_a_daemon_that_was_killed(database: Database, t
     assert [step for step, _, _ in steps(folder, 1)] == list(range(STEPS))
 
 
-async def test_a_worker_that_loses_its_lock_ends_and_its_job_goes_on(
+async def test_a_worker_that_loses_its_lock_ends_and_its_job_continues(
     database: Database, databases: Databases, tenant: Tenant, folder: Path
 ) -> None:
-    """The database's end of its connection was closed; nobody is blamed for that."""
+    """The database closed its connection; no death is counted for that."""
     (folder / "hold").touch()
     async with supervised(database, folder) as supervisor:
         job = await defer(database, tenant)
@@ -231,8 +233,8 @@ async def test_a_worker_that_loses_its_lock_ends_and_its_job_goes_on(
     assert (ended.state, ended.attempts, ended.deaths) == ("done", 2, 0)
 
 
-async def test_a_worker_leaves_when_there_is_nothing_to_do(database: Database, tenant: Tenant, folder: Path) -> None:
-    """Not before, however short it may idle."""
+async def test_a_worker_ends_when_there_is_nothing_to_do(database: Database, tenant: Tenant, folder: Path) -> None:
+    """Not earlier, however short its idle time is."""
     async with supervised(database, folder, idle_seconds=0.05) as supervisor:
         job = await defer(database, tenant)
         ended = await Jobs(database).follow(Caller(tenant), job.id)
@@ -242,10 +244,10 @@ async def test_a_worker_leaves_when_there_is_nothing_to_do(database: Database, t
         assert supervisor.pids == []
 
 
-async def test_workers_that_cannot_start_are_not_started_without_end(
+async def test_workers_that_cannot_start_are_retried_at_growing_intervals(
     database: Database, tenant: Tenant, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Pauses grow, what they said is in the log, and the job waits."""
+    """Pauses grow, the workers' output is in the log, and the job waits."""
     async with supervised(database, folder, module="tests.jobs.nothing_of_this_name"):
         caplog.set_level(logging.INFO, "thresher.jobs")
         job = await defer(database, tenant)

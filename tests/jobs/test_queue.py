@@ -1,4 +1,4 @@
-"""The queue: whose tables they are, who may touch them, and what becomes of the jobs of workers that are gone."""
+"""The queue: who owns its tables, who may use them, and what happens to the jobs of dead workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy.exc import ProgrammingError
 from tests.support import Databases, assert_sealed_off, eventually, fill, without_tenant_conditions
 from thresher.core import Caller, Tenant
 from thresher.jobs import Job, Jobs, queries
-from thresher.jobs.queries import LOCK_CLASS, NOBODY
+from thresher.jobs.queries import LOCK_CLASS, NO_TENANT
 from thresher.store import Database
 from thresher.store.migrations.versions.r0019_baseline import LAST_SCRIPT, schema_file
 
@@ -18,14 +18,14 @@ TASK = "documents.index"
 
 
 async def defer(database: Database, tenant: Tenant, subject: int = 1) -> Job:
-    """Ask for work."""
+    """Defer a job."""
     async with database.transaction(tenant) as connection:
         return await Jobs(database).defer(connection, tenant, TASK, subject)
 
 
 async def taken(database: Database, worker: int) -> int:
-    """Take the next job as a worker does; returns its place in the queue."""
-    async with database.transaction(NOBODY) as connection:
+    """Take the next job like a worker; return its number in the queue."""
+    async with database.transaction(NO_TENANT) as connection:
         found = await connection.execute(
             text("select id from jobs.procrastinate_fetch_job_v2(null, :worker)"), {"worker": worker}
         )
@@ -33,13 +33,13 @@ async def taken(database: Database, worker: int) -> int:
 
 
 async def registered(database: Database) -> int:
-    """Be a worker in the list."""
-    async with database.transaction(NOBODY) as connection:
+    """Register a worker."""
+    async with database.transaction(NO_TENANT) as connection:
         return (await connection.execute(text("select * from jobs.procrastinate_register_worker_v1()"))).scalar_one()
 
 
-def test_the_library_brings_no_script_that_no_revision_runs() -> None:
-    """With a newer release of procrastinate, write a revision that runs what is new, and name its last script there."""
+def test_a_revision_runs_every_script_of_the_library() -> None:
+    """For a newer release of procrastinate, write a revision that runs its new scripts, and name the last one there."""
     folder = schema_file().with_name("migrations")
 
     assert sorted(path.name for path in folder.glob("*.sql"))[-1] == LAST_SCRIPT
@@ -59,10 +59,10 @@ def test_the_library_brings_no_script_that_no_revision_runs() -> None:
         "create table jobs.mine (a int)",
     ],
 )
-async def test_the_application_reaches_the_queue_by_its_functions_alone(
+async def test_the_application_reaches_the_queue_only_through_its_functions(
     database: Database, tenant: Tenant, statement: str
 ) -> None:
-    """A statement that was let in by mistake is refused."""
+    """A statement admitted by mistake is refused."""
     with pytest.raises(ProgrammingError, match="permission denied"):
         async with database.transaction(tenant) as connection:
             await connection.exec_driver_sql(statement)
@@ -71,7 +71,7 @@ async def test_the_application_reaches_the_queue_by_its_functions_alone(
 async def test_a_tenants_session_neither_ends_nor_removes_anothers_job(
     database: Database, tenant: Tenant, other_tenant: Tenant
 ) -> None:
-    """Not even one whose place in the queue it knows."""
+    """Not even one whose number in the queue it knows."""
     await defer(database, other_tenant)
     worker = await registered(database)
     place = await taken(database, worker)
@@ -88,8 +88,8 @@ async def test_a_tenants_session_neither_ends_nor_removes_anothers_job(
         assert await queries.of_worker(connection, worker) == []
 
 
-async def test_functions_of_the_queue_find_their_own_tables_alone(databases: Databases, database: Database) -> None:
-    """Whatever the search path of the session; nobody but the application may call them."""
+async def test_functions_of_the_queue_use_only_their_own_tables(databases: Databases, database: Database) -> None:
+    """Whatever the session's search path; only the application may call them."""
     rows = await databases.admin(
         "select proname, prosecdef, proconfig, has_function_privilege('public', oid, 'execute') "
         "from pg_proc where pronamespace = 'jobs'::regnamespace",
@@ -101,20 +101,20 @@ async def test_functions_of_the_queue_find_their_own_tables_alone(databases: Dat
         assert (definer, configuration, public) == (True, ["search_path=pg_catalog, jobs, pg_temp"], False), name
 
 
-async def test_a_job_in_hand_waits_again_as_soon_as_its_worker_holds_no_lock(
+async def test_a_running_job_waits_again_as_soon_as_its_worker_holds_no_lock(
     database: Database, tenant: Tenant
 ) -> None:
-    """Not before, however long it says nothing."""
+    """Not earlier, however long it is silent."""
     await defer(database, tenant)
     worker = await registered(database)
     place = await taken(database, worker)
     async with await psycopg.AsyncConnection.connect(database.address, autocommit=True) as life:
         await life.execute("select pg_advisory_lock(%s::int, %s::int)", (LOCK_CLASS, worker))
-        async with database.transaction(NOBODY) as connection:
+        async with database.transaction(NO_TENANT) as connection:
             while_alive = await queries.take_up(connection)
 
     async def taken_up() -> int:
-        async with database.transaction(NOBODY) as connection:
+        async with database.transaction(NO_TENANT) as connection:
             return await queries.take_up(connection)
 
     assert while_alive == 0
@@ -122,10 +122,10 @@ async def test_a_job_in_hand_waits_again_as_soon_as_its_worker_holds_no_lock(
     assert await taken(database, worker) == place
 
 
-async def test_a_tenant_reaches_no_job_of_another_even_by_a_query_that_forgot_to_ask(
+async def test_a_tenant_reaches_no_job_of_another_even_without_a_tenant_condition(
     database: Database, tenant: Tenant, other_tenant: Tenant
 ) -> None:
-    """Row-level security holds what the conditions would."""
+    """Row-level security enforces what the conditions would."""
     mine, _ = await defer(database, tenant), await defer(database, other_tenant)
     jobs = Jobs(database)
     async with without_tenant_conditions(database) as rewritten:
@@ -138,8 +138,8 @@ async def test_a_tenant_reaches_no_job_of_another_even_by_a_query_that_forgot_to
     assert [job.state for job in await jobs.list(Caller(other_tenant))] == ["waiting"]
 
 
-async def test_bare_sql_is_sealed_off_too(database: Database, tenant: Tenant, other_tenant: Tenant) -> None:
-    """Every tenant table, that of jobs included."""
+async def test_row_level_security_covers_plain_sql(database: Database, tenant: Tenant, other_tenant: Tenant) -> None:
+    """Every tenant table, including that of jobs."""
     for one in (tenant, other_tenant):
         await fill(database, one)
 
@@ -147,7 +147,7 @@ async def test_bare_sql_is_sealed_off_too(database: Database, tenant: Tenant, ot
 
 
 async def test_old_jobs_are_purged_with_the_logs_and_open_ones_never(database: Database, tenant: Tenant) -> None:
-    """By the time at which they ended."""
+    """By the time when they ended."""
     jobs = Jobs(database)
     ended, waiting = await defer(database, tenant, 1), await defer(database, tenant, 2)
     await jobs.cancel(Caller(tenant), ended.id)

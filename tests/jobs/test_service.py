@@ -1,4 +1,4 @@
-"""What can be asked about jobs, before any worker looks at them."""
+"""Deferring, listing and cancelling jobs, before any worker runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def jobs(database: Database) -> Jobs:
 
 
 async def defer(jobs: Jobs, database: Database, tenant: Tenant, subject: int = 1, owner: str | None = None) -> Job:
-    """Ask for work in a transaction of its own."""
+    """Defer a job in a transaction of its own."""
     async with database.transaction(tenant) as connection:
         return await jobs.defer(connection, tenant, TASK, subject, owner=owner)
 
@@ -35,7 +35,7 @@ Queued: TypeAlias = Callable[[Tenant], Awaitable[list[int]]]
 
 @pytest.fixture
 def queued(databases: Databases, database: Database) -> Queued:
-    """A tenant's jobs that lie in the queue, as the superuser sees it."""
+    """A tenant's jobs in the queue, as the superuser sees them."""
 
     async def places(tenant: Tenant) -> list[int]:
         rows = await databases.admin(
@@ -47,10 +47,10 @@ def queued(databases: Databases, database: Database) -> Queued:
     return places
 
 
-async def test_a_job_lives_or_dies_with_the_transaction_that_asks_for_it(
+async def test_a_job_exists_only_if_its_transaction_is_committed(
     jobs: Jobs, queued: Queued, database: Database, tenant: Tenant
 ) -> None:
-    """Row and place in the queue alike."""
+    """The row and the queue entry alike."""
     with suppress(RuntimeError):
         async with database.transaction(tenant) as connection:
             await jobs.defer(connection, tenant, TASK, 1)
@@ -64,10 +64,10 @@ async def test_a_job_lives_or_dies_with_the_transaction_that_asks_for_it(
     assert (kept.state, kept.attempts, kept.ended) == ("waiting", 0, False)
 
 
-async def test_asking_twice_for_what_has_not_begun_is_asking_once(
+async def test_deferring_the_same_work_twice_gives_one_job(
     jobs: Jobs, queued: Queued, database: Database, tenant: Tenant
 ) -> None:
-    """Also for those who ask at the same time; another row's work is another job."""
+    """Even concurrently; another row's work is another job."""
     first = await defer(jobs, database, tenant)
 
     others = await asyncio.gather(*(defer(jobs, database, tenant) for _ in range(4)))
@@ -81,7 +81,7 @@ async def test_asking_twice_for_what_has_not_begun_is_asking_once(
 async def test_a_waiting_job_is_cancelled_at_once_and_only_once(
     jobs: Jobs, queued: Queued, database: Database, tenant: Tenant
 ) -> None:
-    """It leaves the queue, and the next one who asks gets a new job."""
+    """It leaves the queue, and the next request gets a new job."""
     job = await defer(jobs, database, tenant)
 
     cancelled = await jobs.cancel(Caller(tenant), job.id)
@@ -107,7 +107,7 @@ async def test_the_jobs_of_a_row_are_withdrawn_with_it(
 
 
 async def test_users_see_their_own_jobs_and_the_tenants(jobs: Jobs, database: Database, tenant: Tenant) -> None:
-    """And end only their own; who speaks for the tenant sees and ends all."""
+    """They end only their own; a caller for the whole tenant sees and ends all."""
     shared = await defer(jobs, database, tenant, 1)
     hers = await defer(jobs, database, tenant, 2, owner="ada")
     ada, bob, everybody = Caller(tenant, "ada"), Caller(tenant, "bob"), Caller(tenant)
@@ -122,7 +122,7 @@ async def test_users_see_their_own_jobs_and_the_tenants(jobs: Jobs, database: Da
     assert (await jobs.cancel(everybody, hers.id)).ended
 
 
-async def test_lists_are_the_newest_first_and_can_be_narrowed(jobs: Jobs, database: Database, tenant: Tenant) -> None:
+async def test_lists_are_newest_first_and_can_be_filtered(jobs: Jobs, database: Database, tenant: Tenant) -> None:
     """By task, by row, by number."""
     made = [await defer(jobs, database, tenant, subject) for subject in (1, 2, 3)]
     caller = Caller(tenant)
@@ -137,7 +137,7 @@ async def test_lists_are_the_newest_first_and_can_be_narrowed(jobs: Jobs, databa
 async def test_another_tenant_sees_nothing(
     jobs: Jobs, database: Database, tenant: Tenant, other_tenant: Tenant
 ) -> None:
-    """Not by number, not in lists, and cancelling reaches nobody else's."""
+    """Not by number and not in lists; cancelling does not affect another tenant's job."""
     job = await defer(jobs, database, tenant)
     stranger = Caller(other_tenant)
 

@@ -1,6 +1,6 @@
-"""A worker process for tests (`python -m tests.jobs.workshop`): the product's own, with tasks that tests can steer.
+"""A worker process for tests (`python -m tests.jobs.workshop`): the product's worker, with tasks that tests control.
 
-Tasks leave a line a step in a file of the data folder, and wait while a file `hold` lies there.
+Tasks append a line per step to a file in the data folder, and wait while a file `hold` exists there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HELD_AT = 3
 
 
 def steps(folder: Path, subject: int) -> list[tuple[int, int, int]]:
-    """What was done for a subject, as (step, attempt, process)."""
+    """The steps done for a subject, as (step, attempt, process)."""
     path = folder / f"steps-{subject}"
     lines = path.read_text().splitlines() if path.exists() else []
     return [tuple(map(int, line.split())) for line in lines]  # type: ignore[misc]
@@ -32,13 +32,13 @@ def steps(folder: Path, subject: int) -> list[tuple[int, int, int]]:
 
 @dataclass(frozen=True)
 class Count:
-    """Does its steps, each once: those that an earlier attempt did are passed over."""
+    """Does its steps, each once; steps of an earlier attempt are skipped."""
 
     folder: Path
     name: str = COUNT
 
     async def run(self, work: Work) -> None:
-        """Do what is left to do."""
+        """Do the remaining steps."""
         for step in range(len(steps(self.folder, work.subject)), STEPS):
             while step == HELD_AT and (self.folder / "hold").exists():
                 await asyncio.sleep(0.01)
@@ -48,7 +48,7 @@ class Count:
 
 
 class Die:
-    """Ends its worker as an operating system without memory does."""
+    """Kills its worker, like an operating system that is out of memory."""
 
     name = DIE
 

@@ -90,7 +90,7 @@ Call the office before nine o'clock. A doctor's note is needed from the third da
 
 
 def machines(count: int = 40) -> str:
-    """A long document: one section a machine, each with a sentence of its own."""
+    """A long document: one section per machine, each with a sentence of its own."""
     parts = ["# Machines\n"]
     for number in range(1, count + 1):
         parts.append(f"\n## Machine {number}\n\n")

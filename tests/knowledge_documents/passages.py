@@ -1,4 +1,4 @@
-"""Documents for tests of choosing and writing passages."""
+"""Documents for tests of compression and rendering."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents import compression, rendering
+from thresher.knowledge.documents.answers import compression, rendering
+from thresher.knowledge.documents.answers.rendering import RenderedAnswer
 from thresher.knowledge.documents.chunking import chunk
 from thresher.knowledge.documents.layout import Layout, layout_of
 from thresher.knowledge.documents.models import Chunk, Chunked, Document
-from thresher.knowledge.documents.page import Content
 from thresher.knowledge.documents.reading import parse
 from thresher.search import Bools, Floats
 
 
 class Text:
-    """A document with its text and layout, ready to be asked.
+    """A document with its text and layout, ready for questions.
 
     Args:
         text: Its text.
-        chunked: How it is cut; by the product's own rules if not given.
+        chunked: Its chunks; by default those of the product.
     """
 
     def __init__(self, text: str, chunked: Chunked | None = None) -> None:
@@ -36,17 +36,17 @@ class Text:
         return self.text[int(self.layout.starts[ordinal]) : int(self.layout.ends[ordinal])]
 
     def holding(self, words: str) -> int:
-        """The chunk that holds some words."""
+        """The chunk that contains some words."""
         return next(place for place in range(len(self.layout)) if words in self.chunk_text(place))
 
-    def answer(self, scores: Sequence[float] | Floats, budget: int, given: Bools | None = None) -> Content:
+    def answer(self, scores: Sequence[float] | Floats, budget: int, delivered: Bools | None = None) -> RenderedAnswer:
         """The product's answer with these scores."""
-        plan = compression.plan(self.layout, np.array(scores, np.float32), budget, given, self.document.path)
+        plan = compression.plan(self.layout, np.array(scores, np.float32), budget, delivered, self.document.path)
         texts = {ordinal: self.chunk_text(ordinal) for ordinal in plan.reads(self.layout)}
         return rendering.render(self.document, self.layout, plan, texts, budget, QUESTION)
 
     def favouring(self, *words: str) -> Floats:
-        """Scores with which the chunks that hold these words come first, in this order."""
+        """Scores with which the chunks that contain these words come first, in this order."""
         scores = np.zeros(len(self.layout), np.float32)
         for place, one in enumerate(words):
             scores[self.holding(one)] = 10.0 - place
@@ -57,7 +57,7 @@ QUESTION = ("guide", "When does the pump start?", "hybrid")
 
 
 def cut_every(text: str, length: int, headings: Sequence[int] = ()) -> Chunked:
-    """A text in chunks of so many characters, the n-th under the heading of that number."""
+    """A text in chunks of a fixed number of characters, the n-th under the heading of that number."""
     chunks: list[Chunk] = []
     for place, start in enumerate(range(0, len(text), length)):
         end = min(start + length, len(text))

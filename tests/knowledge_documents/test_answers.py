@@ -1,4 +1,4 @@
-"""Answers: within the budget, verbatim, continued by cursors, and helpful where nothing fits."""
+"""Answers: within the budget, verbatim, continued by cursors, and helpful if nothing fits."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ async def asked(documents: DocumentService, caller: Caller, handbook: Path, manu
     return documents
 
 
-async def test_a_document_that_fits_is_given_whole(asked: DocumentService, caller: Caller) -> None:
-    """The best one is chosen by its chunks, and nothing is added to it."""
+async def test_a_document_that_fits_is_returned_whole(asked: DocumentService, caller: Caller) -> None:
+    """The best document is chosen by its chunks, and nothing is added to it."""
     answer = await asked.retrieve_document(caller, "my hotel blocks the tunnel, which port helps?", "handbook")
 
     assert answer.content == VPN
@@ -32,8 +32,8 @@ async def test_a_document_that_fits_is_given_whole(asked: DocumentService, calle
 
 
 @pytest.mark.parametrize("budget", [250, 400, 1000, 3000])
-async def test_a_long_document_is_cut_to_what_answers(asked: DocumentService, caller: Caller, budget: int) -> None:
-    """The passages stand verbatim under their headings, and all of it is within the budget."""
+async def test_a_long_document_is_cut_to_relevant_passages(asked: DocumentService, caller: Caller, budget: int) -> None:
+    """The passages are verbatim under their headings, and all of it is within the budget."""
     answer = await asked.retrieve_document(caller, "spare part number of machine 23", "manual", budget=budget)
 
     assert count_tokens(answer.content) == answer.token_count <= budget
@@ -44,8 +44,8 @@ async def test_a_long_document_is_cut_to_what_answers(asked: DocumentService, ca
     assert answer.cursor
 
 
-async def test_cursors_give_the_rest_until_nothing_is_left(asked: DocumentService, caller: Caller) -> None:
-    """All answers together hold every machine once."""
+async def test_cursors_return_the_rest_until_nothing_is_left(asked: DocumentService, caller: Caller) -> None:
+    """All answers together contain every machine once."""
     question, pages, cursor = "which machine is the heaviest", list[str](), ""
     while True:
         answer = await asked.retrieve_document(caller, question, "manual", budget=1500, cursor=cursor)
@@ -59,7 +59,7 @@ async def test_cursors_give_the_rest_until_nothing_is_left(asked: DocumentServic
 
 
 async def test_a_cursor_belongs_to_its_question(asked: DocumentService, caller: Caller) -> None:
-    """Another question, or a text that is none, is refused with what to do."""
+    """The error for another question, or for text that is not a cursor, says what to do."""
     answer = await asked.retrieve_document(caller, "which machine is the oldest", "manual", budget=300)
 
     with pytest.raises(InvalidInput):
@@ -69,7 +69,7 @@ async def test_a_cursor_belongs_to_its_question(asked: DocumentService, caller: 
 
 
 async def test_a_cursor_belongs_to_its_document(asked: DocumentService, caller: Caller, manual: Path) -> None:
-    """Whoever names another document than that of the cursor is told; the same one is no contradiction."""
+    """Naming another document than that of the cursor is an error; naming the same one is not."""
     (manual / "other.md").write_text("# Other\n\nA page about nothing.\n")
     await asked.index_here(caller, "manual", origin_of(str(manual)))
     question = "which machine is the oldest", "manual"
@@ -85,7 +85,7 @@ async def test_a_cursor_belongs_to_its_document(asked: DocumentService, caller: 
 async def test_a_cursor_of_a_document_that_has_changed_says_so(
     asked: DocumentService, caller: Caller, manual: Path
 ) -> None:
-    """What it left out may not be there any more."""
+    """What it left out may no longer exist."""
     answer = await asked.retrieve_document(caller, "which machine is the oldest", "manual", budget=300)
     (manual / "machines.md").write_text(machines(30))
     await asked.index_here(caller, "manual", origin_of(str(manual)))
@@ -94,7 +94,7 @@ async def test_a_cursor_of_a_document_that_has_changed_says_so(
         await asked.retrieve_document(caller, "which machine is the oldest", "manual", budget=300, cursor=answer.cursor)
 
 
-async def test_where_nothing_fits_the_guide_comes(asked: DocumentService, caller: Caller) -> None:
+async def test_the_answer_is_the_guide_if_nothing_fits(asked: DocumentService, caller: Caller) -> None:
     """Counted, within the budget, with what to try instead."""
     answer = await asked.retrieve_document(caller, "capital of Mongolia", "handbook", budget=60)
 
@@ -105,8 +105,8 @@ async def test_where_nothing_fits_the_guide_comes(asked: DocumentService, caller
     assert (await asked.repository(caller, "handbook")).guide.startswith(answer.content)
 
 
-async def test_one_document_can_be_asked_alone(asked: DocumentService, caller: Caller) -> None:
-    """Whatever fits better elsewhere; an unknown one brings the nearest."""
+async def test_a_question_can_be_limited_to_one_document(asked: DocumentService, caller: Caller) -> None:
+    """Even if another document fits better; the error for an unknown one names the nearest."""
     answer = await asked.retrieve_document(caller, "error 809", "handbook", document="guides/leave.md")
 
     assert answer.document == "guides/leave.md"
@@ -116,7 +116,7 @@ async def test_one_document_can_be_asked_alone(asked: DocumentService, caller: C
 
 @pytest.mark.parametrize("search_type", ["hybrid", "text", "semantic"])
 async def test_each_way_of_searching_finds_it(asked: DocumentService, caller: Caller, search_type: str) -> None:
-    """And says which it was."""
+    """The answer names the search type."""
     answer = await asked.retrieve_document(caller, "paid holidays for employees", "handbook", search_type=search_type)
 
     assert (answer.document, answer.search_type) == ("guides/leave.md", search_type)
@@ -152,8 +152,8 @@ async def test_arguments_out_of_bounds_are_refused(
         await documents.retrieve_document(caller, **asked)  # type: ignore[arg-type]
 
 
-async def test_an_unknown_repository_brings_the_nearest(asked: DocumentService, caller: Caller) -> None:
-    """For every verb that names one."""
+async def test_an_unknown_repository_is_answered_with_the_nearest(asked: DocumentService, caller: Caller) -> None:
+    """For every verb that takes one."""
     with pytest.raises(NotFound, match="'handbook'"):
         await asked.retrieve_document(caller, "x", "hanbook")
     with pytest.raises(NotFound, match="'handbook'"):
@@ -164,10 +164,10 @@ async def test_an_unknown_repository_brings_the_nearest(asked: DocumentService, 
         await asked.refresh(caller, "mannual")
 
 
-async def test_a_repository_without_documents_says_how_far_it_is(
+async def test_a_repository_without_documents_shows_its_state(
     documents: DocumentService, caller: Caller, tmp_path: Path
 ) -> None:
-    """An empty folder is no error."""
+    """An empty folder is not an error."""
     await documents.index_here(caller, "empty", origin_of(str(tmp_path)))
 
     answer = await documents.retrieve_document(caller, "anything", "empty")
@@ -202,8 +202,8 @@ async def test_passages_go_on_by_cursor(asked: DocumentService, caller: Caller) 
         await asked.search_documents(caller, "other words", "manual", cursor=first.cursor)
 
 
-async def test_words_find_only_what_holds_some_of_them(asked: DocumentService, caller: Caller) -> None:
-    """Page after page, each passage once, however many score alike."""
+async def test_a_search_by_words_finds_only_chunks_with_some_of_them(asked: DocumentService, caller: Caller) -> None:
+    """Page after page, each passage once, even with many equal scores."""
     starts: list[int] = []
     cursor = None
     while cursor != "":
@@ -216,7 +216,7 @@ async def test_words_find_only_what_holds_some_of_them(asked: DocumentService, c
 
 
 async def test_without_any_repository_there_is_nothing_to_search(documents: DocumentService, caller: Caller) -> None:
-    """That is said, and is no error."""
+    """The answer says so; it is not an error."""
     found = await documents.search_documents(caller, "anything")
 
     assert (found.passages, found.searched) == ((), 0)

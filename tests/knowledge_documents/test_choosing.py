@@ -1,4 +1,4 @@
-"""Which repositories a question means, and what is said of the choice."""
+"""The choice of the repositories that a question is about, and its explanation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.knowledge_documents.conftest import machines
 from tests.support import without_tenant_conditions
 from thresher.core import Caller, InvalidInput, NotFound, Tenant
 from thresher.knowledge.documents import KIND, PASSAGES, DocumentService, Passages, origin_of
-from thresher.knowledge.documents.choosing import DESCRIBED, MARGIN, naming_of
+from thresher.knowledge.documents.answers.repository_choice import DESCRIBED, MARGIN, name_mention
 from thresher.knowledge.documents.models import CHUNK_BITS
 from thresher.services import Services
 from thresher.store import Database
@@ -41,7 +41,7 @@ async def house(documents: DocumentService, caller: Caller, tmp_path: Path) -> D
 
 
 async def without_vectors(services: Services, caller: Caller, name: str) -> None:
-    """Take a repository's vectors away, as if the encoder had not come to it yet."""
+    """Remove a repository's vectors, as if it were not embedded yet."""
     repository = await services.documents.repository(caller, name)
     theirs = select(document.c.id).where(document.c.repository_id == repository.id)
     ours = (item_vector.c.id // 2**CHUNK_BITS).in_(theirs)
@@ -51,12 +51,12 @@ async def without_vectors(services: Services, caller: Caller, name: str) -> None
 
 
 def searched(found: Passages) -> list[str]:
-    """Names of what was searched."""
+    """Names of the searched repositories."""
     return [one.name for one in found.repositories]
 
 
 def reasons(found: Passages) -> dict[str, str]:
-    """Why each was searched or left out."""
+    """Why each repository was searched or left out."""
     return {one.name: one.why for one in (*found.repositories, *found.left_out)}
 
 
@@ -68,7 +68,7 @@ def reasons(found: Passages) -> dict[str, str]:
 async def test_the_repository_that_answers_is_chosen(
     house: DocumentService, caller: Caller, question: str, name: str
 ) -> None:
-    """The passages are its own; what was left out is named with the reason."""
+    """The passages are its own; the repositories left out are named with the reason."""
     found = await house.search_documents(caller, question)
 
     assert searched(found) == [name]
@@ -80,7 +80,7 @@ async def test_the_repository_that_answers_is_chosen(
 
 
 async def test_nothing_fits_and_the_answer_says_so(house: DocumentService, caller: Caller) -> None:
-    """No repository is searched for want of a better one."""
+    """No repository is searched for lack of a better one."""
     found = await house.search_documents(caller, "what is the capital of Mongolia")
 
     assert found.passages == ()
@@ -90,7 +90,7 @@ async def test_nothing_fits_and_the_answer_says_so(house: DocumentService, calle
 
 
 async def test_a_repository_that_is_called_one_is_the_only_one(house: DocumentService, caller: Caller) -> None:
-    """Whatever fits better elsewhere; where nothing in it fits, that is said of it."""
+    """Even if another repository fits better; if nothing in it fits, the answer says so."""
     bread = await house.search_documents(caller, "in the repository garden: how long does bread rise near the oven")
     roses = await house.search_documents(caller, "what does the garden repository say about roses")
 
@@ -104,8 +104,8 @@ async def test_a_repository_that_is_called_one_is_the_only_one(house: DocumentSe
     }
 
 
-async def test_a_name_in_passing_is_searched_besides(house: DocumentService, caller: Caller) -> None:
-    """The word may mean the thing: what fits better is not lost."""
+async def test_a_repository_named_in_passing_is_searched_too(house: DocumentService, caller: Caller) -> None:
+    """The word may mean the thing itself: what fits better is still found."""
     found = await house.search_documents(caller, "does bread rise in the garden")
 
     assert searched(found) == ["garden", "kitchen"]
@@ -113,8 +113,8 @@ async def test_a_name_in_passing_is_searched_besides(house: DocumentService, cal
     assert reasons(found)["garden"].startswith("named in the question")
 
 
-async def test_a_named_repository_is_not_looked_for(house: DocumentService, caller: Caller) -> None:
-    """It was asked for; no others are told of, and a wrong name is an error as before."""
+async def test_a_requested_repository_is_not_chosen(house: DocumentService, caller: Caller) -> None:
+    """It was requested; no others are named, and a wrong name is an error as before."""
     found = await house.search_documents(caller, "when are roses cut", "garden")
 
     assert [(one.name, one.why) for one in found.repositories] == [("garden", "asked for")]
@@ -126,7 +126,7 @@ async def test_a_named_repository_is_not_looked_for(house: DocumentService, call
 async def test_scores_are_those_of_all_repositories_together(
     documents: DocumentService, caller: Caller, tmp_path: Path
 ) -> None:
-    """Two that fit alike are both searched, and their passages stand in one order."""
+    """Two that fit equally are both searched, and their passages are in one order."""
     twin = GARDEN.replace("March", "April")
     await index(documents, caller, tmp_path, TEXTS | {"allotment": twin})
 
@@ -139,7 +139,7 @@ async def test_scores_are_those_of_all_repositories_together(
 
 
 async def test_a_description_decides_between_equals(documents: DocumentService, caller: Caller, tmp_path: Path) -> None:
-    """A person says what each is about; the texts are the same."""
+    """A person describes each; the texts are the same."""
     await index(documents, caller, tmp_path, {"first": GARDEN, "second": GARDEN})
     await documents.set_guide(caller, "first", "Rules of the public park in Zurich.")
     await documents.set_guide(caller, "second", "Rules of the public park in Basel.")
@@ -152,8 +152,10 @@ async def test_a_description_decides_between_equals(documents: DocumentService, 
     assert DESCRIBED < MARGIN
 
 
-async def test_eight_passages_come_of_all_together(documents: DocumentService, caller: Caller, tmp_path: Path) -> None:
-    """Unless the caller wants others; the cursor goes on, and every passage comes once."""
+async def test_eight_passages_are_returned_from_all_repositories_together(
+    documents: DocumentService, caller: Caller, tmp_path: Path
+) -> None:
+    """By default; the cursor continues, and every passage comes once."""
     await index(documents, caller, tmp_path, {"one": machines(30), "two": machines(30).replace("oiled", "greased")})
     question = "which machine is stopped when the bell rings"
 
@@ -170,10 +172,10 @@ async def test_eight_passages_come_of_all_together(documents: DocumentService, c
         await documents.search_documents(caller, question, limit=51)
 
 
-async def test_an_empty_repository_is_left_out_and_told_of(
+async def test_an_empty_repository_is_left_out_and_named(
     house: DocumentService, caller: Caller, tmp_path: Path
 ) -> None:
-    """A folder without documents answers nothing, and stops nothing; named, it says so."""
+    """A folder without documents answers nothing and blocks nothing; if it is named, the answer says so."""
     (tmp_path / "attic").mkdir()
     await house.index_here(caller, "attic", origin_of(str(tmp_path / "attic")))
 
@@ -186,10 +188,10 @@ async def test_an_empty_repository_is_left_out_and_told_of(
     assert named.hint.startswith("Nothing of 'attic' is indexed yet")
 
 
-async def test_one_that_waits_to_be_indexed_holds_nothing_up(
+async def test_a_repository_waiting_to_be_indexed_delays_nothing(
     house: DocumentService, caller: Caller, tmp_path: Path
 ) -> None:
-    """The others answer at once, and its state is told."""
+    """The others answer at once, and the answer shows its state."""
     (tmp_path / "cellar").mkdir()
     (tmp_path / "cellar" / "wine.md").write_text("# Wine\n\nRoses are not cut here.\n")
     await house.index(caller, "cellar", origin_of(str(tmp_path / "cellar")))
@@ -220,7 +222,7 @@ async def test_one_without_vectors_is_chosen_by_its_words(
 async def test_a_large_repository_does_not_hide_a_small_one(
     documents: DocumentService, caller: Caller, tmp_path: Path
 ) -> None:
-    """5,000 chunks beside four: each question goes where its answer is."""
+    """5,000 chunks beside four: each question finds its answer."""
     await index(documents, caller, tmp_path, {"garden": GARDEN, "kitchen": KITCHEN})
     kinds = [" ".join(f"Pump {kind} of line {kind + part} runs dry." for part in range(9)) for kind in range(50)]
     large = tmp_path / "pumps"
@@ -237,10 +239,10 @@ async def test_a_large_repository_does_not_hide_a_small_one(
     assert "Pump 23 " in big.passages[0].text
 
 
-async def test_fifty_repositories_are_told_of_in_brief(
+async def test_fifty_repositories_are_named_in_brief(
     documents: DocumentService, caller: Caller, tmp_path: Path
 ) -> None:
-    """The nearest of those that were left out are named, the others counted."""
+    """The nearest left-out repositories are named, the others counted."""
     towns = [f"town-{number}" for number in range(50)]
     await index(documents, caller, tmp_path, {name: f"# {name}\n\nThe mayor of {name} is elected.\n" for name in towns})
 
@@ -253,8 +255,8 @@ async def test_fifty_repositories_are_told_of_in_brief(
     assert len(found.passages) <= 8
 
 
-async def test_a_code_is_looked_for_everywhere(documents: DocumentService, caller: Caller, tmp_path: Path) -> None:
-    """Where words alone decide, all repositories that hold them are searched; by meaning too, the nearest five."""
+async def test_a_code_is_searched_everywhere(documents: DocumentService, caller: Caller, tmp_path: Path) -> None:
+    """If only words decide, all repositories that contain them are searched; with meaning too, the nearest five."""
     names = [f"log-{number}" for number in range(8)]
     await index(documents, caller, tmp_path, {name: f"# {name}\n\nThe error E4012 stopped {name}.\n" for name in names})
 
@@ -265,10 +267,10 @@ async def test_a_code_is_looked_for_everywhere(documents: DocumentService, calle
     assert len(both.repositories) == 5
 
 
-async def test_tenants_and_users_are_not_told_of_each_others_repositories(
+async def test_tenants_and_users_do_not_learn_of_each_others_repositories(
     house: DocumentService, caller: Caller, other_tenant: Tenant, database: Database, tmp_path: Path
 ) -> None:
-    """Neither among the chosen nor among those left out, even where they are named."""
+    """Neither among the chosen nor among the left-out ones, even if they are named."""
     stranger, ann, ben = Caller(other_tenant), Caller(caller.tenant, "ann"), Caller(caller.tenant, "ben")
     (tmp_path / "diary.md").write_text("# Diary\n\nRoses were cut on Sunday.\n", encoding="utf-8")
     await house.index_here(ann, "diary", origin_of(str(tmp_path / "diary.md")))
@@ -300,15 +302,15 @@ async def test_tenants_and_users_are_not_told_of_each_others_repositories(
         ("repositories of all kinds", "handbook", ""),
     ],
 )
-def test_a_name_counts_where_it_stands_as_a_word(query: str, name: str, expected: str) -> None:
-    """Any separator will do between its words; as a part of another word it is none."""
-    assert naming_of(query, name) == expected
+def test_a_name_counts_as_a_whole_word(query: str, name: str, expected: str) -> None:
+    """Any separator may stand between its words; as a part of another word it is no mention."""
+    assert name_mention(query, name) == expected
 
 
 async def test_repositories_are_listed_with_description_and_model(
     house: DocumentService, services: Services, caller: Caller, tmp_path: Path
 ) -> None:
-    """What each is about, and whose vectors it has; none where nothing is embedded."""
+    """The description of each, and the model of its vectors; none if nothing is embedded."""
     await house.set_guide(caller, "garden", "# Garden\n\n**How** we keep the park.\n\n## Map\n")
     (tmp_path / "attic").mkdir()
     await house.index_here(caller, "attic", origin_of(str(tmp_path / "attic")))

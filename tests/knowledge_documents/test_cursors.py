@@ -1,4 +1,4 @@
-"""Cursors of documents: what was given, in digits."""
+"""Cursors of documents: the delivered chunks, in digits."""
 
 from __future__ import annotations
 
@@ -8,79 +8,79 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher.core import InvalidInput
-from thresher.knowledge.documents import cursors
+from thresher.knowledge.documents.answers import cursors
 from thresher.search import Bools
 
 QUESTION = ("manual", "what", "hybrid")
 
 
 def mask(*runs: tuple[int, int], size: int = 2_000) -> Bools:
-    """Chunks that were given."""
-    given_before = np.zeros(size, np.bool_)
+    """The delivered chunks."""
+    delivered = np.zeros(size, np.bool_)
     for first, end in runs:
-        given_before[first:end] = True
-    return given_before
+        delivered[first:end] = True
+    return delivered
 
 
 @given(st.integers(0, 2**42), st.lists(st.booleans(), min_size=1, max_size=300), st.text(max_size=20))
-def test_what_is_written_is_read(document: int, held: list[bool], query: str) -> None:
-    """Any chunks of any document; where all were given there is no cursor."""
-    given_before = np.array(held, np.bool_)
+def test_an_encoded_cursor_is_decoded(document: int, held: list[bool], query: str) -> None:
+    """Any chunks of any document; if all were delivered there is no cursor."""
+    delivered = np.array(held, np.bool_)
 
-    cursor = cursors.written(document, given_before, [query])
+    cursor = cursors.encode(document, delivered, [query])
 
     if all(held):
         assert cursor == ""
         return
-    read = cursors.given_before(cursor, [query])
+    read = cursors.decode(cursor, [query])
     assert read.document == document
     assert read.mask(len(held)).tolist() == held
 
 
 def test_a_cursor_is_short() -> None:
-    """Eight runs in a document of 2,000 chunks take fewer than 15 tokens, three digits a token."""
-    cursor = cursors.written(1_234, mask(*((place * 240, place * 240 + 2) for place in range(8))), QUESTION)
+    """Eight runs in a document of 2,000 chunks take fewer than 15 tokens, three digits per token."""
+    cursor = cursors.encode(1_234, mask(*((place * 240, place * 240 + 2) for place in range(8))), QUESTION)
 
     assert len(cursor) <= 45
 
 
 @pytest.mark.parametrize("size", [3_000, 300_000])
 def test_a_cursor_of_very_many_runs_is_read_too(size: int) -> None:
-    """Beyond the digits that Python turns into one number; what nobody asks for is refused, not computed for ever."""
-    given_before = mask(*((place, place + 1) for place in range(0, size, 2)), size=size)
-    cursor = cursors.written(1, given_before, QUESTION)
+    """Beyond the digits that Python turns into one number; a cursor that is too long is refused, not computed."""
+    delivered = mask(*((place, place + 1) for place in range(0, size, 2)), size=size)
+    cursor = cursors.encode(1, delivered, QUESTION)
 
     if len(cursor) > cursors.LONGEST:
         with pytest.raises(InvalidInput):
-            cursors.given_before(cursor, QUESTION)
+            cursors.decode(cursor, QUESTION)
         return
-    assert np.array_equal(cursors.given_before(cursor, QUESTION).mask(size), given_before)
+    assert np.array_equal(cursors.decode(cursor, QUESTION).mask(size), delivered)
 
 
 @pytest.mark.parametrize(
     "cursor", ["0", "12", "abc", "-5", "9" * 40, "٣", "1" * 100_000, "1_000", "18446744073709551616"]
 )
-def test_what_is_no_cursor_is_refused(cursor: str) -> None:
-    """With words on what to do."""
+def test_an_invalid_cursor_is_refused(cursor: str) -> None:
+    """The hint says what to do."""
     with pytest.raises(InvalidInput) as refused:
-        cursors.given_before(cursor, QUESTION)
+        cursors.decode(cursor, QUESTION)
 
     assert "without a cursor" in refused.value.hint
 
 
 def test_a_wrong_digit_or_another_question_is_refused() -> None:
-    """A model that miscopies is told so."""
-    cursor = cursors.written(7, mask((3, 5), (90, 91)), QUESTION)
+    """A model that miscopies a cursor gets an error."""
+    cursor = cursors.encode(7, mask((3, 5), (90, 91)), QUESTION)
     wrong = [cursor[:at] + str((int(cursor[at]) + 1) % 10) + cursor[at + 1 :] for at in range(len(cursor))]
 
     for one, question in [*((each, QUESTION) for each in wrong), (cursor, ("manual", "else", "hybrid"))]:
         with pytest.raises(InvalidInput):
-            cursors.given_before(one, question)
+            cursors.decode(one, question)
 
 
 def test_a_cursor_of_a_longer_document_is_refused() -> None:
     """The chunks that it names must exist."""
-    cursor = cursors.written(7, mask((1_900, 1_950)), QUESTION)
+    cursor = cursors.encode(7, mask((1_900, 1_950)), QUESTION)
 
     with pytest.raises(InvalidInput, match="another document"):
-        cursors.given_before(cursor, QUESTION).mask(100)
+        cursors.decode(cursor, QUESTION).mask(100)

@@ -1,4 +1,4 @@
-"""Indexing: what a run does, what the next one leaves alone, and what survives an interruption."""
+"""Indexing: what a run does, what the next one leaves unchanged, and what survives an interruption."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from thresher.store.tables import document, item
 
 
 class Killed(Exception):
-    """Ends a run where it stands, as no error of ours does."""
+    """Ends a run abruptly, unlike any of our errors."""
 
 
 async def indexed(documents: DocumentService, caller: Caller, folder: Path, name: str = "handbook") -> None:
-    """Bring a repository up to its folder."""
+    """Bring a repository up to date with its folder."""
     await documents.index_here(caller, name, origin_of(str(folder)))
 
 
@@ -34,12 +34,12 @@ async def stored(database: Database, tenant: Tenant, *, current: bool = True) ->
 
 
 async def items(database: Database, tenant: Tenant) -> int:
-    """How many chunks the index holds."""
+    """Number of chunks in the index."""
     async with database.transaction(tenant) as connection:
         return (await connection.execute(select(func.count()).where(item.c.kind == KIND))).scalar_one()
 
 
-async def test_a_run_stores_every_file_and_says_what_there_is(
+async def test_a_run_stores_every_file_and_summarises_the_repository(
     documents: DocumentService, caller: Caller, handbook: Path
 ) -> None:
     """Afterwards the repository is ready, counted, embedded, and has a guide."""
@@ -53,10 +53,10 @@ async def test_a_run_stores_every_file_and_says_what_there_is(
     assert "handbook" in found.guide
 
 
-async def test_a_second_run_leaves_what_has_not_changed_alone(
+async def test_a_second_run_leaves_unchanged_files_alone(
     documents: DocumentService, caller: Caller, handbook: Path, database: Database
 ) -> None:
-    """The same rows answer, of the same edition."""
+    """The same rows answer, at the same edition."""
     await indexed(documents, caller, handbook)
     before, first = await stored(database, caller.tenant), await documents.repository(caller, "handbook")
 
@@ -69,7 +69,7 @@ async def test_a_second_run_leaves_what_has_not_changed_alone(
 async def test_only_what_changed_is_read_again(
     documents: DocumentService, caller: Caller, handbook: Path, database: Database
 ) -> None:
-    """A changed file is a new document, a renamed one has its new path, and one that is gone is found no more."""
+    """A changed file is a new document, a renamed one has its new path, and a deleted one is no longer found."""
     await indexed(documents, caller, handbook)
     before = await stored(database, caller.tenant)
     (handbook / "guides" / "vpn.md").write_text(VPN.replace("port 443", "port 8443"))
@@ -88,7 +88,7 @@ async def test_only_what_changed_is_read_again(
     assert await items(database, caller.tenant) == found.chunks == found.embedded
 
 
-async def test_a_run_that_was_ended_while_it_embedded_is_finished_by_the_next(
+async def test_a_run_interrupted_while_embedding_is_completed_by_the_next(
     documents: DocumentService, caller: Caller, manual: Path, database: Database
 ) -> None:
     """What was stored stays, can be found by its words at once, and is not read again."""
@@ -110,10 +110,10 @@ async def test_a_run_that_was_ended_while_it_embedded_is_finished_by_the_next(
     assert found.embedded == found.chunks
 
 
-async def test_a_version_that_was_stored_and_never_came_into_use_is_taken_up(
+async def test_a_version_stored_but_never_current_is_completed(
     documents: DocumentService, caller: Caller, handbook: Path, database: Database
 ) -> None:
-    """A run that ended between the two is finished without reading the file again."""
+    """A run that ended between the two steps is completed without reading the file again."""
     await indexed(documents, caller, handbook)
     before = await stored(database, caller.tenant)
     async with database.transaction(caller.tenant) as connection:
@@ -125,7 +125,7 @@ async def test_a_version_that_was_stored_and_never_came_into_use_is_taken_up(
     assert await stored(database, caller.tenant, current=False) == {}
 
 
-async def test_old_versions_leave_with_the_next_run(
+async def test_old_versions_are_deleted_by_the_next_run(
     documents: DocumentService, caller: Caller, handbook: Path, database: Database
 ) -> None:
     """They stay for answers that are being written while a run replaces them."""
@@ -143,7 +143,7 @@ async def test_old_versions_leave_with_the_next_run(
 async def test_a_file_without_text_is_reported_and_not_read_twice(
     documents: DocumentService, caller: Caller, handbook: Path
 ) -> None:
-    """Its bytes have not changed, and neither has what is said of it."""
+    """Its bytes have not changed, and neither has its reason."""
     (handbook / "blank.md").write_text(" \n\n")
     await indexed(documents, caller, handbook)
     first = await documents.skipped_files(caller, "handbook")
@@ -155,7 +155,7 @@ async def test_a_file_without_text_is_reported_and_not_read_twice(
     assert dict((await documents.repository(caller, "handbook")).skipped) == {"empty": 1}
 
 
-async def test_a_document_that_becomes_empty_is_answered_from_no_more(
+async def test_a_document_that_becomes_empty_is_no_longer_used(
     documents: DocumentService, caller: Caller, handbook: Path
 ) -> None:
     """Its old text would be wrong."""
@@ -168,10 +168,10 @@ async def test_a_document_that_becomes_empty_is_answered_from_no_more(
         await documents.read_document(caller, "handbook", "guides/vpn.md")
 
 
-async def test_a_source_that_has_gone_fails_the_run_and_keeps_the_documents(
+async def test_a_missing_source_fails_the_run_and_keeps_the_documents(
     documents: DocumentService, caller: Caller, handbook: Path
 ) -> None:
-    """What is wrong is said where repositories are listed, and answers go on."""
+    """The problem is shown in the list of repositories, and answers continue."""
     await indexed(documents, caller, handbook)
     origin = origin_of(str(handbook))
     handbook.rename(handbook.with_name("elsewhere"))
@@ -185,10 +185,10 @@ async def test_a_source_that_has_gone_fails_the_run_and_keeps_the_documents(
     assert "809" in (await documents.retrieve_document(caller, "what does error 809 mean", "handbook")).content
 
 
-async def test_a_repository_that_is_removed_while_it_is_indexed_leaves_nothing(
+async def test_a_repository_removed_while_it_is_indexed_leaves_nothing(
     documents: DocumentService, caller: Caller, manual: Path, database: Database
 ) -> None:
-    """Neither rows nor chunks in the index, whoever was first."""
+    """Neither rows nor chunks in the index, whichever ends first."""
     removals: list[asyncio.Task[None]] = []
 
     def remove(_done: int, total: int) -> None:
@@ -218,10 +218,10 @@ async def test_a_name_stands_for_one_source(documents: DocumentService, caller: 
     assert again.id == first.id != other.id
 
 
-async def test_another_choice_of_files_is_taken_from_then_on(
+async def test_another_selection_of_files_applies_from_then_on(
     documents: DocumentService, caller: Caller, handbook: Path
 ) -> None:
-    """A mistyped branch or pattern is put right by the same command; what is not chosen any more goes."""
+    """A mistyped branch or pattern is corrected by the same command; files that are no longer selected go."""
     whole = await documents.index_here(caller, "handbook", origin_of(str(handbook)))
 
     part = await documents.index_here(caller, "handbook", origin_of(str(handbook), include=("guides/",)))
@@ -260,12 +260,12 @@ async def test_a_ref_that_does_not_exist_is_not_what_the_next_refresh_reads(
 
 @pytest.mark.parametrize("name", ["", " ", "a b", "../x", "-x", "x" * 64, "a\nb"])
 async def test_a_name_is_one_that_people_can_type(documents: DocumentService, caller: Caller, name: str) -> None:
-    """Others are refused before anything is looked at."""
+    """Other names are refused before anything is read."""
     with pytest.raises(InvalidInput):
         await documents.index(caller, name, Origin("folder", "/nowhere"))
 
 
-async def test_indexing_is_asked_for_together_with_its_job(
+async def test_a_repository_is_stored_together_with_its_job(
     documents: DocumentService, caller: Caller, handbook: Path, services: Services
 ) -> None:
     """The repository names the job that will fill it."""
@@ -275,10 +275,10 @@ async def test_indexing_is_asked_for_together_with_its_job(
     assert (job.subject, job.state, found.state) == (found.id, "waiting", "waiting")
 
 
-async def test_a_job_that_was_cancelled_is_no_repository_that_waits(
+async def test_a_repository_whose_job_was_cancelled_does_not_wait(
     documents: DocumentService, caller: Caller, handbook: Path, services: Services
 ) -> None:
-    """People see that it will not go on by itself."""
+    """Its state shows that it will not continue by itself."""
     found = await documents.index(caller, "handbook", origin_of(str(handbook)))
 
     await services.jobs.cancel(caller, found.job)
@@ -323,7 +323,7 @@ async def test_answers_are_whole_while_documents_are_replaced(
 
 
 async def test_a_guide_by_a_person_stays(documents: DocumentService, caller: Caller, handbook: Path) -> None:
-    """Runs leave it alone, until it is given back."""
+    """Runs do not change it until it is released."""
     await indexed(documents, caller, handbook)
 
     await documents.set_guide(caller, "handbook", "Ask about **anything**.")

@@ -1,4 +1,4 @@
-"""The job of indexing in a worker process of its own: it is killed, and goes on."""
+"""The indexing job in a worker process: it is killed, and continues."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def workers(database: Database, settings: Settings) -> AsyncIterator[Super
     await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_a_worker_that_is_killed_leaves_work_that_the_next_one_ends(
+async def test_the_next_worker_completes_the_work_of_a_killed_one(
     documents: DocumentService, caller: Caller, manual: Path, services: Services, workers: Supervisor
 ) -> None:
     """Questions are answered while it embeds, and after the kill; in the end everything is embedded."""
@@ -40,7 +40,7 @@ async def test_a_worker_that_is_killed_leaves_work_that_the_next_one_ends(
     found = await documents.index(caller, "manual", origin_of(str(manual)))
 
     async def answered() -> Retrieval | None:
-        """An answer waits some seconds for the first document, then says that one may ask again."""
+        """An answer waits a few seconds for the first document, then says to ask again."""
         given = await documents.retrieve_document(caller, "spare part number of machine 11", "manual", budget=400)
         return given if given.found else None
 
@@ -54,10 +54,10 @@ async def test_a_worker_that_is_killed_leaves_work_that_the_next_one_ends(
     assert (after.state, after.embedded) == ("ready", after.chunks)
 
 
-async def test_documents_without_vectors_of_the_running_model_are_caught_up(
+async def test_documents_without_vectors_of_the_current_model_are_embedded(
     documents: DocumentService, caller: Caller, handbook: Path, services: Services
 ) -> None:
-    """As after a change of the model; what has them is left alone."""
+    """As after a change of the model; repositories with its vectors are left alone."""
     await documents.index_here(caller, "handbook", origin_of(str(handbook)))
     before = await documents.catch_up(caller)
     async with services.database.transaction(caller.tenant) as connection:

@@ -1,4 +1,4 @@
-"""The packed shape of a document, its twins, and the table of its contents."""
+"""The packed layout of a document, its twins, and the table of its contents."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import pytest
 
 from tests.knowledge_documents.passages import Text, sections
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents import outline
-from thresher.knowledge.documents.layout import Layout
-from thresher.knowledge.documents.twins import twins_of
+from thresher.knowledge.documents.answers import outline
+from thresher.knowledge.documents.layout import Layout, twins_of
 
 
 def test_a_layout_survives_its_bytes() -> None:
-    """All columns and all headings, whatever signs they hold."""
+    """All columns and all headings, whatever characters they contain."""
     layout = Text("# Größe 日本 \U0001f600\n\nText.\n\n## Zweite\n\nMehr.\n" + sections(5)).layout
 
     again = Layout.unpacked(layout.packed())
@@ -26,8 +25,8 @@ def test_a_layout_survives_its_bytes() -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 3, -1])
-def test_bytes_that_are_no_layout_are_refused(cut: int) -> None:
-    """Rather than read as another document."""
+def test_bytes_of_anything_else_than_a_layout_are_refused(cut: int) -> None:
+    """They are not read as another document."""
     packed = Text(sections(2)).layout.packed()
 
     with pytest.raises((ValueError, Exception), match=r"layout|buffer"):
@@ -43,17 +42,17 @@ def test_copies_are_twins_and_another_number_makes_another_text() -> None:
 
 
 def test_many_equal_texts_cost_little() -> None:
-    """The first stands for all; nothing is compared with everything."""
+    """The first stands for all; chunks are not compared pairwise."""
     assert set(twins_of(["same words here"] * 5_000).tolist()) == {0}
     assert twins_of(["", "", "x"]).tolist() == [0, 0, 2]
 
 
 def test_a_table_of_contents_goes_as_deep_as_its_room() -> None:
-    """With little room neighbours are joined from the first to the last; the lines cover all that is missing."""
+    """With little room, neighbours are joined from the first to the last; the lines cover all that is missing."""
     layout = Text(sections(30)).layout
     missing = np.ones(len(layout), np.bool_)
 
-    wide, narrow = (outline.written(layout, missing, tokens) for tokens in (600, 60))
+    wide, narrow = (outline.table(layout, missing, tokens) for tokens in (600, 60))
 
     assert wide.count("\n") > 28
     assert 2 <= narrow.count("\n") <= 6
@@ -62,7 +61,7 @@ def test_a_table_of_contents_goes_as_deep_as_its_room() -> None:
 
 
 def test_entries_cover_what_is_missing() -> None:
-    """Their tokens add up, in the document's order, never more than asked for."""
+    """Their tokens add up, in the document's order, never more than the limit."""
     layout = Text(sections(90)).layout
     missing = np.arange(len(layout)) % 5 != 0
 
@@ -78,5 +77,5 @@ def test_a_text_without_headings_has_no_table() -> None:
     layout = Text("Plain words without any heading. " * 100).layout
     missing = np.ones(len(layout), np.bool_)
 
-    assert outline.written(layout, missing, 500) == ""
+    assert outline.table(layout, missing, 500) == ""
     assert len(outline.left_out(layout, missing)) == 1

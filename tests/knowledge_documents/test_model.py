@@ -74,7 +74,7 @@ async def asked(
 async def test_a_model_condenses_more_than_the_reader_has_room_for(
     services: Services, chat: OpenAIChat, model: ChatServer
 ) -> None:
-    """Its sentences are traced to passages; what it did not read is named, with the way there."""
+    """Its sentences are traced to passages; what it did not read is named, with a cursor."""
     model.model = lambda _: f"{SENTENCE} So it is safe."
 
     answer = await asked(services, chat)
@@ -111,10 +111,10 @@ async def test_the_passages_of_an_answer_are_where_it_says(
         ("good", "word " * 3000, "does not fit"),
     ],
 )
-async def test_where_the_model_fails_the_extractive_answer_comes_and_says_so(
+async def test_if_the_model_fails_the_answer_is_extractive_and_says_so(
     services: Services, chat: OpenAIChat, model: ChatServer, mode: str, said: str, words: str
 ) -> None:
-    """In the record and in its first line; all of it inside the budget."""
+    """In the record and in its first line, all inside the budget."""
     model.mode, model.model = mode, lambda _: said
 
     answer = await asked(services, chat)
@@ -128,7 +128,7 @@ async def test_where_the_model_fails_the_extractive_answer_comes_and_says_so(
 
 
 async def test_a_small_budget_is_not_spent_on_explanations(services: Services) -> None:
-    """The record has them."""
+    """The explanation is in the record."""
     plain = await services.documents.retrieve_document(services.caller, QUERY, "manual", budget=110)
 
     answer = await asked(services, None, budget=110)
@@ -146,15 +146,15 @@ async def test_without_a_model_the_answer_is_extractive_and_says_so(services: Se
     assert SENTENCE in answer.content
 
 
-async def test_a_document_that_fits_is_given_whole(services: Services, chat: OpenAIChat, model: ChatServer) -> None:
-    """Nothing is gained by other words; the model is not asked."""
+async def test_a_document_that_fits_is_returned_whole(services: Services, chat: OpenAIChat, model: ChatServer) -> None:
+    """Other words gain nothing; the model is not called."""
     answer = await asked(services, chat, "When are roses cut?")
 
     assert (answer.document, answer.mode, answer.was_compressed) == ("garden.md", "extractive", False)
     assert (answer.degraded, model.requests) == ("", [])
 
 
-async def test_the_cursor_of_a_model_s_answer_gives_what_it_did_not_read(
+async def test_the_cursor_of_a_models_answer_returns_what_it_did_not_read(
     services: Services, chat: OpenAIChat, model: ChatServer
 ) -> None:
     """In the document's own words or in the model's."""
@@ -172,7 +172,7 @@ async def test_the_cursor_of_a_model_s_answer_gives_what_it_did_not_read(
 
 
 async def guide_of(services: Services, chat: OpenAIChat) -> tuple[str, str]:
-    """Who wrote the guide, and the guide, after another run with this model."""
+    """The author of the guide, and the guide, after another run with this model."""
     documents, caller = DocumentService(*_parts(services), services.settings, chat), services.caller
     origin = (await documents.repository(caller, "manual")).origin
     after = await documents.index_here(caller, "manual", origin)
@@ -184,7 +184,7 @@ def _parts(services: Services) -> tuple[Any, ...]:
 
 
 async def test_a_model_writes_the_guide_once(services: Services, chat: OpenAIChat, model: ChatServer) -> None:
-    """From the one of the structure; a run that finds nothing new does not ask again."""
+    """From the guide built from structure; a run that finds nothing new does not call it again."""
     model.model = lambda _: "All about boilers.\n- `boiler.md`: kinds and safety"
 
     first = await guide_of(services, chat)
@@ -198,7 +198,7 @@ async def test_a_model_writes_the_guide_once(services: Services, chat: OpenAICha
 async def test_a_model_that_fails_leaves_the_guide_as_it_is(
     services: Services, chat: OpenAIChat, model: ChatServer
 ) -> None:
-    """The repository is ready all the same."""
+    """The repository is ready anyway."""
     model.mode = "401"
 
     by, guide = await guide_of(services, chat)
@@ -209,7 +209,7 @@ async def test_a_model_that_fails_leaves_the_guide_as_it_is(
 
 
 async def test_a_person_s_guide_is_never_replaced(services: Services, chat: OpenAIChat, model: ChatServer) -> None:
-    """Nor is the model asked."""
+    """The model is not called either."""
     await services.documents.set_guide(services.caller, "manual", "Ask Ana.")
 
     assert await guide_of(services, chat) == ("person", "Ask Ana.")

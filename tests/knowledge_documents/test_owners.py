@@ -15,7 +15,7 @@ from thresher.store import Database
 async def test_a_tenant_sees_nothing_of_another(
     documents: DocumentService, caller: Caller, other_tenant: Tenant, handbook: Path, database: Database
 ) -> None:
-    """Not even where a statement forgets to say whose rows it wants."""
+    """Not even if a statement lacks the tenant condition."""
     await documents.index_here(caller, "handbook", origin_of(str(handbook)))
     stranger = Caller(other_tenant)
 
@@ -34,10 +34,10 @@ async def test_a_tenant_sees_nothing_of_another(
     assert mine.passages
 
 
-async def test_a_user_sees_the_tenants_repositories_and_the_own_ones(
+async def test_a_user_sees_the_tenants_repositories_and_their_own(
     documents: DocumentService, caller: Caller, handbook: Path
 ) -> None:
-    """And those of other users never."""
+    """And never those of other users."""
     ann, ben = Caller(caller.tenant, "ann"), Caller(caller.tenant, "ben")
     await documents.index_here(caller, "shared", origin_of(str(handbook)))
     await documents.index_here(ann, "private", origin_of(str(handbook / "guides")))
@@ -56,7 +56,7 @@ async def test_a_user_sees_the_tenants_repositories_and_the_own_ones(
 async def test_a_users_own_repository_hides_the_tenants_of_the_same_name(
     documents: DocumentService, caller: Caller, handbook: Path
 ) -> None:
-    """For that user alone."""
+    """Only for that user."""
     ann = Caller(caller.tenant, "ann")
     await documents.index_here(caller, "handbook", origin_of(str(handbook / "guides")))
     await documents.index_here(ann, "handbook", origin_of(str(handbook / "README.md")))

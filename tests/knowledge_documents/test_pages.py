@@ -43,7 +43,7 @@ async def read(documents: DocumentService, caller: Caller, handbook: Path) -> Do
 
 
 async def test_pages_put_together_are_the_document(read: DocumentService, caller: Caller) -> None:
-    """Each ends where a line ends and is within its budget."""
+    """Each ends at the end of a line and is within its budget."""
     pages, cursor = list[str](), None
     while True:
         page = await read.read_document(caller, "handbook", "machines.md", cursor=cursor, budget=700)
@@ -64,7 +64,7 @@ async def test_pages_put_together_are_the_document(read: DocumentService, caller
 async def test_lines_are_whole(
     read: DocumentService, caller: Caller, lines: str | tuple[int, int], first: int, last: int
 ) -> None:
-    """From the first to the last that were asked for, or to the end."""
+    """From the first to the last requested line, or to the end."""
     page = await read.read_document(caller, "handbook", "guides/leave.md", lines=lines)
 
     assert page.content == "".join(LEAVE.splitlines(keepends=True)[first - 1 : last])
@@ -73,7 +73,7 @@ async def test_lines_are_whole(
 
 
 async def test_every_single_line_is_found(read: DocumentService, caller: Caller) -> None:
-    """Wherever chunks begin, inside of lines too."""
+    """Wherever chunks begin, even inside lines."""
     for number, line in enumerate(machines(3).splitlines(keepends=True), 1):
         page = await read.read_document(caller, "handbook", "machines.md", lines=(number, number))
 
@@ -96,7 +96,7 @@ async def test_a_section_of_code_is_a_function(read: DocumentService, caller: Ca
 
 
 async def test_a_line_that_is_too_long_is_cut(read: DocumentService, caller: Caller) -> None:
-    """Nothing else could be given of it; the cursor goes on inside."""
+    """No other part would fit; the cursor continues inside the line."""
     page = await read.read_document(caller, "handbook", "long.txt", budget=100)
     rest = await read.read_document(caller, "handbook", "long.txt", budget=5000, cursor=page.cursor)
 
@@ -117,15 +117,15 @@ async def test_a_line_that_is_too_long_is_cut(read: DocumentService, caller: Cal
     ],
 )
 async def test_what_cannot_be_read_is_refused(read: DocumentService, caller: Caller, wrong: dict[str, object]) -> None:
-    """With what to do instead."""
+    """The hint says what to do instead."""
     with pytest.raises(InvalidInput) as raised:
         await read.read_document(caller, "handbook", "guides/leave.md", **wrong)  # type: ignore[arg-type]
 
     assert raised.value.hint
 
 
-async def test_what_is_not_there_brings_the_nearest(read: DocumentService, caller: Caller) -> None:
-    """A path by its last part, a section by its words, a line by how many there are."""
+async def test_a_missing_part_is_answered_with_the_nearest(read: DocumentService, caller: Caller) -> None:
+    """A path by its last part, a section by its words, a line by the number of lines."""
     with pytest.raises(NotFound, match=r"guides/leave\.md"):
         await read.read_document(caller, "handbook", "Leave.md")
     with pytest.raises(NotFound, match="Illness"):

@@ -1,11 +1,11 @@
-"""From the figures of both arms to an order of chunks and documents."""
+"""From the scores of both arms to an order of chunks and documents."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from thresher.knowledge.documents import ranking
+from thresher.knowledge.documents.answers import ranking
 from thresher.knowledge.documents.models import chunk_id
 from thresher.search import Floats
 
@@ -15,8 +15,8 @@ def floats(*values: float) -> Floats:
     return np.array(values, np.float32)
 
 
-def test_both_arms_have_a_say() -> None:
-    """The sum of weighted figures; without vectors the words alone."""
+def test_both_arms_count() -> None:
+    """The sum of weighted scores; without vectors the words alone."""
     assert np.argmax(ranking.fuse(floats(0.7, 0.8), floats(0.0, 0.0))) == 1
     assert np.argmax(ranking.fuse(floats(0.8, 0.7), floats(0.0, 9.0))) == 1
     assert np.argmax(ranking.fuse(None, floats(1.0, 2.0))) == 1
@@ -24,7 +24,7 @@ def test_both_arms_have_a_say() -> None:
 
 
 def test_a_chunk_without_vector_is_judged_by_its_words() -> None:
-    """It stands where a chunk of middling nearness would stand."""
+    """It ranks like a chunk of median nearness."""
     scores = ranking.fuse(floats(0.2, np.nan, 0.8), floats(0.0, 0.0, 0.0))
 
     assert np.isfinite(scores).all()
@@ -42,16 +42,16 @@ def test_a_chunk_without_vector_is_as_near_as_others_of_as_many_words() -> None:
     assert scores[6] == scores[0]
 
 
-def test_nearness_alone_must_be_greater_where_nobody_has_named_the_repository() -> None:
-    """Of many repositories something is near to any question."""
-    near, held = floats(ranking.BGE_SMALL.near + ranking.UNASKED / 2), floats(0.0)
+def test_nearness_must_be_greater_in_an_unnamed_repository() -> None:
+    """Among many repositories, one is always near by chance."""
+    near, held = floats(ranking.BGE_SMALL.near + ranking.UNNAMED / 2), floats(0.0)
 
     assert not ranking.nothing_fits(near, held)
-    assert ranking.nothing_fits(near, held, unasked=True)
+    assert ranking.nothing_fits(near, held, unnamed=True)
 
 
-def test_neighbours_of_what_fits_come_sooner() -> None:
-    """More so under the same heading, and never what must not be chosen."""
+def test_neighbours_of_relevant_chunks_rank_higher() -> None:
+    """More so under the same heading; a chunk that must not be chosen never does."""
     scores = floats(0, 0, 9, 0, 0, 0, -np.inf)
 
     seen = ranking.among_neighbours(scores, np.array([0, 0, 0, 1, 1, 1, 1]))
@@ -61,7 +61,7 @@ def test_neighbours_of_what_fits_come_sooner() -> None:
 
 
 def test_a_hole_between_two_good_chunks_is_filled() -> None:
-    """It is lifted towards the lower of both."""
+    """It is raised towards the lower of both."""
     scores = floats(0, 0, 9, 0, 9, 0, 0, 4, 0)
 
     seen = ranking.among_neighbours(scores, np.zeros(9, np.int64))
@@ -78,7 +78,7 @@ def test_short_documents_have_few_neighbours(count: int) -> None:
 
 
 def test_a_document_is_chosen_by_its_best_chunks() -> None:
-    """Neither by how many it has nor by their mean."""
+    """Neither by their number nor by their mean."""
     ids = np.array([chunk_id(1, 0), chunk_id(1, 1), *(chunk_id(2, place) for place in range(50))], np.int64)
     scores = np.array([9.0, 0.0, *([3.0] * 50)], np.float32)
 
@@ -86,8 +86,8 @@ def test_a_document_is_chosen_by_its_best_chunks() -> None:
     assert ranking.best_documents(ids[:0], scores[:0]) == []
 
 
-def test_nothing_fits_where_neither_meaning_nor_words_do() -> None:
-    """Nearness, or a good part of the words, or both a little."""
+def test_nothing_fits_if_neither_meaning_nor_words_do() -> None:
+    """Nearness, or a good part of the words, or a little of both."""
     assert ranking.nothing_fits(floats(0.5, 0.4), floats(0.1, 0.0))
     assert not ranking.nothing_fits(floats(0.7, 0.4), floats(0.0, 0.0))
     assert not ranking.nothing_fits(floats(0.5, 0.4), floats(0.9, 0.0))
@@ -97,12 +97,12 @@ def test_nothing_fits_where_neither_meaning_nor_words_do() -> None:
 
 
 def test_an_unknown_model_refuses_nothing() -> None:
-    """What its figures mean is not known."""
+    """The scale of its scores is unknown."""
     assert not ranking.nothing_fits(floats(0.1), floats(0.0), "some-model@1")
 
 
 def test_the_cross_encoder_moves_what_it_read() -> None:
-    """A chunk that it finds fitting rises above its equals, and above those that it did not read."""
+    """A chunk that it judges relevant rises above its equals, and above those that it did not read."""
     judged = ranking.reranked(floats(5, 5, 5), np.array([0, 2]), floats(-11.0, 4.0))
 
     assert judged[2] > judged[0] >= judged[1]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.knowledge_documents.passages import QUESTION, Text, cut_every, sections
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents import cursors, rendering
+from thresher.knowledge.documents.answers import cursors, rendering
 from thresher.knowledge.documents.models import Chunk, Chunked
 
 TABLE = "| Name | Use |\n| --- | --- |\n"
@@ -29,7 +29,7 @@ ROWS = "".join(f"| part-{number} | holds the lid of machine {number} in its plac
     st.randoms(use_true_random=False),
 )
 def test_no_answer_is_ever_one_token_over_the_budget(text: str, length: int, budget: int, random: object) -> None:
-    """Whatever the text and the chunks: counted exactly, each part verbatim, and under the lines that it names."""
+    """For any text and chunks: counted exactly, each part verbatim, and at the lines that it names."""
     chunked = cut_every(text, length, [place % 3 for place in range(len(text) // length + 1)])
     document = Text(text, chunked)
     scores = np.random.default_rng(len(text) * length).normal(size=len(document.layout))
@@ -41,8 +41,8 @@ def test_no_answer_is_ever_one_token_over_the_budget(text: str, length: int, bud
     assert all(text.count("\n", 0, part.start) + 1 == part.first_line for part in answer.parts)
 
 
-def test_neighbours_stand_together_under_one_mark_that_names_lines_and_headings() -> None:
-    """A span that crosses two chosen chunks stays whole; the heading is named once."""
+def test_neighbours_share_one_mark_that_names_lines_and_headings() -> None:
+    """A sentence across two chosen chunks stays whole; the heading is named once."""
     document = Text(sections(4))
     first = document.holding("Fact 2")
 
@@ -53,7 +53,7 @@ def test_neighbours_stand_together_under_one_mark_that_names_lines_and_headings(
     assert document.chunk_text(first) + document.chunk_text(first + 1).rstrip("\n") in answer.text
 
 
-def test_what_was_left_out_is_said_with_headings_and_a_cursor() -> None:
+def test_the_answer_names_what_was_left_out_with_headings_and_a_cursor() -> None:
     """The end of the text names the tokens, the cursor, and the sections by their lines."""
     document = Text(sections(12))
 
@@ -64,12 +64,12 @@ def test_what_was_left_out_is_said_with_headings_and_a_cursor() -> None:
     assert "Section 12" in ending
     assert sum(one.tokens for one in answer.left_out) + sum(
         int(document.layout.tokens[place])
-        for place in np.flatnonzero(cursors.given_before(answer.cursor, QUESTION).mask(len(document.layout)))
+        for place in np.flatnonzero(cursors.decode(answer.cursor, QUESTION).mask(len(document.layout)))
     ) == int(document.layout.tokens.sum())
 
 
 def test_cursors_lead_through_the_whole_document() -> None:
-    """Each answer holds something new, in the end everything was given once, and no cursor is left."""
+    """Each answer contains something new; in the end everything was delivered once, and there is no cursor."""
     document = Text(sections(10))
     held = np.zeros(len(document.layout), np.bool_)
     scores = document.favouring("Fact 5", "Fact 9")
@@ -77,7 +77,7 @@ def test_cursors_lead_through_the_whole_document() -> None:
     seen = answer.text
 
     while answer.cursor:
-        held = cursors.given_before(answer.cursor, QUESTION).mask(len(document.layout))
+        held = cursors.decode(answer.cursor, QUESTION).mask(len(document.layout))
         answer = document.answer(scores, 600, held)
         assert answer.parts
         seen += answer.text
@@ -86,7 +86,7 @@ def test_cursors_lead_through_the_whole_document() -> None:
     assert all(seen.count(f"Fact {number} is") == 1 for number in range(1, 11))
 
 
-def test_rows_of_a_table_stand_below_its_header() -> None:
+def test_rows_of_a_table_are_below_its_header() -> None:
     """The header is copied above rows that are chosen without it, and its lines are named."""
     document = Text(f"# Parts\n\n{TABLE}{ROWS}")
 
@@ -98,7 +98,7 @@ def test_rows_of_a_table_stand_below_its_header() -> None:
 
 
 def test_a_passage_that_is_too_large_is_cut_to_whole_sentences_around_the_words() -> None:
-    """Nothing that fits worse takes its place, and the answer says what is missing."""
+    """No worse passage takes its place, and the answer says what is missing."""
     fact = "The pump starts when the tank holds less than nine litres."
     filler = " ".join(f"Remark {number} is of no use to anybody at all." for number in range(9))
     document = Text(f"# Guide\n\n{filler} {fact} {filler}\n\n" + sections(3))
@@ -111,7 +111,7 @@ def test_a_passage_that_is_too_large_is_cut_to_whole_sentences_around_the_words(
 
 
 def test_a_code_block_is_never_cut() -> None:
-    """One that is too large is named with its lines, and others fill the budget."""
+    """A block that is too large is named with its lines, and others fill the budget."""
     code = "```python\n" + "".join(f"value_{number} = compute({number})\n" for number in range(150)) + "```\n"
     document = Text(f"# Guide\n\nThe code:\n\n{code}\n" + sections(4))
 
@@ -123,8 +123,8 @@ def test_a_code_block_is_never_cut() -> None:
 
 
 @pytest.mark.parametrize("budget", [0, 1, 5, 20])
-def test_a_budget_for_nothing_gives_nothing(budget: int) -> None:
-    """No passage, and still what there is; no cursor, which would lead to the same answer for ever."""
+def test_a_budget_too_small_for_anything_returns_nothing(budget: int) -> None:
+    """No passage, but a table of what there is; no cursor, which would lead to the same answer again and again."""
     document = Text(sections(4))
 
     answer = document.answer(document.favouring("Fact 2"), budget)
@@ -136,8 +136,8 @@ def test_a_budget_for_nothing_gives_nothing(budget: int) -> None:
     assert "cursor" not in answer.text
 
 
-def test_a_whole_document_is_given_as_it_is() -> None:
-    """Nothing is added to it, so that it costs what it costs."""
+def test_a_whole_document_is_returned_unchanged() -> None:
+    """Nothing is added to it, so that it costs its own tokens."""
     document = Text(sections(2))
 
     answer = rendering.whole(document.document, document.layout, document.text)
@@ -145,8 +145,8 @@ def test_a_whole_document_is_given_as_it_is() -> None:
     assert (answer.text, answer.tokens, answer.cursor) == (document.text, document.document.tokens, "")
 
 
-def test_a_copy_of_a_passage_is_not_given_twice() -> None:
-    """While there is something else to say, one of two equal passages is enough."""
+def test_a_copy_of_a_passage_is_not_returned_twice() -> None:
+    """As long as there is something else, one of two equal passages is enough."""
     notice = "This notice stands below every chapter and says the same each time it stands there."
     text = "\n".join([notice, "Alpha is a letter.", notice, "Beta is one as well.", notice]) + "\n"
     starts = [0, *(place + 1 for place, sign in enumerate(text) if sign == "\n")]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents import Candidate, Origin, Page, Part, Passage, Passages, Repository, Retrieval
-from thresher.knowledge.documents.guides import description_of
+from thresher.knowledge.documents.summary import description_of
 from thresher.packs.answers import (
     ONE_LINE,
     page_text,

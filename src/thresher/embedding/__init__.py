@@ -1,6 +1,6 @@
-"""Text to vectors, exact token counts, and reading pairs of texts.
+"""Text to vectors, exact token counts, and scores for pairs of texts.
 
-Invariant: equal texts give equal vectors, whatever else is embedded beside them; opening an encoder reads no weights.
+Invariant: equal texts give equal vectors, whatever else is embedded with them; opening an encoder reads no weights.
 
 Uses: core.
 """
@@ -8,15 +8,13 @@ Uses: core.
 from __future__ import annotations
 
 from thresher.core import Settings
-from thresher.embedding.cache import QueryCache
+from thresher.embedding.cache import QueryCache, shipped_vectors, write_shipped
 from thresher.embedding.lazy import Lazy
-from thresher.embedding.local import LocalEncoder
+from thresher.embedding.local import LocalCrossEncoder, LocalEncoder
 from thresher.embedding.onnx import PairModel
 from thresher.embedding.openai import OpenAIEncoder
 from thresher.embedding.protocol import CrossEncoder, Encoder, EncoderModel, Matrix, Scores, Windows
 from thresher.embedding.registry import MODELS, locate
-from thresher.embedding.rerank import LocalCrossEncoder
-from thresher.embedding.shipped import shipped_vectors, write_shipped
 from thresher.embedding.tokens import count_tokens, printable
 
 __all__ = [
@@ -37,7 +35,7 @@ __all__ = [
 
 
 def open_encoder(settings: Settings) -> Encoder:
-    """The encoder that the settings ask for; reads nothing yet, and a missing model shows at its first use."""
+    """The encoder of the settings; nothing is read yet, and a missing model shows at its first use."""
     cache = QueryCache(settings.query_cache_size, settings.query_cache_seconds)
     if settings.encoder_url is not None:
         return OpenAIEncoder(
@@ -54,6 +52,6 @@ def open_encoder(settings: Settings) -> Encoder:
 
 
 def open_cross_encoder(settings: Settings) -> CrossEncoder:
-    """The packaged English cross-encoder; off until a caller reranks with it."""
+    """The packaged English cross-encoder; loaded when a caller first reranks with it."""
     model = Lazy(lambda: PairModel(locate("reranker-en")))
     return LocalCrossEncoder(model, threads=settings.encoder_threads)

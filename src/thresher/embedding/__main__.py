@@ -1,6 +1,6 @@
-"""The worker process: embeds batches for the process that started it (`python -m thresher.embedding`).
+"""The worker process: embeds batches for its parent (`python -m thresher.embedding`).
 
-Invariant: it ends when its input ends, also in the middle of a batch, so it cannot outlive its parent.
+Invariant: the process ends when its input does, even in the middle of a batch, so that it cannot outlive its parent.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ from thresher.embedding.frames import (
     unpack_texts,
     write_frame,
 )
-from thresher.embedding.onnx import TextModel
+from thresher.embedding.onnx import TextModel, work_shares
 from thresher.embedding.protocol import Matrix
-from thresher.embedding.share import deal
 
 Inbox = queue.SimpleQueue[bytes | None]
 
@@ -38,8 +37,8 @@ def serve(source: BinaryIO, sink: BinaryIO, on_end: Callable[[], None]) -> None:
     """Answer frames until the input ends.
 
     Args:
-        source: Where a start frame and then text frames come from.
-        sink: Where one answer a frame goes.
+        source: Input with a start frame, then text frames.
+        sink: Output with one answer per frame.
         on_end: Called, in another thread, as soon as the input has ended.
     """
     inbox: Inbox = queue.SimpleQueue()
@@ -67,7 +66,7 @@ def _answer(sink: BinaryIO, model: TextModel, pool: ThreadPoolExecutor, threads:
 
 
 def _encode(model: TextModel, pool: ThreadPoolExecutor, threads: int, texts: list[str]) -> Matrix:
-    shares = deal([len(text) for text in texts], threads)
+    shares = work_shares([len(text) for text in texts], threads)
     jobs = [pool.submit(model.encode, [texts[index] for index in share]) for share in shares]
     result = np.zeros((len(texts), model.model.dimension), np.float32)
     for share, job in zip(shares, jobs, strict=True):
@@ -84,9 +83,9 @@ def _receive(source: BinaryIO, inbox: Inbox, on_end: Callable[[], None]) -> None
 
 def main() -> None:
     """Run the worker on its standard input and output."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle; it closes our input
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and closes our input
     sink = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints must not land between frames
+    os.dup2(2, 1)  # a library's output must not appear between frames
     serve(sys.stdin.buffer, sink, lambda: os._exit(0))
 
 

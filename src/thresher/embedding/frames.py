@@ -1,6 +1,6 @@
-"""How the encoder and its worker process talk: length-prefixed frames over pipes.
+"""The protocol between the encoder and its worker process: length-prefixed frames over pipes.
 
-Invariant: a frame arrives whole or not at all.
+Invariant: a frame is read completely or not at all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ START, TEXTS = b"S", b"T"
 
 
 def write_frame(stream: BinaryIO, kind: bytes, payload: bytes) -> None:
-    """Send one frame: a kind of one byte and up to 4 GiB.
+    """Write one frame: a kind of one byte and up to 4 GiB.
 
     Raises:
         OSError: The other side is gone.
@@ -35,7 +35,7 @@ def write_frame(stream: BinaryIO, kind: bytes, payload: bytes) -> None:
 
 
 def read_frame(stream: BinaryIO) -> tuple[bytes, bytes] | None:
-    """The next frame as (kind, payload), or None when the other side is gone."""
+    """The next frame as (kind, payload); None if the other side is gone."""
     head = stream.read(_HEAD.size)
     if len(head) < _HEAD.size:
         return None
@@ -45,7 +45,7 @@ def read_frame(stream: BinaryIO) -> tuple[bytes, bytes] | None:
 
 
 def pack_start(files: ModelFiles, threads: int) -> bytes:
-    """What a worker must know before its first text."""
+    """What a worker needs before its first text."""
     spec = {key: value for key, value in asdict(files.spec).items() if key != "package"}
     place = {"model": files.model, "tokenizer": files.tokenizer, "digests": files.digests, "hint": files.hint}
     return dumps({"spec": spec, "files": place, "threads": threads}).encode()
@@ -62,7 +62,7 @@ def unpack_start(payload: bytes) -> tuple[ModelFiles, int]:
 
 
 def pack_texts(texts: Sequence[str]) -> bytes:
-    """Texts as they travel."""
+    """The payload of a frame of texts."""
     return json.dumps(list(texts)).encode()
 
 
@@ -77,7 +77,7 @@ def unpack_vectors(payload: bytes, count: int) -> Matrix:
 
 
 def pack_error(error: EncoderError) -> bytes:
-    """An error as it travels."""
+    """The payload of a frame for an error."""
     return json.dumps({"message": error.message, "hint": error.hint}).encode()
 
 

@@ -1,4 +1,4 @@
-"""A value loaded on first use: once, however many threads ask, and a failure is not repeated at every call.
+"""A value that is loaded on first use.
 
 Invariant: `load` never runs twice at the same time.
 """
@@ -15,15 +15,15 @@ from thresher.core import EncoderError
 T = TypeVar("T")
 
 RETRY_SECONDS = 10.0
-"""How long a failed load is remembered, so that a broken model costs a search nothing and a repaired one is seen."""
+"""How long a failed load is remembered, so that a broken model costs a search nothing and a repaired one is noticed."""
 
 
 class Lazy(Generic[T]):
-    """Loads a value on first use. Blocking; safe between threads.
+    """Loads a value on first use, once for all threads; a failure is not repeated at every call. Blocking; thread-safe.
 
     Args:
-        load: Gives the value, or raises EncoderError.
-        clock: Seconds that never go backwards.
+        load: Returns the value, or raises EncoderError.
+        clock: Monotonic time in seconds.
     """
 
     def __init__(self, load: Callable[[], T], clock: Callable[[], float] = time.monotonic) -> None:
@@ -35,7 +35,7 @@ class Lazy(Generic[T]):
 
     @property
     def loaded(self) -> bool:
-        """Whether `get` answers without loading."""
+        """Whether `get` returns without loading."""
         return self._value is not None
 
     def get(self) -> T:

@@ -1,6 +1,7 @@
-"""The encoder on this machine: queries in this process, large batches in a worker process.
+"""The encoder and the cross-encoder on this machine: queries run in this process, large batches in a worker process.
 
-Invariant: no model is read, hashed or run on the event loop, except by `model` and `windows` of a model not yet loaded.
+Invariant: no model is read, hashed or run on the event loop, except by `model` and `windows` of a model not yet loaded;
+the cross-encoder is not loaded until a caller reranks.
 """
 
 from __future__ import annotations
@@ -14,17 +15,24 @@ import numpy as np
 from thresher.core import EncoderError
 from thresher.embedding.cache import QueryCache
 from thresher.embedding.lazy import Lazy
-from thresher.embedding.onnx import CHARACTERS_A_TOKEN, TextModel, describe, open_tokenizer, text_windows
-from thresher.embedding.protocol import EncoderModel, Matrix, Windows
+from thresher.embedding.onnx import (
+    CHARACTERS_A_TOKEN,
+    PairModel,
+    TextModel,
+    describe,
+    open_tokenizer,
+    text_windows,
+    work_shares,
+)
+from thresher.embedding.protocol import EncoderModel, Matrix, Scores, Windows
 from thresher.embedding.registry import MODELS, ModelFiles, known_fingerprint
-from thresher.embedding.share import deal
 from thresher.embedding.tokens import printable
 from thresher.embedding.worker import Worker
 
 SMALL_TEXTS, SMALL_CHARACTERS = 8, 8192
-"""Documents up to this much are embedded here: a worker takes about a second to start."""
+"""Documents up to this size are embedded in this process: a worker takes about a second to start."""
 FRAME_TEXTS, FRAME_CHARACTERS = 64, 65536
-"""What the worker gets at once: under two seconds of work on two idle cores, so that calls take turns."""
+"""Size of a worker's batch: under two seconds of work on two idle cores, so that calls take turns."""
 TOKENS_A_CHARACTER = 3
 """A character gives at most this many tokens (a Hangul syllable decomposes into three)."""
 
@@ -35,9 +43,9 @@ class LocalEncoder:
     Args:
         name: The model's name in the settings.
         files: Finds the model's files.
-        threads: Texts embedded side by side.
-        cache: Where vectors of queries are remembered.
-        known: Whether the registry's record describes these files; False: it is read from them.
+        threads: Number of texts embedded in parallel.
+        cache: Cache of query vectors.
+        known: Whether the registry's record describes these files; if not, the description is read from them.
         worker_idle_seconds: How long the worker process stays after its last batch.
     """
 
@@ -77,19 +85,19 @@ class LocalEncoder:
     async def embed_queries(self, texts: Sequence[str], *, prefixed: bool = False) -> Matrix:
         """See `Encoder.embed_queries`."""
         self._check()
-        model = await self._described()
-        wanted = [model.query_prefix + text for text in texts] if prefixed else list(texts)
-        vectors = {text: self._cache.get(text) for text in wanted}
+        model = await self._model_ready()
+        prefixed_texts = [model.query_prefix + text for text in texts] if prefixed else list(texts)
+        vectors = {text: self._cache.get(text) for text in prefixed_texts}
         missing = [text for text, vector in vectors.items() if vector is None]
         for text, vector in zip(missing, await self._spread(self._queries, self._threads, missing), strict=True):
             self._cache.put(text, vector)
             vectors[text] = vector
-        return _stacked([vectors[text] for text in wanted], model.dimension)
+        return _stacked([vectors[text] for text in prefixed_texts], model.dimension)
 
     async def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """See `Encoder.embed_documents`; each different text is embedded once."""
+        """See `Encoder.embed_documents`; each distinct text is embedded once."""
         self._check()
-        model = await self._described()
+        model = await self._model_ready()
         place = {text: index for index, text in enumerate(dict.fromkeys(texts))}
         different = list(place)
         if len(different) <= SMALL_TEXTS and sum(map(len, different)) <= SMALL_CHARACTERS:
@@ -99,7 +107,7 @@ class LocalEncoder:
         return _stacked([vectors[place[text]] for text in texts], model.dimension)
 
     async def prepare(self) -> None:
-        """See `Encoder.prepare`; returns at once, and the first batch waits for the process if it must."""
+        """See `Encoder.prepare`; returns at once, and the first batch waits for the process if necessary."""
         self._check()
         asyncio.get_running_loop().run_in_executor(self._bulk, self.worker.prepare)
 
@@ -120,14 +128,14 @@ class LocalEncoder:
         for pool in (self._queries, self._small, self._bulk):
             pool.shutdown()
 
-    async def _described(self) -> EncoderModel:
+    async def _model_ready(self) -> EncoderModel:
         if self._known is None and not self._loaded.loaded:
             return await self.warm()
         return self.model
 
     async def _spread(self, pool: ThreadPoolExecutor, threads: int, texts: Sequence[str]) -> list[Matrix]:
         loop = asyncio.get_running_loop()
-        shares = deal([len(text) for text in texts], threads)
+        shares = work_shares([len(text) for text in texts], threads)
         jobs = [loop.run_in_executor(pool, self._encode, [texts[index] for index in share]) for share in shares]
         vectors: dict[int, Matrix] = {}
         for share, part in zip(shares, await asyncio.gather(*jobs), strict=True):
@@ -155,7 +163,7 @@ class LocalEncoder:
 
 
 def frames(lengths: Sequence[int]) -> list[list[int]]:
-    """Group indices, shortest first, into what the worker gets at once."""
+    """Group indices, shortest text first, into batches for the worker."""
     groups: list[list[int]] = []
     characters = 0
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
@@ -180,3 +188,41 @@ def _known_model(name: str) -> EncoderModel | None:
     if spec is None or spec.dimension is None or (fingerprint := known_fingerprint(spec)) is None:
         return None
     return describe(spec, fingerprint, spec.dimension)
+
+
+class LocalCrossEncoder:
+    """A cross-encoder on this machine.
+
+    Args:
+        model: Loads the model on first use.
+        threads: Number of pairs scored in parallel.
+    """
+
+    def __init__(self, model: Lazy[PairModel], *, threads: int) -> None:
+        self._model = model
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="thresher-rerank")
+        self._closed = False
+
+    async def rerank(self, query: str, texts: Sequence[str]) -> Scores:
+        """Score texts against the query; see `CrossEncoder.rerank`."""
+        self._check()
+        shares = work_shares([len(text) for text in texts], self._threads)
+        loop = asyncio.get_running_loop()
+        jobs = [loop.run_in_executor(self._pool, self._score, query, [texts[i] for i in share]) for share in shares]
+        scores = np.zeros(len(texts), np.float32)
+        for share, part in zip(shares, await asyncio.gather(*jobs), strict=True):
+            scores[share] = part
+        return scores
+
+    async def close(self) -> None:
+        """Stop all work; pending calls end with EncoderError."""
+        self._closed = True
+        await asyncio.to_thread(self._pool.shutdown)
+
+    def _score(self, query: str, texts: Sequence[str]) -> Scores:
+        return self._model.get().score(query, texts, self._check)
+
+    def _check(self) -> None:
+        if self._closed:
+            raise EncoderError("The cross-encoder is closed.")

@@ -1,13 +1,13 @@
-"""The one adapter to ONNX Runtime and tokenizers: texts in, unit vectors or scores out.
+"""The adapter to ONNX Runtime and tokenizers: texts in, unit vectors or scores out.
 
 Invariant: a text's vector depends on the text alone. An int8 graph with dynamic quantisation scales a whole batch by
-its largest value, so a text's vector changes with its neighbours and even with padding (measured on bge-small: cosine
-0.997 mean, 0.987 worst). Such a graph therefore runs one text at a time, unpadded; on CPU that costs at most 15 % more
-than the best batch, and half as much as a large one. Graphs without dynamic
-quantisation run length-sorted batches bounded by tokens.
+its largest value, so that a text's vector changes with its neighbours and even with padding (measured on bge-small:
+cosine 0.997 mean, 0.987 worst). Such a graph therefore runs one text at a time, unpadded; on CPU that costs at most 15
+% more than the best batch size, and half as much as a large batch. Graphs without dynamic quantisation run batches
+sorted by length and bounded by tokens.
 
-Each run uses one thread and calls run side by side: two threads inside a run gain nothing below 64 tokens (5.6 against
-6.8 ms), and spinning ones double the CPU time and lose to any neighbour.
+Each run uses one thread and calls run in parallel: two threads inside a run gain nothing below 64 tokens (5.6 against
+6.8 ms), and spinning threads double the CPU time and lose to any other process.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from thresher.embedding.windows import cut, keep_ends
 BATCH_TOKENS = 512
 """Tokens in one batch, padding included: on two cores 512 was best, 2,048 a third slower, 8,192 half as fast."""
 CHARACTERS_A_TOKEN = 32
-"""Text beyond this many characters for each token of the limit is not read; bounds the work for a 1 MB text."""
+"""Text beyond this many characters per token of the limit is not read; this bounds the work for a text of 1 MB."""
 PAIR_TOKENS = 144
-"""Tokens of a text that are read beside a query: all of nine passages in ten; time grows faster than length (128 tokens
+"""Tokens of a text that are read with a query: all of nine passages in ten; time grows faster than length (128 tokens
 take 29 ms, 256 take 71)."""
 WINDOW_MARGIN = 8
-"""Tokens left free in a window, since a piece cut inside a word may tokenise into a few more."""
+"""Tokens left free in a window, because a piece cut inside a word may have a few more tokens."""
 
 _state: Any = runtime_state
 _RUNTIME_ERRORS: tuple[type[Exception], ...] = (
@@ -59,17 +59,17 @@ class Graph:
 
     Attributes:
         rows_independent: Whether a row's result is the same in any batch.
-        width: Last dimension of the output, or None when the graph does not fix it.
+        width: Last dimension of the output; None if the graph does not fix it.
 
     Raises:
-        EncoderError: The file is not a graph that this adapter can feed.
+        EncoderError: The file is not a graph that this adapter supports.
     """
 
     def __init__(self, path: Path) -> None:
         options: Any = cast("Any", onnxruntime).SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
-        options.log_severity_level = 3  # warnings about the machine would land in the middle of a client's output
+        options.log_severity_level = 3  # warnings about the machine would appear in a client's output
         try:
             self._session: Any = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except _RUNTIME_ERRORS as error:
@@ -82,14 +82,14 @@ class Graph:
         width = shapes[self._output][-1] if shapes[self._output] else None
         self.width = width if isinstance(width, int) else None
         if "input_ids" not in self._inputs or not inputs.keys() <= self._inputs.keys() & set(_INPUTS):
-            raise EncoderError(f"{path} wants the inputs {sorted(inputs)}.", hint=f"Known: {', '.join(_INPUTS)}.")
+            raise EncoderError(f"{path} requires the inputs {sorted(inputs)}.", hint=f"Known: {', '.join(_INPUTS)}.")
 
     def run(self, encodings: Sequence[Encoding], limit: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Run one batch, padded to its longest row.
 
         Args:
             encodings: Tokenised texts.
-            limit: Tokens a row may have; a longer one is cut, its closing special token kept.
+            limit: Most tokens of a row; a longer row is cut, but keeps its closing special token.
 
         Returns:
             The graph's output, (n, tokens, width) or (n, width), and the mask, (n, tokens).
@@ -113,10 +113,10 @@ class Graph:
 
 
 class TextModel:
-    """A loaded encoder: tokenizer and graph. Blocking; safe between threads.
+    """A loaded encoder: tokenizer and graph. Blocking; thread-safe.
 
     Raises:
-        EncoderError: A file is missing, wrong, or not a model that this adapter can feed.
+        EncoderError: A file is missing, wrong, or not a model that this adapter supports.
     """
 
     def __init__(self, files: ModelFiles) -> None:
@@ -124,7 +124,7 @@ class TextModel:
         self._spec = files.spec
         self._tokenizer = open_tokenizer(files)
         self._graph = Graph(files.model)
-        dimension = files.spec.dimension or self._graph.width or self._rows(["a"]).shape[1]
+        dimension = files.spec.dimension or self._graph.width or self._pooled(self._tokenized(["a"])).shape[1]
         self.model = describe(files.spec, fingerprint, dimension)
 
     def encode(self, texts: Sequence[str], check: Callable[[], None] = lambda: None) -> Matrix:
@@ -132,10 +132,10 @@ class TextModel:
 
         Args:
             texts: Any strings.
-            check: Called before each run; what it raises ends the work.
+            check: Called before each run; an exception that it raises ends the work.
 
         Returns:
-            Shape (len(texts), dimension), rows of length 1 (a row of zeros stays so).
+            Shape (len(texts), dimension), rows of length 1 (a row of zeros stays zero).
         """
         result = np.zeros((len(texts), self.model.dimension), np.float32)
         encodings = self._tokenized(texts)
@@ -149,9 +149,6 @@ class TextModel:
                 )
             result[batch] = rows
         return normalised(result)
-
-    def _rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self._pooled(self._tokenized(texts))
 
     def _pooled(self, encodings: Sequence[Encoding]) -> NDArray[np.float32]:
         states, mask = self._graph.run(encodings, self._spec.max_tokens)
@@ -168,10 +165,10 @@ class TextModel:
 
 
 class PairModel:
-    """A loaded cross-encoder: scores (query, text) pairs. Blocking; safe between threads.
+    """A loaded cross-encoder: scores (query, text) pairs. Blocking; thread-safe.
 
     Raises:
-        EncoderError: As `TextModel`.
+        EncoderError: As for `TextModel`.
     """
 
     def __init__(self, files: ModelFiles) -> None:
@@ -194,7 +191,7 @@ class PairModel:
 
 
 def open_tokenizer(files: ModelFiles) -> Tokenizer:
-    """Load the tokenizer without the truncation and padding that its file may ask for.
+    """Load the tokenizer, without the truncation and padding that its file may set.
 
     Raises:
         EncoderError: The file cannot be read as a tokenizer.
@@ -217,10 +214,10 @@ def text_windows(tokenizer: Tokenizer, text: str, *, size: int, most: int) -> Wi
     """Cut a text by the encoder's own tokens.
 
     Args:
-        tokenizer: As `open_tokenizer` gives it.
+        tokenizer: A tokenizer from `open_tokenizer`.
         text: The text; of a very long one only a head and a tail are read.
-        size: Tokens a piece may have, special ones included.
-        most: Pieces at most.
+        size: Most tokens of a piece, special ones included.
+        most: Most pieces.
     """
     text = printable(text)
     room = max(1, size - tokenizer.num_special_tokens_to_add(is_pair=False))
@@ -240,7 +237,7 @@ def text_windows(tokenizer: Tokenizer, text: str, *, size: int, most: int) -> Wi
 
 
 def pool(states: NDArray[np.float32], mask: NDArray[np.int64], how: Pooling) -> NDArray[np.float32]:
-    """Make one vector a row of token states (n, tokens, width); a graph that pooled already passes through."""
+    """Pool token states (n, tokens, width) into one vector per row; output that is pooled already is unchanged."""
     if states.ndim == 2:
         return states
     match how:
@@ -254,13 +251,13 @@ def pool(states: NDArray[np.float32], mask: NDArray[np.int64], how: Pooling) -> 
 
 
 def normalised(rows: Matrix) -> Matrix:
-    """Rows of length 1; a row of zeros stays."""
+    """Rows of length 1; a row of zeros stays zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
 
 
 def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Group indices by length so that rows times the longest row stays within a budget (one row always fits)."""
+    """Group indices by length so that rows times the longest row stay within a budget (one row always fits)."""
     groups: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
         if groups and lengths[index] * (len(groups[-1]) + 1) <= budget:
@@ -280,3 +277,14 @@ def _limited(encoding: Encoding, limit: int) -> list[int]:
 def _contains(path: Path, needle: bytes) -> bool:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return content.find(needle) >= 0
+
+
+def work_shares(lengths: Sequence[int], count: int) -> list[list[int]]:
+    """Split indices into at most `count` shares of about equal work, none of them empty.
+
+    Args:
+        lengths: Amount of work of each index.
+        count: Most shares, at least 1.
+    """
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    return [order[start::count] for start in range(min(count, len(order)))]

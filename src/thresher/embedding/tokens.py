@@ -2,8 +2,8 @@
 
 Invariant: the count equals tiktoken's `o200k_base` with special tokens read as plain text.
 
-The Rust core inside the wheel `bpe-openai` (MIT) is loaded by itself: the package around it takes 0.65 s and 147 MB
-to import, the core 0.06 s and 71 MB, and the package refuses long texts without a gap that the core counts in 12 ms.
+The Rust core inside the wheel `bpe-openai` (MIT) is loaded directly: the package around it takes 0.65 s and 147 MB to
+import, the core 0.06 s and 71 MB, and the package refuses long texts without a gap, which the core counts in 12 ms.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from thresher.core import ConfigurationError
 
 
 class TokenCore(Protocol):
-    """The part of the Rust core that we use."""
+    """The part of the Rust core that is used here."""
 
     def count(self, text: str, /) -> int:
-        """Tokens of the text."""
+        """Number of tokens of the text."""
         ...
 
     def pretokenize(self, text: str, /) -> list[str]:
-        """The pieces within which tokens are formed; joined they give the text."""
+        """The pieces within which tokens are formed; joined they are the text."""
         ...
 
 
@@ -53,13 +53,13 @@ def token_core() -> TokenCore:
 def count_tokens(text: str) -> int:
     """Count the tokens of a text in o200k (a lone surrogate counts as `?`).
 
-    About 20 million characters a second; safe between threads.
+    About 20 million characters a second; thread-safe.
     """
     return token_core().count(printable(text))
 
 
 def printable(text: str) -> str:
-    """The text with each lone surrogate replaced by `?`, as UTF-8 cannot hold one; the same object if there is none."""
+    """The text with lone surrogates, which UTF-8 cannot encode, replaced by `?`; the same object if there are none."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,6 +1,6 @@
-"""Cuts a text that is longer than an encoder reads into overlapping windows; pure functions over token offsets.
+"""Cuts a text that is too long for an encoder into overlapping windows; pure functions over token offsets.
 
-Invariant: no window has more than `size` tokens, and unless windows were left out every token lies in one.
+Invariant: no window has more than `size` tokens, and every token is in a window unless windows were left out.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ Span = tuple[int, int]
 def cut(offsets: Sequence[Span], *, size: int, overlap: int) -> list[Span]:
     """Cut a tokenised text into character spans.
 
-    A window ends and begins at a gap between words where one lies in its overlap, so that words stay whole; the last
-    one reaches further back, so that it is as long as the others.
+    A window ends and begins at a gap between words if there is one in its overlap, so that words stay whole; the last
+    window reaches further back, so that it is as long as the others.
 
     Args:
         offsets: Character span of each token, in order.
-        size: Tokens a window may have, at least 1.
+        size: Most tokens of a window, at least 1.
         overlap: Tokens that a window shares with the one before, less than `size`.
     """
     spans: list[Span] = []
@@ -34,9 +34,9 @@ def cut(offsets: Sequence[Span], *, size: int, overlap: int) -> list[Span]:
 
 
 def _next_start(offsets: Sequence[Span], start: int, end: int, size: int, overlap: int) -> int:
-    wanted = max(start + 1, min(end - overlap, len(offsets) - size))
-    gaps = (place for place in range(wanted, end) if offsets[place][0] > offsets[place - 1][1])
-    return next(gaps, wanted)
+    earliest = max(start + 1, min(end - overlap, len(offsets) - size))
+    gaps = (place for place in range(earliest, end) if offsets[place][0] > offsets[place - 1][1])
+    return next(gaps, earliest)
 
 
 def _window_end(offsets: Sequence[Span], start: int, size: int, overlap: int) -> int:
@@ -52,7 +52,7 @@ def keep_ends(spans: Sequence[Span], most: int) -> tuple[list[Span], int]:
     """Keep at most `most` spans, half from the head and half from the tail (the head gets the odd one).
 
     Returns:
-        The spans kept, and the characters between head and tail that are in none of them.
+        The spans kept, and the number of characters between head and tail that are in none of them.
     """
     if len(spans) <= most:
         return list(spans), 0

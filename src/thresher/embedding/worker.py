@@ -1,6 +1,6 @@
-"""The worker process as its parent sees it: started on demand, niced, replaced when it dies, ended when idle.
+"""The worker process as seen by its parent: started on demand, replaced if it dies, ended when idle.
 
-Invariant: at most one worker process at a time, and none after `stop`.
+Invariant: at most one worker process at a time, and none after `stop`; it runs with lower priority.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ from thresher.embedding.registry import ModelFiles
 logger = logging.getLogger("thresher.embedding")
 
 NICENESS = 10
-"""The worker's niceness at least: where we are niced ourselves it has ours, since at 19 a busy machine starves it."""
+"""Least niceness of the worker: if this process is niced itself, the worker gets the same value, since at 19 a busy
+machine starves it."""
 TRIES = 2
-"""How often a batch is tried when its worker dies; a batch that kills two would kill the third."""
+"""How often a batch is tried if its worker dies; a batch that kills two would kill the third."""
 STALL_SECONDS = 600.0
-"""A batch (at most 64 texts, 65,536 characters: some seconds of work) that takes longer means a stuck worker."""
+"""A batch (at most 64 texts, 65,536 characters: a few seconds of work) that takes longer means a stuck worker."""
 
 
 class _WorkerDied(Exception):
-    """The process ended, or stopped answering, in the middle of a batch."""
+    """The process ended or stopped answering during a batch."""
 
 
 class Worker:
@@ -48,9 +49,9 @@ class Worker:
 
     Args:
         files: Finds the model's files.
-        threads: Texts embedded side by side.
+        threads: Number of texts embedded in parallel.
         idle_seconds: How long the process stays after its last batch.
-        stall_seconds: How long one batch may take.
+        stall_seconds: Time limit for one batch.
     """
 
     def __init__(
@@ -67,12 +68,12 @@ class Worker:
         self._stall_seconds = stall_seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._idle: threading.Timer | None = None
-        self._lock = threading.Lock()  # guards the three fields above and below; never held while a batch runs
+        self._lock = threading.Lock()  # guards these three fields and the next; never held while a batch runs
         self._stopped = False
 
     @property
     def pid(self) -> int | None:
-        """The running process, if any."""
+        """Process id of the running process, if any."""
         process = self._process
         return process.pid if process is not None else None
 
@@ -89,14 +90,14 @@ class Worker:
             self._release()
 
     def stop(self) -> None:
-        """End the process for good; a batch in flight ends with EncoderError."""
+        """End the process permanently; a pending batch ends with EncoderError."""
         with self._lock:
             self._stopped = True
             self._cancel_timer()
         self._discard()
 
     def prepare(self) -> None:
-        """Start the process, unless it runs; a failure is left to the first batch."""
+        """Start the process unless it is running; a failure is left to the first batch."""
         with contextlib.suppress(EncoderError, _WorkerDied, OSError):
             self._hold()
             try:
@@ -110,7 +111,7 @@ class Worker:
                 return self._exchange(self._running(), texts)
             except _WorkerDied as error:
                 self._discard()
-                self._check_open()  # we ended it ourselves
+                self._check_open()  # raises if `stop` ended the process
                 event(logger, "worker_died", level=logging.WARNING, attempt=attempt, texts=len(texts), why=str(error))
         raise EncoderError(
             f"The indexing process ended {TRIES} times while it embedded the same {len(texts)} texts.",
@@ -167,7 +168,7 @@ class Worker:
 
     def _end_idle(self) -> None:
         with self._lock:
-            if self._idle is not threading.current_thread():  # a batch has begun since
+            if self._idle is not threading.current_thread():  # a batch has begun meanwhile
                 return
             process, self._process, self._idle = self._process, None, None
         _end(process)
@@ -188,11 +189,11 @@ class Worker:
 
 
 def _spawn() -> subprocess.Popen[bytes]:
-    """Start the process, niced.
+    """Start the process with lower priority.
 
-    -P keeps a file in the working directory from posing as a module of ours. The process gets a group of its own, so
-    that Ctrl-C in a terminal is ours alone, but stays in our session: Linux desktops share processors between sessions
-    first, and a niceness counts only inside one.
+    -P prevents a file in the working directory from being imported as one of our modules. The process gets a group of
+    its own, so that Ctrl-C in a terminal reaches the parent alone, but stays in the parent's session: Linux desktops
+    share processors between sessions first, and a niceness counts only inside one.
     """
     lower = getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0)
     process = subprocess.Popen(
@@ -212,7 +213,7 @@ def _end(process: subprocess.Popen[bytes] | None) -> None:
     if process is None:
         return
     process.kill()
-    process.wait()  # before the pipes: a thread that reads them sees their end and lets go of them
+    process.wait()  # before the pipes: a thread that reads them sees their end and releases them
     for stream in (process.stdin, process.stdout):
-        with contextlib.suppress(OSError):  # what was still to be written has no reader
+        with contextlib.suppress(OSError):  # unwritten data has no reader
             cast("BinaryIO", stream).close()

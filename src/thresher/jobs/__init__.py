@@ -1,6 +1,6 @@
-"""Long work: jobs that lie in PostgreSQL, run in a process of their own, and go on after a kill.
+"""Long work: jobs are stored in PostgreSQL, run in a process of their own, and continue after a kill.
 
-Invariant: a job's arguments are ids; what it works on is read under its tenant's row-level security.
+Invariant: a job's arguments are ids; the rows that it works on are read under its tenant's row-level security.
 
 Uses: core, store.
 """

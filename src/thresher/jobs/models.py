@@ -1,6 +1,6 @@
-"""The records of jobs, and what a task is.
+"""The records of jobs, and the protocol of a task.
 
-Invariant: frozen, but for the progress that a task reports.
+Invariant: frozen, except for the event that stops a task.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ State: TypeAlias = Literal["waiting", "running", "done", "failed", "cancelled"]
 OPEN: Final[tuple[State, ...]] = ("waiting", "running")
 """The states of a job that has not ended."""
 MOST_DEATHS: Final = 3
-"""A job under which this many workers have ended is given up: the next one would end too."""
+"""A job under which this many workers died is given up: the next worker would die too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A piece of long work, as people may see it.
+    """A piece of long work, as callers see it.
 
     Attributes:
         id: Its number inside the tenant.
-        owner: The user whose it is; None: the tenant's.
-        task: What is done, such as `documents.index`.
-        subject: Id of the row that it is done to.
-        state: How it stands.
-        phase: What it is doing just now, in a word or two; empty before it begins.
-        done: How much of the phase is through.
-        total: How much there is; 0 while that is not known.
-        error: Why it failed; empty when it did not.
-        hint: What can be done about that.
-        attempts: How often it was begun: a job that was interrupted goes on where it was.
-        deaths: How many worker processes ended under it.
-        cancelled: Whether it was asked to end.
-        created_at: When it was asked for.
-        started_at: When it began first; None: it did not yet.
-        updated_at: When it last told something.
-        ended_at: When it ended; None: it has not.
+        owner: The user who owns it; None if it belongs to the tenant.
+        task: The task, such as `documents.index`.
+        subject: Id of the row that the task works on.
+        state: Its state.
+        phase: The current phase, in a word or two; empty before it begins.
+        done: Completed part of the phase.
+        total: Size of the phase; 0 while unknown.
+        error: Why it failed; empty if it did not.
+        hint: What to do about the error.
+        attempts: Number of attempts; an interrupted job continues where it was.
+        deaths: Number of worker processes that died under it.
+        cancelled: Whether its end was requested.
+        created_at: When it was deferred.
+        started_at: When it first began; None if it has not.
+        updated_at: When it last reported something.
+        ended_at: When it ended; None if it has not.
     """
 
     id: int
@@ -65,22 +65,22 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more happens to it."""
+        """Whether the job has ended."""
         return self.state not in OPEN
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a task is given: which job it runs, for whom, and where it tells how far it is.
+    """What a task receives: the job, its owner, and a function that reports progress.
 
     Attributes:
-        tenant: Whose rows it works on.
-        owner: The user whose job it is; None: the tenant's.
+        tenant: The tenant of the rows.
+        owner: The user who owns the job; None if it belongs to the tenant.
         job: The job's number inside the tenant.
-        subject: Id of the row that the work is done to.
-        attempt: 1 the first time; more where an earlier attempt was interrupted, killed or put off.
-        report: Tells (phase, done, total); cheap, may be called from any thread and as often as one likes.
-        stopping: Set when the job shall end; for loops in threads, which no cancellation reaches.
+        subject: Id of the row that the task works on.
+        attempt: 1 at first; more if an earlier attempt was interrupted, killed or postponed.
+        report: Reports (phase, done, total); cheap, callable from any thread, as often as needed.
+        stopping: Set when the job must end; for loops in threads, which cannot be cancelled.
     """
 
     tenant: Tenant
@@ -93,26 +93,26 @@ class Work:
 
     @property
     def caller(self) -> Caller:
-        """For whom the work is done."""
+        """The caller for whom the work is done."""
         return Caller(self.tenant, self.owner)
 
 
 class Task(Protocol):
     """A kind of work that a worker can do.
 
-    It may be killed at any moment and is then begun again: each run does what is still to do. Tasks whose names have
-    the part before the first dot in common never work on one subject at the same time.
+    A task may be killed at any moment and is then begun again: each run does what is still to be done. Tasks whose
+    names are equal up to the first dot never work on one subject at the same time.
     """
 
     @property
     def name(self) -> str:
-        """What jobs call it, such as `documents.index`."""
+        """The name that jobs use, such as `documents.index`."""
         ...
 
     async def run(self, work: Work) -> None:
         """Do the work; when this returns, the job is done.
 
-        A cancelled one ends soon, by CancelledError. StoreUnavailable, EncoderError, SourceUnavailable and
-        UpstreamTimeout have it tried again later; any other error ends the job and is shown with its hint.
+        A cancelled task ends soon, by CancelledError. After StoreUnavailable, EncoderError, SourceUnavailable or
+        UpstreamTimeout it is attempted again later; any other error ends the job and is shown with its hint.
         """
         ...

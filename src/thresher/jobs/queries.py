@@ -1,6 +1,6 @@
-"""All SQL of jobs.
+"""The SQL of jobs.
 
-Invariant: rows of `job` are reached under their tenant alone; the queue is read and changed by its functions alone.
+Invariant: rows of `job` are reached only under their tenant; the queue is read and changed only through its functions.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from thresher.jobs.models import Job, State
 from thresher.store import clean
 
 LOCK_CLASS: Final = 1_953_526_887
-"""Class of the advisory locks that say which workers live; any number that no other program takes."""
+"""Class of the advisory locks of living workers; a number that no other program uses."""
 
-NOBODY: Final = Tenant(0, "")
+NO_TENANT: Final = Tenant(0, "")
 """For statements about the queue, which belongs to no tenant."""
 
 _COLUMNS: Final = """id, owner, task, subject, state, phase, done, total, error, hint, attempts, deaths, cancelled,
@@ -27,8 +27,8 @@ _COLUMNS: Final = """id, owner, task, subject, state, phase, done, total, error,
 _OPEN: Final = "state in ('waiting', 'running')"
 _SEEN: Final = "tenant_id = :tenant and (cast(:user as text) is null or owner is null or owner = :user)"
 
-# The row that waits already is locked, so that no worker begins it before this transaction has ended.
-_ASK = text(f"""
+# A row that is waiting already is locked, so that no worker begins it before this transaction ends.
+_DEFER = text(f"""
     insert into job (tenant_id, owner, task, subject) values (:tenant, :owner, :task, :subject)
     on conflict (tenant_id, task, subject) where state = 'waiting' and attempts = 0 do update set updated_at = now()
     returning {_COLUMNS}, queue_id""")  # noqa: S608 - columns are ours
@@ -54,16 +54,16 @@ _BEGIN = text(f"""
         updated_at = now()
     where tenant_id = :tenant and id = :job and {_OPEN} and not cancelled
     returning {_COLUMNS}""")  # noqa: S608 - columns are ours
-# Every attempt has its number: what one that was given up still writes reaches no later one.
-_MINE: Final = "tenant_id = :tenant and id = :job and attempts = :attempt and state = 'running'"
+# Every attempt has its number, so that writes of an abandoned attempt do not affect a later one.
+_THIS_ATTEMPT: Final = "tenant_id = :tenant and id = :job and attempts = :attempt and state = 'running'"
 _REPORT = text(f"""
-    update job set phase = :phase, done = :done, total = :total, updated_at = now() where {_MINE}""")  # noqa: S608 - a condition of ours
+    update job set phase = :phase, done = :done, total = :total, updated_at = now() where {_THIS_ATTEMPT}""")  # noqa: S608 - a condition of ours
 _END = text(f"""
     update job set state = :state, error = :error, hint = :hint, updated_at = now(), ended_at = now()
-    where {_MINE}""")  # noqa: S608 - a condition of ours
+    where {_THIS_ATTEMPT}""")  # noqa: S608 - a condition of ours
 _PUT_BACK = text(f"""
     update job set state = 'waiting', failures = failures + :failures, error = :error, hint = :hint, updated_at = now()
-    where {_MINE} and not cancelled
+    where {_THIS_ATTEMPT} and not cancelled
     returning failures""")  # noqa: S608 - a condition of ours
 _SETTLE = text("""
     update job set state = :state, error = :error, hint = :hint, updated_at = now(), ended_at = now()
@@ -81,13 +81,13 @@ _NAME = text("select name from known_tenants() where id = :tenant")
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class JobAttempt:
     """One attempt at a job.
 
     Attributes:
-        tenant: Whose job it is.
-        job: Its number.
-        number: 1 for the first.
+        tenant: The tenant of the job.
+        job: Number of the job.
+        number: 1 for the first attempt.
     """
 
     tenant: Tenant
@@ -96,7 +96,7 @@ class Attempt:
 
     @property
     def key(self) -> dict[str, Any]:
-        """What its statements bind."""
+        """The parameters of its statements."""
         return {"tenant": self.tenant.id, "job": self.job, "attempt": self.number}
 
 
@@ -105,9 +105,9 @@ class Ending:
     """How a job has ended, or why it waits again.
 
     Attributes:
-        state: Its state from then on.
-        error: What went wrong; empty when nothing did.
-        hint: What can be done about that.
+        state: Its new state.
+        error: What went wrong; empty if nothing did.
+        hint: What to do about the error.
     """
 
     state: State
@@ -116,14 +116,14 @@ class Ending:
 
     @property
     def values(self) -> dict[str, Any]:
-        """What its statements bind; texts without what the database cannot hold."""
+        """The parameters of its statements; texts without characters that the database cannot store."""
         return {"state": self.state, "error": clean(self.error), "hint": clean(self.hint)}
 
 
-async def ask(connection: AsyncConnection, tenant: Tenant, owner: str | None, task: str, subject: int) -> Job:
-    """Write a job and its place in the queue; one that waits already is taken instead."""
+async def defer(connection: AsyncConnection, tenant: Tenant, owner: str | None, task: str, subject: int) -> Job:
+    """Insert a job and queue it; an equal job that is still waiting is returned instead."""
     values = {"tenant": tenant.id, "owner": owner, "task": task, "subject": subject}
-    row = (await connection.execute(_ASK, values)).mappings().one()
+    row = (await connection.execute(_DEFER, values)).mappings().one()
     if row["queue_id"] is None:
         await connection.execute(_QUEUE, {"tenant": tenant.id, "job": row["id"]})
     return _job(row)
@@ -131,7 +131,7 @@ async def ask(connection: AsyncConnection, tenant: Tenant, owner: str | None, ta
 
 async def find(connection: AsyncConnection, caller: Caller, job: int) -> Job | None:
     """One of the caller's jobs."""
-    row = (await connection.execute(_FIND, _whose(caller) | {"job": job})).mappings().one_or_none()
+    row = (await connection.execute(_FIND, _caller_values(caller) | {"job": job})).mappings().one_or_none()
     return None if row is None else _job(row)
 
 
@@ -139,7 +139,7 @@ async def list_jobs(
     connection: AsyncConnection, caller: Caller, task: str | None, subject: int | None, limit: int
 ) -> tuple[Job, ...]:
     """The caller's newest jobs."""
-    values = _whose(caller) | {"task": task, "subject": subject, "limit": limit}
+    values = _caller_values(caller) | {"task": task, "subject": subject, "limit": limit}
     return tuple(_job(row) for row in (await connection.execute(_LIST, values)).mappings())
 
 
@@ -151,7 +151,7 @@ async def cancel(
     task: str | None = None,
     subject: int | None = None,
 ) -> tuple[Job, ...]:
-    """Ask open jobs to end; those that wait have ended then."""
+    """Request the end of open jobs; those that are waiting end at once."""
     values = {"tenant": tenant.id, "job": job, "task": task, "subject": subject}
     rows = (await connection.execute(_CANCEL, values)).mappings().all()
     for row in rows:
@@ -160,68 +160,68 @@ async def cancel(
 
 
 async def begin(connection: AsyncConnection, tenant: Tenant, job: int) -> Job | None:
-    """Take a job up; None where it has ended, was asked to end, or is gone."""
+    """Begin a job; None if it has ended, was cancelled, or is gone."""
     row = (await connection.execute(_BEGIN, {"tenant": tenant.id, "job": job})).mappings().one_or_none()
     return None if row is None else _job(row)
 
 
-async def report(connection: AsyncConnection, attempt: Attempt, phase: str, done: int, total: int) -> None:
-    """Write how far an attempt is."""
+async def report(connection: AsyncConnection, attempt: JobAttempt, phase: str, done: int, total: int) -> None:
+    """Write the progress of an attempt."""
     await connection.execute(_REPORT, attempt.key | {"phase": phase, "done": done, "total": total})
 
 
-async def end(connection: AsyncConnection, attempt: Attempt, ending: Ending) -> None:
-    """Write how an attempt has ended its job."""
+async def end(connection: AsyncConnection, attempt: JobAttempt, ending: Ending) -> None:
+    """Write how an attempt ended its job."""
     await connection.execute(_END, attempt.key | ending.values)
 
 
-async def put_back(connection: AsyncConnection, attempt: Attempt, *, failed: bool, reason: Ending) -> int | None:
-    """Have the job of an attempt wait again; returns how often it failed, None where it was asked to end."""
+async def put_back(connection: AsyncConnection, attempt: JobAttempt, *, failed: bool, reason: Ending) -> int | None:
+    """Have the job of an attempt wait again; return its number of failures, None if it was cancelled."""
     values = attempt.key | reason.values | {"failures": int(failed)}
     return (await connection.execute(_PUT_BACK, values)).scalar_one_or_none()
 
 
 async def settle(connection: AsyncConnection, tenant: Tenant, job: int, ending: Ending) -> None:
-    """End a job that nobody attempts: one that was asked to end, or any that fails."""
+    """End a job without an attempt: one that was cancelled, or one that fails."""
     await connection.execute(_SETTLE, {"tenant": tenant.id, "job": job} | ending.values)
 
 
 async def count_death(connection: AsyncConnection, tenant: Tenant, job: int) -> int | None:
-    """Count a worker that ended under a job; returns how many did, None where the job was not running."""
+    """Count a worker that died under a job; return the number of deaths, None if the job was not running."""
     return (await connection.execute(_DIED, {"tenant": tenant.id, "job": job})).scalar_one_or_none()
 
 
 async def of_worker(connection: AsyncConnection, worker: int) -> list[tuple[int, int, int]]:
-    """What a worker has in hand, as (place in the queue, tenant, job)."""
+    """The jobs that a worker holds, as (number in the queue, tenant, job)."""
     return [(row.place, row.tenant, row.job) for row in await connection.execute(_OF_WORKER, {"worker": worker})]
 
 
 async def finish(connection: AsyncConnection, queue: int) -> None:
-    """Take a job out of the queue that no worker will end."""
+    """Remove a job from the queue that no worker will end."""
     await connection.execute(_FINISH, {"queue": queue})
 
 
 async def take_up(connection: AsyncConnection) -> int:
-    """Have the jobs of workers that live no more wait again; returns how many."""
+    """Have the jobs of dead workers wait again; return their number."""
     return (await connection.execute(_TAKE_UP, {"class": LOCK_CLASS})).scalar_one()
 
 
 async def ready(connection: AsyncConnection, tasks: list[str]) -> int:
-    """How many jobs of some tasks could begin now."""
+    """Number of jobs of some tasks that could begin now."""
     return (await connection.execute(_READY, {"tasks": tasks})).scalar_one()
 
 
 async def waiting(connection: AsyncConnection, tasks: list[str], worker: int) -> bool:
-    """Whether there is any job of some tasks that has not begun, even if its time is to come, or one in hand."""
+    """Whether the worker holds a job of some tasks, or one has not begun, even if it is not due yet."""
     return (await connection.execute(_WAITING, {"tasks": tasks, "worker": worker})).scalar_one()
 
 
 async def tenant_name(connection: AsyncConnection, tenant: int) -> str:
-    """The name of a tenant; empty where it is gone."""
+    """The name of a tenant; empty if it is gone."""
     return (await connection.execute(_NAME, {"tenant": tenant})).scalar_one_or_none() or ""
 
 
-def _whose(caller: Caller) -> dict[str, Any]:
+def _caller_values(caller: Caller) -> dict[str, Any]:
     return {"tenant": caller.tenant.id, "user": caller.user}
 
 

@@ -1,6 +1,6 @@
-"""Has workers when there is work: starts them, counts those that die under a job, ends them with this process.
+"""Starts workers when there is work, counts those that die under a job, and ends them with this process.
 
-Invariant: never more worker processes than told, and none after `close`.
+Invariant: there are never more worker processes than configured, and none after `run` has ended.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ import psycopg
 
 from thresher.core import Settings, StoreUnavailable, Tenant, ThresherError, event
 from thresher.jobs import queries
+from thresher.jobs.handshake import DATABASE_LOST, WorkerStart
 from thresher.jobs.models import MOST_DEATHS
 from thresher.jobs.process import NICENESS, WorkerProcess
-from thresher.jobs.queries import NOBODY, Ending
-from thresher.jobs.start import DATABASE_LOST, Start
+from thresher.jobs.queries import NO_TENANT, Ending
 from thresher.store import Database, connect_watched
 
 _logger = logging.getLogger("thresher.jobs")
 
 LOOK_SECONDS: Final = 10.0
-"""How often the queue is looked into without having been told of anything."""
+"""How often the queue is read without a notification."""
 IDLE_SECONDS: Final = 30.0
-"""How long a worker stays for a next job."""
+"""How long a worker waits for a next job."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
-"""Seconds before the next worker after one that died; twice as long after each further one."""
+"""Seconds before the next worker after one that died; doubled after each further one."""
 RELEASE_LOOKS, RELEASE_SECONDS = 50, 0.1
-"""How often, and how far apart, it is looked whether the database has noticed that a worker is gone."""
+"""How often, and at which interval, to check whether the database has noticed that a worker is gone."""
 STEADY_SECONDS: Final = 60.0
-"""A worker that lived so long did not die of its start."""
+"""A worker that lived this long did not die because of its start."""
 _CHANNEL: Final = "procrastinate_any_queue_v1"
 
 
@@ -41,12 +41,12 @@ class Supervisor:
     """The workers of one daemon.
 
     Args:
-        database: Where the jobs are.
-        settings: What the workers are told; `workers` says how many there may be.
+        database: The database of the jobs.
+        settings: The settings of the workers; `workers` is their maximum number.
         tasks: Names of the tasks that they can do.
-        module: What a worker process runs.
-        idle_seconds: How long a worker stays for a next job.
-        niceness: How much lower the priority of workers is than ours.
+        module: The module that a worker process runs.
+        idle_seconds: How long a worker waits for a next job.
+        niceness: How much lower the priority of workers is than the daemon's.
 
     Attributes:
         busy: Set while a worker runs.
@@ -64,7 +64,7 @@ class Supervisor:
         niceness: int = NICENESS,
     ) -> None:
         self._database = database
-        self._start = Start(database.address, settings, idle_seconds)
+        self._start = WorkerStart(database.address, settings, idle_seconds)
         self._tasks = list(tasks)
         self._module = module
         self._niceness = niceness
@@ -79,11 +79,11 @@ class Supervisor:
 
     @property
     def pids(self) -> list[int]:
-        """The worker processes."""
+        """Process ids of the workers."""
         return [process.pid for process in self._workers.values()]
 
     async def run(self) -> None:
-        """Have workers for what waits, until cancelled; then end them."""
+        """Keep workers running for waiting jobs, until cancelled; then end them."""
         most = self._start.settings.workers
         if most == 0:
             return
@@ -92,22 +92,19 @@ class Supervisor:
             while True:
                 self._wake.clear()
                 await self._look(most)
+                pause = self._not_before - time.monotonic()
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(self._until_next_look()):
+                    async with asyncio.timeout(min(pause, LOOK_SECONDS) if pause > 0 else LOOK_SECONDS):
                         await self._wake.wait()
         finally:
             self._ending = True
             listening.cancel()
             await asyncio.shield(self._end())
 
-    def _until_next_look(self) -> float:
-        pause = self._not_before - time.monotonic()
-        return min(pause, LOOK_SECONDS) if pause > 0 else LOOK_SECONDS
-
     async def _look(self, most: int) -> None:
-        """Start workers for what waits, those jobs too whose workers are gone."""
+        """Start workers for waiting jobs, including the jobs of dead workers."""
         try:
-            async with self._database.transaction(NOBODY) as connection:
+            async with self._database.transaction(NO_TENANT) as connection:
                 if lost := await queries.take_up(connection):
                     event(_logger, "jobs of lost workers taken up", jobs=lost)
                 ready = await queries.ready(connection, self._tasks)
@@ -128,26 +125,26 @@ class Supervisor:
             event(_logger, "worker not started", level=logging.WARNING, reason=str(error))
             return
         event(_logger, "worker started", pid=process.pid)
-        attended = asyncio.create_task(self._attend(process))
-        self._workers[attended] = process
-        attended.add_done_callback(self._gone)
+        watcher = asyncio.create_task(self._watch(process))
+        self._workers[watcher] = process
+        watcher.add_done_callback(self._gone)
         self.busy.set()
         self.idle.clear()
 
-    def _gone(self, attended: asyncio.Task[None]) -> None:
-        del self._workers[attended]
+    def _gone(self, watcher: asyncio.Task[None]) -> None:
+        del self._workers[watcher]
         if not self._workers:
             self.busy.clear()
             self.idle.set()
         self._wake.set()
-        if not attended.cancelled() and (error := attended.exception()) is not None:
-            _logger.error("worker not attended", exc_info=error)
+        if not watcher.cancelled() and (error := watcher.exception()) is not None:
+            _logger.error("worker not watched", exc_info=error)
 
-    async def _attend(self, process: WorkerProcess) -> None:
+    async def _watch(self, process: WorkerProcess) -> None:
         started = time.monotonic()
         code = await process.ended()
         event(_logger, "worker ended", pid=process.pid, code=code)
-        if code == 0 or self._ending:  # a job that does not give way in time is not to blame for our end
+        if code == 0 or self._ending:  # a job that does not yield in time is not to blame for our end
             self._pause = 0.0
             return
         steady = time.monotonic() - started >= STEADY_SECONDS
@@ -158,38 +155,38 @@ class Supervisor:
             if code != DATABASE_LOST:
                 await self._count_deaths(process.worker)
             await self._release(process.worker)
-        except ThresherError as error:  # the next look takes up what it held
+        except ThresherError as error:  # the next look takes up its jobs
             event(_logger, "worker not released", level=logging.WARNING, reason=error.message)
 
     def _hold_back(self, pause: float) -> None:
-        """Start no worker for a moment; twice as long as the last one."""
+        """Start no worker for a while; doubled each time."""
         self._pause = min(pause * 2, LONGEST_PAUSE) or FIRST_PAUSE
         self._not_before = time.monotonic() + self._pause
 
     async def _release(self, worker: int) -> None:
-        """Have what an ended worker had in hand wait again; its connection may outlive it by a moment."""
+        """Have the job of an ended worker wait again; the worker's connection may outlive it by a moment."""
         for _ in range(RELEASE_LOOKS):
-            async with self._database.transaction(NOBODY) as connection:
+            async with self._database.transaction(NO_TENANT) as connection:
                 await queries.take_up(connection)
                 if not await queries.of_worker(connection, worker):
                     return
             await asyncio.sleep(RELEASE_SECONDS)
 
     async def _count_deaths(self, worker: int) -> None:
-        """Blame what a worker had in hand when it died; what has killed enough of them is given up."""
-        async with self._database.transaction(NOBODY) as connection:
+        """Count a worker's death against the jobs that it held; a job with too many deaths is given up."""
+        async with self._database.transaction(NO_TENANT) as connection:
             held = await queries.of_worker(connection, worker)
-        for queue, whose, job in held:
-            tenant = Tenant(whose, "")
+        for queue, tenant_id, job in held:
+            tenant = Tenant(tenant_id, "")
             async with self._database.transaction(tenant) as connection:
                 deaths = await queries.count_death(connection, tenant, job)
-                event(_logger, "worker died", level=logging.WARNING, tenant=whose, job=job, deaths=deaths)
+                event(_logger, "worker died", level=logging.WARNING, tenant=tenant_id, job=job, deaths=deaths)
                 if deaths is not None and deaths >= MOST_DEATHS:
                     await queries.settle(connection, tenant, job, _fatal(deaths))
                     await queries.finish(connection, queue)
 
     async def _listen(self) -> None:
-        """Look into the queue as soon as the database tells that a job was deferred, by whichever daemon."""
+        """Read the queue as soon as the database notifies that any daemon has deferred a job."""
         while True:
             with suppress(psycopg.Error, StoreUnavailable):
                 async with await connect_watched(self._start.url) as connection:
@@ -210,5 +207,5 @@ def _fatal(deaths: int) -> Ending:
     return Ending(
         "failed",
         f"The job ended {deaths} worker processes.",
-        "Look for an out-of-memory kill in the system log; then ask for the work again, with less of it at once.",
+        "Look for an out-of-memory kill in the system log; then start the work again in smaller parts.",
     )

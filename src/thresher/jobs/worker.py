@@ -1,6 +1,6 @@
-"""The worker process from inside: a second door of the package, for what the daemon does without (procrastinate).
+"""The worker process itself: a second door of the package, for what the daemon does not import (procrastinate).
 
-Invariant: it ends when its input ends, whatever it does just then, so it cannot outlive its parent.
+Invariant: the process ends when its input does, whatever it is doing, so that it cannot outlive its parent.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from contextlib import AsyncExitStack
 from typing import BinaryIO, Final
 
 from thresher.core import Settings, StoreUnavailable, configure_logging, event
+from thresher.jobs.consumer import run_jobs
+from thresher.jobs.handshake import DATABASE_LOST, WorkerStart
 from thresher.jobs.models import Task
-from thresher.jobs.running import run_jobs
-from thresher.jobs.start import DATABASE_LOST, Start
 from thresher.store import Database
 
 _logger = logging.getLogger("thresher.jobs")
 
 Build = Callable[[Settings, Database, AsyncExitStack], Awaitable[Sequence[Task]]]
-"""Makes the tasks; what they hold is closed with the stack."""
+"""Makes the tasks; their resources are closed with the stack."""
 
 POOL: Final = 4
 """Connections for the rows of one job and its progress."""
 PUT_BACK_SECONDS: Final = 5.0
-"""How long putting back what runs may take when the parent has gone."""
+"""Time limit for putting back the current job after the parent is gone."""
 
 
 def work(build: Build) -> None:
-    """Be a worker: read the start line from standard input, work until it closes or nothing is left to do.
+    """Run a worker: read the start message from standard input, work until the input closes or nothing is left to do.
 
     Args:
         build: Makes the tasks.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle; it closes our input
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and closes our input
     sink = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints must not land between our lines
+    os.dup2(2, 1)  # a library's output must not appear between our lines
     line = sys.stdin.buffer.readline()
     if not line:
         return
-    start = Start.unpacked(line)
+    start = WorkerStart.unpacked(line)
     configure_logging(start.settings.log_level, text=start.settings.log_text == "on")
     try:
         asyncio.run(_work(build, start, sink))
@@ -53,7 +53,7 @@ def work(build: Build) -> None:
         sys.exit(DATABASE_LOST)
 
 
-async def _work(build: Build, start: Start, sink: BinaryIO) -> None:
+async def _work(build: Build, start: WorkerStart, sink: BinaryIO) -> None:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     threading.Thread(target=_watch, args=(lambda: loop.call_soon_threadsafe(stop.set),), daemon=True).start()
 
@@ -77,8 +77,8 @@ async def _work(build: Build, start: Start, sink: BinaryIO) -> None:
 
 
 def _watch(stop: Callable[[], object]) -> None:
-    """Wait for the end of the input; then end in order, or without it."""
-    while os.read(0, 1024):  # not through the buffer, whose lock the interpreter wants at its end
+    """Wait for the end of the input; then stop in order, or exit after a time limit."""
+    while os.read(0, 1024):  # not through the buffer, whose lock the interpreter needs at exit
         pass
     end = threading.Timer(PUT_BACK_SECONDS, os._exit, (0,))
     end.daemon = True

@@ -28,7 +28,7 @@ def bare(path: Path) -> Repo:
 
 
 def tree_of(repo: Repo, files: Mapping[str, bytes | tuple[int, bytes]]) -> Tree:
-    """The tree of some files; a pair gives a mode, and for a submodule the id of its commit."""
+    """The tree of some files; a pair sets a mode, and for a submodule the id of its commit."""
     tree, below = Tree(), dict[str, dict[str, Any]]()
     for path, content in files.items():
         first, _, rest = path.partition("/")
@@ -51,7 +51,7 @@ def tree_of(repo: Repo, files: Mapping[str, bytes | tuple[int, bytes]]) -> Tree:
 def commit(
     repo: Repo, files: Mapping[str, bytes | tuple[int, bytes]], branch: str = "main", *parents: str, at: int = 0
 ) -> str:
-    """Commit exactly these files to a branch, whatever stood there, and give back the commit's id."""
+    """Commit exactly these files to a branch, replacing what was there, and return the commit's id."""
     made = Commit()
     made.tree = tree_of(repo, files).id
     made.parents = [ObjectID(parent.encode()) for parent in parents]

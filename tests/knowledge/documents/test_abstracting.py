@@ -1,4 +1,4 @@
-"""Answers in a model's words: a fake model over real HTTP."""
+"""Answers written by a model: a fake model over real HTTP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.fakes.chat_server import ChatServer
 from thresher.core import ModelError, ModelTimeout
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents.abstracting import (
+from thresher.knowledge.documents.answers.abstracts import (
     EXCERPT_TOKENS,
     Excerpt,
     abstract,
@@ -76,8 +76,8 @@ async def made(chat: OpenAIChat, budget: int = 400, seconds: float = 10.0) -> Re
     return await abstract(chat, EXTRACT, EXCERPTS, "is the option on?", "setting up", budget, seconds)
 
 
-async def test_each_sentence_says_where_it_stands_or_that_it_does_not(chat: OpenAIChat, service: ChatServer) -> None:
-    """Those of the document by their passage, the model's own with a wave."""
+async def test_each_sentence_names_its_source_or_is_marked(chat: OpenAIChat, service: ChatServer) -> None:
+    """Sentences of the document by their passage, the model's own with a tilde."""
     service.model = lambda _: (
         "The option is off by default. [1] So it is not on [1]. Buy more options.\n\n| eager | off |"
     )
@@ -96,7 +96,7 @@ async def test_each_sentence_says_where_it_stands_or_that_it_does_not(chat: Open
 
 
 async def test_sources_are_the_passages_that_the_answer_rests_on(chat: OpenAIChat, service: ChatServer) -> None:
-    """All that the model was given, where it does not say."""
+    """All passages that the model was given, if it does not cite any."""
     service.model = lambda _: "| eager | off |"
     known = await made(chat)
     service.model = lambda _: "| eager | off |\n\nMore is not known."
@@ -107,7 +107,7 @@ async def test_sources_are_the_passages_that_the_answer_rests_on(chat: OpenAICha
     assert unknown.sources == EXTRACT.sources
 
 
-async def test_the_model_is_asked_coolly_and_within_the_budget(chat: OpenAIChat, service: ChatServer) -> None:
+async def test_the_request_has_a_low_temperature_and_the_budget(chat: OpenAIChat, service: ChatServer) -> None:
     """Temperature 0.1, the budget as the limit of the answer, the question and the passages with their places."""
     service.model = lambda _: TEXTS[0]
 
@@ -122,8 +122,8 @@ async def test_the_model_is_asked_coolly_and_within_the_budget(chat: OpenAIChat,
     assert "passage 2: lines 20-23 Setup\n" + TEXTS[1] in asked
 
 
-def test_the_text_of_others_cannot_leave_its_place() -> None:
-    """The border stands in no passage, even in one that knows the border of other passages."""
+def test_untrusted_text_cannot_leave_its_border() -> None:
+    """The border is in no passage, not even in one that contains the border of other passages."""
     first = request(EXCERPTS, "q", "", 100).messages
     border = re.search(r"\[[0-9a-f]{6}\]", first[0].text)
     assert border is not None
@@ -141,7 +141,7 @@ def test_the_text_of_others_cannot_leave_its_place() -> None:
 async def test_an_answer_that_is_too_long_is_cut_between_sentences(
     chat: OpenAIChat, service: ChatServer, budget: int
 ) -> None:
-    """Models do not count; what is kept ends with a whole sentence and its mark."""
+    """Models do not count tokens; what is kept ends with a whole sentence and its mark."""
     service.model = lambda _: " ".join(f"This is sentence number {number} of many." for number in range(500))
 
     answer = await made(chat, budget)
@@ -162,10 +162,10 @@ async def test_an_answer_that_is_too_long_is_cut_between_sentences(
         ("401", "", "HTTP 401"),
     ],
 )
-async def test_what_cannot_be_given_on_is_an_error(
+async def test_an_unusable_answer_is_an_error(
     chat: OpenAIChat, service: ChatServer, mode: str, said: str, words: str
 ) -> None:
-    """Whoever asked answers without the model then."""
+    """The caller then answers without the model."""
     service.mode, service.model = mode, lambda _: said
 
     with pytest.raises(ModelError, match=words):
@@ -173,7 +173,7 @@ async def test_what_cannot_be_given_on_is_an_error(
 
 
 async def test_a_slow_model_is_not_waited_for(chat: OpenAIChat, service: ChatServer) -> None:
-    """The time is the caller's."""
+    """The time limit is the caller's."""
     service.mode = "slow"
 
     with pytest.raises(ModelTimeout):
@@ -203,8 +203,8 @@ def test_the_model_reads_more_than_it_writes(budget: int, extract: int) -> None:
     assert extract_budget(budget) == extract
 
 
-def test_long_passages_are_cut_at_headings_and_where_enough_has_come_together() -> None:
-    """Each part knows its characters, lines and headings."""
+def test_long_passages_are_cut_at_headings_and_at_a_size() -> None:
+    """Each part has its characters, lines and headings."""
     sections = [f"## Part {n}\n\n" + f"Sentence {n} of many in this part.\n" * 60 for n in range(3)]
     parsed = parse("manual.md", "\n\n".join(["# Manual", *sections]).encode())
     layout = layout_of(chunked := chunk(parsed), parsed.text)

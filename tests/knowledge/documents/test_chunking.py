@@ -24,7 +24,7 @@ TEXTS = st.lists(MARKUP | st.text(max_size=40), max_size=40).map("".join)
 
 
 def read(text: str, path: str = "notes.md") -> Parsed:
-    """The text as a reader sees it."""
+    """The text as a reader parses it."""
     return parse(path, text.encode())
 
 
@@ -60,7 +60,7 @@ def test_a_heading_stays_with_what_follows_it() -> None:
 
 
 def test_a_long_table_is_cut_between_rows_and_names_its_header() -> None:
-    """Each part of a table consists of whole rows; those without the header say where it stands."""
+    """Each part of a table consists of whole rows; those without the header say where it is."""
     head = "| key | meaning |\n|---|---|\n"
     parsed = read("# Keys\n\n" + head + "".join(f"| key{row} | {'what it means ' * 5}|\n" for row in range(60)))
 
@@ -73,7 +73,7 @@ def test_a_long_table_is_cut_between_rows_and_names_its_header() -> None:
 
 
 def test_a_code_block_is_never_cut() -> None:
-    """A fence of any sensible length is one chunk."""
+    """A fence of any usual length is one chunk."""
     fence = "```python\n" + "".join(f"value_{line} = compute({line})\n\n" for line in range(200)) + "```"
     parsed = read(f"Before.\n\n{fence}\n\nAfter.\n")
 
@@ -83,7 +83,7 @@ def test_a_code_block_is_never_cut() -> None:
 
 
 def test_a_caption_stays_with_its_table() -> None:
-    """The table without it would be found by nobody, and it without the table answers nothing."""
+    """The table would not be found without it, and it answers nothing without the table."""
     rows = "".join(f"| key{row} | {'what it means ' * 5}|\n" for row in range(60))
     parsed = read(f"{'Words of prose. ' * 60}\n\nTable 3.1. All keys.\n\n| key | meaning |\n|---|---|\n{rows}")
 
@@ -93,7 +93,7 @@ def test_a_caption_stays_with_its_table() -> None:
 
 
 def test_small_sections_share_a_chunk_under_their_common_heading() -> None:
-    """A section of one line is not looked for alone."""
+    """A section of one line is not found alone."""
     parsed = read("# Book\n\n## A\n\nOne.\n\n## B\n\nTwo.\n")
 
     chunked = chunk(parsed)
@@ -102,7 +102,7 @@ def test_small_sections_share_a_chunk_under_their_common_heading() -> None:
 
 
 def test_sentences_are_not_cut() -> None:
-    """Chunks of prose end where sentences end, and abbreviations end none."""
+    """Chunks of prose end where sentences end; abbreviations do not end a sentence."""
     sentence = f"As Dr. Smith et al. found in Fig. 3, the value (i.e. 1.5) holds for {'more ' * 30}runs. "
     parsed = read(sentence * 30, "notes.txt")
 
@@ -112,7 +112,7 @@ def test_sentences_are_not_cut() -> None:
     assert all(parsed.text[one.start :].startswith("As Dr. Smith") for one in chunked.chunks)
 
 
-def test_what_nobody_asks_for_stays_apart() -> None:
+def test_front_matter_stays_separate() -> None:
     """Front matter is a chunk of its own kind."""
     chunked = chunk(read("---\ntitle: A\n---\n\n# A\n\nWords.\n"))
 
@@ -120,7 +120,7 @@ def test_what_nobody_asks_for_stays_apart() -> None:
 
 
 def test_an_empty_text_has_no_chunks() -> None:
-    """The empty heading path stands first in any case."""
+    """The empty heading path is always first."""
     assert chunk(Parsed("", "", "text", ())) == Chunked((), ((),))
 
 
@@ -146,8 +146,8 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("path", HOSTILE)
-def test_texts_that_nobody_writes_are_cut_all_the_same(path: str) -> None:
-    """Time grows with length alone, and no chunk is larger than a few sentences."""
+def test_unusual_texts_are_cut_too(path: str) -> None:
+    """Time is linear in the length, and no chunk is larger than a few sentences."""
     parsed = read(HOSTILE[path], path)
 
     chunked = chunk(parsed)

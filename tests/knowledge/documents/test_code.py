@@ -1,4 +1,4 @@
-"""Source code is read by its grammar."""
+"""Source code is parsed by its grammar."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_function_of_usual_length_is_one_chunk() -> None:
 
 
 def test_a_long_function_is_cut_between_its_statements() -> None:
-    """Its parts keep its name; a block inside it stays whole where it fits."""
+    """Its parts keep its name; a block inside it stays whole if it fits."""
     loop = "".join(
         f"    for item_{line} in items:\n        handle(item_{line})\n        log(item_{line})\n" for line in range(40)
     )
@@ -86,7 +86,7 @@ def test_a_long_function_is_cut_between_its_statements() -> None:
 
 
 def test_small_methods_share_a_chunk_under_their_class() -> None:
-    """What is too small to be looked for alone is found with its neighbours."""
+    """What is too small to be found alone is found with its neighbours."""
     methods = "".join(f"    def get_{number}(self):\n        return {number}\n\n" for number in range(3))
 
     chunked = chunk(parse("a.py", f"class Shop:\n{methods}".encode()))
@@ -94,8 +94,8 @@ def test_small_methods_share_a_chunk_under_their_class() -> None:
     assert [chunked.headings[one.heading] for one in chunked.chunks] == [("Shop",)]
 
 
-def test_a_file_whose_grammar_takes_the_square_of_its_length_is_given_up_in_time():
-    """A scanner that looks through all open brackets at each one does not hold the worker; the text stays."""
+def test_a_file_with_quadratic_parse_time_is_given_up_in_time():
+    """A scanner that examines all open brackets at each one does not block the worker; the text stays."""
     started = time.thread_time()
     text = "%w(" * 60_000
 
@@ -103,11 +103,11 @@ def test_a_file_whose_grammar_takes_the_square_of_its_length_is_given_up_in_time
 
     assert time.thread_time() - started < 3
     assert [(block.start, block.end) for block in reading.blocks] == [(0, len(text))]
-    assert "parsing it takes over 0.2 seconds" in reading.notes[0]
+    assert "parsing it takes more than 0.2 seconds" in reading.notes[0]
 
 
 def test_a_file_that_is_parsed_in_pieces_keeps_its_definitions():
-    """A character that two pieces share, and definitions beyond the first piece, are read as ever."""
+    """A character across two pieces, and definitions beyond the first piece, are read correctly."""
     text = "".join(f"def sell_{number}():\n    return '\u20ac\u20ac'\n\n\n" for number in range(4_000))
 
     reading = read_code(text, "python")

@@ -1,4 +1,4 @@
-"""PDF and Word files are taken apart in a process with limits."""
+"""PDF and Word files are converted in a process with limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from tests.knowledge.documents.files import pdf, word
-from thresher.knowledge.documents.reading import Unreadable, parse
+from thresher.knowledge.documents.reading import UnreadableDocument, parse
 from thresher.knowledge.documents.reading.conversion import convert
 
 
@@ -22,7 +22,7 @@ def bomb() -> bytes:
 
 
 def test_a_pdf_has_a_heading_for_each_page_and_chapter() -> None:
-    """Chapters come from its outline; words divided at a line's end are whole again."""
+    """Chapters come from its outline; words divided at the end of a line are joined."""
     parsed = parse("book.pdf", pdf([["First", "an exam-", "ple"], ["Second", "more"]], chapters=[("Second", 1)]))
 
     assert parsed.text == "###### Page 1\n\nFirst\nan example\n\n###### Page 2\n\n# Second\n\nmore\n"
@@ -30,7 +30,7 @@ def test_a_pdf_has_a_heading_for_each_page_and_chapter() -> None:
 
 
 def test_running_headers_of_a_pdf_are_left_out() -> None:
-    """Lines that stand at the edge of most pages, page numbers included, are no content."""
+    """Lines at the edge of most pages, page numbers included, are not content."""
     pages = [["The Book", *(f"Line {line} of {name}." for line in range(8)), f"{name} 7"] for name in "abcdef"]
     numbered = [[*page[:-1], f"- {number} -"] for number, page in enumerate(pages)]
 
@@ -42,7 +42,7 @@ def test_running_headers_of_a_pdf_are_left_out() -> None:
 
 
 def test_a_word_file_becomes_markdown() -> None:
-    """Styles and numbering say what headings, lists, quotes and tables are."""
+    """Styles and numbering determine headings, lists, quotes and tables."""
     parts = [
         *(("Title", "The Doc"), ("Heading 1", "Intro"), ("Normal", "Words.\n# none")),
         *(("List Bullet", "one"), ("List Bullet", "two"), ("table", [["A", "B"], ["1", "2|3"]]), ("Quote", "said")),
@@ -69,8 +69,8 @@ def test_a_word_file_becomes_markdown() -> None:
     ],
 )
 def test_broken_and_locked_files_are_refused(path: str, octets: bytes) -> None:
-    """They say what is wrong with them, and nothing else happens."""
-    with pytest.raises(Unreadable) as failure:
+    """The error says what is wrong with them."""
+    with pytest.raises(UnreadableDocument) as failure:
         parse(path, octets)
 
     assert failure.value.reason == "unreadable"
@@ -79,13 +79,13 @@ def test_broken_and_locked_files_are_refused(path: str, octets: bytes) -> None:
 
 def test_a_zip_bomb_is_never_unpacked() -> None:
     """Its size is read from its directory."""
-    with pytest.raises(Unreadable, match="256 MB"):
+    with pytest.raises(UnreadableDocument, match="256 MB"):
         parse("bomb.docx", bomb())
 
 
 def test_a_file_that_takes_too_long_is_given_up() -> None:
-    """The process that takes it apart ends; this one goes on."""
+    """The converting process ends; this one continues."""
     page = ("<p>a<b>" * 30_000).encode()
 
-    with pytest.raises(Unreadable, match="seconds"):
+    with pytest.raises(UnreadableDocument, match="seconds"):
         convert("html", page, seconds=1)

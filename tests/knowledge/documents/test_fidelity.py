@@ -1,4 +1,4 @@
-"""Which sentences of a model stand in its sources."""
+"""Which sentences of a model are in its sources."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.knowledge.documents.fidelity import Sources, Unit
+from thresher.knowledge.documents.answers.fidelity import ModelSentence, SourceTexts
 
 PROSE = (
     "The option `eager` is off by default.  Switch it\non before the first run, e.g. with Dr. Smith.\n\n"
@@ -15,9 +15,9 @@ PROSE = (
 CODE = "Run these:\n\n```sh\nmake all\nmake test\n```\n\nNobody says that it is safe."
 
 
-def judged(text: str) -> list[Unit]:
+def judged(text: str) -> list[ModelSentence]:
     """The units of a text against both sources."""
-    return [unit for unit in Sources([PROSE, CODE]).units(text) if unit.says]
+    return [unit for unit in SourceTexts([PROSE, CODE]).units(text) if unit.meaningful]
 
 
 @pytest.mark.parametrize(
@@ -39,13 +39,13 @@ def judged(text: str) -> list[Unit]:
         ("Nobody says that it is safe. It is not.", 2),
     ],
 )
-def test_a_whole_sentence_stands_in_a_source_or_does_not(sentence: str, source: int) -> None:
-    """White space, case, emphasis and list marks do not matter; a part of a sentence is no sentence."""
+def test_a_whole_sentence_is_in_a_source_or_is_not(sentence: str, source: int) -> None:
+    """White space, case, emphasis and list marks are ignored; a part of a sentence does not count."""
     assert judged(sentence)[0].source == source
 
 
-def test_what_a_model_cites_is_taken_where_it_exists() -> None:
-    """Before or behind the stop; a passage that there is not is no source."""
+def test_a_citation_counts_if_its_passage_exists() -> None:
+    """Before or after the full stop; a passage that does not exist is not a source."""
     first, second, third = judged("Nothing helps. [1, 7] Or so [2]. Or not.")
 
     assert [unit.text for unit in (first, second, third)] == ["Nothing helps.", "Or so.", "Or not."]
@@ -53,15 +53,15 @@ def test_what_a_model_cites_is_taken_where_it_exists() -> None:
     assert all(unit.unsupported for unit in (first, second, third))
 
 
-def test_rules_and_empty_code_say_nothing() -> None:
+def test_rules_and_empty_code_have_no_words() -> None:
     """They need no source."""
-    units = Sources([PROSE]).units("---\n\n|---|:--|\n\n```\n\n```")
+    units = SourceTexts([PROSE]).units("---\n\n|---|:--|\n\n```\n\n```")
 
-    assert [unit.says for unit in units] == [False, False, False]
+    assert [unit.meaningful for unit in units] == [False, False, False]
 
 
 def test_code_without_an_end_gets_one() -> None:
-    """A fence that stays open would swallow what follows."""
+    """An open fence would swallow what follows."""
     (unit,) = judged("```sh\nmake all")
 
     assert (unit.text, unit.source) == ("```sh\nmake all\n```", 2)
@@ -69,8 +69,8 @@ def test_code_without_an_end_gets_one() -> None:
 
 @given(st.lists(st.sampled_from([*"ab \n\t|.[]1,~`#-*>", "```", "\n\n", ". [1] ", "Word"]), max_size=60).map("".join))
 def test_nothing_of_a_text_is_lost_but_its_citations(text: str) -> None:
-    """Whatever a model writes, its words come back in order."""
-    units = Sources([text]).units(text)
+    """Whatever a model writes, its words return in order."""
+    units = SourceTexts([text]).units(text)
 
     def letters(written: str) -> str:
         return "".join(letter for letter in written if letter.isalpha())
@@ -79,12 +79,12 @@ def test_nothing_of_a_text_is_lost_but_its_citations(text: str) -> None:
 
 
 @given(st.text(max_size=200))
-def test_every_sentence_of_a_text_stands_in_it(text: str) -> None:
-    """Nothing that is copied is called an invention."""
-    assert [unit for unit in Sources([text]).units(text) if unit.unsupported] == []
+def test_every_sentence_of_a_text_is_in_it(text: str) -> None:
+    """Nothing that is copied counts as an invention."""
+    assert [unit for unit in SourceTexts([text]).units(text) if unit.unsupported] == []
 
 
-def test_a_number_alone_is_not_taken_for_the_mark_of_a_list() -> None:
+def test_a_number_alone_is_not_a_list_mark() -> None:
     """It may be the whole answer."""
     (unit,) = judged("7.")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.knowledge.documents.glossary import acronyms_of, joined, terms_of
+from thresher.knowledge.documents.guides.glossary import acronyms_of, joined, terms_of
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from thresher.knowledge.documents.glossary import acronyms_of, joined, terms_of
     ],
 )
 def test_acronyms_are_learnt_where_they_are_introduced(text: str, short: str, long: str) -> None:
-    """Behind the words, before them, in a list, with a word between."""
+    """After the words, before them, in a list, with a word between."""
     assert acronyms_of(text) == {short: long}
 
 
@@ -36,20 +36,20 @@ def test_acronyms_are_learnt_where_they_are_introduced(text: str, short: str, lo
         "the end of an era (AE)",
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_no_expansion(text: str) -> None:
+def test_words_that_do_not_match_are_not_an_expansion(text: str) -> None:
     """The letters must begin the words, in order."""
     assert acronyms_of(text) == {}
 
 
 def test_most_votes_win() -> None:
-    """Where texts disagree, what most of them say holds."""
+    """If texts disagree, the majority decides."""
     glossaries = [{"DA": "data assimilation"}, {"DA": "Data Assimilation"}, {"DA": "district attorney"}]
 
     assert joined(glossaries) == {"DA": "data assimilation"}
 
 
 def test_terms_recur() -> None:
-    """Acronyms, identifiers and phrases that stand often; the longer phrase in place of its parts."""
+    """Frequent acronyms, identifiers and phrases; the longer phrase instead of its parts."""
     text = "The parameter ensemble of PESTPP-IES is set by `ies_num_reals`. IMPORTANT: it is important.\n" * 5
 
     terms = terms_of(text)
@@ -61,7 +61,7 @@ def test_terms_recur() -> None:
 
 @pytest.mark.parametrize("piece", ["A ", "(A", "AB --", "`", "_", "A_", "A-", "Ab (", "[](", "x" * 50])
 def test_large_texts_are_read_in_time(piece: str) -> None:
-    """Nothing in it grows faster than the text; the suite's time limit would tell."""
+    """Time is linear in the text; the suite's time limit would show otherwise."""
     text = piece * (500_000 // len(piece))
 
     assert len(acronyms_of(text)) + len(terms_of(text)) < 100
@@ -69,5 +69,5 @@ def test_large_texts_are_read_in_time(piece: str) -> None:
 
 @given(st.text(max_size=300))
 def test_no_text_breaks_it(text: str) -> None:
-    """Expansions have a word for two letters at least."""
+    """Expansions have at least a word per two letters."""
     assert all(len(long.split()) >= 2 for long in acronyms_of(text).values())

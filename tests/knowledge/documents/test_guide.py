@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.chunking import chunk
-from thresher.knowledge.documents.guide import guide_of, outline_of
+from thresher.knowledge.documents.guides.structure import guide_of, outline_of
 from thresher.knowledge.documents.reading import parse
 
 README = """# Handbook
@@ -43,7 +43,7 @@ def outlined(**files: str) -> list[tuple[str, str, Mapping[str, Any]]]:
 
 
 def test_a_guide_tells_what_is_in_a_repository() -> None:
-    """First words of the README, the map, what is linked most, and the terms."""
+    """First words of the README, the map, the most linked documents, and the terms."""
     guide, acronyms = guide_of("handbook", outlined(README_md=README, docs__leave_md=LEAVE, docs__travel_md=TRAVEL))
 
     assert guide.startswith("# handbook\n\nThis handbook says how Acme works, from travel to leave.\n")
@@ -56,7 +56,7 @@ def test_a_guide_tells_what_is_in_a_repository() -> None:
 
 
 def test_many_documents_are_shown_by_folder() -> None:
-    """The folders with most in them first, each with its largest documents."""
+    """The largest folders first, each with its largest documents."""
     files = {
         f"{folder}__page{number}_md": f"# {folder} {number}\n\nText.\n"
         for folder in ("api", "web")
@@ -70,7 +70,7 @@ def test_many_documents_are_shown_by_folder() -> None:
 
 
 def test_source_code_is_shown_by_path() -> None:
-    """Many files have one name, and docstrings are no prose."""
+    """Many files share a name, and docstrings are not prose."""
     files = {f"src__part{number}__service_py": "def run() -> None:\n    pass\n" for number in range(20)}
 
     guide, acronyms = guide_of("code", outlined(**files))
@@ -80,7 +80,7 @@ def test_source_code_is_shown_by_path() -> None:
 
 
 def test_a_guide_keeps_its_budget() -> None:
-    """Each section has its share, and the guide ends on a line."""
+    """Each section has its share, and the guide ends at the end of a line."""
     files = {f"part{number}__page_md": f"# A page of number {number}\n\nBook early." for number in range(40)}
     outlines = outlined(README_md=README, **files)
 
@@ -102,7 +102,7 @@ def test_an_empty_repository_has_a_guide() -> None:
 
 
 def test_an_outline_stays_small() -> None:
-    """It is stored beside every document."""
+    """It is stored with every document."""
     text = "".join(
         f"# Heading {n} {'word ' * 50}\n\n[a](page{n}.md) Long Term {n} (LT) `name_{n % 9}`.\n\n" for n in range(2_000)
     )
@@ -121,7 +121,7 @@ def test_an_outline_stays_small() -> None:
     )
 )
 def test_no_text_breaks_it(files: dict[str, str]) -> None:
-    """Whatever documents hold, the guide keeps its budget, and headings stay on one line."""
+    """Whatever documents contain, the guide keeps its budget, and headings stay on one line."""
     guide, _ = guide_of(
         "x", outlined(**{name: text.encode("utf-8", "replace").decode() for name, text in files.items()})
     )

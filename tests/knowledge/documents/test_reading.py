@@ -1,4 +1,4 @@
-"""Readers make text and blocks of files in any format."""
+"""Readers make text and blocks from files in any format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thresher.knowledge.documents.models import Parsed
-from thresher.knowledge.documents.reading import Unreadable, parse
+from thresher.knowledge.documents.reading import UnreadableDocument, parse
 
 
 def blocks(parsed: Parsed) -> list[tuple[str, str]]:
@@ -43,7 +43,7 @@ def test_markdown_is_read_into_its_blocks() -> None:
 
 
 def test_an_html_table_inside_markdown_is_one_table() -> None:
-    """Blank lines inside its cells do not end it; its rows and its header are known."""
+    """Blank lines inside its cells do not end it; its rows and its header are recognised."""
     table = (
         '<div style="text-align: left"><table>\n<thead>\n<tr><th>Name</th></tr>\n</thead>\n<tbody>\n'
         "<tr><td>one\n\nmore of one</td></tr>\n<tr><td>two</td></tr>\n</tbody>\n</table>"
@@ -58,13 +58,13 @@ def test_an_html_table_inside_markdown_is_one_table() -> None:
 
 
 def test_a_table_in_a_code_block_is_code() -> None:
-    """What stands between fences is nobody's markup."""
+    """Text between fences is not markup."""
     parsed = parse("a.md", b"```html\n<table>\n<tr><td>1</td></tr>\n</table>\n```\n")
 
     assert kinds(parsed) == ["fence"]
 
 
-def test_a_table_of_contents_is_no_prose() -> None:
+def test_a_table_of_contents_is_not_prose() -> None:
     """Items that only lead elsewhere in the document name everything and answer nothing."""
     contents = "".join(f"- [Part {number}](#part-{number})\n" for number in range(6))
 
@@ -75,7 +75,7 @@ def test_a_table_of_contents_is_no_prose() -> None:
 
 @pytest.mark.parametrize("heading", ["= = History = =", "== History =="])
 def test_headings_of_wikis_are_headings(heading: str) -> None:
-    """Also where they stand in the middle of lines that Markdown takes for one paragraph."""
+    """Even in the middle of lines that Markdown treats as one paragraph."""
     parsed = parse("wiki.md", f"First line.\n{heading}\nSecond line.\n".encode())
 
     assert [(block.kind, block.title, block.level) for block in parsed.blocks] == [
@@ -94,7 +94,7 @@ def test_headings_of_wikis_are_headings(heading: str) -> None:
         ("# snake_case_name &amp; more ##", "snake_case_name & more"),
     ],
 )
-def test_a_heading_says_its_words(markdown: str, title: str) -> None:
+def test_a_heading_has_only_its_words(markdown: str, title: str) -> None:
     """Links, anchors, emphasis and other marks are not part of it."""
     assert parse("a.md", markdown.encode()).blocks[0].title == title
 
@@ -110,7 +110,7 @@ def test_a_heading_says_its_words(markdown: str, title: str) -> None:
     ],
 )
 def test_a_document_without_a_title_has_its_name(path: str, text: str, title: str) -> None:
-    """The one heading above all others is the title; several are none."""
+    """The only heading of the highest level is the title; if there are several, none is."""
     assert parse(path, text.encode()).title == title
 
 
@@ -127,7 +127,7 @@ def test_plain_text_has_paragraphs_headings_and_items() -> None:
 
 
 def test_restructuredtext_is_read_into_its_blocks() -> None:
-    """Adornments make headings, indentation what belongs to a directive, and unknown ones keep their text."""
+    """Adornments make headings, indentation the content of a directive; unknown directives keep their text."""
     text = (
         "=====\nTitle\n=====\n\n.. toctree::\n\n   a\n\nPart\n----\n\nWords::\n\n    x = 1\n\n    y = 2\n\n"
         ".. code-block:: python\n\n   pass\n\n.. py:function:: f(a)\n\n   Does it.\n\n* one\n\n  more\n* two\n\n"
@@ -155,7 +155,7 @@ def test_simple_and_list_tables_know_their_rows() -> None:
 
 
 def test_html_becomes_the_markdown_of_its_content() -> None:
-    """Menus, scripts and anchors go; headings, code, lists and tables stay."""
+    """Menus, scripts and anchors are removed; headings, code, lists and tables stay."""
     page = (
         "<html><head><title>Page</title><style>p{}</style></head><body><nav>Menu</nav><h1>Hello"
         '<a class="headerlink" href="#h">#</a></h1><p>Some <b>bold</b> snake_case words.</p>'
@@ -200,7 +200,7 @@ def test_a_notebook_becomes_its_text_code_and_output() -> None:
     ],
 )
 def test_broken_and_foreign_encodings_survive(octets: bytes, text: str | None) -> None:
-    """Text in any encoding is read, with Unix line ends, and what is broken is marked."""
+    """Text in any encoding is read, with Unix line ends, and broken bytes are marked."""
     parsed = parse("a.txt", octets)
 
     assert parsed.text == text if text else parsed.notes
@@ -209,7 +209,7 @@ def test_broken_and_foreign_encodings_survive(octets: bytes, text: str | None) -
 
 
 def test_a_page_says_which_encoding_it_has() -> None:
-    """Where it is not UTF-8, what it declares counts."""
+    """If it is not UTF-8, its declaration counts."""
     page = "<html><meta charset='iso-8859-2'><p>żółć</p></html>".encode("iso-8859-2")
 
     assert parse("a.html", page).text == "żółć\n"
@@ -225,9 +225,9 @@ def test_a_page_says_which_encoding_it_has() -> None:
         ("a.ipynb", b'{"cells": 1}', "unreadable"),
     ],
 )
-def test_what_is_no_text_is_refused_with_a_reason(path: str, octets: bytes, reason: str) -> None:
-    """The reason is one that the list of skipped files knows."""
-    with pytest.raises(Unreadable) as failure:
+def test_bytes_that_are_not_text_are_refused_with_a_reason(path: str, octets: bytes, reason: str) -> None:
+    """The reason is one of those in the list of skipped files."""
+    with pytest.raises(UnreadableDocument) as failure:
         parse(path, octets)
 
     assert failure.value.reason == reason
@@ -236,10 +236,10 @@ def test_what_is_no_text_is_refused_with_a_reason(path: str, octets: bytes, reas
 @given(st.sampled_from(["md", "rst", "txt", "html", "py", "ipynb", "cpp"]), st.binary(max_size=300))
 @settings(max_examples=200, deadline=None)
 def test_any_octets_are_read_or_refused(ending: str, octets: bytes) -> None:
-    """Nothing but `Unreadable` leaves a reader, and blocks are in order and cover all that is not blank."""
+    """Readers raise only `UnreadableDocument`, and blocks are in order and cover everything that is not blank."""
     try:
         parsed = parse(f"file.{ending}", octets)
-    except Unreadable:
+    except UnreadableDocument:
         return
 
     place = 0

@@ -13,7 +13,7 @@ from dulwich.objects import Blob
 from thresher import scanner
 from thresher.core import Conflict, InvalidInput, NotFound
 from thresher.knowledge.documents.models import Origin
-from thresher.knowledge.documents.sources import Limits, Source, open_source, origin_of
+from thresher.knowledge.documents.sources import DocumentSource, SourceLimits, open_source, origin_of
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="about links, pipes and names of POSIX")
 
@@ -34,7 +34,7 @@ def write(root: Path, files: dict[str, str | bytes]) -> None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def source_of(root: Path, limits: Limits | None = None, **patterns: list[str]) -> Source:
+def source_of(root: Path, limits: SourceLimits | None = None, **patterns: list[str]) -> DocumentSource:
     """The folder as a source."""
     return open_source(origin_of(str(root), **patterns), root.parent / "cache", limits=limits)
 
@@ -45,8 +45,8 @@ def paths(root: Path, **patterns: list[str]) -> list[str]:
         return [file.path for file in source.files()]
 
 
-def reasons(root: Path, limits: Limits | None = None, **patterns: list[str]) -> dict[str, str]:
-    """What is skipped, and why."""
+def reasons(root: Path, limits: SourceLimits | None = None, **patterns: list[str]) -> dict[str, str]:
+    """The skipped files with their reasons."""
     with source_of(root, limits, **patterns) as source:
         return {one.path: one.reason for one in source.skipped()}
 
@@ -81,7 +81,7 @@ def test_the_version_changes_with_content_and_paths_alone(root: Path) -> None:
 
 
 def test_an_unchanged_file_is_not_read_again(tmp_path: Path) -> None:
-    """What was found out of it is remembered, by its size and times."""
+    """The result of examining it is kept, by its size and times."""
     origin, cache = origin_of(str(Path(scanner.__file__).parent)), tmp_path / "cache"
     with open_source(origin, cache) as source:
         first = source.files()
@@ -97,8 +97,8 @@ def test_an_unchanged_file_is_not_read_again(tmp_path: Path) -> None:
     assert {file.blob for file in again} == {"f" * 40}
 
 
-def test_a_file_that_may_still_change_is_not_remembered(root: Path) -> None:
-    """Two edits within the clock's grain look the same from outside."""
+def test_a_file_that_may_still_change_is_not_cached(root: Path) -> None:
+    """Two edits within the clock's resolution look the same."""
     before = paths(root)
     write(root, {"README.md": "# Handbuch\n"})
     with source_of(root) as source:
@@ -108,8 +108,8 @@ def test_a_file_that_may_still_change_is_not_remembered(root: Path) -> None:
     assert data == b"# Handbuch\n"
 
 
-def test_ignore_files_count_wherever_they_lie(root: Path) -> None:
-    """The deepest decides, the last line in it first, and an ignored folder is not entered."""
+def test_ignore_files_apply_wherever_they_are(root: Path) -> None:
+    """The deepest file decides, its last line first, and an ignored folder is not entered."""
     write(
         root,
         {
@@ -129,7 +129,7 @@ def test_ignore_files_count_wherever_they_lie(root: Path) -> None:
 
 
 def test_a_part_of_a_checkout_obeys_the_whole(root: Path) -> None:
-    """Ignore files above the folder hold, up to where `.git` is; those of nobody's checkout do not."""
+    """Ignore files above the folder apply, up to where `.git` is; those outside a checkout do not."""
     write(root, {".gitignore": "drafts/\n/docs/plan.md\n", "docs/drafts/a.md": "a", "docs/plan.md": "p"})
     outside = paths(root / "docs")
     write(root, {".git/info/exclude": "travel.md\n"})
@@ -141,7 +141,7 @@ def test_a_part_of_a_checkout_obeys_the_whole(root: Path) -> None:
 
 
 def test_hostile_patterns_cost_nothing(root: Path) -> None:
-    """A pattern that would be tried in endless ways is not used."""
+    """A pattern that could match in endless ways is not used."""
     write(root, {".gitignore": "*a" * 60 + "b\n[\n" + "**/" * 50 + "x\n", "a" * 200: "text"})
 
     assert "a" * 200 in paths(root)
@@ -181,8 +181,8 @@ def test_links_are_never_followed(root: Path, tmp_path: Path) -> None:
 
 
 @POSIX
-def test_a_folder_swapped_for_a_link_gives_nothing_out(root: Path, tmp_path: Path) -> None:
-    """Between listing and reading, somebody puts a link to a like file in its place."""
+def test_a_folder_replaced_by_a_link_reveals_nothing(root: Path, tmp_path: Path) -> None:
+    """A link to a similar file replaces it between listing and reading."""
     write(tmp_path, {"theirs/travel.md": "# Travel\n\nBook early.\n"})
     with source_of(root) as source:
         (root / "docs").rename(tmp_path / "docs")
@@ -194,7 +194,7 @@ def test_a_folder_swapped_for_a_link_gives_nothing_out(root: Path, tmp_path: Pat
 
 @POSIX
 def test_pipes_and_odd_names_are_skipped(root: Path) -> None:
-    """A pipe is not waited for, and a name that cannot be shown on a line is no path."""
+    """A pipe is not waited for, and a name that cannot be shown on one line is not a path."""
     os.mkfifo(root / "pipe.md")
     write(root, {"a\nb.md": "# Two lines\n"})
     (root / os.fsdecode(b"caf\xe9.md")).write_text("# Latin\n")
@@ -202,8 +202,8 @@ def test_pipes_and_odd_names_are_skipped(root: Path) -> None:
     assert reasons(root) == dict.fromkeys(("pipe.md", "a\\nb.md", "caf\\xe9.md"), "unreadable")
 
 
-def test_a_changed_file_is_not_given_out(root: Path) -> None:
-    """What is read has the id that was listed; the next run takes what is there now."""
+def test_a_changed_file_is_not_returned(root: Path) -> None:
+    """What is read has the listed id; the next run reads the new content."""
     with source_of(root) as source:
         write(root, {"README.md": "# Changed\n"})
         (root / "docs" / "travel.md").unlink()
@@ -219,7 +219,7 @@ def test_a_large_file_is_skipped(root: Path) -> None:
     """The detail names the setting."""
     write(root, {"large.txt": "word " * 1_000})
 
-    with source_of(root, Limits(document_bytes=4_000)) as source:
+    with source_of(root, SourceLimits(document_bytes=4_000)) as source:
         skipped = source.skipped()
 
     assert [(one.path, one.reason) for one in skipped] == [("large.txt", "too large")]
@@ -228,25 +228,28 @@ def test_a_large_file_is_skipped(root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("limits", "setting"),
-    [(Limits(files=1), "THRESHER_REPOSITORY_FILES"), (Limits(repository_bytes=20), "THRESHER_REPOSITORY_MB")],
+    [
+        (SourceLimits(files=1), "THRESHER_REPOSITORY_FILES"),
+        (SourceLimits(repository_bytes=20), "THRESHER_REPOSITORY_MB"),
+    ],
 )
-def test_a_repository_that_is_too_large_is_refused(root: Path, limits: Limits, setting: str) -> None:
-    """The error names the setting and where most of it lies."""
+def test_a_repository_that_is_too_large_is_refused(root: Path, limits: SourceLimits, setting: str) -> None:
+    """The error names the setting and the largest folders."""
     with pytest.raises(InvalidInput, match=setting) as caught:
         source_of(root, limits)
 
     assert "docs" in caught.value.message
 
 
-def test_some_folders_are_kept_apart(root: Path, tmp_path: Path) -> None:
+def test_forbidden_folders_are_not_entered(root: Path, tmp_path: Path) -> None:
     """The product's own data is neither entered nor indexed by itself."""
     write(root, {"data/key.md": "# Key\n"})
     cache = tmp_path / "cache"
 
-    with open_source(origin_of(str(root)), cache, apart=(root / "data",)) as source:
+    with open_source(origin_of(str(root)), cache, forbidden=(root / "data",)) as source:
         assert [file.path for file in source.files()] == ["README.md", "docs/travel.md"]
     with pytest.raises(InvalidInput, match="own data"):
-        open_source(origin_of(str(root / "data")), cache, apart=(root / "data",))
+        open_source(origin_of(str(root / "data")), cache, forbidden=(root / "data",))
 
 
 def test_a_single_file_is_a_source(root: Path) -> None:
@@ -258,15 +261,15 @@ def test_a_single_file_is_a_source(root: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["folder", "file"])
-def test_what_is_gone_is_said(root: Path, kind: str) -> None:
-    """A folder or a file that was there when it was named."""
+def test_a_missing_source_is_an_error(root: Path, kind: str) -> None:
+    """A folder or a file that existed when it was named."""
     with pytest.raises(NotFound, match="There is no"):
         open_source(Origin(kind, str(root / "gone" / "a.md")), root.parent / "cache")  # type: ignore[arg-type]
 
 
 @POSIX
 def test_a_folder_that_has_become_a_link_is_refused(root: Path, tmp_path: Path) -> None:
-    """An origin's path has no links; one that has got there since leads elsewhere."""
+    """An origin's path has no links; a link made since would lead elsewhere."""
     write(tmp_path, {"theirs/a.md": "# Theirs\n"})
     origin = origin_of(str(root))
     root.rename(tmp_path / "moved")
@@ -277,7 +280,7 @@ def test_a_folder_that_has_become_a_link_is_refused(root: Path, tmp_path: Path) 
 
 
 def test_an_empty_folder_is_empty(tmp_path: Path) -> None:
-    """Nothing is there, which is no error."""
+    """It has no files, which is not an error."""
     (tmp_path / "empty").mkdir()
 
     with source_of(tmp_path / "empty") as source:

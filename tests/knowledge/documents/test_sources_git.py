@@ -1,4 +1,4 @@
-"""Git repositories as sources: commits of this machine, and of servers."""
+"""Git repositories as sources: local commits, and those of servers."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from tests.knowledge.documents.gits import (
 )
 from thresher.core import InvalidInput, NotAllowed, NotFound, SourceUnavailable
 from thresher.knowledge.documents.models import Origin
-from thresher.knowledge.documents.sources import Limits, open_source, origin_of
+from thresher.knowledge.documents.sources import SourceLimits, open_source, origin_of
 
 HANDBOOK = {"README.md": b"# Handbook\n\nHow we work.\n", "docs/travel.md": b"# Travel\n\nBook early.\n"}
 
 
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
-    """A folder for what is kept of a source."""
+    """A folder for what a source keeps."""
     return tmp_path / "cache"
 
 
 @pytest.fixture
 def remote(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """The address of a served repository with two files, and where it lies."""
+    """The address of a served repository with two files, and its path."""
     path = tmp_path / "handbook.git"
     repo = bare(path)
     tag(repo, "v1", commit(repo, HANDBOOK))
@@ -45,7 +45,9 @@ def remote(tmp_path: Path) -> Iterator[tuple[str, Path]]:
         yield f"{address}/handbook.git", path
 
 
-def listed(origin: Origin, cache: Path, limits: Limits | None = None) -> tuple[str, dict[str, bytes], dict[str, str]]:
+def listed(
+    origin: Origin, cache: Path, limits: SourceLimits | None = None
+) -> tuple[str, dict[str, bytes], dict[str, str]]:
     """Version, bytes of each file, and reason of each that is skipped."""
     with open_source(origin, cache, limits=limits) as source:
         files = {file.path: source.read(file.path) for file in source.files()}
@@ -67,7 +69,7 @@ def test_a_commit_is_read_and_not_the_working_tree(tmp_path: Path, cache: Path) 
 
 @pytest.mark.parametrize("ref", ["", "HEAD", "main", "refs/heads/main", "v1", "whole", "short"])
 def test_a_commit_has_many_names(tmp_path: Path, cache: Path, ref: str) -> None:
-    """Branch, tag, whole and shortened id lead to the same commit."""
+    """Branch, tag, complete and abbreviated id lead to the same commit."""
     repo = bare(tmp_path / "handbook.git")
     first = commit(repo, HANDBOOK)
     tag(repo, "v1", first)
@@ -88,14 +90,14 @@ def test_a_wrong_branch_is_answered_with_the_nearest(tmp_path: Path, cache: Path
 
 
 def test_a_repository_without_commits_is_empty(tmp_path: Path, cache: Path) -> None:
-    """There is nothing to index yet, which is no error."""
+    """There is nothing to index yet, which is not an error."""
     bare(tmp_path / "new.git")
 
     assert listed(origin_of(str(tmp_path / "new.git")), cache) == ("", {}, {})
 
 
 def test_links_submodules_and_odd_names_are_skipped(tmp_path: Path, cache: Path) -> None:
-    """What leads elsewhere, or cannot be shown on a line, is named and left."""
+    """What leads elsewhere, or cannot be shown on one line, is named and skipped."""
     repo = bare(tmp_path / "odd.git")
     odd = {
         "passwords": (LINK, b"/etc/passwd"),
@@ -121,7 +123,7 @@ def test_links_submodules_and_odd_names_are_skipped(tmp_path: Path, cache: Path)
 
 
 def test_patterns_choose_files_of_a_commit(tmp_path: Path, cache: Path) -> None:
-    """Include and exclude hold for commits as for folders."""
+    """Include and exclude apply to commits as to folders."""
     repo = bare(tmp_path / "handbook.git")
     commit(repo, HANDBOOK | {"docs/old/a.md": b"# Old\n", "src/a.py": b"print()\n"})
 
@@ -147,7 +149,7 @@ def test_a_server_knows_names_too(remote: tuple[str, Path], cache: Path, ref: st
 
 
 def test_an_old_commit_is_found_by_its_id(remote: tuple[str, Path], cache: Path) -> None:
-    """Where the server gives out tips alone, its history is fetched."""
+    """If the server serves only tips, its history is fetched."""
     url, path = remote
     with Repo(str(path)) as repo:
         first = repo.head().decode()
@@ -159,7 +161,7 @@ def test_an_old_commit_is_found_by_its_id(remote: tuple[str, Path], cache: Path)
 
 
 def test_only_what_changed_is_fetched_again(remote: tuple[str, Path], cache: Path) -> None:
-    """A second run with nothing new brings no pack; a third brings what a forced push put there."""
+    """A second run with nothing new transfers no pack; a third gets the result of a forced push."""
     url, path = remote
     packs = cache / "git" / "objects" / "pack"
     counts = list[int]()
@@ -174,8 +176,8 @@ def test_only_what_changed_is_fetched_again(remote: tuple[str, Path], cache: Pat
     assert files["docs/travel.md"] == b"# Travel\n\nBook late.\n"
 
 
-def test_a_damaged_copy_is_made_anew(remote: tuple[str, Path], cache: Path) -> None:
-    """Whatever a killed run left behind, the next one mends it."""
+def test_a_damaged_copy_is_made_again(remote: tuple[str, Path], cache: Path) -> None:
+    """Whatever a killed run left, the next one repairs it."""
     url, _ = remote
     listed(origin_of(url), cache)
     for pack in (cache / "git" / "objects" / "pack").iterdir():
@@ -205,18 +207,18 @@ def test_a_repository_that_is_not_there(remote: tuple[str, Path], cache: Path) -
 
 
 def test_a_server_without_commits(tmp_path: Path, cache: Path) -> None:
-    """An empty repository elsewhere is empty here."""
+    """An empty remote repository is an empty source."""
     with bare(tmp_path / "new.git") as repo, served(git_application(new=repo)) as address:
         assert listed(origin_of(f"{address}/new.git"), cache) == ("", {}, {})
 
 
 def test_a_server_that_sends_too_much_is_cut_off(tmp_path: Path, cache: Path) -> None:
-    """What is sent is bounded while it comes in."""
+    """The transfer is limited while it arrives."""
     noise = b"".join(number.to_bytes(4, "big") * 3 for number in range(0, 40_000_000, 997))
     with bare(tmp_path / "big.git") as repo:
         commit(repo, {"a.txt": noise})
         with served(git_application(big=repo)) as address, pytest.raises(InvalidInput, match="sends more"):
-            open_source(origin_of(f"{address}/big.git"), cache, limits=Limits(repository_bytes=10_000))
+            open_source(origin_of(f"{address}/big.git"), cache, limits=SourceLimits(repository_bytes=10_000))
 
 
 def answering(status: str, *headers: tuple[str, str]) -> Application:
@@ -245,7 +247,7 @@ def answering(status: str, *headers: tuple[str, str]) -> Application:
         ("200 OK", [], SourceUnavailable, "cannot be fetched"),
     ],
 )
-def test_what_a_server_refuses_is_said(
+def test_a_refusal_of_a_server_is_reported(
     cache: Path, status: str, headers: list[tuple[str, str]], error: type[Exception], words: str
 ) -> None:
     """Each refusal has its error, with what to do about it."""
@@ -254,16 +256,16 @@ def test_what_a_server_refuses_is_said(
 
 
 def test_a_dead_server_is_given_up(cache: Path) -> None:
-    """Who takes a connection and says nothing is broken off at the deadline."""
+    """A server that accepts a connection and sends nothing is disconnected at the deadline."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         origin = origin_of(f"http://127.0.0.1:{server.getsockname()[1]}/a.git")
 
         with pytest.raises(SourceUnavailable, match="too long"):
-            open_source(origin, cache, limits=Limits(seconds=0.3))
+            open_source(origin, cache, limits=SourceLimits(seconds=0.3))
 
 
-def test_a_server_that_is_not_there_is_no_slow_one(cache: Path) -> None:
-    """A refused connection says so; raising a time limit would not help."""
+def test_an_unreachable_server_is_not_reported_as_slow(cache: Path) -> None:
+    """A refused connection is reported as such; raising a time limit would not help."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
 
@@ -273,11 +275,11 @@ def test_a_server_that_is_not_there_is_no_slow_one(cache: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for ssh is a shell script")
 class TestSsh:
-    """A stand-in runs the command of the far side here."""
+    """A stand-in runs the remote command locally."""
 
     @pytest.fixture
     def ssh(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        """The program that stands in for ssh."""
+        """The program that replaces ssh."""
         program = tmp_path / "ssh"
         program.write_text(
             f'#!/bin/sh\necho "$@" > {tmp_path}/asked\nfor last; do :; done\n'
@@ -288,7 +290,7 @@ class TestSsh:
         return program
 
     def test_a_repository_is_fetched(self, tmp_path: Path, cache: Path, ssh: Path) -> None:
-        """Nobody is asked for a password, and the host cannot be an option."""
+        """No password is prompted for, and the host cannot be an option."""
         commit(bare(tmp_path / "handbook.git"), HANDBOOK)
 
         _, files, _ = listed(origin_of(f"git@example.com:{tmp_path}/handbook.git"), cache)
@@ -305,18 +307,18 @@ class TestSsh:
             ("ssh: connect to host example.com port 22: No route to host", SourceUnavailable, "No route"),
         ],
     )
-    def test_what_it_complains_about_is_said(
+    def test_its_complaint_is_reported(
         self, cache: Path, ssh: Path, says: str, error: type[Exception], words: str
     ) -> None:
-        """What ssh says on stderr decides."""
+        """The error output of ssh decides."""
         ssh.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit 255\n")
 
         with pytest.raises(error, match=words):
             open_source(origin_of("git@example.com:a.git"), cache)
 
     def test_a_silent_host_is_given_up(self, cache: Path, ssh: Path) -> None:
-        """The program and what it started are ended."""
+        """The program and its children are ended."""
         ssh.write_text("#!/bin/sh\nsleep 60 & wait\n")
 
         with pytest.raises(SourceUnavailable, match="too long"):
-            open_source(origin_of("git@example.com:a.git"), cache, limits=Limits(seconds=0.3))
+            open_source(origin_of("git@example.com:a.git"), cache, limits=SourceLimits(seconds=0.3))

@@ -1,4 +1,4 @@
-"""A git repository that an attacker has written: it gives out nothing but its own commits, and stops nobody."""
+"""A git repository written by an attacker: it reveals only its own commits, and blocks nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dulwich.repo import Repo
 from tests.knowledge.documents.gits import bare, commit
 from thresher.core import InvalidInput, NotFound, SourceUnavailable, ThresherError
 from thresher.knowledge.documents.models import Origin
-from thresher.knowledge.documents.sources import Limits, open_source, origin_of
+from thresher.knowledge.documents.sources import SourceLimits, open_source, origin_of
 from thresher.knowledge.documents.sources.objects import ObjectReader
 
 OWN = {"README.md": b"# Own\n"}
@@ -23,7 +23,7 @@ PASSWORD = "hunter2-of-the-database"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a bare repository, `own.git`, and beside it what nobody may read by it."""
+    """A folder with a bare repository, `own.git`, and next to it files that must not be read through it."""
     commit(bare(tmp_path / "own.git"), OWN)
     commit(bare(tmp_path / "outside" / "secret.git"), SECRET)
     (tmp_path / "outside" / "password").write_text(f"{PASSWORD}\n")
@@ -31,8 +31,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def contents(path: Path, cache: Path, ref: str = "") -> dict[str, bytes]:
-    """What is read of a repository."""
-    with open_source(Origin("git", str(path), ref), cache, limits=Limits(seconds=20)) as source:
+    """The files that are read from a repository."""
+    with open_source(Origin("git", str(path), ref), cache, limits=SourceLimits(seconds=20)) as source:
         return {file.path: source.read(file.path) for file in source.files()}
 
 
@@ -64,7 +64,7 @@ def contents(path: Path, cache: Path, ref: str = "") -> dict[str, bytes]:
     ],
 )
 def test_a_control_file_that_leads_elsewhere_is_refused(folder: Path, name: str, kind: str, target: str) -> None:
-    """At once, in words that hold nothing of what it leads to."""
+    """At once, with an error that reveals nothing of its target."""
     trap = folder / "own.git" / name
     if trap.is_dir():
         trap.rmdir()
@@ -110,14 +110,14 @@ def test_configuration_is_not_read(folder: Path, text: str) -> None:
     "variable", ["GIT_DIR", "GIT_CONFIG_GLOBAL", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_OBJECT_DIRECTORY"]
 )
 def test_the_environment_of_git_does_not_matter(folder: Path, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
-    """Whatever the daemon was started with, a source is its own folder."""
+    """Whatever environment the daemon was started with, a source is its own folder."""
     monkeypatch.setenv(variable, str(folder / "outside" / "secret.git" / "objects"))
 
     assert contents(folder / "own.git", folder / "cache") == OWN
 
 
-def test_a_name_does_not_lead_out_of_the_names(folder: Path) -> None:
-    """A symbolic name is looked up among those that were read, not as a path."""
+def test_a_symbolic_ref_does_not_lead_outside(folder: Path) -> None:
+    """A symbolic ref is looked up among the refs that were read, not as a path."""
     (folder / "own.git" / "HEAD").write_text("ref: refs/../../outside/password\n")
     (folder / "own.git" / "refs" / "heads" / "up").write_text("ref: ../../../outside/secret.git/refs/heads/main\n")
 
@@ -170,7 +170,7 @@ def test_a_damaged_repository_is_refused_in_our_words(folder: Path, damage: tupl
 
 
 def test_thousands_of_names_are_read(folder: Path) -> None:
-    """Packed and by themselves."""
+    """Packed and loose."""
     with Repo(str(folder / "own.git")) as repo:
         tip = repo.head().decode()
     lines = "".join(f"{tip} refs/tags/v{number}\n" for number in range(20_000))
@@ -183,13 +183,13 @@ def test_thousands_of_names_are_read(folder: Path) -> None:
 
 
 def test_a_late_process_is_killed(folder: Path) -> None:
-    """Who waits for a repository's names waits for a time that is set."""
+    """Reading a repository's refs has a time limit."""
     with pytest.raises(SourceUnavailable, match="too long"):
         ObjectReader(folder / "own.git", "'own.git'", 0.001)
 
 
 def git(folder: Path, *arguments: str) -> None:
-    """Run git as somebody with a name."""
+    """Run git with a user name."""
     who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
     subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
 

@@ -10,8 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher.knowledge.documents.sources import secret_in
-from thresher.knowledge.documents.sources.contents import judged_by_content
-from thresher.knowledge.documents.sources.naming import judged_by_name, odd, path_of
+from thresher.knowledge.documents.sources.exclusion import (
+    content_exclusion,
+    decoded_path,
+    name_exclusion,
+    unusable_path,
+)
 
 PROSE = "The parameter ensemble is updated in 12 of 40 iterations.\n" * 40
 RANDOM = random.Random(1)
@@ -28,9 +32,9 @@ TOKEN = "".join(RANDOM.choices("BCDEFGHJKLMNPQRSTUVWXYZ23456789", k=60))
         ("a.tar.gz", "binary"), ("LOGO.PNG", "binary"), ("slides.pptx", "binary"),
     ],
 )  # fmt: skip
-def test_names_say_what_needs_no_reading(path: str, reason: str) -> None:
-    """Keys, pictures, archives, and what programs write for themselves."""
-    skipped = judged_by_name(path)
+def test_names_exclude_files_without_reading(path: str, reason: str) -> None:
+    """Keys, pictures, archives, and files that programs write for themselves."""
+    skipped = name_exclusion(path)
 
     assert skipped is not None
     assert (skipped.path, skipped.reason) == (path, reason)
@@ -44,8 +48,8 @@ def test_names_say_what_needs_no_reading(path: str, reason: str) -> None:
     ],
 )  # fmt: skip
 def test_other_names_are_read(path: str) -> None:
-    """A name is taken at its word only where that is certain."""
-    assert judged_by_name(path) is None
+    """A name excludes a file only if it is certain."""
+    assert name_exclusion(path) is None
 
 
 @pytest.mark.parametrize(
@@ -68,9 +72,9 @@ def test_other_names_are_read(path: str) -> None:
         ("a.yml", f"token: ghp_{TOKEN[:36]}\n".encode("utf-16"), "secret"),
     ],
 )
-def test_bytes_say_what_is_not_worth_indexing(path: str, data: bytes, reason: str) -> None:
+def test_bytes_exclude_files_not_worth_indexing(path: str, data: bytes, reason: str) -> None:
     """The reason is named, and nothing of the content."""
-    skipped = judged_by_content(path, data)
+    skipped = content_exclusion(path, data)
 
     assert skipped is not None
     assert skipped.reason == reason
@@ -98,13 +102,13 @@ def test_bytes_say_what_is_not_worth_indexing(path: str, data: bytes, reason: st
 )
 def test_texts_are_indexed(path: str, data: bytes) -> None:
     """Any encoding, examples of keys in manuals, generated manuals, tables of numbers in prose."""
-    assert judged_by_content(path, data) is None
+    assert content_exclusion(path, data) is None
 
 
 @given(st.binary(max_size=2_000), st.sampled_from(["a.md", "a.txt", "a.json", "a"]))
 def test_no_bytes_break_it(data: bytes, path: str) -> None:
-    """Whatever a file holds, there is an answer."""
-    skipped = judged_by_content(path, data)
+    """Whatever a file contains, there is a result."""
+    skipped = content_exclusion(path, data)
 
     assert skipped is None or skipped.reason
 
@@ -119,17 +123,17 @@ def test_no_bytes_break_it(data: bytes, path: str) -> None:
         b"1 " * 2_000_000,
     ],
 )
-def test_large_files_are_judged_in_time(data: bytes) -> None:
-    """Nothing in it grows faster than the file; the suite's time limit would tell."""
-    judged_by_content("a.txt", data)
+def test_large_files_are_examined_in_time(data: bytes) -> None:
+    """Time is linear in the size; the suite's time limit would show otherwise."""
+    content_exclusion("a.txt", data)
 
     assert secret_in(data) == ""
 
 
 @given(st.binary(max_size=200))
-def test_a_path_is_shown_on_one_line_or_is_none(name: bytes) -> None:
-    """What is no path can be shown all the same."""
-    path = path_of(name)
+def test_a_path_can_be_shown_on_one_line_or_is_unusable(name: bytes) -> None:
+    """An unusable path can still be shown."""
+    path = decoded_path(name)
 
     assert path is None or (path.isprintable() and path.encode() == name)
-    assert odd(name).path.isprintable()
+    assert unusable_path(name).path.isprintable()

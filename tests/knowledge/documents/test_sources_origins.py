@@ -42,7 +42,7 @@ KEYED = Caller(Tenant(1, "local"), keyed=True)
     ],
 )
 def test_addresses_have_one_form(text: str, location: str) -> None:
-    """However it is written, one repository has one address."""
+    """However it is written, a repository has one address."""
     assert origin_of(text, ref="main") == Origin("git", location, "main")
 
 
@@ -55,7 +55,7 @@ def test_addresses_have_one_form(text: str, location: str) -> None:
     ],
 )  # fmt: skip
 def test_credentials_are_refused_and_not_repeated(text: str) -> None:
-    """What is written into an address would be stored; the error says how to do it right."""
+    """An address is stored; the error says what to do instead."""
     with pytest.raises(InvalidInput, match="credential") as caught:
         origin_of(text)
 
@@ -72,28 +72,28 @@ def test_credentials_are_refused_and_not_repeated(text: str) -> None:
         "file://other.example/a.git", "relative/path", "a\0b", "x" * 3_000, "ssh://-x@host/a.git", "ext::sh -c id",
     ],
 )  # fmt: skip
-def test_what_is_no_source_is_refused(text: str) -> None:
+def test_an_invalid_source_is_refused(text: str) -> None:
     """Other protocols, plain http, options in place of hosts, steps upwards."""
     with pytest.raises((InvalidInput, NotFound)):
         origin_of(text)
 
 
 @pytest.mark.parametrize("ref", ["--upload-pack=x", "a b", "a..b", "a:b", "x" * 300])
-def test_what_is_no_name_of_a_commit_is_refused(ref: str) -> None:
+def test_an_invalid_ref_is_refused(ref: str) -> None:
     """Names follow git's own rules."""
-    with pytest.raises(InvalidInput, match="no branch"):
+    with pytest.raises(InvalidInput, match="not a valid branch"):
         origin_of("https://github.com/acme/a.git", ref=ref)
 
 
 @pytest.mark.parametrize("pattern", ["", "[", "*a*a*a*a*a*a*b", "!"])
 def test_a_broken_pattern_is_refused(pattern: str) -> None:
-    """At once, and not when it is indexed."""
+    """At once, not when it is indexed."""
     with pytest.raises(InvalidInput, match="cannot be used"):
         origin_of("https://github.com/acme/a.git", include=[pattern])
 
 
-def test_paths_are_what_they_lead_to(tmp_path: Path) -> None:
-    """Folders, files and repositories are told apart, relative to the caller's folder."""
+def test_paths_are_resolved(tmp_path: Path) -> None:
+    """Folders, files and repositories are distinguished, relative to the caller's folder."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.md").write_text("# A\n")
     bare(tmp_path / "bare.git")
@@ -118,8 +118,8 @@ def test_a_part_of_a_repository_is_chosen_by_a_pattern(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
-def test_a_key_opens_what_lies_below_a_prefix(tmp_path: Path) -> None:
-    """Links and neighbours with a like name do not count."""
+def test_a_key_allows_sources_below_a_prefix(tmp_path: Path) -> None:
+    """Links and siblings with a similar name do not count."""
     for name in ("open/docs", "opened", "secret"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "open" / "out").symlink_to(tmp_path / "secret")
@@ -140,7 +140,7 @@ def test_a_key_opens_what_lies_below_a_prefix(tmp_path: Path) -> None:
             may_index(KEYED, origin_of(refused), settings)
 
 
-def test_a_key_does_not_tell_what_lies_on_the_machine(tmp_path: Path) -> None:
+def test_a_caller_with_a_key_does_not_learn_what_exists(tmp_path: Path) -> None:
     """Nothing, a folder and a part of a repository are refused with the same words."""
     bare(tmp_path / "tree" / ".git")
     (tmp_path / "tree" / "docs").mkdir()
@@ -155,7 +155,7 @@ def test_a_key_does_not_tell_what_lies_on_the_machine(tmp_path: Path) -> None:
 
 
 def test_without_a_key_anything_may_be_indexed(tmp_path: Path) -> None:
-    """The machine's user reads what it likes; with a key, nothing is open unless it is set."""
+    """The machine's user may read anything; with a key, nothing is allowed unless configured."""
     may_index(OWNER, origin_of(str(tmp_path)), load_settings())
 
     with pytest.raises(NotAllowed, match="THRESHER_INDEX_SOURCES"):
@@ -174,7 +174,7 @@ def test_a_wrong_prefix_stops_the_start(prefix: str) -> None:
 @example("HTTPS://0/@")
 @given(st.text(max_size=60) | st.text(alphabet="a:/@.%~[]-?#\\", max_size=30).map("https://".__add__))
 def test_no_text_breaks_it(text: str) -> None:
-    """Whatever is written, there is an origin, without a user but for ssh, or one of our errors."""
+    """Any text gives an origin, with a user only for ssh, or one of our errors."""
     location = ""
     with suppress(ThresherError):
         location = origin_of(text).location

@@ -13,11 +13,11 @@ from dulwich.objects import Blob
 from dulwich.repo import Repo
 
 from tests.knowledge.documents.gits import bare
-from thresher.knowledge.documents.sources.apart.packs import TooLarge, check, size_at
+from thresher.knowledge.documents.sources.sandbox.packs import ObjectTooLarge, check_pack, size_at
 
 
 def entry(kind: int, size: int, content: bytes, base: bytes = b"") -> bytes:
-    """An entry of a pack, whatever size it announces."""
+    """An entry of a pack that announces any size."""
     head, left = bytearray([kind << 4 | size & 15]), size >> 4
     while left:
         head[-1] |= 0x80
@@ -48,7 +48,7 @@ def test_a_sound_pack_passes() -> None:
     """Of whole objects and of deltas, small and large."""
     text = b"word " * 100_000
 
-    check(pack(entry(3, len(text), text), entry(3, 0, b""), entry(7, 5, delta(500_000, 9)[:5], b"x" * 20)))
+    check_pack(pack(entry(3, len(text), text), entry(3, 0, b""), entry(7, 5, delta(500_000, 9)[:5], b"x" * 20)))
 
 
 @pytest.mark.parametrize(
@@ -59,14 +59,14 @@ def test_a_sound_pack_passes() -> None:
         entry(6, len(delta(5, 1 << 40)), delta(5, 1 << 40), b"\x81\x01"),
     ],
 )
-def test_what_unfolds_to_too_much_is_refused(bad: bytes) -> None:
-    """By what it announces, before anything is unpacked."""
-    with pytest.raises(TooLarge):
-        check(pack(entry(3, 1, b"a"), bad))
+def test_an_entry_that_expands_too_much_is_refused(bad: bytes) -> None:
+    """By the announced size, before anything is unpacked."""
+    with pytest.raises(ObjectTooLarge):
+        check_pack(pack(entry(3, 1, b"a"), bad))
 
 
-def test_what_is_no_pack_is_damaged() -> None:
-    """More than announced, cut off, or something else."""
+def test_an_invalid_pack_is_refused() -> None:
+    """More than announced, truncated, or something else."""
     bomb = pack(entry(3, 10, bytes(50_000_000)))
     cut = tempfile.TemporaryFile()  # noqa: SIM115 - closed with its last reference
     cut.write(
@@ -76,8 +76,8 @@ def test_what_is_no_pack_is_damaged() -> None:
     other.write(b"<html>" * 10)
 
     for file in (bomb, cut, other):
-        with pytest.raises(ValueError, match=r"more|cut|no pack"):
-            check(file)
+        with pytest.raises(ValueError, match=r"more|truncated|not a pack"):
+            check_pack(file)
 
 
 def test_a_packed_object_is_measured(tmp_path: Path) -> None:

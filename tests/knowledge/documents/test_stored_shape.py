@@ -1,4 +1,4 @@
-"""Pure parts around stored documents: differences, sections, pages, what is kept in memory."""
+"""Pure parts around stored documents: differences, sections, pages, caches."""
 
 from __future__ import annotations
 
@@ -9,23 +9,30 @@ from hypothesis import strategies as st
 
 from thresher.core import NotFound
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents.differences import BATCH_BYTES, BATCH_FILES, batches, difference
-from thresher.knowledge.documents.guides import fitted
+from thresher.knowledge.documents.answers.pages import within
+from thresher.knowledge.documents.cache import WeightedCache, chunks_of_documents
+from thresher.knowledge.documents.indexing.preparation import (
+    BATCH_BYTES,
+    BATCH_FILES,
+    FORMAT,
+    batches,
+    difference,
+    lines_in,
+    prepare,
+)
 from thresher.knowledge.documents.models import Block, SourceFile, chunk_id, key_of
-from thresher.knowledge.documents.paging import within
-from thresher.knowledge.documents.preparing import FORMAT, lines_in, prepare
-from thresher.knowledge.documents.queries import Refused, Standing
-from thresher.knowledge.documents.sections import Stretch, section_of, sections_of
-from thresher.knowledge.documents.shelf import Bounded, places_of
+from thresher.knowledge.documents.queries import RefusedFile, StoredVersion
+from thresher.knowledge.documents.sections import CharacterRange, section_of, sections_of
+from thresher.knowledge.documents.summary import cut_to_budget
 
 
-def stored(number: int, path: str, blob: str, *, current: bool = True, form: int = FORMAT) -> Standing:
-    """A version that the database holds."""
-    return Standing(number, path, blob, form, 1, current)
+def stored(number: int, path: str, blob: str, *, current: bool = True, form: int = FORMAT) -> StoredVersion:
+    """A version in the database."""
+    return StoredVersion(number, path, blob, form, 1, current)
 
 
-def test_what_has_the_same_path_and_blob_is_kept() -> None:
-    """Everything else is read, finished, taken out or swept."""
+def test_a_file_with_the_same_path_and_blob_is_kept() -> None:
+    """Everything else is read, completed, retired or deleted."""
     files = [SourceFile(path, blob, 1) for path, blob in (("a", "1"), ("b", "2"), ("c", "3"), ("d", "4"), ("e", "5"))]
     versions = [
         stored(1, "a", "1"),
@@ -37,7 +44,7 @@ def test_what_has_the_same_path_and_blob_is_kept() -> None:
         stored(7, "e", "before"),
     ]
 
-    found = difference(files, versions, {"e": Refused("e", "empty", "", "5", FORMAT)})
+    found = difference(files, versions, {"e": RefusedFile("e", "empty", "", "5", FORMAT)})
 
     assert [file.path for file in found.read] == ["b", "d"]
     assert [one.id for one in found.finish] == [3]
@@ -48,17 +55,17 @@ def test_what_has_the_same_path_and_blob_is_kept() -> None:
 
 
 def test_a_refused_file_is_tried_again_when_it_or_its_reader_has_changed() -> None:
-    """By its blob, and by the edition of the reading."""
+    """By its blob, and by the edition of the readers."""
     file = SourceFile("a", "2", 1)
 
-    assert difference([file], [], {"a": Refused("a", "empty", "", "1", FORMAT)}).read == (file,)
-    assert difference([file], [], {"a": Refused("a", "empty", "", "2", FORMAT - 1)}).read == (file,)
-    assert difference([file], [], {"a": Refused("a", "empty", "", "2", FORMAT)}).read == ()
+    assert difference([file], [], {"a": RefusedFile("a", "empty", "", "1", FORMAT)}).read == (file,)
+    assert difference([file], [], {"a": RefusedFile("a", "empty", "", "2", FORMAT - 1)}).read == (file,)
+    assert difference([file], [], {"a": RefusedFile("a", "empty", "", "2", FORMAT)}).read == ()
 
 
 @given(st.lists(st.integers(0, 3 * BATCH_BYTES), max_size=200))
 def test_batches_hold_every_file_once_and_not_too_much(sizes: list[int]) -> None:
-    """A file that alone is too much is a batch of its own."""
+    """A file above the limit is a batch of its own."""
     files = [SourceFile(str(number), "", size) for number, size in enumerate(sizes)]
 
     groups = batches(files)
@@ -70,16 +77,16 @@ def test_batches_hold_every_file_once_and_not_too_much(sizes: list[int]) -> None
 
 @given(st.integers(1, 2**40), st.integers(0, 2**20 - 1))
 def test_a_chunks_id_tells_its_document_and_place(document: int, ordinal: int) -> None:
-    """Nothing has to be looked up."""
+    """No lookup is needed."""
     assert key_of(chunk_id(document, ordinal)) == (document, ordinal)
 
 
 @given(st.sets(st.tuples(st.integers(1, 6), st.integers(0, 4))), st.sets(st.integers(1, 6)))
 def test_the_chunks_of_some_documents_are_found_among_all(keys: set[tuple[int, int]], documents: set[int]) -> None:
-    """As a walk over them would find them; None stands for all."""
+    """As a scan would find them; None stands for all."""
     chunks = np.array(sorted(chunk_id(*key) for key in keys), np.int64)
 
-    places = places_of(chunks, np.array(sorted(documents), np.int64))
+    places = chunks_of_documents(chunks, np.array(sorted(documents), np.int64))
 
     found = chunks if places is None else chunks[places]
     assert [key_of(number)[0] in documents for number in found.tolist()] == [True] * len(found)
@@ -98,13 +105,13 @@ def test_the_chunks_of_some_documents_are_found_among_all(keys: set[tuple[int, i
     ],
 )
 def test_a_section_ends_where_the_next_of_its_level_begins(wanted: str, start: int, end: int) -> None:
-    """The first that is called so, with the headings above it where they are told."""
+    """The first of this name, with the headings above it if they are given."""
     titles = [(1, "Guide", 0), (2, "Setup", 10), (3, "Linux", 20), (3, "Mac", 30), (2, "Use", 40), (3, "Linux", 50)]
 
-    assert section_of(wanted, titles, 90) == Stretch(start, end)
+    assert section_of(wanted, titles, 90) == CharacterRange(start, end)
 
 
-def test_a_section_that_is_not_there_brings_the_nearest() -> None:
+def test_a_missing_section_is_answered_with_the_nearest() -> None:
     """Or says how else to read."""
     with pytest.raises(NotFound, match="Setup"):
         section_of("Stup", [(1, "Setup", 0)], 9)
@@ -137,8 +144,8 @@ def test_a_page_is_the_beginning_in_whole_lines(text: str, budget: int) -> None:
 
 @given(st.text(alphabet="ab \n", max_size=300), st.integers(1, 60))
 def test_a_guide_is_cut_on_a_line(text: str, budget: int) -> None:
-    """And costs no more than allowed."""
-    cut = fitted(text, budget)
+    """It does not exceed its budget."""
+    cut = cut_to_budget(text, budget)
 
     assert text.startswith(cut)
     assert count_tokens(cut) <= budget
@@ -152,7 +159,7 @@ def test_lines_are_counted_as_editors_do(text: str) -> None:
 
 
 def test_a_file_is_prepared_whole() -> None:
-    """The texts of its chunks, put together, are its text; counts agree."""
+    """The texts of its chunks joined together are its text; counts agree."""
     data = b"# One\n\nA first paragraph.\n\n## Two\n\n" + b"Some words in a row. " * 100
 
     made = prepare(SourceFile("a.md", "b", len(data)), data)
@@ -163,9 +170,9 @@ def test_a_file_is_prepared_whole() -> None:
     assert [title for _, title, _ in made.write.sections] == ["One", "Two"]
 
 
-def test_what_was_not_used_for_longest_is_forgotten_first() -> None:
-    """And what alone is too heavy is not kept."""
-    memory: Bounded[str, str] = Bounded(6, len)
+def test_the_least_recently_used_value_is_dropped_first() -> None:
+    """A value that exceeds the limit by itself is not kept."""
+    memory: WeightedCache[str, str] = WeightedCache(6, len)
     memory.put("a", "xx")
     memory.put("b", "xx")
     memory.put("c", "xx")

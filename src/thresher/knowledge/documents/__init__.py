@@ -1,11 +1,15 @@
 """The documents kind: repositories of documents, and their best passages inside a token budget.
 
-Invariant: what is returned stands verbatim in a document, under the lines that the answer names.
+Invariant: returned text is verbatim from a document, at the lines that the answer names.
 
 Uses: core, embedding, jobs, search, store.
 """
 
+from thresher.knowledge.documents.answers.retrieval import GUIDE
+from thresher.knowledge.documents.answers.search import MOST_PASSAGES, PASSAGES
 from thresher.knowledge.documents.entries import KIND
+from thresher.knowledge.documents.indexing.job import TASK, IndexTask
+from thresher.knowledge.documents.indexing.run import Report
 from thresher.knowledge.documents.models import (
     Candidate,
     Document,
@@ -21,12 +25,8 @@ from thresher.knowledge.documents.models import (
     SearchType,
     Skipped,
 )
-from thresher.knowledge.documents.retrieving import GUIDE
-from thresher.knowledge.documents.run import Report
-from thresher.knowledge.documents.searching import MOST_PASSAGES, PASSAGES
 from thresher.knowledge.documents.service import DocumentService
 from thresher.knowledge.documents.sources import origin_of
-from thresher.knowledge.documents.task import TASK, IndexTask
 
 __all__ = [
     "GUIDE",

@@ -1,32 +1,37 @@
-"""What of a chunk is put into the index: its headings, and its text.
+"""Index entries of chunks: headings and text.
 
-Invariant: pure; equal chunks under equal headings have equal texts for the encoder, so that they are embedded once.
+Invariant: equal chunks under equal headings have equal texts for the encoder, so that they are embedded once; an entry
+made from what is stored equals the one made when the document was read.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from thresher.knowledge.documents.layout import Layout, written_path
-from thresher.knowledge.documents.models import chunk_id
+from thresher.core import Tenant
+from thresher.knowledge.documents import queries
+from thresher.knowledge.documents.layout import Layout, path_label
+from thresher.knowledge.documents.models import chunk_id, key_of
 from thresher.search import Entry
+from thresher.store import Database
 
 KIND: Final = "document"
-"""The collection of the index that holds chunks."""
+"""The collection of chunks in the index."""
 _REPOSITORY: Final = "repository:"
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
-    """A document, as its chunks are put into the index.
+class IndexedDocument:
+    """A document whose chunks are indexed.
 
     Attributes:
-        id: Its key.
-        title: Its title.
+        id: Key of the document.
+        title: Title of the document.
         repository: Key of its repository.
-        owner: The only user who may find it; None for everybody of the tenant.
+        owner: The only user who may find it; None for everyone in the tenant.
         layout: Its chunks.
     """
 
@@ -43,34 +48,82 @@ def facet_of(repository: int) -> str:
 
 
 def facets_of(repositories: Iterable[int]) -> frozenset[str]:
-    """The labels of some repositories' chunks."""
+    """The labels of the chunks of some repositories."""
     return frozenset(facet_of(repository) for repository in repositories)
 
 
-def entries_of(holder: Holder, texts: Mapping[int, str] | Sequence[str]) -> Iterator[Entry]:
+def entries_of(document: IndexedDocument, texts: Mapping[int, str] | Sequence[str]) -> Iterator[Entry]:
     """The entries of some chunks of a document.
 
     Args:
-        holder: The document.
-        texts: Place in the document to text; or all of them.
+        document: The document.
+        texts: Texts by ordinal, or the texts of all chunks.
     """
-    facets = frozenset({facet_of(holder.repository)})
+    facets = frozenset({facet_of(document.repository)})
     for ordinal, text in texts.items() if isinstance(texts, Mapping) else enumerate(texts):
-        yield _entry(holder, ordinal, text, facets)
+        yield _entry(document, ordinal, text, facets)
 
 
 def heading_line(title: str, path: tuple[str, ...]) -> str:
-    """What stands above a chunk's text: title and headings; a first heading that is the title is not said twice."""
+    """The line above a chunk's text: title and headings; a first heading equal to the title is not repeated."""
     headings = path[1:] if path and path[0].strip() == title.strip() else path
-    return " > ".join(filter(None, (" ".join(title.split()), written_path(headings))))
+    return " > ".join(filter(None, (" ".join(title.split()), path_label(headings))))
 
 
-def _entry(holder: Holder, ordinal: int, text: str, facets: frozenset[str]) -> Entry:
-    heading = heading_line(holder.title, holder.layout.paths[int(holder.layout.headings[ordinal])])
+def _entry(document: IndexedDocument, ordinal: int, text: str, facets: frozenset[str]) -> Entry:
+    heading = heading_line(document.title, document.layout.paths[int(document.layout.headings[ordinal])])
     return Entry(
-        id=chunk_id(holder.id, ordinal),
+        id=chunk_id(document.id, ordinal),
         texts=(f"{heading}\n{text}",),
         fields={"heading": heading, "text": text},
         facets=facets,
-        owner=holder.owner,
+        owner=document.owner,
     )
+
+
+_HOLDERS: Final = 512
+
+
+class StoredEntries:
+    """Entries of a tenant's chunks by id, made from what is stored.
+
+    It keeps the layouts of a few documents, since chunks are requested in their order.
+
+    Args:
+        database: The database of the documents.
+        tenant: The tenant of the chunks.
+    """
+
+    def __init__(self, database: Database, tenant: Tenant) -> None:
+        self._database = database
+        self._tenant = tenant
+        self._known: OrderedDict[int, IndexedDocument] = OrderedDict()
+
+    async def of(self, ids: Sequence[int]) -> list[Entry]:
+        """The entries of these chunks; chunks that are gone are left out."""
+        keys = [key_of(number) for number in ids]
+        known = await self._documents({document for document, _ in keys})
+        texts = await queries.read_texts(self._database, self._tenant, keys)
+        places: dict[int, dict[int, str]] = {}
+        for (document, ordinal), text in texts.items():
+            places.setdefault(document, {})[ordinal] = text
+        return [
+            entry
+            for document, some in places.items()
+            if document in known
+            for entry in entries_of(known[document], some)
+        ]
+
+    async def _documents(self, documents: set[int]) -> dict[int, IndexedDocument]:
+        if missing := [one for one in documents if one not in self._known]:
+            layouts = await queries.layouts(self._database, self._tenant, missing)
+            async with self._database.transaction(self._tenant) as connection:
+                rows = await queries.document_owners(connection, self._tenant, missing)
+            for row in rows:
+                if (packed := layouts.get(row.id)) is not None:
+                    unpacked = Layout.unpacked(packed)
+                    self._known[row.id] = IndexedDocument(row.id, row.title, row.repository, row.owner, unpacked)
+        found = {one: self._known[one] for one in documents if one in self._known}
+        while len(self._known) > _HOLDERS:
+            self._known.popitem(last=False)
+        return found

@@ -1,6 +1,6 @@
-"""Instructions for models: files of our own, whose places are filled.
+"""Instructions for models: files of this package with places to fill.
 
-Invariant: pure but for reading those files once.
+Invariant: pure, except that each file is read once.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from importlib.resources import files
 
 @cache
 def template(name: str) -> str:
-    """One of our instructions, places to fill in double braces."""
+    """The text of an instruction, with placeholders in double braces."""
     return files("thresher.knowledge.documents").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
 
 
-def filled(name: str, **values: object) -> str:
-    """An instruction with its places filled."""
+def fill_template(name: str, **values: object) -> str:
+    """An instruction with its placeholders filled."""
     text = template(name)
     for place, value in values.items():
         text = text.replace(f"{{{{{place}}}}}", str(value))

@@ -1,7 +1,7 @@
 """The records of the documents kind.
 
-Invariant: frozen; offsets count characters of the document's own text, lines count from 1, tokens are o200k. Text of
-documents is other people's text: data, never instruction.
+Invariant: frozen; offsets count characters of the document's own text, lines count from 1, tokens are o200k. A
+document's text was written by others: it is data, never instruction.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ SearchType: TypeAlias = Literal["hybrid", "text", "semantic"]
 Mode: TypeAlias = Literal["extractive", "abstractive"]
 
 CHUNK_BITS: Final = 20
-"""A chunk's id in the index is its document's id, shifted by this, plus its place: nothing has to be looked up."""
+"""A chunk's id in the index is its document's id, shifted by this, plus its ordinal, so that no lookup is needed."""
 
 
 def chunk_id(document: int, ordinal: int) -> int:
-    """The id in the index of a document's chunk."""
+    """The index id of a document's chunk."""
     return document << CHUNK_BITS | ordinal
 
 
 def key_of(chunk: int) -> tuple[int, int]:
-    """The document and the place in it of a chunk, by its id in the index."""
+    """Document and ordinal of a chunk, from its index id."""
     return chunk >> CHUNK_BITS, chunk & (1 << CHUNK_BITS) - 1
 
 
@@ -36,14 +36,14 @@ class Block:
 
     Attributes:
         kind: `heading`, `paragraph`, `item` (of a list, with what is nested in it), `quote`, `table`, `fence` (a code
-            block inside a document), `code` (a function, a class head or other stretch of a source file) or `matter`
-            (front matter, link definitions and what else no reader asks for).
+            block inside a document), `code` (a function, a class head or other part of a source file) or `matter`
+            (front matter, link definitions and the like).
         start: First character.
         end: Character after the last.
-        level: Of a heading 1 to 6; of code, items, quotes and fences how deep they are nested; else 0.
-        title: Of a heading its words; of code the qualified name that it defines; else empty.
-        head: Of a table: where its header rows end; else 0.
-        rows: Of a table: where each row after the header starts; else empty.
+        level: For a heading 1 to 6; for code, items, quotes and fences the depth of nesting; else 0.
+        title: For a heading its text; for code the qualified name that it defines; else empty.
+        head: For a table: end of its header rows; else 0.
+        rows: For a table: start of each row after the header; else empty.
     """
 
     kind: BlockKind
@@ -57,14 +57,14 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a reader made of a file.
+    """A file as its reader parsed it.
 
     Attributes:
-        text: The text that is stored, searched and returned verbatim. Of Markdown, reStructuredText, plain text and
-            source code the file's own; of HTML, PDF and DOCX its conversion to Markdown.
-        title: Its title; the file's name where it has none.
+        text: The text that is stored, searched and returned verbatim. For Markdown, reStructuredText, plain text and
+            source code the file's own text; for HTML, PDF and DOCX its conversion to Markdown.
+        title: Its title; the file's name if it has none.
         media: `markdown`, `rst`, `html`, `text`, `pdf`, `docx`, or the name of a programming language.
-        blocks: In order; what lies between them is white space.
+        blocks: Blocks in order; only white space lies between them.
         notes: What was lost or guessed, in sentences.
     """
 
@@ -83,12 +83,12 @@ class Chunk:
         start: First character.
         end: Character after the last.
         first_line: Line of the first character.
-        last_line: Line of the last character that is no line break.
-        tokens: Of its text alone.
-        kind: Of its (first) block.
-        heading: Place in the document's list of heading paths.
-        head_start: Of rows of a table whose header stands in another chunk: where that header starts.
-        head_end: And where it ends; equal to `head_start` where there is none.
+        last_line: Line of the last character that is not a line break.
+        tokens: Tokens of its text alone.
+        kind: Kind of its (first) block.
+        heading: Index in the document's list of heading paths.
+        head_start: For table rows whose header is in another chunk: start of that header.
+        head_end: End of that header; equal to `head_start` if there is none.
     """
 
     start: int
@@ -104,11 +104,11 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Chunked:
-    """A document cut up.
+    """A document cut into chunks.
 
     Attributes:
-        chunks: In order.
-        headings: Distinct heading paths, outermost first; the first is the empty path.
+        chunks: Chunks in order.
+        headings: Distinct heading paths, outermost heading first; the first is the empty path.
     """
 
     chunks: tuple[Chunk, ...]
@@ -117,12 +117,12 @@ class Chunked:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file that a source offers.
+    """A file in a source.
 
     Attributes:
-        path: Inside the repository, with `/`.
+        path: Path inside the repository, with `/`.
         blob: Its git blob id, hexadecimal; equal ids mean equal bytes.
-        size: Bytes.
+        size: Size in bytes.
     """
 
     path: str
@@ -135,10 +135,10 @@ class Skipped:
     """A file that is not read, and why.
 
     Attributes:
-        path: Inside the repository.
+        path: Path inside the repository.
         reason: `ignored`, `excluded`, `binary`, `generated`, `numbers`, `secret`, `too large`, `link`, `unreadable`,
             `unknown format` or `empty`.
-        detail: A sentence for people; never the content.
+        detail: A sentence for people; never contains the content.
     """
 
     path: str
@@ -171,24 +171,24 @@ class Repository:
 
     Attributes:
         id: Its key.
-        name: Unique among what its owner sees.
-        owner: The only user who sees it; None for everybody in the tenant.
+        name: Unique among the repositories that its owner sees.
+        owner: The only user who sees it; None for everyone in the tenant.
         origin: Where it comes from.
         version: Commit, or a digest of the files; empty before the first run.
-        guide: What is in it, Markdown, for a model that has to find its way.
+        guide: A summary of its contents for a model, Markdown.
         guide_by: `structure`, `model` or `person`.
-        documents: How many.
-        chunks: How many.
-        tokens: Of all documents.
-        skipped: Reason to number of files.
+        documents: Number of documents.
+        chunks: Number of chunks.
+        tokens: Tokens of all documents.
+        skipped: Number of files by reason.
         embedded: Chunks that can be found by meaning.
         state: `waiting`, `indexing`, `ready` or `failed`.
-        problem: Why it failed, or what is not as it should be.
+        problem: Why it failed, or what is wrong.
         job: The last job that indexed it, or 0.
-        indexed_at: When the last run ended well.
+        indexed_at: When the last run succeeded.
         edition: Raised by every change of its documents.
-        description: What it is about: the first line of its guide that says something.
-        embedding_model: Whose vectors find its chunks by meaning; empty where none do.
+        description: The first informative line of its guide.
+        embedding_model: The model of its vectors; empty if it has none.
     """
 
     id: int
@@ -217,15 +217,15 @@ class Document:
     """One version of a file; a new version is a new document.
 
     Attributes:
-        id: Its key; its text and layout never change under it.
+        id: Its key; the text and layout of a key never change.
         repository: Key of its repository.
-        path: Inside the repository.
+        path: Path inside the repository.
         title: Its title.
         media: Its format.
-        blob: Git blob id of the bytes that it was read from.
-        tokens: Of its whole text, exactly.
-        lines: How many.
-        chunks: How many.
+        blob: Git blob id of its bytes.
+        tokens: Exact tokens of its whole text.
+        lines: Number of lines.
+        chunks: Number of chunks.
     """
 
     id: int
@@ -241,16 +241,16 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a document in an answer.
+    """A part of a document in an answer.
 
     Attributes:
-        path: Of the document.
+        path: Path of the document.
         heading_path: Headings above it, outermost first.
         first_line: Its first line.
         last_line: Its last line.
         start: First character.
         end: Character after the last.
-        tokens: Of its text alone.
+        tokens: Tokens of its text alone.
     """
 
     path: str
@@ -264,13 +264,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Omitted:
-    """A stretch that is not in an answer: one entry of the table of contents of what was left out.
+    """A part that an answer leaves out: one entry of its table of contents.
 
     Attributes:
-        heading_path: Headings above it; empty where the document has none.
+        heading_path: Headings above it; empty if the document has none.
         first_line: Its first line.
         last_line: Its last line.
-        tokens: What it would cost about.
+        tokens: Approximate size in tokens.
     """
 
     heading_path: tuple[str, ...]
@@ -284,25 +284,25 @@ class Retrieval:
     """The answer of `retrieve_document`.
 
     Attributes:
-        content: What a model reads: passages, verbatim, each under a line that names its headings and lines, and a
-            table of contents of what was left out.
-        sources: The stretches that `content` holds, in order.
-        token_count: Tokens of `content`, exactly; never above the budget.
+        content: What a model reads: verbatim passages, each under a line with its headings and lines, and a table of
+            contents of what was left out.
+        sources: The parts that `content` contains, in order.
+        token_count: Exact tokens of `content`; never above the budget.
         was_compressed: Whether something of the document is missing.
         original_token_count: Tokens of the whole document.
         tokenizer: `o200k`.
         left_out: What is missing, in document order.
-        cursor: Fetches it, the most fitting first; empty where nothing is missing, or none of it fits into the budget.
-        document: Path of the document; empty where nothing was found.
+        cursor: Fetches what is missing, best first; empty if nothing is missing, or none of it fits the budget.
+        document: Path of the document; empty if nothing was found.
         repository: Its repository.
-        found: Whether anything fits; else `content` is the repository's guide.
-        hint: What to try instead, where nothing fits the question or the budget.
-        mode: `extractive` or `abstractive`: how `content` came about.
-        unsupported: Sentences of a model's that stand in no passage word for word; each is marked.
-        search_type: As it was carried out.
-        degraded: What is weaker than asked for, in words.
-        timings: Milliseconds of each part.
-        trace_id: Names the answer in the logs.
+        found: Whether anything fits the question; if not, `content` is the repository's guide.
+        hint: What to try instead, if nothing fits the question or the budget.
+        mode: `extractive` or `abstractive`: how `content` was made.
+        unsupported: A model's sentences that are in no passage word for word; each is marked.
+        search_type: The search type that was used.
+        degraded: How the answer is weaker than requested, in words.
+        timings: Milliseconds of each step.
+        trace_id: Identifies the answer in the logs.
     """
 
     content: str
@@ -331,10 +331,10 @@ class Passage:
 
     Attributes:
         repository: Name of its repository.
-        part: Where it lies.
-        title: Of the document.
-        text: Verbatim.
-        score: Of the ranking, higher is better; comparable within one answer.
+        part: Where it is.
+        title: Title of the document.
+        text: Its text, verbatim.
+        score: Score of the ranking, higher is better; comparable within one answer.
         why: The reason, in a few words.
     """
 
@@ -348,12 +348,12 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A repository that a search took, or left out.
+    """A repository that a search chose, or left out.
 
     Attributes:
         name: Its name.
         why: The reason, in a few words.
-        score: How well it fits the question, on the scale of the passages' scores; None where nothing of it is indexed.
+        score: How well it fits the question, on the scale of passage scores; None if nothing of it is indexed.
     """
 
     name: str
@@ -366,20 +366,19 @@ class Passages:
     """The answer of `search_documents`.
 
     Attributes:
-        passages: Best first.
-        token_count: Of all their texts.
-        searched: Chunks that were looked at.
-        repositories: Where the passages are from, or would be: the one that was asked, or those that the question
-            means, best first.
-        left_out: Of the others the nearest, best first.
-        left_out_count: How many others there are.
-        relevance: Probability, 0 to 1, that the passages hold what is asked for.
-        cursor: Fetches the next ones; empty at the end.
-        hint: What to try instead, where nothing fits.
-        search_type: As it was carried out.
-        degraded: What is weaker than asked for, in words.
-        timings: Milliseconds of each part.
-        trace_id: Names the answer in the logs.
+        passages: Passages, best first.
+        token_count: Tokens of all their texts.
+        searched: Number of chunks that were scored.
+        repositories: The searched repositories: the requested one, or those that the question is about, best first.
+        left_out: The nearest of the other repositories, best first.
+        left_out_count: Number of the other repositories.
+        relevance: Probability, 0 to 1, that the passages answer the question.
+        cursor: Fetches the next passages; empty at the end.
+        hint: What to try instead, if nothing fits.
+        search_type: The search type that was used.
+        degraded: How the answer is weaker than requested, in words.
+        timings: Milliseconds of each step.
+        trace_id: Identifies the answer in the logs.
     """
 
     passages: tuple[Passage, ...]
@@ -402,10 +401,10 @@ class Page:
     """The answer of `read_document`: whole lines of a document.
 
     Attributes:
-        content: Verbatim.
-        part: Where it lies.
-        token_count: Exactly.
-        total_lines: Of the document.
+        content: The lines, verbatim.
+        part: Where they are.
+        token_count: Exact tokens.
+        total_lines: Lines of the document.
         cursor: Fetches the next page; empty at the end.
     """
 

@@ -1,6 +1,6 @@
-"""What is asked of documents, checked.
+"""Questions to documents, validated.
 
-Invariant: pure; what gets through can be answered.
+Invariant: pure; a question that passes validation can be answered.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from thresher.llm import Chat
 
 LEAST_BUDGET: Final = 1
 MOST_BUDGET: Final = 200_000
-"""Tokens; more than that is what models cannot read."""
+"""Tokens; models cannot read more."""
 _LONGEST: Final = 20_000
-"""Characters of a question or its context: far more than the encoder reads."""
+"""Most characters of a question or its context: far more than the encoder reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question to one repository.
+    """A question to repositories.
 
     Attributes:
         query: The question.
-        search_type: Which arms decide.
-        budget: Tokens at most.
+        search_type: The search arms that decide.
+        budget: Most tokens of the answer.
         context: What the conversation is about; may be empty.
-        cursor: Where an earlier answer goes on; may be empty.
+        cursor: Where an earlier answer continues; may be empty.
         rerank: Whether the cross-encoder takes part.
-        document: The only document that is asked; empty for all.
+        document: Path of the only document to use; empty for all.
         mode: How the answer is made.
         chat: The model of the caller's client.
     """
@@ -46,11 +46,11 @@ class Question:
     chat: Chat | None = None
 
     def words(self, repository: str) -> tuple[str, ...]:
-        """What must be the same where a cursor is used."""
+        """The words that must be the same when a cursor is used."""
         return repository, self.query, self.search_type, self.context
 
 
-def ask(
+def checked_question(
     query: str,
     *,
     search_type: str,
@@ -62,11 +62,12 @@ def ask(
     mode: str = "extractive",
     chat: Chat | None = None,
 ) -> Question:
-    """Check what is asked.
+    """Validate a question.
 
     Raises:
-        InvalidInput: The query is blank, it or the context too long, the budget out of bounds, or a word is none of
-            those that are allowed.
+        InvalidInput: The query is blank, it or the context is too long, the budget is out of bounds, or the search type
+            or
+            mode is unknown.
     """
     if not query.strip():
         raise InvalidInput("The query is empty.", hint="Ask a question, or give some words.")
@@ -92,13 +93,13 @@ def _bounded(text: str, what: str) -> str:
 
 
 def checked_budget(budget: int) -> int:
-    """The budget.
+    """Return the budget.
 
     Raises:
         InvalidInput: It is out of bounds.
     """
     if not LEAST_BUDGET <= budget <= MOST_BUDGET:
-        raise InvalidInput(f"{budget} is no budget.", hint=f"Give {LEAST_BUDGET} to {MOST_BUDGET:,} tokens.")
+        raise InvalidInput(f"{budget} is not a valid budget.", hint=f"Give {LEAST_BUDGET} to {MOST_BUDGET:,} tokens.")
     return budget
 
 
@@ -106,12 +107,14 @@ def search_type_of(name: str) -> SearchType:
     """A search type by its name.
 
     Raises:
-        InvalidInput: There is none of this name.
+        InvalidInput: There is no search type of this name.
     """
     return cast("SearchType", _one_of(name, get_args(SearchType), "search type"))
 
 
 def _one_of(name: str, allowed: tuple[str, ...], what: str) -> str:
     if name not in allowed:
-        raise InvalidInput(f"'{name}' is no {what}.", hint=f"Choose {', '.join(allowed[:-1])} or {allowed[-1]}.")
+        raise InvalidInput(
+            f"'{name}' is not a valid {what}.", hint=f"Choose {', '.join(allowed[:-1])} or {allowed[-1]}."
+        )
     return name

@@ -1,7 +1,7 @@
-"""What people do with repositories: index, refresh, list, remove, describe.
+"""Managing repositories: index, refresh, list, remove, describe.
 
-Invariant: a repository's row and the job that fills it are written in one transaction; whoever does not own a
-repository changes nothing of it.
+Invariant: a repository's row and the job that fills it are written in one transaction; a caller who does not own a
+repository cannot change it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings, checked_name
 from thresher.jobs import Jobs
 from thresher.knowledge.documents import queries
+from thresher.knowledge.documents.answers.scoring import unknown_repository
+from thresher.knowledge.documents.cache import DocumentCache
 from thresher.knowledge.documents.entries import KIND, facets_of
-from thresher.knowledge.documents.indexing import Indexing, remove
+from thresher.knowledge.documents.indexing.job import TASK, Indexing, remove
+from thresher.knowledge.documents.indexing.run import Report, cache_of
 from thresher.knowledge.documents.models import Origin, Repository, Skipped
-from thresher.knowledge.documents.run import Report, cache_of
-from thresher.knowledge.documents.scoring import unknown
-from thresher.knowledge.documents.shelf import Shelf
 from thresher.knowledge.documents.sources import may_index
-from thresher.knowledge.documents.task import TASK
 from thresher.llm import Chat
 from thresher.search import Filter, SearchIndex
 from thresher.store import Database, clean, run_retrying
@@ -38,12 +37,12 @@ class Repositories:
     """The repositories of all tenants.
 
     Args:
-        database: Where they are.
-        index: Where their chunks are found.
-        jobs: Fills them.
-        shelf: Knows who sees which.
+        database: The database of the repositories.
+        index: The search index of their chunks.
+        jobs: The queue of the jobs that fill them.
+        cache: Knows which repositories a caller sees.
         settings: Who may index what; the data folder.
-        chat: The configured model, if there is one.
+        chat: The configured model; None for none.
     """
 
     def __init__(
@@ -51,19 +50,19 @@ class Repositories:
         database: Database,
         index: SearchIndex,
         jobs: Jobs,
-        shelf: Shelf,
+        cache: DocumentCache,
         settings: Settings,
         chat: Chat | None = None,
     ) -> None:
         self._database = database
         self._index = index
         self._jobs = jobs
-        self._shelf = shelf
+        self._cache = cache
         self._settings = settings
         self.indexing = Indexing(database, index, settings, chat)
 
     async def index(self, caller: Caller, name: str, origin: Origin, *, defer: bool = True) -> Repository:
-        """Add a repository, or index the one of this name again where it has this location, as is said now."""
+        """Add a repository, or index an existing one with this name and location again with the new origin."""
         checked_name(name, "a repository")
         may_index(caller, origin, self._settings)
 
@@ -88,11 +87,11 @@ class Repositories:
         return await self._modelled(caller, await run_retrying(self._database, caller.tenant, write))
 
     async def catch_up(self, caller: Caller) -> list[str]:
-        """Index those again that lack vectors of the running model; returns their names."""
+        """Index repositories again that lack vectors of the current model; return their names."""
         if not self._index.edition(KIND):
             return []
         behind: list[str] = []
-        for head in (await self._shelf.directory(caller)).values():
+        for head in (await self._cache.directory(caller)).values():
             if head.owner != caller.user or not head.chunks or head.state in ("waiting", "indexing"):
                 continue
             if await self._index.embedded(caller.tenant, KIND, Filter(facets_of([head.id]))) < head.chunks:
@@ -103,7 +102,7 @@ class Repositories:
         return behind
 
     async def index_here(self, caller: Caller, name: str, origin: Origin, report: Report) -> Repository:
-        """The same as `index`, in this process and at once."""
+        """Index a repository in this process and wait for it."""
         found = await self.index(caller, name, origin, defer=False)
         await self.indexing.run(caller.tenant, found.id, report)
         async with self._database.transaction(caller.tenant) as connection:
@@ -111,14 +110,14 @@ class Repositories:
         return await self._modelled(caller, found)
 
     async def listed(self, caller: Caller) -> tuple[Repository, ...]:
-        """All that the caller sees; a user's own hides the tenant's of the same name."""
+        """All repositories that the caller sees; a user's own hides the tenant's of the same name."""
         async with self._database.transaction(caller.tenant) as connection:
             found = {one.name: one for one in await queries.repositories(connection, caller)}
         model = await self._index.serving_model(caller.tenant, KIND)
         return tuple([_of_model(await self._settled(caller, one), model) for _, one in sorted(found.items())])
 
     async def get(self, caller: Caller, name: str) -> Repository:
-        """One by its name."""
+        """One repository by its name."""
         async with self._database.transaction(caller.tenant) as connection:
             found = await self._settled(caller, await self._seen(connection, caller, name))
         return await self._modelled(caller, found)
@@ -131,7 +130,7 @@ class Repositories:
         return tuple(Skipped(one.path, one.reason, one.detail) for one in refused)
 
     async def remove(self, caller: Caller, name: str) -> Repository:
-        """Remove one with everything that was indexed of it."""
+        """Remove a repository with everything that was indexed of it."""
 
         async def write(connection: AsyncConnection) -> Repository:
             found = await self._own(connection, caller, name)
@@ -142,23 +141,21 @@ class Repositories:
         found = await run_retrying(self._database, caller.tenant, write)
         await self._ended(caller, found.job)
         await remove(self._database, self._index, caller.tenant, found.id)
-        cache = cache_of(self._settings.data_dir, caller.tenant, found.id)
-        await asyncio.to_thread(shutil.rmtree, cache, ignore_errors=True)
-        await self._shelf.directory(caller)
+        folder = cache_of(self._settings.data_dir, caller.tenant, found.id)
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        await self._cache.directory(caller)
         return found
 
     async def _ended(self, caller: Caller, job: int) -> None:
-        """Wait until a withdrawn job writes no more; for one whose worker is gone not for ever."""
+        """Wait until a withdrawn job has stopped writing, up to a limit in case its worker is gone."""
         if job:
             with suppress(TimeoutError, NotFound):
                 await asyncio.wait_for(self._jobs.follow(caller, job), _ENDING_SECONDS)
 
     async def set_guide(self, caller: Caller, name: str, text: str | None) -> Repository:
-        """Put a person's guide in place of the one that was built, or let that be built again."""
+        """Replace the guide that was built by a person's, or have it built again."""
         if text is not None and not 0 < len(text.strip()) <= _LONGEST_GUIDE:
-            raise InvalidInput(
-                "A guide has some text, and not too much.", hint=f"Write up to {_LONGEST_GUIDE:,} characters."
-            )
+            raise InvalidInput("The guide is empty or too long.", hint=f"Write up to {_LONGEST_GUIDE:,} characters.")
 
         async def write(connection: AsyncConnection) -> Repository:
             found = await self._own(connection, caller, name)
@@ -171,7 +168,7 @@ class Repositories:
         return await self._modelled(caller, await run_retrying(self._database, caller.tenant, write))
 
     async def _modelled(self, caller: Caller, found: Repository) -> Repository:
-        """The repository with the model whose vectors it has."""
+        """The repository with the model of its vectors."""
         return _of_model(found, await self._index.serving_model(caller.tenant, KIND))
 
     async def _deferred(self, connection: AsyncConnection, caller: Caller, repository: int) -> Repository:
@@ -180,7 +177,7 @@ class Repositories:
         return await _read(connection, caller, repository)
 
     async def _settled(self, caller: Caller, found: Repository) -> Repository:
-        """The repository; where its job was given up while it was at work, that is what is wrong."""
+        """The repository; if its job was given up while it was running, with that as its problem."""
         if found.state not in ("waiting", "indexing") or not found.job:
             return found
         try:
@@ -189,29 +186,31 @@ class Repositories:
             return found
         if job.state not in ("failed", "cancelled"):
             return found
-        problem = job.error or "The run was ended before it was through; refresh the repository to go on."
+        problem = job.error or "The run ended before it was complete; refresh the repository to continue."
         return replace(found, state="failed", problem=problem)
 
     def _same(self, found: Repository, origin: Origin) -> int:
         if found.origin.location == origin.location:
             return found.id
         raise Conflict(
-            f"There is a repository '{found.name}' already, of {found.origin.location}.",
-            hint="Choose another name, or remove that one first.",
+            f"The repository '{found.name}' already exists, for {found.origin.location}.",
+            hint="Choose another name, or remove that repository first.",
         )
 
     async def _own(self, connection: AsyncConnection, caller: Caller, name: str) -> Repository:
         """A repository that the caller may change."""
         found = await self._seen(connection, caller, name)
         if found.owner != caller.user:
-            raise NotAllowed(f"The repository '{name}' is the tenant's.", hint="Ask who set it up to change it.")
+            raise NotAllowed(
+                f"The repository '{name}' belongs to the tenant.", hint="Ask its administrator to change it."
+            )
         return found
 
     async def _seen(self, connection: AsyncConnection, caller: Caller, name: str) -> Repository:
         found: Sequence[Repository] = await queries.repositories(connection, caller)
         named = [one for one in found if one.name == name]
         if not named:
-            raise unknown(name, sorted({one.name for one in found}))
+            raise unknown_repository(name, sorted({one.name for one in found}))
         return named[-1]
 
 

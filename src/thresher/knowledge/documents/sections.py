@@ -1,4 +1,4 @@
-"""The sections of a document: which characters stand under a heading, or belong to a function.
+"""The sections of a document: the characters under a heading, or of a function.
 
 Invariant: pure; a section ends where the next one of its level or above begins.
 """
@@ -20,52 +20,52 @@ _LONGEST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """Characters of a document, from `start` to the one before `end`."""
+class CharacterRange:
+    """Characters of a document, from `start` up to but not including `end`."""
 
     start: int
     end: int
 
 
 def sections_of(blocks: Iterable[Block]) -> list[Section]:
-    """The sections of a document that was read, in order; of very many the first."""
+    """The sections of a parsed document, in order; if there are very many, the first of them."""
     named = (block for block in blocks if block.kind in ("heading", "code") and block.title)
     return [(block.level, block.title[:_LONGEST], block.start) for block, _ in zip(named, range(MOST), strict=False)]
 
 
-def section_of(wanted: str, sections: Sequence[Section], end: int) -> Stretch:
-    """The stretch of a section.
+def section_of(wanted: str, sections: Sequence[Section], end: int) -> CharacterRange:
+    """The range of a section.
 
     Args:
-        wanted: Its title, or the last titles of its path with ` > ` between them; case makes no difference.
-        sections: Of the document, in order.
-        end: Of the document.
+        wanted: Its title, or the last titles of its path separated by ` > `; case is ignored.
+        sections: Sections of the document, in order.
+        end: End of the document.
 
     Raises:
-        NotFound: No section is called so; the hint offers near ones.
+        NotFound: There is no such section; the hint offers near ones.
     """
     paths = _paths(sections)
     titles = tuple(_plain(part) for part in wanted.split(">") if part.strip()) or (_plain(wanted),)
     for sought in (titles, (_plain(wanted),)):
         for place, path in enumerate(paths):
             if path[-len(sought) :] == sought:
-                return _stretch(place, sections, end)
+                return _range(place, sections, end)
     near = nearest(wanted, dict.fromkeys(title for _, title, _ in sections))
     starting = next((place for place, path in enumerate(paths) if path[-1].startswith(titles[-1])), None)
     if starting is not None and titles[-1]:
-        return _stretch(starting, sections, end)
+        return _range(starting, sections, end)
     hint = did_you_mean(near) or ("Read by lines." if not sections else f"The first is '{sections[0][1]}'.")
     raise NotFound(f"There is no section '{wanted}'.", hint=hint)
 
 
-def _stretch(place: int, sections: Sequence[Section], end: int) -> Stretch:
+def _range(place: int, sections: Sequence[Section], end: int) -> CharacterRange:
     level, _, start = sections[place]
     after = (begin for other, _, begin in sections[place + 1 :] if other <= level)
-    return Stretch(start, next(after, end))
+    return CharacterRange(start, next(after, end))
 
 
 def _paths(sections: Sequence[Section]) -> list[tuple[str, ...]]:
-    """The titles above each section and its own, in plain form."""
+    """The titles above each section and its own, normalised."""
     paths: list[tuple[str, ...]] = []
     above: list[tuple[int, str]] = []
     for level, title, _ in sections:

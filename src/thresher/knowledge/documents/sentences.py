@@ -1,6 +1,6 @@
-"""Where a stretch of text can be cut, and how much each cut would hurt.
+"""Where a text can be cut, and the price of each cut.
 
-Invariant: pure; one pass whatever the text; a piece never holds more than `WHOLE` characters.
+Invariant: pure; one pass over any text; a piece never has more than `WHOLE` characters.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import Final
 from thresher.embedding import count_tokens
 
 WHOLE: Final = 1_000
-"""Characters; a sentence up to this long is never cut: what a question asks for is often one sentence."""
+"""Characters; a sentence up to this length is never cut, because the answer to a question is often one sentence."""
 WHOLE_TOKENS: Final = 240
-"""And tokens: in scripts with a token for each character, half as many characters are a paragraph."""
+"""Tokens; in scripts with a token per character, half as many characters are a paragraph."""
 PIECE: Final = 400
-"""Characters of a piece of a longer one, which is mostly no sentence at all: a record, a list of numbers."""
+"""Characters of each piece of a longer one, which is usually not a sentence: a record, a list of numbers."""
 SENTENCE: Final = 0.15
-"""Price of a cut between two sentences, where a cut between two paragraphs costs nothing."""
+"""Price of a cut between two sentences; a cut between two paragraphs is free."""
 LINE: Final = 0.3
-"""Between two lines that are no sentences: of a list without marks, a log, verse."""
+"""Price between two lines that are not sentences: a list without marks, a log, verse."""
 CLAUSE: Final = 0.8
-"""Inside a sentence, after a comma or the like."""
+"""Price inside a sentence, after a comma or the like."""
 WORD: Final = 1.5
-"""Inside a sentence, between two words, or inside one that has no end."""
+"""Price inside a sentence, between two words, or inside a word without an end."""
 _LONG_LINE: Final = 200
-"""Characters; who writes longer lines ends them only where a paragraph ends."""
+"""Characters; lines longer than this end only where a paragraph ends."""
 _CLOSING: Final = "\"'\u201d\u2019)\\]*_`"
 _OPENING: Final = "\"'\u201c\u2018(\\[*_`\u00bf\u00a1"
 _ENDS: Final = re.compile(
@@ -47,12 +47,12 @@ _BLANK: Final = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch that is not cut further.
+    """A range that is not cut further.
 
     Attributes:
         start: First character.
         end: Character after the last; the next piece starts there.
-        price: Of a cut before it.
+        price: Price of a cut before it.
     """
 
     start: int
@@ -61,7 +61,7 @@ class Piece:
 
 
 def pieces(text: str, start: int, end: int) -> Iterator[Piece]:
-    """Cut a stretch of text at the ends of its sentences and lines, and where those are far apart, between words."""
+    """Cut a range of text at the ends of its sentences and lines, and between words if those are far apart."""
     place, price = start, 0.0
     for match in _ENDS.finditer(text, start, end):
         cost = _price(text, place, match)
@@ -74,7 +74,7 @@ def pieces(text: str, start: int, end: int) -> Iterator[Piece]:
 
 
 def _price(text: str, place: int, match: re.Match[str]) -> float | None:
-    """Price of a cut at a possible end; None where it is none."""
+    """Price of a cut at a possible end; None if it is not an end."""
     kind = match.lastgroup
     if kind == "sentence":
         return None if _ABBREVIATION.search(text, max(place, match.start() - 12), match.start()) else SENTENCE
@@ -86,7 +86,7 @@ def _price(text: str, place: int, match: re.Match[str]) -> float | None:
 
 
 def _short(text: str, start: int, end: int, price: float) -> Iterator[Piece]:
-    """A sentence, in pieces where it is too long to be one."""
+    """A sentence, in pieces if it is too long."""
     if end - start > WHOLE or (end - start > PIECE and count_tokens(text[start:end]) > WHOLE_TOKENS):
         while end - start > PIECE:
             cut, cost = _cut(text, start, start + PIECE)
@@ -96,7 +96,7 @@ def _short(text: str, start: int, end: int, price: float) -> Iterator[Piece]:
 
 
 def _cut(text: str, start: int, end: int) -> tuple[int, float]:
-    """The last good place in a stretch, not in its first half."""
+    """The last good place to cut a range, not in its first half."""
     half = start + (end - start) // 2
     for pattern, cost in ((_SOFT, CLAUSE), (_BLANK, WORD)):
         places = [match.end() for match in pattern.finditer(text, half, end)]

@@ -1,7 +1,7 @@
 """The verbs of the documents kind; every face calls these, with the same names and arguments.
 
-Invariant: what is returned stands verbatim in a document, and never costs more than the budget; a caller sees the
-repositories of its tenant and its own, and no others.
+Invariant: returned text is verbatim from a document, and never exceeds the budget; a caller sees the repositories of
+its tenant and its own, and no others.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ from collections.abc import Callable
 from thresher.core import Caller, Settings
 from thresher.embedding import CrossEncoder
 from thresher.jobs import Jobs
-from thresher.knowledge.documents.condensing import Condenser
+from thresher.knowledge.documents.answers.abstracts import Condenser
+from thresher.knowledge.documents.answers.pages import Pager
+from thresher.knowledge.documents.answers.retrieval import Retriever
+from thresher.knowledge.documents.answers.scoring import Scorer
+from thresher.knowledge.documents.answers.search import PASSAGES, Searcher
+from thresher.knowledge.documents.cache import DocumentCache
 from thresher.knowledge.documents.models import Origin, Page, Passages, Repository, Retrieval, Skipped
-from thresher.knowledge.documents.paging import Pager
-from thresher.knowledge.documents.question import ask
+from thresher.knowledge.documents.question import checked_question
 from thresher.knowledge.documents.repositories import Repositories
-from thresher.knowledge.documents.retrieving import Retriever
-from thresher.knowledge.documents.scoring import Scorer
-from thresher.knowledge.documents.searching import PASSAGES, Searcher
-from thresher.knowledge.documents.shelf import Shelf
 from thresher.llm import Chat
 from thresher.search import SearchIndex
 from thresher.store import Database
 
 
 class DocumentService:
-    """Repositories of documents, and answers out of them. One per process.
+    """Repositories of documents, and answers from them. One instance per process.
 
     Args:
-        database: Where they are.
-        index: Where their chunks are found.
-        crossing: Reads question and passage together, where a caller asks for it.
-        jobs: Fills repositories.
-        settings: Who may index what, how much of it.
-        chat: The configured model, if there is one.
+        database: The database of the documents.
+        index: The search index of their chunks.
+        crossing: Reads question and passage together, if a caller requests it.
+        jobs: The queue of the jobs that fill repositories.
+        settings: Who may index what, and how much of it.
+        chat: The configured model; None for none.
     """
 
     def __init__(
@@ -46,29 +46,29 @@ class DocumentService:
         settings: Settings,
         chat: Chat | None = None,
     ) -> None:
-        shelf = Shelf(database)
-        scorer = Scorer(index, shelf)
-        self._shelf = shelf
-        self._repositories = Repositories(database, index, jobs, shelf, settings, chat)
-        self._retriever = Retriever(scorer, shelf, crossing, Condenser(chat, settings.llm_seconds))
-        self._searcher = Searcher(scorer, shelf)
-        self._pager = Pager(scorer, shelf)
+        cache = DocumentCache(database)
+        scorer = Scorer(index, cache)
+        self._cache = cache
+        self._repositories = Repositories(database, index, jobs, cache, settings, chat)
+        self._retriever = Retriever(scorer, cache, crossing, Condenser(chat, settings.llm_seconds))
+        self._searcher = Searcher(scorer, cache)
+        self._pager = Pager(scorer, cache)
 
     async def index(self, caller: Caller, name: str, origin: Origin) -> Repository:
-        """Index a source under a name, in the background; what is read can be found at once.
+        """Index a source under a name, in the background; a file can be found as soon as it is read.
 
-        Where the name stands for the same source already, that is brought up to date.
+        If the name already stands for the same source, that repository is brought up to date.
 
         Args:
-            caller: Whose repository it will be: the tenant's where it has no user.
+            caller: The owner of the repository: its user, or the tenant if there is no user.
             name: Letters, digits, hyphens, dots, underscores.
-            origin: As `origin_of` makes it.
+            origin: The source, made by `origin_of`.
 
         Returns:
-            The repository; `job` is what to follow.
+            The repository; `job` is the job to follow.
 
         Raises:
-            InvalidInput: It is no name.
+            InvalidInput: The name is not valid.
             Conflict: The name stands for another source.
             NotAllowed: The caller may not index this source.
         """
@@ -77,13 +77,13 @@ class DocumentService:
     async def index_here(
         self, caller: Caller, name: str, origin: Origin, *, progress: Callable[[int, int], None] | None = None
     ) -> Repository:
-        """The same in this process, and wait for it; for measurements and tests.
+        """Index a source in this process and wait for it; for measurements and tests.
 
         Args:
-            caller: Whose.
+            caller: The owner of the repository.
             name: Its name.
-            origin: Where it comes from.
-            progress: Told how much of the present phase is done.
+            origin: The source.
+            progress: Called with (done, total) of the current phase.
         """
 
         def report(_phase: str, done: int, total: int) -> None:
@@ -93,16 +93,16 @@ class DocumentService:
         return await self._repositories.index_here(caller, name, origin, report)
 
     async def refresh(self, caller: Caller, name: str) -> Repository:
-        """Take in what has changed at a repository's source, in the background.
+        """Read what has changed at a repository's source, in the background.
 
         Raises:
             NotFound: There is no such repository.
-            NotAllowed: It is the tenant's, and the caller a user.
+            NotAllowed: The repository belongs to the tenant, and the caller is a user.
         """
         return await self._repositories.refresh(caller, name)
 
     async def catch_up(self, caller: Caller) -> list[str]:
-        """Have those of the caller's repositories embedded, in the background, that lack vectors of the running model.
+        """Embed the caller's repositories that lack vectors of the current model, in the background.
 
         Returns:
             Their names.
@@ -117,19 +117,19 @@ class DocumentService:
         return await self._repositories.listed(caller)
 
     async def repository(self, caller: Caller, name: str) -> Repository:
-        """One of them.
+        """One of the repositories that the caller sees.
 
         Raises:
-            NotFound: There is none of this name; the hint offers near ones.
+            NotFound: There is no such repository; the hint offers near ones.
         """
         return await self._repositories.get(caller, name)
 
     async def sees_any(self, caller: Caller) -> bool:
-        """Whether the caller sees a repository; one round trip."""
-        return bool(await self._shelf.directory(caller))
+        """Whether the caller sees any repository; one round trip."""
+        return bool(await self._cache.directory(caller))
 
     async def skipped_files(self, caller: Caller, name: str) -> tuple[Skipped, ...]:
-        """Files that the last run did not read, and why; of very many the first.
+        """Files that the last run did not read, and why; if there are very many, the first of them.
 
         Raises:
             NotFound: There is no such repository.
@@ -137,21 +137,21 @@ class DocumentService:
         return await self._repositories.skipped(caller, name)
 
     async def remove_repository(self, caller: Caller, name: str) -> None:
-        """Forget a repository and everything that was indexed of it; its source is left alone.
+        """Remove a repository and everything that was indexed of it; its source is not changed.
 
         Raises:
             NotFound: There is no such repository.
-            NotAllowed: It is the tenant's, and the caller a user.
+            NotAllowed: The repository belongs to the tenant, and the caller is a user.
         """
         await self._repositories.remove(caller, name)
 
     async def set_guide(self, caller: Caller, name: str, text: str | None) -> Repository:
-        """Write a repository's guide by hand; None has it built again.
+        """Write a repository's guide by hand; None builds it again.
 
         Raises:
             InvalidInput: The text is empty or too long.
             NotFound: There is no such repository.
-            NotAllowed: It is the tenant's, and the caller a user.
+            NotAllowed: The repository belongs to the tenant, and the caller is a user.
         """
         return await self._repositories.set_guide(caller, name, text)
 
@@ -170,27 +170,27 @@ class DocumentService:
         mode: str = "extractive",
         chat: Chat | None = None,
     ) -> Retrieval:
-        """The text that answers a question: the best document, whole, or what of it fits into the budget.
+        """The text that answers a question: the best document, whole, or as much of it as fits the budget.
 
         Args:
-            caller: Who asks.
+            caller: The tenant and user whose repositories are searched.
             query: The question, in any words.
             repository: Name of the repository.
             search_type: `hybrid`, `text` or `semantic`.
-            budget: Tokens at most.
+            budget: Most tokens.
             context: What the conversation is about.
-            cursor: Of an answer to the same question: what it left out.
-            rerank: Whether the cross-encoder reads the best candidates too; slower.
-            document: A path: only this document is asked.
-            mode: `extractive`, or `abstractive` where a model is at hand.
-            chat: The model of the caller's client, for where none is configured.
+            cursor: Cursor of an answer to the same question, to fetch what it left out.
+            rerank: Whether the cross-encoder also reads the best candidates; slower.
+            document: Path of the only document to use.
+            mode: `extractive`, or `abstractive` if a model is available.
+            chat: The model of the caller's client, used if none is configured.
 
         Raises:
             InvalidInput: An argument is out of bounds, or the cursor belongs to another question.
             NotFound: There is no such repository or document.
             StoreUnavailable: The database cannot be reached.
         """
-        question = ask(
+        question = checked_question(
             query,
             search_type=search_type,
             budget=budget,
@@ -213,24 +213,24 @@ class DocumentService:
         limit: int = PASSAGES,
         cursor: str | None = None,
     ) -> Passages:
-        """Ranked passages of one repository, or of those that the query means.
+        """Ranked passages of one repository, or of those that the query is about.
 
-        All repositories are scored together; which of them are searched, and why, stands in the answer.
+        All repositories are scored together; the answer names those that were searched, and why.
 
         Args:
-            caller: Who asks.
+            caller: The tenant and user whose repositories are searched.
             query: Any words.
-            repository: Name of the only one that is asked; else they are chosen.
+            repository: Name of the only repository to search; by default they are chosen.
             search_type: `hybrid`, `text` or `semantic`.
-            limit: Passages at most, 1 to 50, of all repositories together.
-            cursor: Of an answer to the same words: the next ones.
+            limit: Most passages, 1 to 50, of all repositories together.
+            cursor: Cursor of an answer to the same words, to fetch the next passages.
 
         Raises:
             InvalidInput: An argument is out of bounds, or the cursor belongs to another search.
             NotFound: There is no such repository.
             StoreUnavailable: The database cannot be reached.
         """
-        question = ask(query, search_type=search_type, cursor=cursor)
+        question = checked_question(query, search_type=search_type, cursor=cursor)
         return await self._searcher.search(caller, repository, question, limit)
 
     async def read_document(
@@ -247,16 +247,16 @@ class DocumentService:
         """A document page by page, or some lines or a section of it, verbatim.
 
         Args:
-            caller: Who asks.
+            caller: The tenant and user whose repositories are read.
             repository: Name of the repository.
-            path: Of the document.
+            path: Path of the document.
             lines: First and last, or `210-233`, `210-`, `210`.
-            section: A heading, or the last ones of its path with ` > ` between them; of code a name.
-            cursor: Of the page before.
-            budget: Tokens at most.
+            section: A heading, or the last headings of its path separated by ` > `; for code a name.
+            cursor: Cursor of the previous page.
+            budget: Most tokens.
 
         Raises:
-            InvalidInput: The lines or the cursor are none, or two of the three were given.
+            InvalidInput: The lines or the cursor are not valid, or two of the three are given.
             NotFound: There is no such repository, document, line or section; the hint offers near ones.
             StoreUnavailable: The database cannot be reached.
         """

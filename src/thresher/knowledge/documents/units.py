@@ -1,4 +1,4 @@
-"""The units that chunks are made of: what is never cut, with the price of a cut before it.
+"""The units that chunks are made of: ranges that are never cut, each with the price of a cut before it.
 
 Invariant: pure; units follow one another without a gap, from the first character of the text to the last.
 """
@@ -16,41 +16,41 @@ from thresher.knowledge.documents.models import Block, BlockKind, Parsed
 from thresher.knowledge.documents.sentences import LINE, WHOLE, Piece, pieces
 
 TABLE_WHOLE: Final = 240
-"""Tokens; a table up to two chunks long says more whole than its header costs twice."""
+"""Tokens; a table up to two chunks long stays whole, because repeating its header costs more."""
 FENCE_WHOLE: Final = 8_000
-"""Tokens; a code block inside a document is never cut, unless no answer of the usual size could hold it."""
+"""Tokens; a code block inside a document is never cut, unless no answer of usual size could hold it."""
 CODE_UNIT: Final = 120
-"""Tokens; a longer stretch of code that its reader did not take apart is cut between lines."""
+"""Tokens; a longer piece of code that its reader did not divide is cut between lines."""
 SMALLEST: Final = 8
-"""Tokens; shorter pieces join their neighbours, so that a row of them stays cheap to partition."""
+"""Tokens; shorter pieces join their neighbours, so that partitioning many of them stays cheap."""
 NESTED: Final = 0.08
-"""Price of a cut for each level of a list or of code that it lies within."""
+"""Price of a cut for each level of a list or of code that contains it."""
 INTRODUCED: Final = 0.3
-"""Price of a cut after a colon: what follows is what was announced."""
+"""Price of a cut after a colon, which announces what follows."""
 _SHORT: Final = 60
-"""Characters that may hold fewer tokens than `SMALLEST`; a unit of so many takes no more."""
+"""Characters that may have fewer tokens than `SMALLEST`; a unit of this length takes no more."""
 _HEADINGS: Final = 1_000
-"""Characters of headings, one after another, that stay together with what follows."""
+"""Characters of consecutive headings that stay together with what follows."""
 _CAPTION: Final = re.compile(r"\s*[*_]*(?:Table|Figure|Fig\.|Listing|Example)\s+[\w.-]+[^\n]{0,300}\s*$")
 _CODE_LINES: Final = 120
-"""Characters that lines of code are joined up to before they are weighed."""
+"""Characters up to which lines of code are joined before their tokens are counted."""
 _LINE_END: Final = re.compile(r"\n(?:[ \t]*\n)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A stretch of text that is not cut.
+    """A range of text that is not cut.
 
     Attributes:
         start: First character.
         end: Character after the last.
-        tokens: Of its text, at least 1.
-        kind: Of its block.
-        path: Headings above it, outermost first; of code the parts of its qualified name.
-        price: Of a cut before it.
-        group: Units of different groups never share a chunk, unless they are small; -1: whatever its path says.
-        head_start: Of a row of a table that is cut: where the table's header starts.
-        head_end: And where it ends.
+        tokens: Tokens of its text, at least 1.
+        kind: Kind of its block.
+        path: Headings above it, outermost first; for code the parts of its qualified name.
+        price: Price of a cut before it.
+        group: Units of different groups never share a chunk, unless they are small; -1 if only the path decides.
+        head_start: For a row of a table that is cut: start of the table's header.
+        head_end: End of that header.
     """
 
     start: int
@@ -65,7 +65,7 @@ class Unit:
 
 
 def units(parsed: Parsed) -> list[Unit]:
-    """The units of a text, headings joined to what follows them."""
+    """The units of a text, with headings joined to what follows them."""
     text = parsed.text
     found = list(_all_units(text, parsed.blocks)) or [Unit(0, len(text), 0, "paragraph", ())]
     starts = [0, *(unit.start for unit in found[1:]), len(text)]
@@ -91,7 +91,7 @@ def _all_units(text: str, blocks: Sequence[Block]) -> Iterator[Unit]:
 
 
 def _block_units(text: str, block: Block, first: Unit, place: int) -> Iterator[Unit]:
-    """A block as units; the first one carries the price of a cut before the block."""
+    """A block as units; the first has the price of a cut before the block."""
     match block.kind:
         case "table" if block.rows and count_tokens(text[block.start : block.end]) > TABLE_WHOLE:
             yield from _rows(block, replace(first, group=place))
@@ -109,15 +109,15 @@ def _block_units(text: str, block: Block, first: Unit, place: int) -> Iterator[U
 
 
 def _rows(block: Block, first: Unit) -> Iterator[Unit]:
-    """A table row by row; its header goes with the first one."""
+    """A table row by row; its header goes with the first row."""
     bounds = [block.start, *block.rows[1:], block.end]
     for start, end in pairwise(bounds):
-        known = {"head_start": block.start, "head_end": block.head} if start > block.start else {}
-        yield replace(first, start=start, end=end, price=first.price if start == block.start else 0.0, **known)
+        header = {"head_start": block.start, "head_end": block.head} if start > block.start else {}
+        yield replace(first, start=start, end=end, price=first.price if start == block.start else 0.0, **header)
 
 
 def _lines(text: str, first: Unit) -> Iterator[Unit]:
-    """Code that is cut where it must be: between lines, best at blank ones, and inside lines without an end."""
+    """Code cut where necessary: between lines, preferably at blank ones, and inside very long lines."""
     if count_tokens(text[first.start : first.end]) <= CODE_UNIT:
         yield first
         return
@@ -135,7 +135,7 @@ def _lines(text: str, first: Unit) -> Iterator[Unit]:
 
 
 def _joined(text: str, row: Iterator[Piece]) -> Iterator[tuple[int, int, float]]:
-    """Pieces with the smallest ones joined to the one before: start, end, price of a cut before."""
+    """Pieces with the smallest joined to the one before: start, end, price of a cut before."""
     start, end, price = -1, -1, 0.0
     for piece in row:
         if start < 0:
@@ -153,7 +153,7 @@ def _tiny(text: str, piece: Piece) -> bool:
 
 
 def _glued(text: str, row: Sequence[Unit]) -> Iterator[Unit]:
-    """Each heading joined to what follows it, and each caption; but a text of headings alone is a list."""
+    """Join each heading and each caption to what follows; a text of headings alone is a list."""
     waiting: Unit | None = None
     for unit, after in zip(row, (*row[1:], None), strict=True):
         start = unit.start if waiting is None else waiting.start
@@ -167,7 +167,7 @@ def _glued(text: str, row: Sequence[Unit]) -> Iterator[Unit]:
 
 
 def _leads(text: str, unit: Unit, after: Unit | None) -> bool:
-    """Whether a unit says what the next one is."""
+    """Whether a unit introduces the next one."""
     if unit.kind == "heading":
         return True
     if unit.kind != "paragraph" or after is None or after.kind not in ("table", "fence"):
@@ -176,7 +176,7 @@ def _leads(text: str, unit: Unit, after: Unit | None) -> bool:
 
 
 def _gathered(row: Sequence[Unit]) -> Iterator[Unit]:
-    """Neighbours of a few tokens as one unit: rows of a table of numbers, items of one word."""
+    """Join neighbours of a few tokens: rows of a table of numbers, items of one word."""
     last: Unit | None = None
     for unit in row:
         if last is not None and last.tokens + unit.tokens <= SMALLEST and _alike(last, unit):

@@ -1,7 +1,7 @@
-"""Source code: where its functions, classes and other stretches start, by tree-sitter.
+"""Source code: the start of its functions, classes and other parts, found by tree-sitter.
 
-Invariant: blocks are whole lines, in order; a file that does not follow its grammar, or takes its grammar too long, is
-read all the same.
+Invariant: blocks are whole lines, in order; a file that violates its grammar, or takes too long to parse, is read
+anyway.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Final
 from tree_sitter import Node, Point, Tree
 
 from thresher.knowledge.documents.models import Block
-from thresher.knowledge.documents.reading.languages import LANGUAGES, Names, parser_of
-from thresher.knowledge.documents.reading.lines import Reading, line_starts, stretch
+from thresher.knowledge.documents.reading.blocks import TextStructure, block_within, line_starts
+from thresher.knowledge.documents.reading.languages import LANGUAGES, LanguageNodes, parser_of
 
 SECONDS: Final = 10.0
-"""Processor time that parsing a file may take: 20 MB of usual code take two seconds."""
+"""Processor time for parsing a file: 20 MB of usual code take two seconds."""
 _PIECE: Final = 65_536
-"""Octets that are handed to the parser at a time."""
+"""Bytes that are passed to the parser at a time."""
 _LONG: Final = 1_000
-"""Octets; a definition up to this long is one block, a longer one is taken apart into its statements."""
+"""Bytes; a definition up to this size is one block, a longer one is divided into its statements."""
 _DEEPEST: Final = 24
-"""Levels that are taken apart; what lies deeper is cut by its lines."""
+"""Levels that are divided; deeper code is cut by lines."""
 _LONGEST_NAME: Final = 80
 _BODIES: Final = re.compile(
     r"(?:.*_)?(?:body|block|declaration_list|body_statement|suite|do_group|statements|declarations)|"
@@ -38,9 +38,9 @@ _COMMENT: Final = re.compile(r"(?:.*_)?comment|attribute_item|attribute_list|ann
 
 @dataclass(slots=True)
 class _Marks:
-    """Where blocks start: line (from 0), depth, and the name of what is defined there."""
+    """Where blocks start: line (from 0), depth, and the name defined there."""
 
-    names: Names
+    nodes: LanguageNodes
     found: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
 
     def add(self, row: int, level: int, title: str) -> None:
@@ -49,13 +49,13 @@ class _Marks:
             self.found.append((row, level, title))
 
 
-def read_code(text: str, language: str, *, seconds: float = SECONDS) -> Reading:
-    """The blocks of a source file; the whole file is one block where parsing it takes too long.
+def read_code(text: str, language: str, *, seconds: float = SECONDS) -> TextStructure:
+    """The blocks of a source file; one block for the whole file if parsing takes too long.
 
     Args:
-        text: With Unix line ends.
+        text: Text with Unix line ends.
         language: One of `LANGUAGES`.
-        seconds: Processor time that parsing may take.
+        seconds: Processor time for parsing.
     """
     tree = _tree(text.encode("utf-8", "replace"), language, seconds)
     marks = _Marks(LANGUAGES[language])
@@ -65,20 +65,20 @@ def read_code(text: str, language: str, *, seconds: float = SECONDS) -> Reading:
     rows = [mark for mark in marks.found if mark[0] < len(starts) - 1] or [(0, 0, "")]
     rows[0] = (0, *rows[0][1:])
     bounds = [*(starts[row] for row, _, _ in rows), len(text)]
-    return Reading(
+    return TextStructure(
         tuple(
             block
             for (start, end), (_, level, title) in zip(pairwise(bounds), rows, strict=True)
-            for block in stretch(text, start, end, Block("code", 0, 0, level, title))
+            for block in block_within(text, start, end, Block("code", 0, 0, level, title))
         ),
         notes=()
         if tree is not None
-        else (f"Its functions were not found: parsing it takes over {seconds:g} seconds.",),
+        else (f"Its functions were not found: parsing it takes more than {seconds:g} seconds.",),
     )
 
 
 def _tree(octets: bytes, language: str, seconds: float) -> Tree | None:
-    """The syntax tree of a file; None where the time is up: the scanners of some grammars take the square of a file."""
+    """The syntax tree of a file; None if the time is up: the scanners of some grammars take quadratic time."""
     until = time.thread_time() + seconds
 
     def piece(place: int, _: Point) -> bytes:
@@ -88,14 +88,14 @@ def _tree(octets: bytes, language: str, seconds: float) -> Tree | None:
         return time.thread_time() > until
 
     try:
-        # The parser asks about the time only where it is handed the file in pieces.
+        # The parser calls back only if it receives the file in pieces.
         return parser_of(language).parse(piece, encoding="utf8", progress_callback=is_over)
     except ValueError:
         return None
 
 
 def _members(parent: Node, marks: _Marks, prefix: str, level: int) -> None:
-    """What stands side by side in a file or in the body of a class; a comment belongs to what follows it at once."""
+    """Add the members of a file or of a class body; a comment belongs to what follows it directly."""
     comment, end, after_definition = -1, -2, True
     for child in parent.named_children:
         row = child.start_point.row
@@ -106,10 +106,10 @@ def _members(parent: Node, marks: _Marks, prefix: str, level: int) -> None:
         first = comment if comment >= 0 and row <= end + 1 else row
         if 0 <= comment < first:
             marks.add(comment, level, prefix)
-        definition = _definition(child, marks.names)
+        definition = _definition(child, marks.nodes)
         if definition is not None:
             _define(definition, first, marks, prefix, level)
-        elif (child.type in marks.names.wrappers or child.is_error) and level < _DEEPEST:
+        elif (child.type in marks.nodes.wrappers or child.is_error) and level < _DEEPEST:
             marks.add(first, level, prefix)
             _members(child, marks, prefix, level + 1)
         elif after_definition or first > end + 1 or comment >= 0:
@@ -122,21 +122,21 @@ def _members(parent: Node, marks: _Marks, prefix: str, level: int) -> None:
 
 
 def _define(node: Node, row: int, marks: _Marks, prefix: str, level: int) -> None:
-    """A definition begins a block under its own name; what it holds follows."""
+    """Begin a block with a definition's name, and add its content."""
     name = _name(node)
     title = f"{prefix}.{name}" if prefix and name else prefix or name
     marks.add(row, level, title)
     body = _body(node)
     if body is None or level >= _DEEPEST:
         return
-    if node.type in marks.names.holders:
+    if node.type in marks.nodes.holders:
         _members(body, marks, title, level + 1)
     elif _size(node) > _LONG:
         _statements(body, marks, title, level + 1)
 
 
 def _statements(parent: Node, marks: _Marks, title: str, level: int) -> None:
-    """The statements of something long, and those inside of long ones."""
+    """Add the statements of something long, and those inside long ones."""
     if level > _DEEPEST:
         return
     block = _BODIES.fullmatch(parent.type) is not None
@@ -147,15 +147,15 @@ def _statements(parent: Node, marks: _Marks, title: str, level: int) -> None:
             _statements(child, marks, title, level + 1)
 
 
-def _definition(node: Node, names: Names) -> Node | None:
+def _definition(node: Node, nodes: LanguageNodes) -> Node | None:
     """The definition that a node is, or that it wraps."""
     for _ in range(4):
-        if node.type in names.holders or node.type in names.functions:
+        if node.type in nodes.holders or node.type in nodes.functions:
             return node if _counts(node) else None
-        if node.type not in names.wrappers and not node.type.endswith("declaration"):
+        if node.type not in nodes.wrappers and not node.type.endswith("declaration"):
             return None
         wrapped = [child for child in node.named_children if not _COMMENT.fullmatch(child.type)]
-        inner = [child for child in wrapped if child.type in names.holders | names.functions | names.wrappers]
+        inner = [child for child in wrapped if child.type in nodes.holders | nodes.functions | nodes.wrappers]
         if len(inner) != 1 or node.type.startswith("preproc") or node.type == "declaration_list":
             return None
         node = inner[0]
@@ -163,7 +163,7 @@ def _definition(node: Node, names: Names) -> Node | None:
 
 
 def _counts(node: Node) -> bool:
-    """Variables count where they hold a function or something long."""
+    """Whether a definition counts; a variable does if it has a function or something long."""
     if node.type not in ("lexical_declaration", "variable_declaration", "property_declaration"):
         return True
     return _size(node) > _LONG // 4
@@ -181,7 +181,7 @@ def _body(node: Node) -> Node | None:
 
 
 def _name(node: Node) -> str:
-    """The name that a definition gives; of a method outside of its class with the name of the class."""
+    """The name of a definition; a method outside its class has the name of the class too."""
     named = node.child_by_field_name("name") or (
         node.child_by_field_name("type") if node.type in _NAMED_BY_TYPE else None
     )
@@ -216,6 +216,6 @@ def _size(node: Node) -> int:
 
 
 def _last_row(node: Node) -> int:
-    """The last line that a node fills; some grammars let a node end at the start of the next line."""
+    """The last line of a node; some grammars end a node at the start of the next line."""
     end = node.end_point
     return end.row - 1 if end.column == 0 and end.row > node.start_point.row else end.row

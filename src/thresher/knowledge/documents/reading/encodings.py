@@ -1,7 +1,7 @@
-"""Octets of a file to text, whatever wrote them.
+"""Decodes the bytes of a file, whatever program wrote them.
 
-Invariant: the text has Unix line ends, no byte order mark, no NUL and no lone surrogate, as PostgreSQL stores neither;
-what cannot be read becomes U+FFFD, and its place in the text stays.
+Invariant: the text has Unix line ends, no byte order mark, and neither NUL nor lone surrogates, which PostgreSQL cannot
+store; bytes that cannot be decoded become U+FFFD in their place.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 from charset_normalizer import from_bytes
 
-from thresher.knowledge.documents.reading.failures import Unreadable
+from thresher.knowledge.documents.reading.blocks import UnreadableDocument
 
 REPLACEMENT: Final = "\ufffd"
 _MARKS: Final = (
@@ -23,24 +23,24 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _LOOKED_AT: Final = 1 << 16
-"""Octets that tell whether a file is text, and in which encoding."""
+"""Bytes that show whether a file is text, and its encoding."""
 _CONTROLS: Final = bytes(code for code in range(32) if code not in b"\t\n\r\f\v\b\x1b")
 _CONTROL_SHARE: Final = 0.02
-"""Text has next to none (a log some); machine code, pictures and archives have 5 % and more."""
+"""Text has almost no control characters (a log some); machine code, pictures and archives have 5 % and more."""
 _FEW: Final = 8
-"""Controls that any text may hold."""
+"""Control characters that any text may have."""
 _BROKEN_SHARE: Final = 0.1
-"""Up to this much of what is not ASCII may be wrong in a file that is UTF-8 with a few bad octets."""
+"""A file is UTF-8 with a few bad bytes if at most this share of what is not ASCII is wrong."""
 _DECLARED: Final = re.compile(rb"(?:charset|encoding|coding)[ \t]*[:=][ \t]*[\"']?([A-Za-z][\w.-]{1,30})", re.I)
 _DECLARED_WITHIN: Final = 2_048
 _UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 
-def decoded(octets: bytes) -> tuple[str, str]:
-    """The text, and what was guessed or lost in reading it (one sentence; empty where it is plain UTF-8).
+def decode(octets: bytes) -> tuple[str, str]:
+    """The text, and what was guessed or lost in decoding it (one sentence; empty for plain UTF-8).
 
     Raises:
-        Unreadable: The octets are no text.
+        UnreadableDocument: The bytes are not text.
     """
     text, note = _text(octets)
     text, lost = storable(text)
@@ -48,11 +48,11 @@ def decoded(octets: bytes) -> tuple[str, str]:
 
 
 def storable(text: str) -> tuple[str, str]:
-    """Any text in the form that is kept, and what was lost, in a sentence."""
+    """A text in the form that can be stored, and a sentence about what was lost."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     kept, lost = _UNSTORABLE.subn(REPLACEMENT, text)
-    return kept, f"{lost} characters that no database stores were replaced by U+FFFD." if lost else ""
+    return kept, f"{lost} characters that cannot be stored were replaced by U+FFFD." if lost else ""
 
 
 def _text(octets: bytes) -> tuple[str, str]:
@@ -63,7 +63,7 @@ def _text(octets: bytes) -> tuple[str, str]:
     if encoding := _wide(head):
         return octets.decode(encoding, "replace"), _guess(encoding)
     if len(head) - len(head.translate(None, _CONTROLS)) > max(_FEW, _CONTROL_SHARE * len(head)):
-        raise Unreadable("binary", "It is no text.")
+        raise UnreadableDocument("binary", "It is not text.")
     try:
         return octets.decode("utf-8"), ""
     except UnicodeDecodeError:
@@ -71,11 +71,11 @@ def _text(octets: bytes) -> tuple[str, str]:
 
 
 def _guessed(octets: bytes) -> tuple[str, str]:
-    """Text that is not valid UTF-8: UTF-8 with bad octets in it, or another encoding."""
+    """Text that is not valid UTF-8: UTF-8 with bad bytes, or another encoding."""
     text = octets.decode("utf-8", "replace")
     broken = text.count(REPLACEMENT)
     if broken <= _BROKEN_SHARE * sum(1 for _ in re.finditer(r"[^\0-\x7f]", text)):
-        return text, f"{broken} places are no UTF-8 and were replaced by U+FFFD."
+        return text, f"{broken} sequences are not UTF-8 and were replaced by U+FFFD."
     first = next(place for place, octet in enumerate(octets) if octet > 127)
     encoding = _declared(octets)
     if not encoding:
@@ -85,7 +85,7 @@ def _guessed(octets: bytes) -> tuple[str, str]:
 
 
 def _declared(octets: bytes) -> str:
-    """The encoding that an HTML page, an XML document or a source file says it has."""
+    """The encoding that an HTML page, an XML document or a source file declares."""
     match = _DECLARED.search(octets[:_DECLARED_WITHIN])
     try:
         name = codecs.lookup(match[1].decode()).name if match else ""
@@ -95,11 +95,11 @@ def _declared(octets: bytes) -> str:
 
 
 def _guess(encoding: str) -> str:
-    return f"It was read as {encoding.upper().replace('_', '-')}; UTF-8 leaves nothing to guess."
+    return f"It was read as {encoding.upper().replace('_', '-')}; store it as UTF-8 to avoid a guess."
 
 
 def _wide(head: bytes) -> str:
-    """UTF-16 without a mark: every second octet of Latin text is zero."""
+    """UTF-16 without a byte order mark: every second byte of Latin text is zero."""
     if len(head) < 4:
         return ""
     for start, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):

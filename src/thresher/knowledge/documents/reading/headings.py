@@ -1,6 +1,6 @@
-"""What a heading says, without the marks of its format.
+"""The text of headings, without the marks of their format.
 
-Invariant: time grows with the length of the heading and with nothing faster.
+Invariant: time is linear in the length of the heading.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from thresher.knowledge.documents.models import Block
 
 _LONGEST: Final = 160
-"""Characters; a longer heading is a paragraph by mistake, and would crowd out the text it stands above."""
+"""Characters; a longer heading is a paragraph by mistake, and would crowd out the text below it."""
 _SEEN: Final = 2_000
 _TAG: Final = re.compile(r"</?[A-Za-z][^<>\n]{0,300}>|<!--.{0,300}?-->")
 _LINK: Final = re.compile(r"!?\[([^\[\]\n]{0,300})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,200}\])")
@@ -24,8 +24,8 @@ _WIKI: Final = re.compile(
 )
 
 
-def plain(heading: str) -> str:
-    """The words of a heading, at most 160 characters of them."""
+def heading_text(heading: str) -> str:
+    """The text of a heading, at most 160 characters."""
     words = " ".join(heading[:_SEEN].split())
     words = _LINK.sub(r"\1", _TAG.sub(" ", _IDENTITY.sub("", words)))
     words = " ".join(html.unescape(_MARKS.sub("", words)).split())
@@ -33,16 +33,16 @@ def plain(heading: str) -> str:
 
 
 def wiki_headings(text: str, start: int, end: int) -> list[Block]:
-    """Lines such as `== History ==` (or `= = History = =`, as some text corpora write them) in a stretch of text."""
+    """Headings such as `== History ==` (or `= = History = =`, as in some text corpora) in a range of text."""
     return [
-        Block("heading", match.start(), match.end(), min(6, match[1].count("=")), plain(match[2]))
+        Block("heading", match.start(), match.end(), min(6, match[1].count("=")), heading_text(match[2]))
         for match in _WIKI.finditer(text, start, end)
         if match[1].count("=") == match[3].count("=")
     ]
 
 
 def title_of(blocks: Iterable[Block]) -> str:
-    """The title that headings give: the one that stands above all others; empty where none or several do."""
+    """The title that headings give: the only one of the highest level; empty if there are none or several."""
     headings = [block for block in blocks if block.kind == "heading" and block.title]
     top = min((block.level for block in headings), default=0)
     highest = [block.title for block in headings if block.level == top]

@@ -1,6 +1,6 @@
-"""What definitions are called in the grammars of programming languages.
+"""The names of definitions in the grammars of programming languages.
 
-Invariant: a grammar is loaded when the first file of its language is read, once a process.
+Invariant: a grammar is loaded once per process, when the first file of its language is read.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ from tree_sitter import Language, Parser
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class LanguageNodes:
     """Node types of a language.
 
     Attributes:
-        grammar: Gives the grammar.
-        functions: Definitions that are taken whole.
-        holders: Definitions that hold others, under whose name those stand.
-        wrappers: Nodes around a definition (`export`, a decorator, `template`), and those that hold definitions without
-            a name of their own (`#ifdef`).
+        grammar: Returns the grammar.
+        functions: Definitions that are one block.
+        holders: Definitions that contain others, whose names theirs precedes.
+        wrappers: Nodes around a definition (`export`, a decorator, `template`), and unnamed ones that contain
+            definitions
+            (`#ifdef`).
     """
 
     grammar: Callable[[], object]
@@ -46,8 +47,8 @@ class Names:
     wrappers: frozenset[str]
 
 
-def _names(grammar: Callable[[], object], functions: str, holders: str = "", wrappers: str = "") -> Names:
-    return Names(grammar, frozenset(functions.split()), frozenset(holders.split()), frozenset(wrappers.split()))
+def _nodes(grammar: Callable[[], object], functions: str, holders: str = "", wrappers: str = "") -> LanguageNodes:
+    return LanguageNodes(grammar, frozenset(functions.split()), frozenset(holders.split()), frozenset(wrappers.split()))
 
 
 _SCRIPT_FUNCTIONS: Final = (
@@ -62,33 +63,33 @@ _C_FUNCTIONS: Final = "function_definition type_definition enum_specifier union_
 _C_WRAPPERS: Final = (
     "preproc_if preproc_ifdef preproc_else preproc_elif linkage_specification template_declaration declaration_list"
 )
-LANGUAGES: Final[Mapping[str, Names]] = {
-    "python": _names(tree_sitter_python.language, "function_definition", "class_definition", "decorated_definition"),
-    "javascript": _names(tree_sitter_javascript.language, _SCRIPT_FUNCTIONS, _SCRIPT_HOLDERS, _SCRIPT_WRAPPERS),
-    "typescript": _names(
+LANGUAGES: Final[Mapping[str, LanguageNodes]] = {
+    "python": _nodes(tree_sitter_python.language, "function_definition", "class_definition", "decorated_definition"),
+    "javascript": _nodes(tree_sitter_javascript.language, _SCRIPT_FUNCTIONS, _SCRIPT_HOLDERS, _SCRIPT_WRAPPERS),
+    "typescript": _nodes(
         tree_sitter_typescript.language_typescript, _SCRIPT_FUNCTIONS, _SCRIPT_HOLDERS, _SCRIPT_WRAPPERS
     ),
-    "tsx": _names(tree_sitter_typescript.language_tsx, _SCRIPT_FUNCTIONS, _SCRIPT_HOLDERS, _SCRIPT_WRAPPERS),
-    "java": _names(
+    "tsx": _nodes(tree_sitter_typescript.language_tsx, _SCRIPT_FUNCTIONS, _SCRIPT_HOLDERS, _SCRIPT_WRAPPERS),
+    "java": _nodes(
         tree_sitter_java.language,
         "method_declaration constructor_declaration compact_constructor_declaration",
         "class_declaration interface_declaration enum_declaration record_declaration annotation_type_declaration",
         "enum_body_declarations",
     ),
-    "go": _names(tree_sitter_go.language, "function_declaration method_declaration type_declaration"),
-    "rust": _names(
+    "go": _nodes(tree_sitter_go.language, "function_declaration method_declaration type_declaration"),
+    "rust": _nodes(
         tree_sitter_rust.language,
         "function_item macro_definition struct_item enum_item union_item function_signature_item",
         "impl_item trait_item mod_item foreign_mod_item",
     ),
-    "c": _names(tree_sitter_c.language, f"{_C_FUNCTIONS} struct_specifier", "", _C_WRAPPERS),
-    "cpp": _names(
+    "c": _nodes(tree_sitter_c.language, f"{_C_FUNCTIONS} struct_specifier", "", _C_WRAPPERS),
+    "cpp": _nodes(
         tree_sitter_cpp.language,
         f"{_C_FUNCTIONS} concept_definition",
         "namespace_definition class_specifier struct_specifier",
         _C_WRAPPERS,
     ),
-    "csharp": _names(
+    "csharp": _nodes(
         tree_sitter_c_sharp.language,
         "method_declaration constructor_declaration destructor_declaration operator_declaration property_declaration "
         "indexer_declaration delegate_declaration local_function_statement",
@@ -96,38 +97,38 @@ LANGUAGES: Final[Mapping[str, Names]] = {
         "enum_declaration",
         "global_statement preproc_if",
     ),
-    "ruby": _names(tree_sitter_ruby.language, "method singleton_method", "module class singleton_class"),
-    "php": _names(
+    "ruby": _nodes(tree_sitter_ruby.language, "method singleton_method", "module class singleton_class"),
+    "php": _nodes(
         tree_sitter_php.language_php,
         "function_definition method_declaration",
         "class_declaration interface_declaration trait_declaration enum_declaration namespace_definition",
     ),
-    "kotlin": _names(
+    "kotlin": _nodes(
         tree_sitter_kotlin.language,
         "function_declaration secondary_constructor property_declaration",
         "class_declaration object_declaration companion_object",
     ),
-    "scala": _names(
+    "scala": _nodes(
         tree_sitter_scala.language,
         "function_definition function_declaration given_definition",
         "class_definition object_definition trait_definition enum_definition package_object extension_definition",
         "package_clause",
     ),
-    "swift": _names(
+    "swift": _nodes(
         tree_sitter_swift.language,
         "function_declaration init_declaration deinit_declaration subscript_declaration protocol_function_declaration",
         "class_declaration protocol_declaration",
     ),
-    "bash": _names(tree_sitter_bash.language, "function_definition"),
+    "bash": _nodes(tree_sitter_bash.language, "function_definition"),
 }
 
 
 @functools.cache
 def grammar_of(language: str) -> Language:
-    """The grammar of a language that `LANGUAGES` names."""
+    """The grammar of a language in `LANGUAGES`."""
     return Language(LANGUAGES[language].grammar())
 
 
 def parser_of(language: str) -> Parser:
-    """A new parser; one must not be used by two threads at once."""
+    """A new parser; two threads must not use it at once."""
     return Parser(grammar_of(language))

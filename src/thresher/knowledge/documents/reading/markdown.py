@@ -1,8 +1,10 @@
-"""Markdown: its blocks, found by markdown-it, and the HTML tables inside it.
+"""Markdown: its blocks, found by markdown-it, and the HTML tables in it.
 
-Only the block structure is parsed; what stands inside a line is nobody's concern here.
+Only the block structure is parsed, not the inside of lines. Markdown uses HTML tables where pipe tables do not suffice:
+for cells with line breaks and blank lines, at which CommonMark would end the table.
 
-Invariant: offsets are those of the text as given; blocks are whole lines, in order, and do not overlap.
+Invariant: offsets are those of the given text; blocks are whole lines, in order, and do not overlap; a table inside
+another one belongs to it.
 """
 
 from __future__ import annotations
@@ -19,22 +21,27 @@ from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
 
 from thresher.knowledge.documents.models import Block, BlockKind
-from thresher.knowledge.documents.reading.headings import plain, title_of, wiki_headings
-from thresher.knowledge.documents.reading.lines import Reading, line_starts, stretch, trimmed, with_matter
+from thresher.knowledge.documents.reading.blocks import (
+    TextStructure,
+    block_within,
+    line_starts,
+    trimmed_end,
+    with_matter,
+)
+from thresher.knowledge.documents.reading.headings import heading_text, title_of, wiki_headings
 from thresher.knowledge.documents.reading.plain import read_plain
-from thresher.knowledge.documents.reading.tables import html_tables
 
 _MOST_LINES: Final = 400_000
-"""A text of more lines is read as plain text: the parser takes 10 µs and 2 kB a line."""
+"""A longer text is read as plain text: the parser takes 10 µs and 2 kB per line."""
 _CONTENTS: Final = 5
-"""Links into the document itself, one after another, that make a table of contents."""
+"""This many consecutive links into the document itself are a table of contents."""
 _CONTENTS_ITEM: Final = re.compile(r"[\s>]*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[^\[\]]{0,300}\]\(#[^()]{0,300}\)\s*)+")
 _FRONT_TITLE: Final = re.compile(r"^title:[ \t]*(['\"]?)([^\n]{1,300}?)\1[ \t]*$", re.M)
 _NO_PROSE: Final = re.compile(r"\s*(?:<!--.*-->\s*)+", re.S)
 _VERBATIM: Final = re.compile(r"\s*<(?:pre|textarea)\b", re.I)
 
 
-def read_markdown(text: str) -> Reading:
+def read_markdown(text: str) -> TextStructure:
     """The blocks of a Markdown text with Unix line ends."""
     starts = line_starts(text)
     if len(starts) > _MOST_LINES:
@@ -42,9 +49,9 @@ def read_markdown(text: str) -> Reading:
     found = [block for leaf in _leaves(_parser().parse(text)) if (block := leaf.block(text, starts)).end > block.start]
     fences = [block for block in found if block.kind == "fence"]
     tables = [table for table in html_tables(text) if not _inside(table.start, fences)]
-    blocks = _contents_apart(text, _wiki_apart(text, list(_clipped(text, found, tables))))
+    blocks = _with_contents_as_matter(text, _cut_at_wiki_headings(text, list(_clipped(text, found, tables))))
     front = _FRONT_TITLE.search(text, 0, blocks[0].end) if text.startswith("---") and blocks else None
-    return Reading(with_matter(text, blocks), plain(front[2]) if front else title_of(blocks))
+    return TextStructure(with_matter(text, blocks), heading_text(front[2]) if front else title_of(blocks))
 
 
 @functools.cache
@@ -55,8 +62,8 @@ def _parser() -> MarkdownIt:
 
 
 @dataclass(frozen=True, slots=True)
-class _Leaf:
-    """A block that holds no other: its lines from 0, `last` excluded."""
+class _LeafBlock:
+    """A block that contains no other: its lines from 0, without `last`."""
 
     kind: BlockKind
     first: int
@@ -67,13 +74,13 @@ class _Leaf:
 
     def block(self, text: str, starts: Sequence[int]) -> Block:
         start = starts[self.first]
-        end = trimmed(text, start, starts[min(self.last, len(starts) - 1)])
+        end = trimmed_end(text, start, starts[min(self.last, len(starts) - 1)])
         rows = tuple(starts[row] for row in self.rows)
         return Block(self.kind, start, end, self.level, self.title, rows[0] if rows else 0, rows)
 
 
-def _leaves(tokens: Sequence[Token]) -> Iterator[_Leaf]:
-    """The leaves in order; lists and quotes say what their paragraphs are."""
+def _leaves(tokens: Sequence[Token]) -> Iterator[_LeafBlock]:
+    """The leaf blocks in order; lists and quotes determine the kind of their paragraphs."""
     items, quotes, waiting = 0, 0, -1
     for place, token in enumerate(tokens):
         lines = token.map or [0, 0]
@@ -88,31 +95,31 @@ def _leaves(tokens: Sequence[Token]) -> Iterator[_Leaf]:
             waiting = -1
 
 
-def _leaf(tokens: Sequence[Token], place: int, items: int, quotes: int) -> _Leaf | None:
+def _leaf(tokens: Sequence[Token], place: int, items: int, quotes: int) -> _LeafBlock | None:
     token = tokens[place]
     first, last = token.map or (0, 0)
     match token.type:
         case "heading_open":
-            return _Leaf("heading", first, last, int(token.tag[1]), plain(tokens[place + 1].content))
+            return _LeafBlock("heading", first, last, int(token.tag[1]), heading_text(tokens[place + 1].content))
         case "paragraph_open":
             kind: BlockKind = "item" if items else "quote" if quotes else "paragraph"
-            return _Leaf(kind, first, last, items or quotes)
+            return _LeafBlock(kind, first, last, items or quotes)
         case "fence" | "code_block":
-            return _Leaf("fence", first, last, items)
+            return _LeafBlock("fence", first, last, items)
         case "table_open":
-            return _Leaf("table", first, last, rows=_rows(tokens, place))
+            return _LeafBlock("table", first, last, rows=_pipe_rows(tokens, place))
         case "front_matter":
-            return _Leaf("matter", first, last)
+            return _LeafBlock("matter", first, last)
         case "html_block":
             kind = "fence" if _VERBATIM.match(token.content) else "paragraph"
-            return _Leaf("matter" if _NO_PROSE.fullmatch(token.content) else kind, first, last, items)
+            return _LeafBlock("matter" if _NO_PROSE.fullmatch(token.content) else kind, first, last, items)
         case "hr":
-            return _Leaf("paragraph", first, last, items)
+            return _LeafBlock("paragraph", first, last, items)
         case _:
             return None
 
 
-def _rows(tokens: Sequence[Token], place: int) -> tuple[int, ...]:
+def _pipe_rows(tokens: Sequence[Token], place: int) -> tuple[int, ...]:
     """Lines of the rows after the header of a pipe table."""
     rows: list[int] = []
     level = tokens[place].level
@@ -135,36 +142,36 @@ def _clipped(text: str, found: Sequence[Block], tables: Sequence[Block]) -> Iter
     for block in found:
         while waiting and waiting[-1].start < block.end:
             table = waiting.pop()
-            yield from stretch(text, max(place, block.start), table.start, block)
+            yield from block_within(text, max(place, block.start), table.start, block)
             yield table
             place = table.end
         if block.start >= place:
             yield block
         else:
-            yield from stretch(text, place, block.end, block)
+            yield from block_within(text, place, block.end, block)
         place = max(place, block.end)
     yield from reversed(waiting)
 
 
-def _wiki_apart(text: str, blocks: Sequence[Block]) -> list[Block]:
-    """Paragraphs cut at the wiki headings inside them."""
-    apart: list[Block] = []
+def _cut_at_wiki_headings(text: str, blocks: Sequence[Block]) -> list[Block]:
+    """Cut paragraphs at the wiki headings inside them."""
+    pieces: list[Block] = []
     for block in blocks:
         headings = wiki_headings(text, block.start, block.end) if block.kind == "paragraph" else []
         if not headings:
-            apart.append(block)
+            pieces.append(block)
             continue
         place = block.start
         for heading in headings:
-            apart.extend(stretch(text, place, heading.start, block))
-            apart.append(heading)
+            pieces.extend(block_within(text, place, heading.start, block))
+            pieces.append(heading)
             place = heading.end
-        apart.extend(stretch(text, place, block.end, block))
-    return apart
+        pieces.extend(block_within(text, place, block.end, block))
+    return pieces
 
 
-def _contents_apart(text: str, blocks: Sequence[Block]) -> list[Block]:
-    """Tables of contents become `matter`: they name everything and answer nothing."""
+def _with_contents_as_matter(text: str, blocks: Sequence[Block]) -> list[Block]:
+    """Turn tables of contents into `matter`: they name everything and answer nothing."""
     marked: list[Block] = []
     run = 0
     for block in blocks:
@@ -175,3 +182,78 @@ def _contents_apart(text: str, blocks: Sequence[Block]) -> list[Block]:
             first = len(marked) - run if run == _CONTENTS else len(marked) - 1
             marked[first:] = [replace(item, kind="matter") for item in marked[first:]]
     return marked
+
+
+_OPENS: Final = re.compile(
+    r"^[ \t]{0,3}(?:<(?:div|center|p|figure|details|section)\b[^<>\n]{0,500}>[ \t]*)*<table\b", re.I | re.M
+)
+_TAG: Final = re.compile(r"<(/?)(table|thead|tbody|tr|th|td)\b[^<>]{0,2000}>", re.I)
+_HEADER_LIMIT: Final = 800
+"""Characters; a longer header is really content, and too expensive to repeat with every part of its table."""
+
+
+def html_tables(text: str) -> list[Block]:
+    """The tables that start on a line of their own (or within tags that open there), in order."""
+    if not (openings := [match.start() for match in _OPENS.finditer(text)]):
+        return []
+    tables: list[Block] = []
+    tags = list(_TAG.finditer(text))
+    place = 0
+    for opening in openings:
+        if tables and opening < tables[-1].end:
+            continue
+        while place < len(tags) and tags[place].start() < opening:
+            place += 1
+        last = _close(tags, place)
+        if last is None:
+            break
+        tables.append(_table(text, opening, tags[place : last + 1]))
+        place = last
+    return tables
+
+
+def _close(tags: Sequence[re.Match[str]], first: int) -> int | None:
+    """Index of the tag that closes the table which the first tag opens."""
+    depth = 0
+    for place in range(first, len(tags)):
+        if tags[place][2].lower() == "table":
+            depth += -1 if tags[place][1] else 1
+            if depth == 0:
+                return place
+    return None
+
+
+def _table(text: str, start: int, tags: Sequence[re.Match[str]]) -> Block:
+    end = tags[-1].end()
+    line_end = text.find("\n", end)
+    line_end = len(text) if line_end < 0 else line_end
+    if not text[end:line_end].strip():
+        end = line_end
+    rows = _rows(tags)
+    head = _head(tags, rows)
+    rows = [row for row in rows if row >= head]
+    if head - start > _HEADER_LIMIT or not rows:
+        head = start
+    return Block("table", start, end, head=head if rows else 0, rows=tuple(rows))
+
+
+def _rows(tags: Sequence[re.Match[str]]) -> list[int]:
+    """Starts of the rows of the outermost table."""
+    depth, rows = 0, list[int]()
+    for tag in tags:
+        if tag[2].lower() == "table":
+            depth += -1 if tag[1] else 1
+        elif depth == 1 and not tag[1] and tag[2].lower() == "tr":
+            rows.append(tag.start())
+    return rows
+
+
+def _head(tags: Sequence[re.Match[str]], rows: Sequence[int]) -> int:
+    """Start of the rows after the header: after `thead`, else after a first row with header cells only."""
+    if len(rows) < 2:
+        return rows[0] if rows else 0
+    closed = next((tag.end() for tag in tags if tag[1] and tag[2].lower() == "thead"), 0)
+    if closed:
+        return next((row for row in rows if row >= closed), rows[-1])
+    first = [tag[2].lower() for tag in tags if rows[0] < tag.start() < rows[1] and not tag[1]]
+    return rows[1] if "th" in first and "td" not in first else rows[0]

@@ -1,9 +1,9 @@
-"""reStructuredText: its blocks, by indentation, adornment and the marks at the start of a line.
+"""reStructuredText: its blocks, found by indentation, adornment and the marks at the start of a line.
 
-docutils parses it too, but its nodes do not say where they start and end in the source, and it gives the inside of
-directives that it does not know (all of Sphinx) as one text.
+docutils is not used: its nodes do not give their positions in the source, and it returns the content of unknown
+directives (all of Sphinx) as one text.
 
-Invariant: blocks are whole lines, in order, and do not overlap; each line is looked at a bounded number of times.
+Invariant: blocks are whole lines, in order, and do not overlap; each line is examined a limited number of times.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from thresher.knowledge.documents.models import Block, BlockKind
-from thresher.knowledge.documents.reading.headings import plain, title_of
-from thresher.knowledge.documents.reading.lines import Reading, line_starts, trimmed, with_matter
+from thresher.knowledge.documents.reading.blocks import TextStructure, line_starts, trimmed_end, with_matter
+from thresher.knowledge.documents.reading.headings import heading_text, title_of
 
 _ADORNMENT: Final = re.compile(r"([!-/:-@\[-`{-~])\1{1,}\s*")
 _EXPLICIT: Final = re.compile(
@@ -40,12 +40,12 @@ _SILENT: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """Where reading stands in the lines of a text.
+    """The lines of a text, and the heading styles found so far.
 
     Attributes:
-        lines: Without their line feeds.
-        indents: Columns before the first word of each line; -1 where it is blank.
-        levels: Adornments of headings, outermost first, as the text brings them up.
+        lines: Lines without their line feeds.
+        indents: Columns before the first word of each line; -1 if it is blank.
+        levels: Adornments of headings, outermost first, in the order in which the text introduces them.
     """
 
     lines: Sequence[str]
@@ -53,21 +53,21 @@ class _Scan:
     levels: list[str] = field(default_factory=list[str])
 
     def run(self, row: int, indent: int = -1) -> int:
-        """The line after those that follow without a blank one, each of them deeper."""
+        """The line after a run of lines without a blank one that are all indented deeper."""
         while row < len(self.lines) and self.indents[row] > indent:
             row += 1
         return row
 
     def body(self, row: int, indent: int) -> int:
-        """The line after those that are blank or lie deeper."""
+        """The line after a run of lines that are blank or indented deeper."""
         while row < len(self.lines) and (self.indents[row] < 0 or self.indents[row] > indent):
             row += 1
         return row
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """Lines that make a block: `last` excluded."""
+class _LineBlock:
+    """Lines that make a block, without `last`."""
 
     kind: BlockKind
     first: int
@@ -78,7 +78,7 @@ class _Part:
     rows: tuple[int, ...] = ()
 
 
-def read_restructured(text: str) -> Reading:
+def read_restructured(text: str) -> TextStructure:
     """The blocks of a reStructuredText with Unix line ends."""
     starts = line_starts(text)
     lines = text.split("\n")[: len(starts) - 1]
@@ -86,13 +86,13 @@ def read_restructured(text: str) -> Reading:
     blocks: list[Block] = []
     for part in _parts(scan):
         start = starts[part.first]
-        end = trimmed(text, start, starts[min(part.last, len(starts) - 1)])
+        end = trimmed_end(text, start, starts[min(part.last, len(starts) - 1)])
         rows = tuple(starts[row] for row in part.rows)
         blocks.append(Block(part.kind, start, end, part.level, part.title, starts[part.head] if rows else 0, rows))
-    return Reading(with_matter(text, blocks), title_of(blocks))
+    return TextStructure(with_matter(text, blocks), title_of(blocks))
 
 
-def _parts(scan: _Scan) -> Iterator[_Part]:
+def _parts(scan: _Scan) -> Iterator[_LineBlock]:
     row = 0
     while row < len(scan.lines):
         if scan.indents[row] < 0:
@@ -106,22 +106,22 @@ def _parts(scan: _Scan) -> Iterator[_Part]:
             row = literal.last
 
 
-def _literal(scan: _Scan, before: _Part) -> _Part | None:
+def _literal(scan: _Scan, before: _LineBlock) -> _LineBlock | None:
     """The deeper lines after a paragraph that ends with two colons."""
     if before.kind not in ("paragraph", "item", "quote") or not scan.lines[before.last - 1].rstrip().endswith("::"):
         return None
     first, end = before.last, scan.body(before.last, scan.indents[before.first])
     while first < end and scan.indents[first] < 0:
         first += 1
-    return _Part("fence", first, end, before.level) if first < end and not _is_explicit(scan, before.first) else None
+    return (
+        _LineBlock("fence", first, end, before.level)
+        if first < end and not _EXPLICIT.match(scan.lines[before.first])
+        else None
+    )
 
 
-def _is_explicit(scan: _Scan, row: int) -> bool:
-    return _EXPLICIT.match(scan.lines[row]) is not None
-
-
-def _heading(scan: _Scan, row: int) -> _Part | None:
-    """A title with a line of marks below it, or one above and one below."""
+def _heading(scan: _Scan, row: int) -> _LineBlock | None:
+    """A title with a line of marks below it, or with one above and one below."""
     if scan.indents[row] != 0 and not _ADORNMENT.fullmatch(scan.lines[row]):
         over = ""
     else:
@@ -137,10 +137,10 @@ def _heading(scan: _Scan, row: int) -> _Part | None:
     if style not in scan.levels:
         scan.levels.append(style)
     level = min(6, scan.levels.index(style) + 1)
-    return _Part("heading", row, under + 1, level, plain(_ROLE.sub(r"\1", words)))
+    return _LineBlock("heading", row, under + 1, level, heading_text(_ROLE.sub(r"\1", words)))
 
 
-def _table(scan: _Scan, row: int) -> _Part | None:
+def _table(scan: _Scan, row: int) -> _LineBlock | None:
     line = scan.lines[row]
     if _GRID.fullmatch(line):
         end = scan.run(row)
@@ -157,14 +157,14 @@ def _table(scan: _Scan, row: int) -> _Part | None:
     return None
 
 
-def _rows_part(first: int, last: int, rows: Sequence[int], level: int) -> _Part:
+def _rows_part(first: int, last: int, rows: Sequence[int], level: int) -> _LineBlock:
     if len(rows) < 2:
-        return _Part("table", first, last, level)
-    return _Part("table", first, last, level, head=rows[0], rows=tuple(rows))
+        return _LineBlock("table", first, last, level)
+    return _LineBlock("table", first, last, level, head=rows[0], rows=tuple(rows))
 
 
-def _explicit(scan: _Scan, row: int) -> _Part | None:
-    """A directive, comment, target or footnote. Of a directive that holds text, the text is read as such."""
+def _explicit(scan: _Scan, row: int) -> _LineBlock | None:
+    """A directive, comment, target or footnote. If a directive contains text, the text is read as such."""
     match = _EXPLICIT.match(scan.lines[row])
     if match is None:
         return None
@@ -172,25 +172,25 @@ def _explicit(scan: _Scan, row: int) -> _Part | None:
     end, level = scan.body(row + 1, indent), min(indent // 2, 6)
     name = match[4]
     if name and _VERBATIM.fullmatch(name):
-        return _Part("fence", row, end, level)
+        return _LineBlock("fence", row, end, level)
     if name and _TABLES.fullmatch(name):
         return _directive_table(scan, row, end, level)
     if match[2]:
-        return _Part("paragraph", row, end, level)
+        return _LineBlock("paragraph", row, end, level)
     if not name or _SILENT.fullmatch(name):
-        return _Part("matter", row, end)
-    return _Part("paragraph", row, scan.run(row + 1, indent), level)
+        return _LineBlock("matter", row, end)
+    return _LineBlock("paragraph", row, scan.run(row + 1, indent), level)
 
 
-def _directive_table(scan: _Scan, row: int, end: int, level: int) -> _Part:
+def _directive_table(scan: _Scan, row: int, end: int, level: int) -> _LineBlock:
     rows = [place for place in range(row + 1, end) if _LIST_ROW.match(scan.lines[place])]
     counted = (_HEADER_ROWS.fullmatch(scan.lines[place]) for place in range(row + 1, min(end, row + 12)))
     heads = next((int(match[1]) for match in counted if match), 0)
     return _rows_part(row, end, rows[heads:], level)
 
 
-def _paragraph(scan: _Scan, row: int) -> _Part:
-    """Lines up to a blank one, or to one that stands further out; of a list, up to the next item."""
+def _paragraph(scan: _Scan, row: int) -> _LineBlock:
+    """Lines up to a blank one, or to one with less indentation; in a list, up to the next item."""
     indent = scan.indents[row]
     level = min(indent // 2, 6)
     item = _ITEM.match(scan.lines[row]) is not None
@@ -198,5 +198,5 @@ def _paragraph(scan: _Scan, row: int) -> _Part:
     while end < len(scan.lines) and scan.indents[end] >= indent + item and not (item and _ITEM.match(scan.lines[end])):
         end += 1
     if scan.lines[row].lstrip().startswith(">>>"):
-        return _Part("fence", row, end, level)
-    return _Part("item" if item else "quote" if indent else "paragraph", row, end, level + item)
+        return _LineBlock("fence", row, end, level)
+    return _LineBlock("item" if item else "quote" if indent else "paragraph", row, end, level + item)

@@ -1,6 +1,7 @@
-"""A commit as a source: read from the object database, nothing is checked out.
+"""A commit as a source: read from the object database, without a checkout.
 
-Invariant: what is listed and given out is what the commit holds, whatever happens to the working tree.
+Invariant: listed files and their bytes are those of the commit, whatever happens to the working tree. Objects are read
+below the repository's folder by a process that can be killed; its configuration is neither read nor run.
 """
 
 from __future__ import annotations
@@ -11,59 +12,66 @@ from dulwich.objects import Blob
 
 from thresher.core import InvalidInput
 from thresher.knowledge.documents.models import Origin, SourceFile
-from thresher.knowledge.documents.sources.listing import Listing, Unfit
-from thresher.knowledge.documents.sources.measuring import too_large
-from thresher.knowledge.documents.sources.memory import Memory
+from thresher.knowledge.documents.sources.findings import FindingCache
+from thresher.knowledge.documents.sources.limits import SourceLimits
+from thresher.knowledge.documents.sources.listing import DocumentSource, FileUnavailable, too_large
 from thresher.knowledge.documents.sources.objects import ObjectReader, Oversized
-from thresher.knowledge.documents.sources.records import Limits
-from thresher.knowledge.documents.sources.selecting import Selection
+from thresher.knowledge.documents.sources.patterns import PathSelection
+from thresher.knowledge.documents.sources.references import is_commit, ref_target, unknown_ref
 from thresher.knowledge.documents.sources.trees import TreeWalk, commit_of
 
 
-class GitSource(Listing):
+class GitSource(DocumentSource):
     """The files of a commit that are worth indexing.
 
     Args:
-        objects: Hold the commit; closed with the source.
-        commit: Id of the commit, or of a tag that leads to it; empty where the repository has none yet.
-        origin: Its patterns count.
-        cache: Folder for what is remembered between runs.
+        objects: Reads the commit's objects; closed with the source.
+        commit: Id of the commit, or of a tag that leads to it; empty if the repository has no commit.
+        origin: The origin, for its patterns.
+        cache: Folder for findings that are kept between runs.
         limits: How much is read.
-        partial: Whether objects may be missing because they are large.
+        partial: Whether large objects may be missing.
 
     Raises:
-        InvalidInput: It holds too much.
-        KeyError: The store lacks a tree.
+        InvalidInput: The commit is too large.
+        KeyError: A tree is missing.
     """
 
     def __init__(
-        self, objects: ObjectReader, commit: str, origin: Origin, cache: Path, limits: Limits, *, partial: bool = False
+        self,
+        objects: ObjectReader,
+        commit: str,
+        origin: Origin,
+        cache: Path,
+        limits: SourceLimits,
+        *,
+        partial: bool = False,
     ) -> None:
         super().__init__(limits)
         self._objects = objects
         self._partial = partial
         self._version = ""
         if commit:
-            self._list(commit, origin, Memory(cache / "blobs.json", limits.scope))
+            self._list(commit, origin, FindingCache(cache / "blobs.json", limits.scope))
 
     @property
     def version(self) -> str:
-        """Id of the commit; empty where there is none yet."""
+        """Id of the commit; empty if there is none."""
         return self._version
 
     def close(self) -> None:
         """End the process that reads the repository."""
         self._objects.close()
 
-    def _list(self, name: str, origin: Origin, memory: Memory) -> None:
+    def _list(self, name: str, origin: Origin, findings: FindingCache) -> None:
         commit = commit_of(self._objects, name)
         self._version = commit.id.decode()
-        walk = TreeWalk(self._objects, Selection(origin.include, origin.exclude), self._limits)
+        walk = TreeWalk(self._objects, PathSelection(origin.include, origin.exclude), self._limits)
         for tracked in walk.files(commit):
-            if self._passes(tracked.path, 0):
-                self._take(SourceFile(tracked.path, tracked.blob, 0), memory, f"{tracked.blob} {tracked.path}")
+            if self._accepts(tracked.path, 0):
+                self._take(SourceFile(tracked.path, tracked.blob, 0), findings, f"{tracked.blob} {tracked.path}")
         self._skipped += walk.skipped
-        memory.save()
+        findings.save()
 
     def _bytes(self, file: SourceFile) -> bytes:
         try:
@@ -73,16 +81,58 @@ class GitSource(Listing):
         except KeyError:
             if self._partial:
                 raise self._oversized(file.path, 0) from None
-            raise Unfit("This clone does not hold it.") from None
+            raise FileUnavailable("This clone does not contain it.") from None
         except InvalidInput:
-            raise Unfit("Git's copy of it is damaged.") from None
+            raise FileUnavailable("Git's copy of it is damaged.") from None
         if kind != Blob.type_num:
-            raise Unfit("It is no file.")
+            raise FileUnavailable("It is not a file.")
         return data
 
-    def _oversized(self, path: str, size: int) -> Unfit:
-        """The reason of a file that has more bytes than are read; 0 where their number is unknown."""
+    def _oversized(self, path: str, size: int) -> FileUnavailable:
+        """The reason for a file that is larger than the limit; `size` is 0 if unknown."""
         if size:
-            return Unfit(too_large(path, size, self._limits).detail, "too large")
+            return FileUnavailable(too_large(path, size, self._limits).detail, "too large")
         allowed = self._limits.document_bytes >> 20
-        return Unfit(f"It has more than THRESHER_DOCUMENT_MB allows, {allowed} MiB.", "too large")
+        return FileUnavailable(f"It has more than THRESHER_DOCUMENT_MB allows, {allowed} MiB.", "too large")
+
+
+def open_local(origin: Origin, limits: SourceLimits) -> tuple[ObjectReader, str]:
+    """Open a local repository and find the commit or tag of an origin; the id is empty if the repository has no commit.
+
+    The caller closes the reader.
+
+    Raises:
+        NotFound: There is no such repository, branch, tag or commit.
+        InvalidInput: Its objects are elsewhere, or it cannot be read.
+    """
+    root = Path(origin.location)
+    if root.resolve() != root:
+        raise InvalidInput(f"A link leads to {str(root)!r}.", hint="Index the folder that it leads to.")
+    objects = ObjectReader(root, repr(str(root)), limits.seconds)
+    try:
+        return objects, _named(objects, origin)
+    except BaseException:
+        objects.close()
+        raise
+
+
+def _named(objects: ObjectReader, origin: Origin) -> str:
+    found = ref_target(origin.ref, objects.refs)
+    if found is None and is_commit(origin.ref):
+        ids = objects.matching(origin.ref)
+        found = ids[0] if len(ids) == 1 else None
+    if found is not None and not _contains(objects, found):
+        found = None
+    if found is None and (origin.ref or objects.refs):
+        raise unknown_ref(origin.ref, objects.refs, origin.location)
+    return found or ""
+
+
+def _contains(objects: ObjectReader, name: str) -> bool:
+    try:
+        objects.read(name, 0)
+    except Oversized:
+        return True
+    except KeyError:
+        return False
+    return True

@@ -1,29 +1,31 @@
-"""What every source does with a file: judge it, count it, give out its bytes.
+"""What every source does with a file: check it, count it, return its bytes.
 
-Invariant: a file is examined once for each version of its bytes; what is given out is what was listed.
+Invariant: each version of a file is examined once; `read` returns the bytes that were listed. The error for a
+repository that is too large names its largest folders and the settings.
 """
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from thresher.core import Conflict, InvalidInput, NotFound
 from thresher.knowledge.documents.models import Skipped, SourceFile
-from thresher.knowledge.documents.sources.contents import judged_by_content
-from thresher.knowledge.documents.sources.measuring import Tally, blob_id, too_large
-from thresher.knowledge.documents.sources.memory import Finding, Memory
-from thresher.knowledge.documents.sources.naming import judged_by_name
-from thresher.knowledge.documents.sources.records import Limits
+from thresher.knowledge.documents.sources.exclusion import content_exclusion, name_exclusion
+from thresher.knowledge.documents.sources.findings import FileFinding, FindingCache
+from thresher.knowledge.documents.sources.limits import SourceLimits
 
 
-class Unfit(Exception):
-    """The bytes of a file cannot be had.
+class FileUnavailable(Exception):
+    """The bytes of a file cannot be read.
 
     Args:
         detail: Why, in a sentence.
-        reason: As of a `Skipped`.
+        reason: A reason of `Skipped`.
     """
 
     def __init__(self, detail: str, reason: str = "unreadable") -> None:
@@ -31,14 +33,14 @@ class Unfit(Exception):
         self.reason = reason
 
 
-class Listing(ABC):
-    """A source whose files have been listed.
+class DocumentSource(ABC):
+    """Files as they were when the source was opened. Every method blocks: call it in a thread, one at a time.
 
     Args:
         limits: How much is read.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: SourceLimits) -> None:
         self._limits = limits
         self._skipped: list[Skipped] = []
         self._tally = Tally(limits)
@@ -53,29 +55,29 @@ class Listing(ABC):
         return [self._tally.files[path] for path in sorted(self._tally.files)]
 
     def skipped(self) -> list[Skipped]:
-        """What is not indexed, by path; a folder's path ends with a slash."""
+        """The files and folders that are not indexed, by path; a folder's path ends with a slash."""
         return sorted(self._skipped, key=lambda one: one.path)
 
     def read(self, path: str) -> bytes:
         """The bytes of a listed file.
 
         Raises:
-            Conflict: It is gone or has changed since it was listed; the next run takes it.
+            Conflict: It is gone or has changed since it was listed; the next run reads it.
             NotFound: No such file was listed.
         """
         if (listed := self._tally.files.get(path)) is None:
             raise NotFound(f"No file {path!r} was listed.")
         try:
             data = self._bytes(listed)
-        except (OSError, InvalidInput, Unfit):
+        except (OSError, InvalidInput, FileUnavailable):
             data = b""
         if blob_id(data) != listed.blob:
-            raise Conflict(f"The file {path!r} changed while it was indexed.", hint="The next run takes it.")
+            raise Conflict(f"The file {path!r} changed while it was indexed.", hint="The next run reads it.")
         return data
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the files; may be called again."""
+        """Release the files; idempotent."""
 
     def __enter__(self) -> Self:
         return self
@@ -87,53 +89,116 @@ class Listing(ABC):
 
     @abstractmethod
     def _bytes(self, file: SourceFile) -> bytes:
-        """The bytes of a file as they are now.
+        """The current bytes of a file.
 
         Raises:
             OSError: They cannot be read.
-            InvalidInput: It is no regular file.
-            Unfit: Its size is another one, or it cannot be had.
+            InvalidInput: It is not a regular file.
+            FileUnavailable: Its size has changed, or it is missing.
         """
 
-    def _take(self, file: SourceFile, memory: Memory, key: str) -> None:
-        """Count a file, or say why it is skipped.
+    def _take(self, file: SourceFile, findings: FindingCache, key: str) -> None:
+        """Count a file, or record why it is skipped.
 
         Args:
-            file: Its blob id may be missing; the size too where its bytes have to be read to know it.
-            memory: What is known from former runs.
-            key: Of the file in the memory; empty where nothing is remembered.
+            file: The file; its blob id may be missing, and its size too if its bytes must be read to know it.
+            findings: Findings of earlier runs.
+            key: Key of the file among the findings; empty to record nothing.
         """
-        finding = (memory.recall(key) if key else None) or self._examined(file)
+        finding = (findings.recall(key) if key else None) or self._examined(file)
         if finding.blob and key:
-            memory.keep(key, finding)
+            findings.keep(key, finding)
         if finding.reason:
             self._skipped.append(Skipped(file.path, finding.reason, finding.detail))
         else:
             self._tally.add(SourceFile(file.path, finding.blob, finding.size))
 
-    def _passes(self, path: str, size: int) -> bool:
-        """Whether the name and size of a file let it through; else it is skipped."""
-        skipped = judged_by_name(path)
+    def _accepts(self, path: str, size: int) -> bool:
+        """Whether the name and size of a file are acceptable; if not, it is recorded as skipped."""
+        skipped = name_exclusion(path)
         if skipped is None and size > self._limits.document_bytes:
             skipped = too_large(path, size, self._limits)
         if skipped is not None:
             self._skipped.append(skipped)
         return skipped is None
 
-    def _examined(self, file: SourceFile) -> Finding:
-        """What the bytes of a file say; without a blob id where they cannot be had."""
+    def _examined(self, file: SourceFile) -> FileFinding:
+        """The result of examining the bytes of a file; without a blob id if they cannot be read."""
         try:
             data = self._bytes(file)
         except OSError as error:
-            return Finding("", 0, "unreadable", f"{error.strerror or 'It cannot be read'}.")
+            return FileFinding("", 0, "unreadable", f"{error.strerror or 'It cannot be read'}.")
         except InvalidInput as error:
-            return Finding("", 0, "unreadable", error.message)
-        except Unfit as error:
-            return Finding("", 0, error.reason, str(error))
+            return FileFinding("", 0, "unreadable", error.message)
+        except FileUnavailable as error:
+            return FileFinding("", 0, error.reason, str(error))
         if len(data) > self._limits.document_bytes:
             skipped: Skipped | None = too_large(file.path, len(data), self._limits)
         else:
-            skipped = judged_by_content(file.path, data)
+            skipped = content_exclusion(file.path, data)
         if skipped is None:
-            return Finding(blob_id(data), len(data))
-        return Finding(blob_id(data), len(data), skipped.reason, skipped.detail)
+            return FileFinding(blob_id(data), len(data))
+        return FileFinding(blob_id(data), len(data), skipped.reason, skipped.detail)
+
+
+_SHOWN: Final = 3
+_DIGITS: Final = 40
+
+
+class Tally:
+    """The files of a source so far.
+
+    Args:
+        limits: Upper bounds of their number and size.
+    """
+
+    def __init__(self, limits: SourceLimits) -> None:
+        self.files: dict[str, SourceFile] = {}
+        self._limits = limits
+        self._bytes = 0
+        self._by_folder: Counter[str] = Counter()
+
+    def add(self, file: SourceFile) -> None:
+        """Add a file.
+
+        Raises:
+            InvalidInput: The repository is too large.
+        """
+        self.files[file.path] = file
+        self._bytes += file.size
+        self._by_folder[file.path.partition("/")[0]] += file.size
+        if len(self.files) > self._limits.files:
+            raise self._refusal(f"more than {self._limits.files:,} files", "THRESHER_REPOSITORY_FILES")
+        if self._bytes > self._limits.repository_bytes:
+            raise self._refusal(f"more than {_megabytes(self._limits.repository_bytes)}", "THRESHER_REPOSITORY_MB")
+
+    def _refusal(self, what: str, setting: str) -> InvalidInput:
+        most = ", ".join(f"{name} ({_megabytes(size)})" for name, size in self._by_folder.most_common(_SHOWN))
+        return InvalidInput(
+            f"The repository has {what} that can be indexed; the largest folders so far: {most}.",
+            hint=f"Exclude folders with --exclude, select with --include, or raise {setting}.",
+        )
+
+
+def too_large(path: str, size: int, limits: SourceLimits) -> Skipped:
+    """The record of a file above the size limit."""
+    allowed = _megabytes(limits.document_bytes)
+    return Skipped(path, "too large", f"It has {_megabytes(size)}; THRESHER_DOCUMENT_MB allows {allowed}.")
+
+
+def blob_id(data: bytes) -> str:
+    """The id that git gives to a file with these bytes."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def digest_of(files: Mapping[str, SourceFile]) -> str:
+    """40 hexadecimal digits that change with any path or content."""
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        name = path.encode()
+        digest.update(b"%d %b %b\n" % (len(name), name, files[path].blob.encode()))
+    return digest.hexdigest()[:_DIGITS]
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / (1 << 20):.1f} MiB" if size < 10 << 20 else f"{size >> 20:,} MiB"

@@ -1,7 +1,7 @@
-"""From what a person writes to an origin: a folder, a file, a git repository here or elsewhere.
+"""Origins: a folder, a file, or a local or remote git repository, from what a person writes.
 
-Invariant: an origin holds an absolute path without links, or an address without credentials; whoever may index it is
-decided on that and on nothing else.
+Invariant: an origin has an absolute path without links, or an address without credentials; whether a caller may index
+it depends on that location alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
 
 from thresher.core import Caller, InvalidInput, NotAllowed, NotFound, Settings, is_host
 from thresher.knowledge.documents.models import Origin, SourceKind
-from thresher.knowledge.documents.sources.selecting import Selection
+from thresher.knowledge.documents.sources.patterns import PathSelection
 from thresher.store import clean
 
 _SHORT: Final = re.compile(r"(?:(?P<user>[\w.-]+)@)?(?P<host>[A-Za-z0-9][\w.-]+):(?P<path>(?!//)[^\s:]+)")
@@ -40,28 +40,30 @@ def origin_of(
     folder: Path | None = None,
     caller: Caller | None = None,
 ) -> Origin:
-    """Read what a person names as a source.
+    """Parse what a person gives as a source.
 
     Args:
         source: A path, or a git address: `https://`, `ssh://`, `file://`, `user@host:path`.
-        ref: Branch, tag or commit; a path with one is read from its commits and not from the working tree.
+        ref: Branch, tag or commit; a path with a ref is read from its commits, not from the working tree.
         include: Patterns of the files to take.
         exclude: Patterns of files to leave out.
-        folder: What a relative path is meant from; without one it is refused.
-        caller: Who asks; one with a key is not told what lies on this machine and what does not.
+        folder: Base of a relative path; without it a relative path is refused.
+        caller: The caller; one with a key does not learn what exists on this machine.
 
     Raises:
-        InvalidInput: It is no source, or holds credentials; a pattern is broken.
+        InvalidInput: The source or a pattern is not valid, or the source contains credentials.
         NotFound: There is nothing at this path.
         NotAllowed: There is nothing at this path, for a caller with a key.
     """
     include, exclude = tuple(map(clean, include)), tuple(map(clean, exclude))
-    Selection(include, exclude)
+    PathSelection(include, exclude)
     text = source.strip()
     if not text or len(text) > _LONGEST or not text.isprintable():
         raise InvalidInput("A source is needed.", hint="Give a folder, a file, or the address of a git repository.")
     if ref and (not _REF.fullmatch(ref) or ref.startswith("-") or ".." in ref):
-        raise InvalidInput(f"{ref!r} is no branch, tag or commit.", hint="Give a name such as main, v1.2 or 4b825dc.")
+        raise InvalidInput(
+            f"{ref!r} is not a valid branch, tag or commit.", hint="Give a name such as main, v1.2 or 4b825dc."
+        )
     try:
         kind, location = _located(text, ref, folder)
     except (NotFound, InvalidInput):
@@ -74,10 +76,10 @@ def origin_of(
 
 
 def may_index(caller: Caller, origin: Origin, settings: Settings) -> None:
-    """Let a caller index a source, or not: without a key anything, with one only what lies below a configured prefix.
+    """Check that a caller may index a source: without a key any, with a key only below a configured prefix.
 
     Raises:
-        NotAllowed: It does not.
+        NotAllowed: The caller may not index it.
     """
     if not caller.keyed or any(_is_below(origin.location, prefix) for prefix in settings.index_sources):
         return
@@ -90,10 +92,10 @@ def is_remote(location: str) -> bool:
 
 
 def _refusal() -> NotAllowed:
-    """The same whether there is nothing or nothing to be had."""
+    """The same error whether the source is missing or forbidden."""
     return NotAllowed(
-        "With a key, this may not be indexed, or there is nothing.",
-        hint="Who runs the server names what may be in THRESHER_INDEX_SOURCES.",
+        "A caller with a key may not index this source, or it does not exist.",
+        hint="The operator of the server lists allowed sources in THRESHER_INDEX_SOURCES.",
     )
 
 
@@ -124,11 +126,11 @@ def _located(text: str, ref: str, folder: Path | None) -> tuple[SourceKind, str]
         if folder is None:
             raise InvalidInput(f"{text!r} is a relative path.", hint="Give an absolute path, or a git address.")
         path = folder / path
-    return _here(_existing(path), ref)
+    return _local(_existing(path), ref)
 
 
-def _here(path: Path, ref: str) -> tuple[SourceKind, str]:
-    """What lies at a path of this machine."""
+def _local(path: Path, ref: str) -> tuple[SourceKind, str]:
+    """Kind and location of a path on this machine."""
     if path.is_file():
         return "file", str(path)
     if not path.is_dir():
@@ -139,10 +141,10 @@ def _here(path: Path, ref: str) -> tuple[SourceKind, str]:
     if not bare and not (path / ".git").exists():
         top = next((one for one in path.parents if (one / ".git").exists()), None)
         if top is None:
-            raise InvalidInput(f"{str(path)!r} is no git repository, so it has no {ref!r}.", hint="Leave --ref out.")
+            raise InvalidInput(f"{str(path)!r} is not a git repository, so it has no {ref!r}.", hint="Leave --ref out.")
         inner = path.relative_to(top).as_posix()
         raise InvalidInput(
-            f"{str(path)!r} is a part of a git repository.", hint=f"Index {str(top)!r} with --include {inner}/."
+            f"{str(path)!r} is a folder inside a git repository.", hint=f"Index {str(top)!r} with --include {inner}/."
         )
     return "git", str(path)
 
@@ -154,7 +156,7 @@ def _existing(path: Path) -> Path:
         raise NotFound(f"There is nothing at {str(path)!r}.", hint="Check the path.") from None
     except (OSError, RuntimeError) as error:
         raise InvalidInput(
-            f"{str(path)!r} cannot be reached: {error}.", hint="Check the path and its rights."
+            f"{str(path)!r} cannot be reached: {error}.", hint="Check the path and its permissions."
         ) from None
 
 
@@ -166,12 +168,14 @@ def _path_of(url: str) -> Path:
 
 
 def _address(text: str) -> str:
-    """An address in one form: scheme and host in small letters, no usual port, no empty or dotted steps."""
+    """An address in normal form: scheme and host in small letters, no default port, no empty or dotted steps."""
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise InvalidInput("The address is broken.", hint="Write https://host/path or ssh://user@host/path.") from None
+        raise InvalidInput(
+            "The address is not valid.", hint="Write https://host/path or ssh://user@host/path."
+        ) from None
     scheme, host = parts.scheme.lower(), parts.hostname or ""
     _check(scheme, host, parts)
     steps = [step for step in parts.path.split("/") if step]
@@ -187,19 +191,19 @@ def _address(text: str) -> str:
 
 
 def _check(scheme: str, host: str, parts: SplitResult) -> None:
-    """Refuse what is no address of a git repository, or holds what should not be stored."""
+    """Refuse an address that is not one of a git repository, or that contains what must not be stored."""
     if parts.password is not None or (parts.username and scheme != "ssh") or parts.query or parts.fragment:
-        raise InvalidInput("The address holds a user, a password or a query, which would be stored.", hint=_SIGN_IN)
+        raise InvalidInput("The address contains a user, a password or a query, which would be stored.", hint=_SIGN_IN)
     if scheme not in _PORTS or not is_host(host) or not _HOST.fullmatch(f"[{host}]" if ":" in host else host):
         raise InvalidInput(
-            "The address is none of a git repository.",
+            "The address is not that of a git repository.",
             hint="Write https://host/path, ssh://user@host/path or a folder.",
         )
     if parts.username and not _USER.fullmatch(parts.username):
-        raise InvalidInput("The user in the address is none.", hint="Write ssh://git@host/path.")
+        raise InvalidInput("The user in the address is not valid.", hint="Write ssh://git@host/path.")
     if scheme == "http" and not _is_loopback(host):
         raise InvalidInput(
-            "The address is not encrypted, so anybody on the way could change what is indexed.",
+            "The address is not encrypted, so what is indexed could be changed in transit.",
             hint="Use https, or clone the repository and index the clone.",
         )
 

@@ -1,6 +1,6 @@
-"""Which commit a person means by a branch, a tag or the beginning of a commit's id.
+"""Resolves a branch, a tag or the beginning of a commit's id to a commit.
 
-Invariant: pure; a name that does not exist is answered with the nearest ones.
+Invariant: pure; the error for an unknown name offers the nearest names.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from thresher.core import NotFound, did_you_mean, nearest
 HEADS: Final = "refs/heads/"
 TAGS: Final = "refs/tags/"
 _REMOTES: Final = "refs/remotes/origin/"
-_PLACES: Final = ("", "refs/", HEADS, TAGS, _REMOTES)
-"""Where a name is looked for, in this order; a branch before a tag, as `git clone --branch` does."""
+_NAMESPACES: Final = ("", "refs/", HEADS, TAGS, _REMOTES)
+"""Where a name is looked for, in this order; a branch before a tag, like `git clone --branch`."""
 _COMMIT: Final = re.compile(r"[0-9a-f]{7,40}|[0-9a-f]{64}")
 _WHOLE: Final = (40, 64)
 _USUAL: Final = ("main", "master", "trunk", "develop")
 
 
 def is_commit(ref: str) -> bool:
-    """Whether a name may be the id of a commit, or the beginning of one."""
+    """Whether a name may be a commit id, or the beginning of one."""
     return _COMMIT.fullmatch(ref) is not None
 
 
 def is_whole(ref: str) -> bool:
-    """Whether a name is a whole id."""
+    """Whether a name is a complete id."""
     return is_commit(ref) and len(ref) in _WHOLE
 
 
-def target(ref: str, refs: Mapping[str, str]) -> str | None:
-    """The id that a name stands for, of a commit or of a tag; None where `refs` does not tell.
+def ref_target(ref: str, refs: Mapping[str, str]) -> str | None:
+    """The id of a commit or tag that a name stands for; None if `refs` does not tell.
 
     Args:
         ref: Branch, tag, full name or id; empty for the default branch.
-        refs: Full names to ids, `HEAD` included where it leads somewhere.
+        refs: Full names to ids, with `HEAD` if it leads to one.
     """
     if not ref:
         return refs.get("HEAD") or _only_branch(refs)
-    for place in _PLACES:
-        if (found := refs.get(place + ref)) is not None:
+    for namespace in _NAMESPACES:
+        if (found := refs.get(namespace + ref)) is not None:
             return found
     if is_whole(ref):
         return ref
@@ -51,9 +51,14 @@ def target(ref: str, refs: Mapping[str, str]) -> str | None:
     return None
 
 
-def unknown(ref: str, refs: Mapping[str, str], location: str) -> NotFound:
-    """The error of a name that leads nowhere."""
-    names = [name.removeprefix(place) for name in refs for place in (HEADS, TAGS, _REMOTES) if name.startswith(place)]
+def unknown_ref(ref: str, refs: Mapping[str, str], location: str) -> NotFound:
+    """The error for a name that cannot be resolved."""
+    names = [
+        name.removeprefix(namespace)
+        for name in refs
+        for namespace in (HEADS, TAGS, _REMOTES)
+        if name.startswith(namespace)
+    ]
     if not ref:
         shown = ", ".join(sorted(names)[:5])
         return NotFound(
@@ -68,7 +73,7 @@ def unknown(ref: str, refs: Mapping[str, str], location: str) -> NotFound:
 
 
 def _only_branch(refs: Mapping[str, str]) -> str | None:
-    """What stands for a default branch that does not exist: the only branch, or one of a usual name."""
+    """The substitute for a missing default branch: the only branch, or one with a usual name."""
     branches = {name.removeprefix(HEADS): tip for name, tip in refs.items() if name.startswith(HEADS)}
     if len(branches) == 1:
         return next(iter(branches.values()))

@@ -1,7 +1,8 @@
 """Connections to git servers: https through urllib3, ssh through the ssh program.
 
-Invariant: a request never leaves the server that the address names; nobody is asked for a password; what git itself is
-set up with (proxy, certificates, headers, its store of credentials, ssh keys) holds here too.
+Invariant: a request never goes to another server than the address names; passwords are never prompted for; git's own
+configuration (proxy, certificates, headers, stored credentials, ssh keys) applies. A guarded connection is closed at
+its deadline.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
-from typing import IO, Any, Final
+from types import TracebackType
+from typing import IO, Any, Final, Self
 from urllib.parse import unquote, urlsplit
 
 from dulwich.client import (
@@ -32,7 +35,6 @@ from urllib3.response import BaseHTTPResponse, HTTPResponse
 from urllib3.util import Retry, parse_url
 
 from thresher.core import environment
-from thresher.knowledge.documents.sources.deadlines import Deadline
 
 _SILENT_SECONDS: Final = 30.0
 """How long a server may send nothing."""
@@ -47,16 +49,16 @@ _ALIVE: Final = (
     "ServerAliveCountMax=3",
 )
 _REDIRECTS: Final = 3
-_SAID_BYTES: Final = 2_000
+_ERROR_BYTES: Final = 2_000
 
 Watch = Callable[[str, BaseHTTPResponse | None], None]
 
 
-class SshTalk(SSHVendor):
-    """Runs `ssh`, which asks nothing and gives up on a dead server.
+class SshProgram(SSHVendor):
+    """Runs `ssh` without prompts, and gives up on a dead server.
 
     Args:
-        deadline: Kills it.
+        deadline: Kills the program.
     """
 
     def __init__(self, deadline: Deadline) -> None:
@@ -75,12 +77,12 @@ class SshTalk(SSHVendor):
         protocol_version: int | None = None,
     ) -> SubprocessWrapper:
         """Start a command on a host."""
-        version = ["-o", f"SetEnv=GIT_PROTOCOL=version={2 if protocol_version is None else protocol_version}"]
-        place = ["-p", str(port)] if port else []
-        whom = f"{username}@{host}" if username else host
+        protocol = ["-o", f"SetEnv=GIT_PROTOCOL=version={2 if protocol_version is None else protocol_version}"]
+        port_option = ["-p", str(port)] if port else []
+        login = f"{username}@{host}" if username else host
         program = shlex.split(ssh_command or "ssh")
         process = subprocess.Popen(
-            [*program, "-x", *_ALIVE, *version, *place, "--", whom, command.decode()],
+            [*program, "-x", *_ALIVE, *protocol, *port_option, "--", login, command.decode()],
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -90,52 +92,52 @@ class SshTalk(SSHVendor):
         self._deadline.guard(lambda: _end(process))
         return SubprocessWrapper(process)
 
-    def said(self) -> str:
-        """What the program complained about, its last words."""
+    def last_errors(self) -> str:
+        """The end of the program's error output."""
         size = self._errors.seek(0, 2)
-        self._errors.seek(max(0, size - _SAID_BYTES))
+        self._errors.seek(max(0, size - _ERROR_BYTES))
         return self._errors.read().decode("utf-8", "replace").strip()
 
     def close(self) -> None:
-        """Let go of what it said."""
+        """Discard the error output."""
         self._errors.close()
 
 
-def client_of(url: str, deadline: Deadline) -> tuple[GitClient, str, SshTalk | None]:
-    """A client for an address, the path to ask it for, and the ssh program where it is one.
+def client_of(url: str, deadline: Deadline) -> tuple[GitClient, str, SshProgram | None]:
+    """A client for an address, the path to request, and the ssh program if one is used.
 
     Args:
-        url: As `origin_of` makes it.
-        deadline: Breaks its connections off.
+        url: An address made by `origin_of`.
+        deadline: Closes its connections.
     """
     parts = urlsplit(url)
     config = StackedConfig.default()
     if parts.scheme == "ssh":
-        talk = SshTalk(deadline)
+        ssh = SshProgram(deadline)
         program = environment().get("GIT_SSH_COMMAND")
         client = SSHGitClient(
             parts.hostname or "",
             parts.port,
             parts.username,
-            vendor=talk,
+            vendor=ssh,
             config=config,
             ssh_command=program,
             quiet=True,
         )
-        return client, unquote(parts.path), talk
+        return client, unquote(parts.path), ssh
     user, password = next(get_credentials_from_store(parts.scheme, parts.hostname or ""), (None, None))
     silent = min(_SILENT_SECONDS, deadline.seconds)
     manager = default_urllib3_manager(
-        config, pool_manager_cls=_Pool, proxy_manager_cls=_Proxy, base_url=url, timeout=silent
+        config, pool_manager_cls=_WatchedPool, proxy_manager_cls=_WatchedProxy, base_url=url, timeout=silent
     )
-    if isinstance(manager, _Pool | _Proxy):
+    if isinstance(manager, _WatchedPool | _WatchedProxy):
         manager.watch = _watch(url, deadline)
     http = Urllib3HttpGitClient(url, pool_manager=manager, config=config, username=user, password=password, quiet=True)
     return http, unquote(parts.path), None
 
 
-class _Pool(PoolManager):
-    """A pool whose every request is watched, those that redirects lead to included."""
+class _WatchedPool(PoolManager):
+    """A pool that checks every request, including redirects."""
 
     watch: Watch
 
@@ -147,8 +149,8 @@ class _Pool(PoolManager):
         return response
 
 
-class _Proxy(ProxyManager):
-    """The same through a proxy."""
+class _WatchedProxy(ProxyManager):
+    """A proxy that checks every request, including redirects."""
 
     watch: Watch
 
@@ -161,7 +163,7 @@ class _Proxy(ProxyManager):
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a program and what it has started, which holds its pipes too."""
+    """End a program and its children, which hold its pipes too."""
     if sys.platform == "win32":
         process.kill()
     elif process.poll() is None:
@@ -169,12 +171,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _watch(url: str, deadline: Deadline) -> Watch:
-    """Refuse addresses elsewhere, and have answers broken off at the deadline."""
+    """Refuse other servers, and close responses at the deadline."""
     home = _origin(url)
 
-    def watch(asked: str, response: BaseHTTPResponse | None) -> None:
-        if _origin(asked) != home:
-            raise GitProtocolError("the server sends us to another one")
+    def watch(target: str, response: BaseHTTPResponse | None) -> None:
+        if _origin(target) != home:
+            raise GitProtocolError("the server redirects to another one")
         if isinstance(response, HTTPResponse):
             deadline.guard(response.shutdown)
 
@@ -188,3 +190,61 @@ def _retries() -> Retry:
 def _origin(url: str) -> tuple[str | None, str | None, int | None]:
     parts = parse_url(url)
     return parts.scheme, parts.host, parts.port or {"https": 443, "http": 80}.get(parts.scheme or "")
+
+
+class Deadline:
+    """A time limit after which guarded connections are closed, wherever the thread that uses them waits.
+
+    Args:
+        seconds: Seconds from now.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._lock = threading.Lock()
+        self._ends: list[Callable[[], None]] = []
+        self._passed = False
+        self._timer = threading.Timer(seconds, self._fire)
+        self._timer.daemon = True
+        self._timer.start()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the time is up."""
+        return self._passed
+
+    def guard(self, end: Callable[[], None]) -> None:
+        """End something when the time is up, or immediately if it is up already.
+
+        Args:
+            end: Called from another thread; may raise what a closed connection raises.
+        """
+        with self._lock:
+            if not self._passed:
+                self._ends.append(end)
+                return
+        _quietly(end)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._ends.clear()
+
+    def _fire(self) -> None:
+        with self._lock:
+            self._passed = True
+            ends, self._ends = self._ends, []
+        for end in ends:
+            _quietly(end)
+
+
+def _quietly(end: Callable[[], None]) -> None:
+    try:
+        end()
+    except (OSError, ValueError, RuntimeError):
+        return

@@ -1,7 +1,7 @@
-"""Lists what a commit holds.
+"""Lists the files of a commit.
 
-Invariant: nothing of it is written to a file system; links and submodules are named and not followed; a tree that
-unfolds without end is refused.
+Invariant: nothing is written to a file system; links and submodules are named and not followed; a tree that expands
+without end is refused.
 """
 
 from __future__ import annotations
@@ -16,45 +16,45 @@ from dulwich.objects import S_ISGITLINK, Commit, ObjectID, ShaFile, Tag, Tree
 
 from thresher.core import InvalidInput, NotFound
 from thresher.knowledge.documents.models import Skipped
-from thresher.knowledge.documents.sources.naming import PASSED_OVER, odd, path_of
-from thresher.knowledge.documents.sources.records import Limits
-from thresher.knowledge.documents.sources.selecting import Selection
+from thresher.knowledge.documents.sources.exclusion import TOOL_FOLDERS, decoded_path, unusable_path
+from thresher.knowledge.documents.sources.limits import SourceLimits
+from thresher.knowledge.documents.sources.patterns import PathSelection
 
 _ENTRIES: Final = 1_000_000
 _LONGEST_CHAIN: Final = 10
-"""Tags of tags of tags."""
+"""Tags of tags."""
 
 
-class Objects(Protocol):
+class ObjectLookup(Protocol):
     """Objects by id."""
 
     def __getitem__(self, name: ObjectID, /) -> ShaFile:
         """An object.
 
         Raises:
-            KeyError: It is not there.
+            KeyError: There is no such object.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Tracked:
+class TreeFile:
     """A file of a commit.
 
     Attributes:
-        path: Below the root.
-        blob: Its id.
+        path: Path below the root.
+        blob: Its blob id.
     """
 
     path: str
     blob: str
 
 
-def commit_of(store: Objects, name: str) -> Commit:
-    """The commit under an id, or the one that a tag leads to.
+def commit_of(store: ObjectLookup, name: str) -> Commit:
+    """The commit with an id, or the one that a tag leads to.
 
     Raises:
-        NotFound: It leads to something else.
+        NotFound: The id is that of something else.
         KeyError: It is not in the store.
     """
     found = store[ObjectID(name.encode())]
@@ -63,7 +63,7 @@ def commit_of(store: Objects, name: str) -> Commit:
             break
         found = store[found.object[1]]
     if not isinstance(found, Commit):
-        raise NotFound(f"{name!r} is no commit.", hint="Name a branch, a tag or a commit with --ref.")
+        raise NotFound(f"{name!r} is not a commit.", hint="Name a branch, a tag or a commit with --ref.")
     return found
 
 
@@ -71,25 +71,25 @@ class TreeWalk:
     """One walk through the tree of a commit.
 
     Args:
-        store: Where its objects are.
-        selection: What is wanted of it.
-        limits: How long it may take.
+        store: The objects of the commit.
+        selection: The selected paths.
+        limits: Time limit of the walk.
     """
 
-    def __init__(self, store: Objects, selection: Selection, limits: Limits) -> None:
+    def __init__(self, store: ObjectLookup, selection: PathSelection, limits: SourceLimits) -> None:
         self._store = store
         self._selection = selection
         self._until = time.monotonic() + limits.seconds
         self._seen = 0
         self.skipped: list[Skipped] = []
-        """What was passed over; a folder's path ends with a slash."""
+        """What was left out; a folder's path ends with a slash."""
 
-    def files(self, commit: Commit) -> Iterator[Tracked]:
-        """The files that names do not leave out.
+    def files(self, commit: Commit) -> Iterator[TreeFile]:
+        """The files whose names are acceptable.
 
         Raises:
             InvalidInput: There are too many entries, or the walk takes too long.
-            KeyError: A tree is not in the store.
+            KeyError: A tree is missing.
         """
         waiting = [(b"", commit.tree)]
         while waiting:
@@ -98,40 +98,42 @@ class TreeWalk:
             for entry in found.iteritems() if isinstance(found, Tree) else ():
                 self._count()
                 path = prefix + entry.path
-                if not self._is_wanted(path, entry.mode):
+                if not self._accepts(path, entry.mode):
                     continue
                 if stat.S_ISDIR(entry.mode):
                     waiting.append((path + b"/", entry.sha))
                 else:
-                    yield Tracked(path.decode(), entry.sha.decode())
+                    yield TreeFile(path.decode(), entry.sha.decode())
 
-    def _is_wanted(self, name: bytes, mode: int) -> bool:
-        skipped = self._refused(name, mode)
+    def _accepts(self, name: bytes, mode: int) -> bool:
+        skipped = self._exclusion(name, mode)
         if skipped is not None:
             self.skipped.append(skipped)
         return skipped is None
 
-    def _refused(self, name: bytes, mode: int) -> Skipped | None:
-        path = path_of(name)
+    def _exclusion(self, name: bytes, mode: int) -> Skipped | None:
+        path = decoded_path(name)
         if path is None:
-            return odd(name)
+            return unusable_path(name)
         if S_ISGITLINK(mode):
             return Skipped(f"{path}/", "link", "It is a submodule: index its repository by itself.")
         if stat.S_ISLNK(mode):
-            return Skipped(path, "link", "Links are not followed; what it leads to is indexed where it lies.")
+            return Skipped(path, "link", "Links are not followed; its target is indexed at its own path.")
         if stat.S_ISDIR(mode):
-            if path.rpartition("/")[2] in PASSED_OVER:
+            if path.rpartition("/")[2] in TOOL_FOLDERS:
                 return Skipped(f"{path}/", "ignored", "Tools fill this folder.")
             return (
-                Skipped(f"{path}/", "excluded", "A pattern excludes it.") if self._selection.passes_over(path) else None
+                Skipped(f"{path}/", "excluded", "A pattern excludes it.")
+                if self._selection.excludes_folder(path)
+                else None
             )
-        return self._selection.judge(path)
+        return self._selection.exclusion(path)
 
     def _count(self) -> None:
         self._seen += 1
         if self._seen > _ENTRIES:
             raise InvalidInput(
-                f"The commit holds more than {_ENTRIES:,} entries.", hint="Leave folders out with --exclude."
+                f"The commit has more than {_ENTRIES:,} entries.", hint="Exclude folders with --exclude."
             )
         if time.monotonic() > self._until:
             raise InvalidInput(

@@ -1,0 +1,211 @@
+"""Combines the scores of both search arms into one order, of chunks and of documents by their best chunks.
+
+The score is a weighted sum of inner product and BM25, both raw, as for every kind (`search/fusion.py`), so that scores
+of one question are comparable over all documents. Inside a document each chunk's score then includes those of its
+neighbours, because an answer seldom ends where a chunk does.
+
+Invariant: pure; arithmetic on whole columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from thresher.knowledge.documents.layout import Column
+from thresher.knowledge.documents.models import CHUNK_BITS
+from thresher.search import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class RankingConstants:
+    """Constants fitted for one encoder.
+
+    Attributes:
+        dense: Weight of the inner product.
+        lexical: Weight of BM25.
+        near: Inner product from which a chunk without any of the question's words fits.
+        words: Lowers `near` by this for a chunk that contains all of the question's words.
+    """
+
+    dense: float
+    lexical: float
+    near: float
+    words: float
+
+
+BGE_SMALL: Final = RankingConstants(dense=28.0, lexical=0.7, near=0.63, words=0.25)
+"""bge-small-en-v1.5, int8, questions with its prefix; fitted on three corpora of chunking_evaluation: see
+docs/decisions/0014-choosing-passages.md."""
+UNKNOWN: Final = RankingConstants(dense=20.0, lexical=0.7, near=-1.0, words=0.0)
+"""For an encoder that was never measured: nothing is refused because of its meaning."""
+_KNOWN: Final = {"bge-small-en-v1.5": BGE_SMALL}
+
+CONTEXT: Final = 0.3
+"""Share of the conversation's context in the score."""
+BEST_CHUNKS: Final = 3
+"""Best chunks that count for their document, each with half the weight of the one before."""
+NEIGHBOUR: Final = 0.25
+"""Weight of the chunks before and after; each further chunk has half the weight."""
+REACH: Final = 3
+"""Neighbours considered on either side."""
+SECTION: Final = 0.5
+"""Share of that weight for a neighbour under another heading."""
+BETWEEN: Final = 0.75
+"""A chunk that scores below both its neighbours is raised by this part of the way to the lower of the two."""
+LEAST_WORDS: Final = 0.18
+"""If no vectors count, nothing fits unless the best chunk contains this share of the question's words."""
+UNNAMED: Final = 0.02
+"""Additional nearness needed in a repository that the question does not name; see
+docs/decisions/0033-choosing-repositories.md."""
+EVEN: Final = 0.12
+"""Nearness at which a question is as likely as not to be about the chunks."""
+STEEPNESS: Final = 20.0
+PAIRS: Final = 40
+"""Chunks that the cross-encoder reads."""
+CROSSING: Final = 0.1
+"""Weight of a point of the cross-encoder's logit; more does harm, since it ignores labels and neighbours."""
+LOGITS: Final = (-12.0, 6.0)
+"""Range of its logits; a chunk that it did not read counts as the lowest."""
+
+
+def constants_for(model: str) -> RankingConstants:
+    """The constants of a model, by the name before its fingerprint; the packaged model's if the name is empty."""
+    return _KNOWN.get(model.partition("@")[0], UNKNOWN) if model else BGE_SMALL
+
+
+def fuse(dense: Floats | None, lexical: Floats, model: str = "") -> Floats:
+    """One score for each chunk, higher is better.
+
+    Args:
+        dense: float32 (n,), inner product with the question; NaN for a chunk without a vector, None if the question has
+            none.
+        lexical: float32 (n,), BM25.
+        model: The model of the vectors.
+
+    Returns:
+        float32 (n,).
+    """
+    constants = constants_for(model)
+    if dense is None or np.isnan(dense).all():
+        return (constants.lexical * lexical).astype(np.float32)
+    return (constants.dense * _filled(dense, lexical) + constants.lexical * lexical).astype(np.float32)
+
+
+def _filled(dense: Floats, lexical: Floats) -> Floats:
+    """Nearness of all chunks; a chunk without a vector gets the nearness that corresponds to the rank of its words.
+
+    This lets a repository that is not embedded yet compete with those that are. If the other chunks share no words with
+    the question, it gets the median of their nearness.
+    """
+    missing = np.isnan(dense)
+    if not missing.any():
+        return dense
+    near, words = np.sort(dense[~missing]), np.sort(lexical[~missing])
+    filled = dense.copy()
+    if words[-1] <= 0:
+        filled[missing] = np.median(near)
+        return filled
+    # The middle one of those with equal words.
+    below, upto = (np.searchsorted(words, lexical[missing], side) for side in ("left", "right"))
+    filled[missing] = near[np.minimum((below + upto) // 2, len(near) - 1)]
+    return filled
+
+
+def with_context(scores: Floats, context: Floats) -> Floats:
+    """Scores of a question plus a share of the scores of the conversation's context; both float32 (n,)."""
+    return (scores + CONTEXT * context).astype(np.float32)
+
+
+def among_neighbours(scores: Floats, headings: Column) -> Floats:
+    """Scores of a document's chunks, smoothed over their neighbours.
+
+    Each chunk receives a share of its neighbours' scores; then a chunk below both of its neighbours is raised towards
+    them, because a gap inside a passage costs a mark and is hard to read.
+
+    Args:
+        scores: float32 (n,), in the document's order; -inf for a chunk that must not be chosen, which lends nothing.
+        headings: int64 (n,), the heading path of each; a neighbour under another heading lends less.
+
+    Returns:
+        float32 (n,), on the scale of the scores.
+    """
+    known = np.isfinite(scores)
+    if not known.any():
+        return scores
+    own = np.where(known, scores, scores[known].min())
+    total, weights = own.copy(), np.ones(len(own))
+    for distance in range(1, min(REACH, len(own) - 1) + 1):
+        same = np.where(headings[distance:] == headings[:-distance], 1.0, SECTION)
+        weight = NEIGHBOUR * 0.5 ** (distance - 1)
+        share = weight * same
+        # A missing or foreign neighbour's share stays with the chunk, so that its position is no disadvantage.
+        total += 2 * weight * own
+        total[distance:] += share * (own[:-distance] - own[distance:])
+        total[:-distance] += share * (own[distance:] - own[:-distance])
+        weights += 2 * weight
+    lent = total / weights
+    lift = np.minimum(lent[:-2], lent[2:]) - lent[1:-1]
+    one_section = np.where(headings[2:] == headings[:-2], 1.0, SECTION)
+    lent[1:-1] += BETWEEN * one_section * np.maximum(lift, 0.0)
+    return np.where(known, lent, -np.inf).astype(np.float32)
+
+
+def reranked(scores: Floats, best: Column, logits: Floats) -> Floats:
+    """The scores with the cross-encoder's judgement of some of the best chunks.
+
+    Args:
+        scores: float32 (n,).
+        best: int64 (k,), indexes of the chunks that it read.
+        logits: float32 (k,), its judgement of each, higher is better.
+    """
+    judged = scores.copy()
+    judged[best] += (CROSSING * (np.clip(logits, *LOGITS) - LOGITS[0])).astype(np.float32)
+    return judged
+
+
+def best_documents(ids: Column, scores: Floats, limit: int = 5) -> list[int]:
+    """The documents with the best chunks, best first.
+
+    Args:
+        ids: int64 (n,), ids of chunks, sorted.
+        scores: float32 (n,), their scores.
+        limit: Most documents.
+    """
+    if not len(ids):
+        return []
+    names, place = np.unique(ids >> CHUNK_BITS, return_inverse=True)
+    order = np.lexsort((-scores, place))
+    ranks = np.arange(len(order)) - np.searchsorted(place[order], place[order])
+    top = order[ranks < BEST_CHUNKS]
+    worth = 0.5 ** ranks[ranks < BEST_CHUNKS] * (scores[top] - scores.min())
+    values = np.bincount(place[top], worth)
+    return names[np.argsort(-values, kind="stable")[:limit]].tolist()
+
+
+def nothing_fits(dense: Floats | None, coverage: Floats, model: str = "", *, unnamed: bool = False) -> bool:
+    """Whether no chunk is relevant to the question.
+
+    Args:
+        dense: float32 (n,), as for `fuse`.
+        coverage: float32 (n,), 0 to 1, the share of the question's words in a chunk, weighted by how rare each is.
+        model: The model of the vectors.
+        unnamed: Whether the question does not name the repository: among many, one is always near by chance.
+    """
+    return _nearness(dense, coverage, model) < UNNAMED * unnamed
+
+
+def relevance(dense: Floats | None, coverage: Floats, model: str = "") -> float:
+    """The probability, 0 to 1, that the chunks answer the question; arguments as for `nothing_fits`."""
+    return float(1 / (1 + np.exp(-STEEPNESS * (_nearness(dense, coverage, model) - EVEN))))
+
+
+def _nearness(dense: Floats | None, coverage: Floats, model: str) -> float:
+    """How far the best chunk is above the threshold of relevance."""
+    constants = constants_for(model)
+    best_words = float(coverage.max(initial=0.0))
+    if dense is None or np.isnan(dense).all():
+        return best_words - LEAST_WORDS
+    return float(np.nanmax(dense)) + constants.words * best_words - constants.near

@@ -1,0 +1,254 @@
+"""Scores the chunks of one repository, or of all that a caller sees.
+
+Invariant: only chunks of current documents are scored; the list of repositories is read while the question is embedded,
+not before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from thresher.core import Caller, NotFound, Tenant, did_you_mean, nearest
+from thresher.knowledge.documents.answers import ranking
+from thresher.knowledge.documents.cache import DocumentCache, Holdings, chunks_of_documents
+from thresher.knowledge.documents.entries import KIND, facets_of
+from thresher.knowledge.documents.layout import Column
+from thresher.knowledge.documents.models import CHUNK_BITS, Document, chunk_id, key_of
+from thresher.knowledge.documents.queries import RepositoryHead
+from thresher.knowledge.documents.question import Question
+from thresher.search import Filter, Floats, Scoring, SearchIndex
+
+_PATIENCE_SECONDS: Final = 10.0
+"""How long an answer waits for the first document of a repository that is being indexed."""
+_LOOK_SECONDS: Final = 0.05
+_ATTEMPTS: Final = 3
+"""How often the index is queried again while the set of repositories changes."""
+_NAMED: Final = 10
+"""Repositories that an error names."""
+_MANY: Final = 4_096
+"""Above this number of chunks, documents are chosen by the best of all chunks only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The chunks of current documents, scored.
+
+    Attributes:
+        heads: The repositories by key.
+        holdings: Their documents, by key of the repository.
+        ids: int64 (n,), sorted.
+        scores: float32 (n,), fused.
+        fits: Whether any chunk is relevant to the question.
+        scoring: The index's own result.
+        dense: float32 (n,), inner product of each with the question; None if the dense arm did not run.
+        coverage: float32 (n,), the share of the question's words in each chunk.
+    """
+
+    heads: Mapping[int, RepositoryHead]
+    holdings: Mapping[int, Holdings]
+    ids: Column
+    scores: Floats
+    fits: bool
+    scoring: Scoring
+    dense: Floats | None
+    coverage: Floats
+
+    @property
+    def owners(self) -> Column:
+        """int64 (n,), the repository of each chunk."""
+        holdings = list(self.holdings.values())
+        documents = np.concatenate([np.empty(0, np.int64), *(one.ids for one in holdings)])
+        owners = np.repeat([one.repository for one in holdings], [len(one.ids) for one in holdings])
+        order = np.argsort(documents)
+        return owners[order][np.searchsorted(documents[order], self.ids >> CHUNK_BITS)]
+
+    def among(self, repositories: Collection[int]) -> Scored:
+        """The chunks of some repositories; `fits` stays that of all."""
+        places = np.flatnonzero(np.isin(self.owners, list(repositories)))
+        return replace(
+            self,
+            heads={key: head for key, head in self.heads.items() if key in repositories},
+            holdings={key: one for key, one in self.holdings.items() if key in repositories},
+            ids=self.ids[places],
+            scores=self.scores[places],
+            dense=None if self.dense is None else self.dense[places],
+            coverage=self.coverage[places],
+        )
+
+    def document(self, key: int) -> Document:
+        """A current document by its key."""
+        return next(found for one in self.holdings.values() if (found := one.by_id.get(key)) is not None)
+
+    def of(self, document: int, chunks: int) -> Floats:
+        """The scores of one document's chunks in their order; -inf for a chunk that is not in the index."""
+        first, end = np.searchsorted(self.ids, [document << CHUNK_BITS, document + 1 << CHUNK_BITS])
+        scores = np.full(chunks, -np.inf, np.float32)
+        places = self.ids[first:end] & (1 << CHUNK_BITS) - 1
+        scores[places] = self.scores[first:end]
+        return scores
+
+    def best(self, limit: int) -> Column:
+        """Indexes of the best chunks, best first, int64; a larger limit only appends to them."""
+        if limit >= len(self.scores):
+            return np.argsort(-self.scores, kind="stable")
+        least = np.partition(self.scores, -limit)[-limit]
+        top = np.flatnonzero(self.scores >= least)
+        return top[np.argsort(-self.scores[top], kind="stable")][:limit]
+
+    def best_documents(self, limit: int = 5) -> list[int]:
+        """Keys of the documents with the best chunks, best first."""
+        if len(self.ids) <= _MANY:
+            return ranking.best_documents(self.ids, self.scores, limit)
+        top = np.sort(self.best(_MANY))
+        return ranking.best_documents(self.ids[top], self.scores[top], limit)
+
+
+@dataclass(frozen=True, slots=True)
+class _ArmScores:
+    """The scores of both arms for some chunks."""
+
+    dense: Floats | None
+    lexical: Floats
+
+    def at(self, places: Column | None) -> _ArmScores:
+        """The scores of a subset."""
+        if places is None:
+            return self
+        return _ArmScores(None if self.dense is None else self.dense[places], self.lexical[places])
+
+
+class Scorer:
+    """Scores chunks for questions.
+
+    Args:
+        index: The search index.
+        cache: Knows which documents are current.
+    """
+
+    def __init__(self, index: SearchIndex, cache: DocumentCache) -> None:
+        self._index = index
+        self._cache = cache
+
+    async def score(self, caller: Caller, name: str | None, question: Question) -> Scored:
+        """Score the chunks of one repository, or of all.
+
+        Raises:
+            NotFound: The caller sees no repository of this name.
+            StoreUnavailable: The database cannot be reached.
+        """
+        heads = chosen(self._cache.known(caller), name) or await self._ready(caller, name)
+        found = NOTHING
+        for _ in range(_ATTEMPTS):
+            directory, scoring = await asyncio.gather(
+                self._cache.directory(caller), self._scoring(caller, heads, question)
+            )
+            scored_keys = {head.id for head in heads}
+            heads = chosen(directory, name)
+            if not any(head.documents for head in heads):
+                heads = await self._ready(caller, name)
+            found = await self._scored(caller, heads, scoring)
+            # Documents that became current meanwhile are in the index but were not scored.
+            if scored_keys == set(found.heads) and len(found.ids) >= sum(one.chunks for one in found.holdings.values()):
+                break
+        return found
+
+    async def head(self, caller: Caller, name: str) -> RepositoryHead:
+        """A repository by its name.
+
+        Raises:
+            NotFound: The caller sees no repository of this name.
+        """
+        directory = await self._cache.directory(caller)
+        if (found := directory.get(name)) is None:
+            raise unknown_repository(name, directory)
+        return found
+
+    async def _ready(self, caller: Caller, name: str | None) -> list[RepositoryHead]:
+        """The repositories; waits, up to a limit, until a named one has its first document."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + _PATIENCE_SECONDS
+        while True:
+            directory = await self._cache.directory(caller)
+            if name is not None and name not in directory:
+                raise unknown_repository(name, directory)
+            heads = chosen(directory, name)
+            coming = name is not None and any(head.state in ("waiting", "indexing") for head in heads)
+            if any(head.documents for head in heads) or not coming or loop.time() >= until:
+                return heads
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _scoring(self, caller: Caller, heads: Sequence[RepositoryHead], question: Question) -> Scoring:
+        if not heads:
+            return NOTHING.scoring
+        return await self._index.score(
+            caller,
+            KIND,
+            question.query,
+            filter=Filter(facets_of(head.id for head in heads)),
+            search_type=question.search_type,
+            context=question.context,
+            synonyms=self._cache.acronyms(caller.tenant, heads),
+            texts_of=partial(self._texts, caller.tenant),
+        )
+
+    async def _texts(self, tenant: Tenant, ids: Sequence[int]) -> dict[int, str]:
+        texts = await self._cache.texts_of(tenant, [key_of(number) for number in ids])
+        return {chunk_id(*key): text for key, text in texts.items()}
+
+    async def _scored(self, caller: Caller, heads: Sequence[RepositoryHead], scoring: Scoring) -> Scored:
+        holdings = {head.id: await self._cache.holdings(caller.tenant, head) for head in heads}
+        documents = np.sort(np.concatenate([np.empty(0, np.int64), *(one.ids for one in holdings.values())]))
+        places = chunks_of_documents(scoring.ids, documents)
+        own = _ArmScores(scoring.dense, scoring.lexical).at(places)
+        ranked = _ArmScores(scoring.dense, scoring.by_words).at(places) if scoring.search_type == "text" else own
+        ids = scoring.ids if places is None else scoring.ids[places]
+        scores = ranking.fuse(ranked.dense, ranked.lexical, scoring.model) if len(ids) else np.empty(0, np.float32)
+        if scoring.context_lexical is not None and len(ids):
+            context = _ArmScores(scoring.context_dense, scoring.context_lexical).at(places)
+            scores = ranking.with_context(scores, ranking.fuse(context.dense, context.lexical, scoring.model))
+        coverage = scoring.coverage if places is None else scoring.coverage[places]
+        fits = bool(len(ids)) and not ranking.nothing_fits(own.dense, coverage, scoring.model)
+        return Scored({head.id: head for head in heads}, holdings, ids, scores, fits, scoring, own.dense, coverage)
+
+
+NOTHING: Final = Scored(
+    {},
+    {},
+    np.empty(0, np.int64),
+    np.empty(0, np.float32),
+    fits=False,
+    scoring=Scoring(
+        np.empty(0, np.int64), None, np.empty(0, np.float32), np.empty(0, np.float32), np.empty(0, np.int8)
+    ),
+    dense=None,
+    coverage=np.empty(0, np.float32),
+)
+"""The result if there is no repository."""
+
+
+def chosen(directory: Mapping[str, RepositoryHead] | None, name: str | None) -> list[RepositoryHead]:
+    """The repositories that are searched."""
+    if directory is None:
+        return []
+    if name is None:
+        return list(directory.values())
+    return [directory[name]] if name in directory else []
+
+
+def unknown_repository(name: str, directory: Collection[str]) -> NotFound:
+    """The error for a repository that the caller does not see."""
+    near = did_you_mean(nearest(name, directory))
+    if not directory:
+        return NotFound(
+            f"There is no repository '{name}'.", hint="None is indexed yet: thresher index docs NAME SOURCE"
+        )
+    more = " and more: list_repositories" if len(directory) > _NAMED else ""
+    return NotFound(
+        f"There is no repository '{name}'.", hint=near or f"There are: {', '.join(sorted(directory)[:_NAMED])}{more}."
+    )

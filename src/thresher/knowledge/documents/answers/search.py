@@ -1,0 +1,176 @@
+"""Answers `search_documents`: ranked passages of one repository, or of those that the question is about.
+
+Invariant: a passage is a chunk, verbatim; scores of one answer and of those that its cursor fetches are comparable
+across repositories, because all are scored at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import time
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from thresher.core import Caller, InvalidInput, Said, check_limit, event, traced
+from thresher.knowledge.documents.answers import ranking
+from thresher.knowledge.documents.answers import repository_choice as choosing
+from thresher.knowledge.documents.answers.repository_choice import RepositoryChoice
+from thresher.knowledge.documents.answers.scoring import Scored, Scorer
+from thresher.knowledge.documents.cache import DocumentCache
+from thresher.knowledge.documents.layout import Layout
+from thresher.knowledge.documents.models import Document, Part, Passage, Passages, key_of
+from thresher.knowledge.documents.question import Question
+
+_logger = logging.getLogger("thresher.knowledge")
+PASSAGES: Final = 8
+"""Default number of passages, of all repositories together."""
+MOST_PASSAGES: Final = 50
+_DEEPEST: Final = 10_000
+_CURSOR: Final = re.compile(r"([0-9a-f]{8})\.([0-9]{1,6})")
+_TERMS: Final = 5
+
+
+class Searcher:
+    """Finds passages.
+
+    Args:
+        scorer: Scores chunks.
+        cache: Reads chunks.
+    """
+
+    def __init__(self, scorer: Scorer, cache: DocumentCache) -> None:
+        self._scorer = scorer
+        self._cache = cache
+
+    async def search(self, caller: Caller, repository: str | None, question: Question, limit: int) -> Passages:
+        """The best passages.
+
+        Raises:
+            InvalidInput: The limit is out of bounds, or the cursor belongs to another question.
+            NotFound: There is no such repository.
+            StoreUnavailable: The database cannot be reached.
+        """
+        check_limit(limit, MOST_PASSAGES)
+        started = time.perf_counter()
+        with traced() as trace:
+            words = question.words(repository or "")
+            first = _offset(question.cursor, words)
+            whole = await self._scorer.score(caller, repository, question)
+            choice = choosing.requested(whole) if repository else choosing.choose(question.query, whole)
+            scored = whole.among(choice.keys)
+            places = scored.best(first + limit + 1) if choice.fits else np.empty(0, np.int64)
+            if scored.scoring.search_type == "text":
+                places = places[scored.scores[places] > 0]  # the others share no words with the question
+            taken = places[first : first + limit]
+            passages = await self._passages(caller, scored, taken.tolist())
+            more = len(places) > first + limit and first + limit < _DEEPEST
+            answer = Passages(
+                passages=passages,
+                token_count=sum(passage.part.tokens for passage in passages),
+                searched=len(whole.ids),
+                repositories=choice.searched,
+                left_out=choice.left_out,
+                left_out_count=choice.left_out_count,
+                relevance=round(ranking.relevance(scored.dense, scored.coverage, scored.scoring.model), 4),
+                cursor=f"{_digest(words)}.{first + limit}" if more else "",
+                hint="" if passages else _advice(repository, whole, choice),
+                search_type=scored.scoring.search_type,
+                degraded=scored.scoring.degraded,
+                timings={
+                    "embedding": round(scored.scoring.embedding_ms, 2),
+                    "search": round(scored.scoring.search_ms, 2),
+                    "total": round((time.perf_counter() - started) * 1000, 2),
+                },
+                trace_id=trace,
+            )
+            _report(caller, repository, question, answer)
+        return answer
+
+    async def _passages(self, caller: Caller, scored: Scored, places: list[int]) -> tuple[Passage, ...]:
+        keys = [key_of(number) for number in scored.ids[places].tolist()]
+        layouts = await self._cache.layouts(caller.tenant, [document for document, _ in keys])
+        texts = await self._cache.texts_of(caller.tenant, keys)
+        found: list[Passage] = []
+        for place, (key, ordinal) in zip(places, keys, strict=True):
+            if key in layouts and (key, ordinal) in texts:
+                document = scored.document(key)
+                part = part_of(document, layouts[key], ordinal)
+                terms = scored.scoring.matched(int(scored.ids[place]))[:_TERMS]
+                found.append(
+                    Passage(
+                        scored.heads[document.repository].name,
+                        part,
+                        document.title,
+                        texts[key, ordinal],
+                        round(float(scored.scores[place]), 4),
+                        f"words: {', '.join(terms)}" if terms else "meaning",
+                    )
+                )
+        return tuple(found)
+
+
+def part_of(document: Document, layout: Layout, ordinal: int) -> Part:
+    """Where a chunk is."""
+    return Part(
+        document.path,
+        layout.paths[int(layout.headings[ordinal])],
+        int(layout.first_lines[ordinal]),
+        int(layout.last_lines[ordinal]),
+        int(layout.starts[ordinal]),
+        int(layout.ends[ordinal]),
+        int(layout.tokens[ordinal]),
+    )
+
+
+def _offset(cursor: str, words: tuple[str, ...]) -> int:
+    if not cursor:
+        return 0
+    parts = _CURSOR.fullmatch(cursor.strip())
+    if parts is None or parts[1] != _digest(words) or int(parts[2]) > _DEEPEST:
+        raise InvalidInput(
+            "The cursor belongs to another search.", hint="Search the same words, or search again without a cursor."
+        )
+    return int(parts[2])
+
+
+def _digest(words: tuple[str, ...]) -> str:
+    return hashlib.sha256("\x1f".join(words).encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def _advice(repository: str | None, scored: Scored, choice: RepositoryChoice) -> str:
+    if not scored.heads:
+        return "No repository is indexed yet."
+    named = choice.named or tuple(scored.heads.values())
+    if not any(head.documents for head in named):
+        whose = f" of {_listed([head.name for head in choice.named])}" if choice.named else ""
+        return f"Nothing{whose} is indexed yet; list_repositories shows the progress."
+    names = [repository] if repository else [head.name for head in choice.named]
+    where = _listed(names) if names else "any repository"
+    return f"Nothing in {where} fits. Try other words; list_repositories shows what each repository contains."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def _report(caller: Caller, repository: str | None, question: Question, answer: Passages) -> None:
+    event(
+        _logger,
+        "search_documents",
+        tenant=caller.tenant.id,
+        user=caller.user,
+        query=Said(question.query),
+        repository=repository or "",
+        repositories=[one.name for one in answer.repositories],
+        left_out=answer.left_out_count,
+        passages=len(answer.passages),
+        searched=answer.searched,
+        search_type=answer.search_type,
+        degraded=answer.degraded,
+        ms=answer.timings["total"],
+        embedding_ms=answer.timings["embedding"],
+    )
